@@ -1,0 +1,1 @@
+//! Every HTTP route of the API

@@ -1,0 +1,1 @@
+//! Sweeps overdue work, syncs schedules, purges deleted sites

@@ -1,0 +1,1 @@
+//! HTTP shapes of the API: errors, authentication, validation, paging, resources

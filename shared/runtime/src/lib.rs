@@ -1,0 +1,1 @@
+//! What a Vedette process is made of: configuration, clock, ports, telemetry

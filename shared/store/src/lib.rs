@@ -1,0 +1,1 @@
+//! The single DynamoDB table of Vedette

@@ -1,0 +1,1 @@
+//! Test support: an App on embedded DynamoDB, builders, target servers, faults
