@@ -1,6 +1,14 @@
-//! What a check produces: a tool's result, or the error of an engine that could not run.
+//! A check: one run of a tool, what it produced, or why it could not.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::history::Sample;
+use crate::id::CheckId;
+use crate::issue::evaluate::{self, Evaluation};
+use crate::settings::Settings;
+use crate::tool::CheckStatus;
 
 /// Why an engine could not run; the check is then `failed` and never an observation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,7 +19,7 @@ pub struct CheckError {
     pub code: String,
     /// Facts behind the message, such as the refused address.
     #[serde(default)]
-    pub data: serde_json::Value,
+    pub data: Value,
 }
 
 /// The result of a `status` check.
@@ -37,4 +45,91 @@ pub struct StatusResult {
     /// Why no answer came; only with `code` 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// A tool's result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ToolResult {
+    /// Of a status check.
+    Status(StatusResult),
+}
+
+impl ToolResult {
+    /// What the result says of each fingerprint that the tool decides.
+    pub fn evaluate(&self, settings: &Settings) -> Vec<Evaluation> {
+        match self {
+            Self::Status(result) => {
+                let codes = &settings.tools.status.settings.incident_status_codes;
+                vec![evaluate::status(result, codes)]
+            }
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Finish {
+    /// The engine did its work, whatever it found.
+    Completed(ToolResult),
+    /// The engine could not run.
+    Failed(CheckError),
+    /// The run was not executed: plan or configuration forbids it by now.
+    Skipped,
+}
+
+impl Finish {
+    /// What the run adds to the reports.
+    pub fn sample(&self) -> Option<Sample> {
+        match self {
+            Self::Completed(ToolResult::Status(result)) => {
+                Some(Sample::Status { up: result.up, response_ms: result.response_time })
+            }
+            Self::Failed(_) | Self::Skipped => None,
+        }
+    }
+}
+
+/// A check as it is kept: one row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// Identity; says site, tool, trigger and creation.
+    pub id: CheckId,
+    /// Its state.
+    pub status: CheckStatus,
+    /// The tool's result; only when completed.
+    pub result: Option<Value>,
+    /// Why it failed; only when failed.
+    pub error: Option<CheckError>,
+    /// The last write.
+    pub updated_at: Timestamp,
+    /// When it reached a terminal state.
+    pub completed_at: Option<Timestamp>,
+}
+
+impl Check {
+    /// An on-demand check that waits for its run.
+    pub fn pending(id: CheckId, now: Timestamp) -> Self {
+        Self {
+            id,
+            status: CheckStatus::Pending,
+            result: None,
+            error: None,
+            updated_at: now,
+            completed_at: None,
+        }
+    }
+
+    /// A check whose run has ended.
+    pub fn finished(id: CheckId, finish: Finish, now: Timestamp) -> Self {
+        let (status, result, error) = match finish {
+            // A result is made of strings, numbers and maps with string keys: it has a JSON form.
+            Finish::Completed(result) => {
+                (CheckStatus::Completed, serde_json::to_value(result).ok(), None)
+            }
+            Finish::Failed(error) => (CheckStatus::Failed, None, Some(error)),
+            Finish::Skipped => (CheckStatus::Skipped, None, None),
+        };
+        Self { id, status, result, error, updated_at: now, completed_at: Some(now) }
+    }
 }

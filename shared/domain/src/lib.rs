@@ -2,5 +2,19 @@
 //!
 //! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save.
 
+pub mod account;
 pub mod check;
+pub mod history;
+pub mod id;
+pub mod issue;
+pub mod message;
+pub mod on_demand;
+pub mod plan;
+pub mod schedule;
+pub mod settings;
+pub mod site;
+pub mod site_url;
+pub mod time;
 pub mod tool;
+pub mod tool_state;
+pub mod work;

@@ -1,0 +1,264 @@
+//! Identities. Check and issue ids say where their records live.
+//!
+//! Site ids are random (UUIDv4); a site's partition is keyed by the low 62 bits of its id. Check
+//! and issue ids are UUIDv8 (RFC 9562 §5.8): 48 bits of milliseconds since the epoch, 12 bits of
+//! kind and uniqueness, and the 62 bits of the site. So a record is found by its id alone, and an
+//! automatic run has the same id however often its message is delivered.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::issue::Fingerprint;
+use crate::tool::{RunReason, Tool};
+
+const LOW_62_BITS: u128 = (1 << 62) - 1;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// The UUID itself.
+            pub const fn as_uuid(self) -> Uuid {
+                self.0
+            }
+
+            /// Reads the 36-character hyphenated form, in any case, and no other spelling.
+            pub fn parse(text: &str) -> Option<Self> {
+                if text.len() != 36 {
+                    return None;
+                }
+                Uuid::try_parse(text).ok().map(Self)
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+id!(
+    /// A user.
+    UserId
+);
+id!(
+    /// A team.
+    TeamId
+);
+id!(
+    /// A site.
+    SiteId
+);
+id!(
+    /// A check; it holds the site's partition, the tool, what caused the run and when.
+    CheckId
+);
+id!(
+    /// An issue; it holds the site's partition and the fingerprint.
+    IssueId
+);
+
+/// The 62 bits of a site's id by which its partition is keyed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Partition(pub u64);
+
+impl SiteId {
+    /// The partition that holds everything of this site.
+    pub const fn partition(self) -> Partition {
+        Partition((self.0.as_u128() & LOW_62_BITS) as u64)
+    }
+}
+
+/// What caused a run, and the instant that names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Trigger {
+    /// Asked for through the API.
+    OnDemand,
+    /// The service's own doing.
+    Automatic(RunReason),
+}
+
+impl Trigger {
+    /// All causes: the automatic ones in the order of the enumeration, then on-demand.
+    pub const ALL: [Self; 4] = [
+        Self::Automatic(RunReason::Scheduled),
+        Self::Automatic(RunReason::ConfirmationRetry),
+        Self::Automatic(RunReason::IncidentFollowUp),
+        Self::OnDemand,
+    ];
+
+    /// Whether the service itself caused the run.
+    pub const fn is_automatic(self) -> bool {
+        matches!(self, Self::Automatic(_))
+    }
+
+    /// The reason of an automatic run.
+    pub const fn reason(self) -> Option<RunReason> {
+        match self {
+            Self::OnDemand => None,
+            Self::Automatic(reason) => Some(reason),
+        }
+    }
+
+    const fn code(self) -> u128 {
+        match self {
+            Self::OnDemand => 0,
+            Self::Automatic(RunReason::Scheduled) => 1,
+            Self::Automatic(RunReason::ConfirmationRetry) => 2,
+            Self::Automatic(RunReason::IncidentFollowUp) => 3,
+        }
+    }
+}
+
+impl CheckId {
+    /// The id of the automatic run of a tool at a slot: always the same for the same run.
+    pub fn automatic(site: SiteId, tool: Tool, reason: RunReason, slot: Timestamp) -> Self {
+        Self::pack(site, tool, Trigger::Automatic(reason), slot, 0)
+    }
+
+    /// The id of an on-demand run; the low 7 bits of `unique` part those of one millisecond.
+    pub fn on_demand(site: SiteId, tool: Tool, created: Timestamp, unique: u8) -> Self {
+        Self::pack(site, tool, Trigger::OnDemand, created, unique)
+    }
+
+    fn pack(site: SiteId, tool: Tool, trigger: Trigger, at: Timestamp, unique: u8) -> Self {
+        let kind = ((tool as u128) << 9) | (trigger.code() << 7) | u128::from(unique & 0x7f);
+        Self(pack(at, kind, site))
+    }
+
+    /// The partition of the site.
+    pub const fn partition(self) -> Partition {
+        Partition((self.0.as_u128() & LOW_62_BITS) as u64)
+    }
+
+    /// The tool, unless the id is not one that this service makes.
+    pub fn tool(self) -> Option<Tool> {
+        let code = (kind(self.0)? >> 9) as usize;
+        Tool::ALL.get(code).copied()
+    }
+
+    /// What caused the run, unless the id is not one that this service makes.
+    pub fn trigger(self) -> Option<Trigger> {
+        let code = (kind(self.0)? >> 7) & 0b11;
+        Trigger::ALL.into_iter().find(|trigger| trigger.code() == u128::from(code))
+    }
+
+    /// When the check was created: the slot of an automatic run.
+    pub fn created_at(self) -> Timestamp {
+        instant(self.0)
+    }
+
+    /// Parts on-demand checks of one millisecond; 0 for automatic ones.
+    pub const fn unique(self) -> u8 {
+        ((self.0.as_u128() >> 64) & 0x7f) as u8
+    }
+}
+
+impl IssueId {
+    /// The id of the record for a fingerprint of a site, first opened by the run at `slot`.
+    pub fn new(site: SiteId, fingerprint: Fingerprint, slot: Timestamp) -> Self {
+        Self(pack(slot, u128::from(fingerprint.code()) << 8, site))
+    }
+
+    /// The partition of the site.
+    pub const fn partition(self) -> Partition {
+        Partition((self.0.as_u128() & LOW_62_BITS) as u64)
+    }
+
+    /// The fingerprint, unless the id is not one that this service makes.
+    pub fn fingerprint(self) -> Option<Fingerprint> {
+        Fingerprint::from_code(u8::try_from(kind(self.0)? >> 8).ok()?)
+    }
+}
+
+/// `unix_ts_ms | 8 | kind | 10 | partition`, the bit layout of RFC 9562 §5.8.
+fn pack(at: Timestamp, kind: u128, site: SiteId) -> Uuid {
+    let millis = u128::try_from(at.as_millisecond()).unwrap_or(0) & ((1 << 48) - 1);
+    Uuid::from_u128(
+        (millis << 80)
+            | (0x8 << 76)
+            | ((kind & 0xfff) << 64)
+            | (0b10 << 62)
+            | u128::from(site.partition().0),
+    )
+}
+
+/// The 12 bits beside the version, if this is a UUIDv8.
+fn kind(id: Uuid) -> Option<u16> {
+    let bits = id.as_u128();
+    let is_v8 = (bits >> 76) & 0xf == 0x8 && (bits >> 62) & 0b11 == 0b10;
+    is_v8.then_some(((bits >> 64) & 0xfff) as u16)
+}
+
+fn instant(id: Uuid) -> Timestamp {
+    let millis = (id.as_u128() >> 80) as i64;
+    Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site() -> SiteId {
+        SiteId::parse("0B2C7A52-9F1D-4E43-8A55-6C1F3B7D9E01").expect("a site id")
+    }
+
+    #[test]
+    fn a_check_id_says_where_its_record_lives() {
+        let slot: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
+        for tool in Tool::ALL {
+            for reason in RunReason::ALL {
+                let id = CheckId::automatic(site(), tool, reason, slot);
+                assert_eq!(id, CheckId::automatic(site(), tool, reason, slot));
+                assert_eq!(id.tool(), Some(tool));
+                assert_eq!(id.trigger(), Some(Trigger::Automatic(reason)));
+                assert_eq!(id.created_at(), slot);
+                assert_eq!(id.partition(), site().partition());
+                assert_eq!(id.as_uuid().get_version_num(), 8);
+            }
+            let id = CheckId::on_demand(site(), tool, slot, 0x7f);
+            assert_eq!((id.tool(), id.trigger(), id.unique()), (Some(tool), Some(Trigger::OnDemand), 0x7f));
+        }
+    }
+
+    #[test]
+    fn an_issue_id_says_its_fingerprint() {
+        for fingerprint in Fingerprint::ALL {
+            let id = IssueId::new(site(), fingerprint, Timestamp::UNIX_EPOCH);
+            assert_eq!(id.fingerprint(), Some(fingerprint));
+            assert_eq!(id.partition(), site().partition());
+        }
+    }
+
+    #[test]
+    fn ids_of_others_hold_no_kind() {
+        let foreign = CheckId(site().as_uuid());
+        assert_eq!((foreign.tool(), foreign.trigger()), (None, None));
+        assert_eq!(IssueId(Uuid::nil()).fingerprint(), None);
+        let tool_seven = CheckId(Uuid::from_u128((0x8 << 76) | (0xfff << 64) | (0b10 << 62)));
+        assert_eq!(tool_seven.tool(), None);
+    }
+
+    #[test]
+    fn only_the_hyphenated_form_is_read() {
+        let text = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+        assert_eq!(SiteId::parse(&text.to_uppercase()).map(|id| id.to_string()), Some(text.into()));
+        for other in [
+            "0b2c7a529f1d4e438a556c1f3b7d9e01",
+            "{0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01}",
+            "urn:uuid:0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01",
+            "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e0",
+            "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e0g",
+            "",
+        ] {
+            assert_eq!(SiteId::parse(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,1034 @@
+//! The tracker: when a row of observations opens an issue and when it resolves it.
+//!
+//! One tracker per site and fingerprint. It is pure: the caller loads it, hands it one observation
+//! and saves what comes back, on the condition that nobody saved another in between. Alerts are
+//! decided elsewhere and never feed back into it.
+
+use std::num::NonZeroU32;
+
+use jiff::Timestamp;
+use jiff::fmt::serde::timestamp::millisecond;
+use serde::{Deserialize, Serialize};
+
+use super::Outcome;
+use crate::id::IssueId;
+
+/// The thresholds in force for one observation. There is no default: they are settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Failing observations in a row that open an issue.
+    pub open_after: NonZeroU32,
+    /// Clean observations in a row that resolve it.
+    pub resolve_after: NonZeroU32,
+}
+
+/// One evaluated run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Observation<'a> {
+    /// The instant that names the run, of which whole milliseconds count.
+    pub slot: Timestamp,
+    /// What the run says of the fingerprint.
+    pub outcome: &'a Outcome,
+}
+
+/// The failing observations that make up an incident, or may come to make one up.
+///
+/// Before an issue opens they are in a row, since any clean observation ends them. While it is
+/// active they go on: a recovery that does not hold ends nothing, and its clean observations are
+/// not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failures {
+    /// Slot of the first one.
+    #[serde(rename = "f", with = "millisecond::required")]
+    pub first: Timestamp,
+    /// Slot of the last one so far.
+    #[serde(rename = "l", with = "millisecond::required")]
+    pub last: Timestamp,
+    /// How many; stops counting at [`u32::MAX`], which is above every threshold.
+    #[serde(rename = "n")]
+    pub streak: NonZeroU32,
+}
+
+impl Failures {
+    const fn start(slot: Timestamp) -> Self {
+        Self {
+            first: slot,
+            last: slot,
+            streak: NonZeroU32::MIN,
+        }
+    }
+
+    const fn and(self, slot: Timestamp) -> Self {
+        Self {
+            first: self.first,
+            last: slot,
+            streak: self.streak.saturating_add(1),
+        }
+    }
+}
+
+/// What the observations so far amount to.
+///
+/// Stored under one-letter names: three of these share an item that must stay below 1 KB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Phase {
+    /// Nothing observed since the beginning, or since a person resolved the issue.
+    #[default]
+    #[serde(rename = "p")]
+    Pending,
+    /// Clean.
+    #[serde(rename = "u")]
+    Up {
+        /// Slot of the first clean observation.
+        #[serde(rename = "s", with = "millisecond::required")]
+        since: Timestamp,
+    },
+    /// Failing below the threshold.
+    #[serde(rename = "f")]
+    Failing {
+        /// The failing observations so far.
+        #[serde(rename = "f")]
+        failures: Failures,
+    },
+    /// An issue is active, and the last observation failed.
+    #[serde(rename = "d")]
+    Down {
+        /// The issue.
+        #[serde(rename = "i")]
+        issue: IssueId,
+        /// The failing observations that opened it, and those since.
+        #[serde(rename = "f")]
+        failures: Failures,
+    },
+    /// An issue is active, and the last observation was clean.
+    #[serde(rename = "r")]
+    Recovering {
+        /// The issue.
+        #[serde(rename = "i")]
+        issue: IssueId,
+        /// The failing observations that opened it, and those since.
+        #[serde(rename = "f")]
+        failures: Failures,
+        /// Slot of the first clean observation of this recovery.
+        #[serde(rename = "s", with = "millisecond::required")]
+        since: Timestamp,
+        /// Clean observations in a row; stops counting at [`u32::MAX`].
+        #[serde(rename = "n")]
+        streak: NonZeroU32,
+    },
+}
+
+/// Everything remembered about one fingerprint of one site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tracker {
+    /// What the observations so far amount to.
+    #[serde(rename = "p")]
+    pub phase: Phase,
+    /// Slot of the last observation counted.
+    #[serde(
+        rename = "s",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "millisecond::optional"
+    )]
+    pub last_slot: Option<Timestamp>,
+    /// Rises by one with every change.
+    #[serde(rename = "g")]
+    pub generation: u64,
+}
+
+impl Tracker {
+    /// The active issue, if there is one; recovering counts as active.
+    pub const fn issue(&self) -> Option<IssueId> {
+        match self.phase {
+            Phase::Pending | Phase::Up { .. } | Phase::Failing { .. } => None,
+            Phase::Down { issue, .. } | Phase::Recovering { issue, .. } => Some(issue),
+        }
+    }
+
+    /// Whether the last observation failed without an issue being active: a confirmation is due.
+    pub const fn is_failing_below_threshold(&self) -> bool {
+        matches!(self.phase, Phase::Failing { .. })
+    }
+
+    /// The failing observations of the active issue, or of the one that may come.
+    pub const fn failures(&self) -> Option<Failures> {
+        match self.phase {
+            Phase::Pending | Phase::Up { .. } => None,
+            Phase::Failing { failures }
+            | Phase::Down { failures, .. }
+            | Phase::Recovering { failures, .. } => Some(failures),
+        }
+    }
+}
+
+/// What an observation brings about, beside the new tracker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The threshold is reached: the issue opens, or its record opens again.
+    Opened {
+        /// The issue.
+        issue: IssueId,
+        /// The failing observations that opened it.
+        failures: Failures,
+    },
+    /// A recovery did not hold; the issue was active all the time.
+    Relapsed {
+        /// The issue.
+        issue: IssueId,
+        /// The failing observations so far.
+        failures: Failures,
+    },
+    /// The problem has cleared.
+    Resolved {
+        /// The issue.
+        issue: IssueId,
+        /// The failing observations it had.
+        failures: Failures,
+        /// Slot of the first clean observation of the recovery.
+        since: Timestamp,
+    },
+}
+
+impl Event {
+    /// The issue that the event is about.
+    pub const fn issue(&self) -> IssueId {
+        match self {
+            Self::Opened { issue, .. }
+            | Self::Relapsed { issue, .. }
+            | Self::Resolved { issue, .. } => *issue,
+        }
+    }
+}
+
+/// The answer to one observation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The slot is not after the last one counted: a duplicate, or a run overtaken by another.
+    /// It counts nothing.
+    Stale,
+    /// The observation counts.
+    Advanced {
+        /// The tracker to save.
+        next: Tracker,
+        /// What to do about it.
+        event: Option<Event>,
+    },
+}
+
+/// Counts one observation.
+///
+/// `issue` is the id to use if this observation opens an issue: the id of the fingerprint's
+/// record where there is one, otherwise a new one. Thresholds are those of this moment: a lowered
+/// one takes effect at the next failing (or clean) observation, never by itself.
+pub fn observe(
+    tracker: &Tracker,
+    policy: &Policy,
+    observation: &Observation<'_>,
+    issue: IssueId,
+) -> Step {
+    let Observation { slot, outcome } = *observation;
+    // Compared as stored, or a replayed slot with a finer fraction would count twice.
+    if tracker
+        .last_slot
+        .is_some_and(|last| slot.as_millisecond() <= last.as_millisecond())
+    {
+        return Step::Stale;
+    }
+    let (phase, event) = if outcome.is_down() {
+        fail(tracker.phase, policy, slot, issue)
+    } else {
+        succeed(tracker.phase, policy, slot)
+    };
+    let generation = tracker.generation.saturating_add(1);
+    Step::Advanced {
+        next: Tracker {
+            phase,
+            last_slot: Some(slot),
+            generation,
+        },
+        event,
+    }
+}
+
+fn fail(phase: Phase, policy: &Policy, slot: Timestamp, new: IssueId) -> (Phase, Option<Event>) {
+    let failures = match phase {
+        Phase::Pending | Phase::Up { .. } => Failures::start(slot),
+        Phase::Failing { failures } => failures.and(slot),
+        Phase::Down { issue, failures } => {
+            return (
+                Phase::Down {
+                    issue,
+                    failures: failures.and(slot),
+                },
+                None,
+            );
+        }
+        Phase::Recovering {
+            issue, failures, ..
+        } => {
+            let failures = failures.and(slot);
+            return (
+                Phase::Down { issue, failures },
+                Some(Event::Relapsed { issue, failures }),
+            );
+        }
+    };
+    if failures.streak >= policy.open_after {
+        let event = Event::Opened {
+            issue: new,
+            failures,
+        };
+        (
+            Phase::Down {
+                issue: new,
+                failures,
+            },
+            Some(event),
+        )
+    } else {
+        (Phase::Failing { failures }, None)
+    }
+}
+
+fn succeed(phase: Phase, policy: &Policy, slot: Timestamp) -> (Phase, Option<Event>) {
+    let (issue, failures, since, streak) = match phase {
+        Phase::Pending | Phase::Failing { .. } => return (Phase::Up { since: slot }, None),
+        Phase::Up { since } => return (Phase::Up { since }, None),
+        Phase::Down { issue, failures } => (issue, failures, slot, NonZeroU32::MIN),
+        Phase::Recovering {
+            issue,
+            failures,
+            since,
+            streak,
+        } => (issue, failures, since, streak.saturating_add(1)),
+    };
+    if streak >= policy.resolve_after {
+        (
+            Phase::Up { since },
+            Some(Event::Resolved {
+                issue,
+                failures,
+                since,
+            }),
+        )
+    } else {
+        (
+            Phase::Recovering {
+                issue,
+                failures,
+                since,
+                streak,
+            },
+            None,
+        )
+    }
+}
+
+/// A person resolves the issue: the next observation starts afresh, and slots counted so far stay
+/// counted.
+pub const fn resolve_by_hand(tracker: &Tracker) -> Tracker {
+    Tracker {
+        phase: Phase::Pending,
+        last_slot: tracker.last_slot,
+        generation: tracker.generation.saturating_add(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::super::Cause;
+    use super::*;
+
+    fn number(value: u32) -> NonZeroU32 {
+        NonZeroU32::new(value).expect("not zero")
+    }
+
+    fn policy(open_after: u32, resolve_after: u32) -> Policy {
+        Policy {
+            open_after: number(open_after),
+            resolve_after: number(resolve_after),
+        }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("in range")
+    }
+
+    fn id(number: u128) -> IssueId {
+        IssueId(Uuid::from_u128(number))
+    }
+
+    fn outcome(down: bool) -> Outcome {
+        if down {
+            Outcome::Down(Cause("HTTP 503".to_owned()))
+        } else {
+            Outcome::Up
+        }
+    }
+
+    fn step(tracker: &Tracker, policy: &Policy, slot: Timestamp, down: bool, new: IssueId) -> Step {
+        observe(
+            tracker,
+            policy,
+            &Observation {
+                slot,
+                outcome: &outcome(down),
+            },
+            new,
+        )
+    }
+
+    /// Observes, expecting that it counts.
+    fn advance(
+        tracker: &mut Tracker,
+        policy: &Policy,
+        second: i64,
+        down: bool,
+        new: IssueId,
+    ) -> Option<Event> {
+        match step(tracker, policy, at(second), down, new) {
+            Step::Stale => panic!("the slot {second} is stale"),
+            Step::Advanced { next, event } => {
+                *tracker = next;
+                event
+            }
+        }
+    }
+
+    fn failures(first: i64, last: i64, streak: u32) -> Failures {
+        Failures {
+            first: at(first),
+            last: at(last),
+            streak: number(streak),
+        }
+    }
+
+    #[test]
+    fn an_incident_from_the_first_failure_to_its_end() {
+        let policy = policy(2, 2);
+        let mut tracker = Tracker::default();
+        assert_eq!(tracker.phase, Phase::Pending);
+
+        assert_eq!(advance(&mut tracker, &policy, 10, false, id(9)), None);
+        assert_eq!(advance(&mut tracker, &policy, 20, false, id(9)), None);
+        assert_eq!(
+            tracker.phase,
+            Phase::Up { since: at(10) },
+            "since the first one"
+        );
+        assert_eq!((tracker.issue(), tracker.failures()), (None, None));
+
+        // A failure, to be confirmed.
+        assert_eq!(advance(&mut tracker, &policy, 30, true, id(9)), None);
+        assert!(tracker.is_failing_below_threshold());
+        assert_eq!(
+            (tracker.issue(), tracker.failures()),
+            (None, Some(failures(30, 30, 1)))
+        );
+
+        // Confirmed.
+        let opened = Event::Opened {
+            issue: id(1),
+            failures: failures(30, 40, 2),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy, 40, true, id(1)),
+            Some(opened)
+        );
+        assert_eq!(tracker.issue(), Some(id(1)));
+        assert!(!tracker.is_failing_below_threshold());
+
+        // It goes on, under the id it has.
+        assert_eq!(advance(&mut tracker, &policy, 50, true, id(9)), None);
+        assert_eq!(tracker.failures(), Some(failures(30, 50, 3)));
+
+        // A recovery that does not hold.
+        assert_eq!(advance(&mut tracker, &policy, 60, false, id(9)), None);
+        assert_eq!(tracker.issue(), Some(id(1)), "recovering is active");
+        let relapsed = Event::Relapsed {
+            issue: id(1),
+            failures: failures(30, 70, 4),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy, 70, true, id(9)),
+            Some(relapsed)
+        );
+
+        // One that does: it begins anew, and is known by its first success.
+        assert_eq!(advance(&mut tracker, &policy, 80, false, id(9)), None);
+        let resolved = Event::Resolved {
+            issue: id(1),
+            failures: failures(30, 70, 4),
+            since: at(80),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy, 90, false, id(9)),
+            Some(resolved)
+        );
+        assert_eq!(tracker.phase, Phase::Up { since: at(80) });
+        assert_eq!((tracker.last_slot, tracker.generation), (Some(at(90)), 9));
+    }
+
+    #[test]
+    fn thresholds_of_one_act_at_once() {
+        let policy = policy(1, 1);
+        let mut tracker = Tracker::default();
+        let opened = Event::Opened {
+            issue: id(1),
+            failures: failures(10, 10, 1),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy, 10, true, id(1)),
+            Some(opened)
+        );
+        let resolved = Event::Resolved {
+            issue: id(1),
+            failures: failures(10, 10, 1),
+            since: at(20),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy, 20, false, id(2)),
+            Some(resolved)
+        );
+        let opened = Event::Opened {
+            issue: id(2),
+            failures: failures(30, 30, 1),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy, 30, true, id(2)),
+            Some(opened)
+        );
+    }
+
+    #[test]
+    fn late_and_duplicate_slots_count_nothing() {
+        let policy = policy(3, 1);
+        let mut tracker = Tracker::default();
+        advance(&mut tracker, &policy, 10, true, id(1));
+        let millisecond = jiff::SignedDuration::from_millis(1);
+        for slot in [at(10), at(9), Timestamp::MIN, at(10) + millisecond / 2] {
+            for down in [true, false] {
+                assert_eq!(
+                    step(&tracker, &policy, slot, down, id(1)),
+                    Step::Stale,
+                    "{slot}"
+                );
+            }
+        }
+        assert!(matches!(
+            step(&tracker, &policy, at(10) + millisecond, true, id(1)),
+            Step::Advanced { .. }
+        ));
+    }
+
+    #[test]
+    fn a_fraction_finer_than_stored_does_not_count_twice() {
+        let policy = policy(3, 1);
+        for second in [-10, 10] {
+            let slot = at(second) + jiff::SignedDuration::from_nanos(1_999_999);
+            let Step::Advanced { next, .. } = step(&Tracker::default(), &policy, slot, true, id(1))
+            else {
+                panic!("nothing was counted before");
+            };
+            let stored = serde_json::to_value(next).expect("json");
+            let loaded: Tracker = serde_json::from_value(stored).expect("readable");
+            for tracker in [next, loaded] {
+                assert_eq!(step(&tracker, &policy, slot, true, id(1)), Step::Stale);
+            }
+        }
+    }
+
+    #[test]
+    fn changed_thresholds_take_effect_at_the_next_observation() {
+        // Lowered below the streak: opens at the next failure, not by itself.
+        let mut tracker = Tracker::default();
+        for second in 1..=4 {
+            assert_eq!(
+                advance(&mut tracker, &policy(5, 5), second, true, id(1)),
+                None
+            );
+        }
+        let opened = Event::Opened {
+            issue: id(1),
+            failures: failures(1, 5, 5),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy(2, 5), 5, true, id(1)),
+            Some(opened)
+        );
+        // Raised while the issue is active: it stays open.
+        assert_eq!(
+            advance(&mut tracker, &policy(u32::MAX, 5), 6, true, id(1)),
+            None
+        );
+        assert_eq!(tracker.issue(), Some(id(1)));
+        // The same for the recovery.
+        for second in 7..=9 {
+            assert_eq!(
+                advance(&mut tracker, &policy(2, 5), second, false, id(1)),
+                None
+            );
+        }
+        let resolved = Event::Resolved {
+            issue: id(1),
+            failures: failures(1, 6, 6),
+            since: at(7),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy(2, 1), 10, false, id(1)),
+            Some(resolved)
+        );
+        // Lowered, and then clean: the streak is over.
+        assert_eq!(advance(&mut tracker, &policy(5, 1), 11, true, id(2)), None);
+        assert_eq!(advance(&mut tracker, &policy(1, 1), 12, false, id(2)), None);
+        assert_eq!(tracker.phase, Phase::Up { since: at(12) });
+    }
+
+    #[test]
+    fn counters_stop_at_their_end() {
+        let full = Failures {
+            first: at(1),
+            last: at(2),
+            streak: NonZeroU32::MAX,
+        };
+        let phases = [
+            Phase::Failing { failures: full },
+            Phase::Down {
+                issue: id(1),
+                failures: full,
+            },
+            Phase::Recovering {
+                issue: id(1),
+                failures: full,
+                since: at(2),
+                streak: number(1),
+            },
+            Phase::Recovering {
+                issue: id(1),
+                failures: full,
+                since: at(2),
+                streak: NonZeroU32::MAX,
+            },
+        ];
+        for phase in phases {
+            for down in [true, false] {
+                let mut tracker = Tracker {
+                    phase,
+                    last_slot: Some(at(2)),
+                    generation: u64::MAX,
+                };
+                advance(
+                    &mut tracker,
+                    &policy(2_147_483_647, 2_147_483_647),
+                    3,
+                    down,
+                    id(1),
+                );
+                let streak = tracker.failures().map(|failures| failures.streak);
+                assert!(streak.is_none_or(|streak| streak == NonZeroU32::MAX));
+                assert_eq!(tracker.generation, u64::MAX);
+            }
+        }
+    }
+
+    #[test]
+    fn a_resolution_by_hand_starts_afresh() {
+        let mut tracker = Tracker::default();
+        advance(&mut tracker, &policy(1, 3), 10, true, id(1));
+        advance(&mut tracker, &policy(1, 3), 20, false, id(1));
+        let reset = resolve_by_hand(&tracker);
+        assert_eq!(
+            reset,
+            Tracker {
+                phase: Phase::Pending,
+                last_slot: Some(at(20)),
+                generation: 3
+            }
+        );
+        // Slots counted before stay counted.
+        assert_eq!(
+            step(&reset, &policy(1, 1), at(20), true, id(2)),
+            Step::Stale
+        );
+        // Still failing: the streak begins again, and the record opens again.
+        let mut tracker = reset;
+        assert_eq!(advance(&mut tracker, &policy(2, 1), 30, true, id(1)), None);
+        let opened = Event::Opened {
+            issue: id(1),
+            failures: failures(30, 40, 2),
+        };
+        assert_eq!(
+            advance(&mut tracker, &policy(2, 1), 40, true, id(1)),
+            Some(opened)
+        );
+    }
+
+    #[test]
+    fn the_stored_form_is_small_and_stable() {
+        let cases = [
+            (Phase::Pending, json!("p")),
+            (Phase::Up { since: at(1) }, json!({"u": {"s": 1000}})),
+            (
+                Phase::Failing {
+                    failures: failures(1, 2, 3),
+                },
+                json!({"f": {"f": {"f": 1000, "l": 2000, "n": 3}}}),
+            ),
+            (
+                Phase::Down {
+                    issue: id(10),
+                    failures: failures(1, 2, 3),
+                },
+                json!({"d": {
+                    "i": "00000000-0000-0000-0000-00000000000a",
+                    "f": {"f": 1000, "l": 2000, "n": 3},
+                }}),
+            ),
+            (
+                Phase::Recovering {
+                    issue: id(10),
+                    failures: failures(1, 2, 3),
+                    since: at(4),
+                    streak: number(5),
+                },
+                json!({"r": {
+                    "i": "00000000-0000-0000-0000-00000000000a",
+                    "f": {"f": 1000, "l": 2000, "n": 3}, "s": 4000, "n": 5,
+                }}),
+            ),
+        ];
+        for (phase, stored) in cases {
+            let tracker = Tracker {
+                phase,
+                last_slot: Some(at(9)),
+                generation: 7,
+            };
+            let stored = json!({"p": stored, "s": 9000, "g": 7});
+            assert_eq!(serde_json::to_value(tracker).expect("json"), stored);
+            assert_eq!(
+                serde_json::from_value::<Tracker>(stored).expect("readable"),
+                tracker
+            );
+        }
+        let new = json!({"p": "p", "g": 0});
+        assert_eq!(serde_json::to_value(Tracker::default()).expect("json"), new);
+        assert_eq!(
+            serde_json::from_value::<Tracker>(new).expect("readable"),
+            Tracker::default()
+        );
+
+        // Three of the largest leave most of a kilobyte to the rest of the item.
+        let late = at(4_000_000_000);
+        let many = Failures {
+            first: late,
+            last: late,
+            streak: NonZeroU32::MAX,
+        };
+        let largest = Tracker {
+            phase: Phase::Recovering {
+                issue: id(u128::MAX),
+                failures: many,
+                since: late,
+                streak: NonZeroU32::MAX,
+            },
+            last_slot: Some(late),
+            generation: u64::MAX,
+        };
+        assert!(serde_json::to_string(&largest).expect("json").len() < 200);
+    }
+
+    #[test]
+    fn events_tell_their_issue() {
+        let failures = failures(1, 2, 3);
+        for event in [
+            Event::Opened {
+                issue: id(4),
+                failures,
+            },
+            Event::Relapsed {
+                issue: id(4),
+                failures,
+            },
+            Event::Resolved {
+                issue: id(4),
+                failures,
+                since: at(5),
+            },
+        ] {
+            assert_eq!(event.issue(), id(4));
+        }
+    }
+
+    /// The same rules, told from the whole row of observations instead of from a state: what is
+    /// remembered is looked up again every time.
+    #[derive(Default)]
+    struct Story {
+        /// Slot and whether it failed, of the observations since the last opening, resolution or
+        /// reset that matter for the next one.
+        row: Vec<(Timestamp, bool)>,
+        open: Option<IssueId>,
+    }
+
+    impl Story {
+        fn tell(
+            &mut self,
+            policy: &Policy,
+            slot: Timestamp,
+            down: bool,
+            new: IssueId,
+        ) -> Option<Event> {
+            self.row.push((slot, down));
+            let at_end = |wanted: bool| {
+                self.row
+                    .iter()
+                    .rev()
+                    .take_while(move |(_, down)| *down == wanted)
+            };
+            match self.open {
+                None => {
+                    let streak = u32::try_from(at_end(true).count()).expect("short");
+                    if streak < policy.open_after.get() {
+                        return None;
+                    }
+                    let first = at_end(true).last().expect("at least one").0;
+                    let failing = Failures {
+                        first,
+                        last: slot,
+                        streak: number(streak),
+                    };
+                    self.row.drain(..self.row.len() - streak as usize);
+                    self.open = Some(new);
+                    Some(Event::Opened {
+                        issue: new,
+                        failures: failing,
+                    })
+                }
+                Some(issue) => {
+                    let clean = at_end(false).count();
+                    let failed: Vec<_> = self.row.iter().filter(|(_, down)| *down).collect();
+                    let failures = Failures {
+                        first: failed.first().expect("it opened").0,
+                        last: failed.last().expect("it opened").0,
+                        streak: number(u32::try_from(failed.len()).expect("short")),
+                    };
+                    let before = self.row.len().checked_sub(2).map(|index| self.row[index].1);
+                    if down && before == Some(false) {
+                        Some(Event::Relapsed { issue, failures })
+                    } else if clean >= policy.resolve_after.get() as usize {
+                        let since = at_end(false).last().expect("at least one").0;
+                        self.open = None;
+                        self.row.clear();
+                        Some(Event::Resolved {
+                            issue,
+                            failures,
+                            since,
+                        })
+                    } else {
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every state that short rows reach, under every small policy: each step is held against what
+    /// must be true of steps in general.
+    #[test]
+    fn every_small_state_keeps_the_rules() {
+        const SLOTS: i64 = 6;
+        let policies: Vec<Policy> = (1..=4)
+            .flat_map(|open| (1..=4).map(move |resolve| policy(open, resolve)))
+            .collect();
+        let mut seen = HashSet::new();
+        let mut frontier = vec![Tracker::default()];
+        let mut steps = 0_u32;
+        while let Some(tracker) = frontier.pop() {
+            for policy in &policies {
+                for slot in 0..SLOTS {
+                    for down in [true, false] {
+                        // Each opening has an id of its own, so that a mix-up shows.
+                        let new = id(u128::try_from(slot).expect("positive") + 1);
+                        let step = step(&tracker, policy, at(slot), down, new);
+                        check(&tracker, policy, at(slot), down, new, step);
+                        steps += 1;
+                        if let Step::Advanced { next, .. } = step
+                            && seen.insert(format!("{next:?}"))
+                        {
+                            frontier.push(next);
+                            frontier.push(resolve_by_hand(&next));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(steps > 100_000, "{steps} steps cover the rules");
+    }
+
+    fn check(
+        tracker: &Tracker,
+        policy: &Policy,
+        slot: Timestamp,
+        down: bool,
+        new: IssueId,
+        answer: Step,
+    ) {
+        let said = format!("{tracker:?} {policy:?} {slot} {down}: {answer:?}");
+        let late = tracker.last_slot.is_some_and(|last| slot <= last);
+        let Step::Advanced { next, event } = answer else {
+            assert!(late, "{said}");
+            return;
+        };
+        assert!(!late, "{said}");
+        assert_eq!(next.generation, tracker.generation + 1, "{said}");
+        assert_eq!(next.last_slot, Some(slot), "{said}");
+        assert_eq!(step(&next, policy, slot, down, new), Step::Stale, "{said}");
+
+        // Issues open and resolve in turn, and every event names the one that is open.
+        match event {
+            Some(Event::Opened { issue, failures }) => {
+                assert_eq!(
+                    (tracker.issue(), next.issue()),
+                    (None, Some(issue)),
+                    "{said}"
+                );
+                assert_eq!((issue, down), (new, true), "{said}");
+                assert!(failures.streak >= policy.open_after, "{said}");
+            }
+            Some(Event::Relapsed { issue, .. }) => {
+                assert_eq!(
+                    (tracker.issue(), next.issue()),
+                    (Some(issue), Some(issue)),
+                    "{said}"
+                );
+                assert!(
+                    matches!(tracker.phase, Phase::Recovering { .. }) && down,
+                    "{said}"
+                );
+            }
+            Some(Event::Resolved { issue, since, .. }) => {
+                assert_eq!(
+                    (tracker.issue(), next.issue()),
+                    (Some(issue), None),
+                    "{said}"
+                );
+                assert!(!down && next.phase == Phase::Up { since }, "{said}");
+            }
+            None => assert_eq!(tracker.issue(), next.issue(), "{said}"),
+        }
+
+        // The first failure and the first success are kept; counts rise by one.
+        match (tracker.failures(), next.failures()) {
+            (Some(before), Some(after)) if down => {
+                assert_eq!((before.first, slot), (after.first, after.last), "{said}");
+                assert_eq!(after.streak.get(), before.streak.get() + 1, "{said}");
+            }
+            (Some(before), Some(after)) => assert_eq!(before, after, "{said}"),
+            (None, Some(after)) => assert_eq!(after, Failures::start(slot), "{said}"),
+            (Some(_), None) => assert!(!down, "{said}"),
+            (None, None) => assert!(!down, "{said}"),
+        }
+        if let Phase::Recovering {
+            since: before,
+            streak: fewer,
+            ..
+        } = tracker.phase
+        {
+            match next.phase {
+                Phase::Recovering { since, streak, .. } => {
+                    assert_eq!((since, streak.get()), (before, fewer.get() + 1), "{said}");
+                }
+                Phase::Up { since } => assert_eq!(since, before, "{said}"),
+                _ => assert!(down, "{said}"),
+            }
+        }
+
+        // Nothing rests at or above its threshold.
+        match next.phase {
+            Phase::Failing { failures } => assert!(failures.streak < policy.open_after, "{said}"),
+            Phase::Recovering { streak, .. } => assert!(streak < policy.resolve_after, "{said}"),
+            Phase::Pending => panic!("nothing leads back to the beginning: {said}"),
+            Phase::Up { .. } | Phase::Down { .. } => {}
+        }
+    }
+
+    fn thresholds() -> impl Strategy<Value = Policy> {
+        let threshold = || prop_oneof![9 => 1_u32..5, 1 => 1_u32..=2_147_483_647];
+        (threshold(), threshold()).prop_map(|(open, resolve)| policy(open, resolve))
+    }
+
+    proptest! {
+        /// Event by event, the tracker says what the row of observations says; thresholds may
+        /// change before any of them, slots may come twice or late, and the tracker may go through
+        /// its stored form at any time.
+        #[test]
+        fn it_tells_the_same_story_as_the_row(
+            row in prop::collection::vec((0_i64..3, any::<bool>(), thresholds(), any::<bool>(), 0_u8..20), 0..60),
+        ) {
+            let mut tracker = Tracker::default();
+            let mut story = Story::default();
+            let mut second = 0;
+            let mut opened = false;
+            for (number, (forward, down, policy, reload, by_hand)) in (1_u128..).zip(row) {
+                if reload {
+                    let stored = serde_json::to_string(&tracker).expect("json");
+                    prop_assert_eq!(serde_json::from_str::<Tracker>(&stored).expect("readable"), tracker);
+                }
+                if by_hand == 0 && tracker.issue().is_some() {
+                    tracker = resolve_by_hand(&tracker);
+                    story = Story::default();
+                    opened = false;
+                }
+                second += forward;
+                let late = tracker.last_slot.is_some_and(|last| at(second) <= last);
+                match step(&tracker, &policy, at(second), down, id(number)) {
+                    Step::Stale => prop_assert!(late),
+                    Step::Advanced { next, event } => {
+                        prop_assert!(!late);
+                        prop_assert_eq!(event, story.tell(&policy, at(second), down, id(number)));
+                        match event {
+                            Some(Event::Opened { .. }) => {
+                                prop_assert!(!opened);
+                                opened = true;
+                            }
+                            Some(Event::Resolved { .. }) => {
+                                prop_assert!(opened);
+                                opened = false;
+                            }
+                            Some(Event::Relapsed { .. }) | None => {}
+                        }
+                        tracker = next;
+                        prop_assert_eq!(tracker.issue(), story.open);
+                        prop_assert_eq!(tracker.issue().is_some(), opened);
+                    }
+                }
+            }
+        }
+
+        /// Thresholds hold exactly, however high.
+        #[test]
+        fn thresholds_hold_exactly(open_after in 1_u32..300, resolve_after in 1_u32..300) {
+            let policy = policy(open_after, resolve_after);
+            let mut tracker = Tracker::default();
+            let mut second = 0;
+            let mut run = |down: bool, length: u32| {
+                for nth in 1..=length {
+                    second += 1;
+                    let event = advance(&mut tracker, &policy, second, down, id(1));
+                    prop_assert_eq!(event.is_some(), nth == length, "observation {}", nth);
+                }
+                Ok(())
+            };
+            run(true, open_after)?;
+            run(false, resolve_after)?;
+            run(true, open_after)?;
+            run(false, resolve_after)?;
+        }
+    }
+}

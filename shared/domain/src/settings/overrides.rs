@@ -1,0 +1,375 @@
+//! Partial settings, and what a site sets differently.
+//!
+//! `None` means "not said". Where the API allows null, the field is an option of an option:
+//! `Some(None)` is a null that was said, and overrides. Only what was said is serialized.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::RequestHeader;
+use super::dns::DnsRecordType;
+use super::page::check_page_url;
+use super::tools::{
+    DnsSettings, LinksSettings, PerformanceSettings, SslSettings, StatusSettings, ToolSettings,
+    Tools,
+};
+
+/// What a site sets differently from its team.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SiteOverrides {
+    /// Overrides of the tools.
+    #[serde(skip_serializing_if = "ToolsOverrides::is_empty")]
+    pub tools: ToolsOverrides,
+    /// A header in place of the team's. A site cannot switch the team's header off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_header: Option<HeaderOverride>,
+}
+
+impl SiteOverrides {
+    /// The overrides after the site moved to the host `domain`: the audited page is forgotten when
+    /// it is not on that host.
+    #[must_use]
+    pub fn moved_to(mut self, domain: &str) -> Self {
+        let url = &mut self.tools.performance.settings.url;
+        if let Some(Some(page)) = url
+            && check_page_url(page, domain).is_err()
+        {
+            *url = None;
+        }
+        self
+    }
+}
+
+/// A header that replaces the team's: always both parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeaderOverride {
+    /// A valid header name.
+    pub name: String,
+    /// A valid header value.
+    pub value: String,
+}
+
+impl HeaderOverride {
+    pub(super) fn to_request_header(&self) -> RequestHeader {
+        RequestHeader {
+            name: Some(self.name.clone()),
+            value: Some(self.value.clone()),
+        }
+    }
+}
+
+/// Partial settings of the five tools.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolsOverrides {
+    /// HTTP reachability.
+    #[serde(skip_serializing_if = "ToolOverride::is_empty")]
+    pub status: ToolOverride<StatusOverrides>,
+    /// TLS certificate.
+    #[serde(skip_serializing_if = "ToolOverride::is_empty")]
+    pub ssl: ToolOverride<SslOverrides>,
+    /// DNS records.
+    #[serde(skip_serializing_if = "ToolOverride::is_empty")]
+    pub dns: ToolOverride<DnsOverrides>,
+    /// Site crawl.
+    #[serde(
+        rename = "broken-links",
+        skip_serializing_if = "ToolOverride::is_empty"
+    )]
+    pub broken_links: ToolOverride<LinksOverrides>,
+    /// Lab performance audit.
+    #[serde(skip_serializing_if = "ToolOverride::is_empty")]
+    pub performance: ToolOverride<PerformanceOverrides>,
+}
+
+impl ToolsOverrides {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn apply(&self, to: &mut Tools) {
+        let Self {
+            status,
+            ssl,
+            dns,
+            broken_links,
+            performance,
+        } = self;
+        status.apply(&mut to.status);
+        ssl.apply(&mut to.ssl);
+        dns.apply(&mut to.dns);
+        broken_links.apply(&mut to.broken_links);
+        performance.apply(&mut to.performance);
+    }
+}
+
+/// Partial settings of one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[serde(bound(
+    serialize = "O: Serialize + Default + PartialEq",
+    deserialize = "O: Deserialize<'de> + Default"
+))]
+pub struct ToolOverride<O> {
+    /// Whether the tool runs automatically and may open issues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Minutes between two automatic checks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cadence_minutes: Option<u32>,
+    /// The tool's own settings.
+    #[serde(skip_serializing_if = "is_default")]
+    pub settings: O,
+}
+
+impl<O: Default + PartialEq> ToolOverride<O> {
+    fn is_empty(&self) -> bool {
+        is_default(self)
+    }
+}
+
+impl<O> ToolOverride<O> {
+    fn apply<S>(&self, to: &mut ToolSettings<S>)
+    where
+        O: Apply<S>,
+    {
+        set(&mut to.enabled, self.enabled.as_ref());
+        set(&mut to.cadence_minutes, self.cadence_minutes.as_ref());
+        self.settings.apply(&mut to.settings);
+    }
+}
+
+/// Partial settings that can be laid over whole ones.
+trait Apply<S> {
+    fn apply(&self, to: &mut S);
+}
+
+/// Partial [`StatusSettings`]; the fields mean the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StatusOverrides {
+    /// Response codes that count as failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incident_status_codes: Option<BTreeSet<u16>>,
+    /// Failed checks in a row before an issue opens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures_to_open: Option<NonZeroU32>,
+    /// Successful checks in a row before it resolves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub successes_to_resolve: Option<NonZeroU32>,
+    /// Minutes until a failure is looked at again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation_retry_minutes: Option<u32>,
+    /// Minutes between follow-ups of an active issue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incident_follow_up_minutes: Option<u32>,
+}
+
+impl Apply<StatusSettings> for StatusOverrides {
+    fn apply(&self, to: &mut StatusSettings) {
+        // Destructured, so that a new field cannot be forgotten here.
+        let Self {
+            incident_status_codes,
+            failures_to_open,
+            successes_to_resolve,
+            confirmation_retry_minutes,
+            incident_follow_up_minutes,
+        } = self;
+        set(
+            &mut to.incident_status_codes,
+            incident_status_codes.as_ref(),
+        );
+        set(&mut to.failures_to_open, failures_to_open.as_ref());
+        set(&mut to.successes_to_resolve, successes_to_resolve.as_ref());
+        set(
+            &mut to.confirmation_retry_minutes,
+            confirmation_retry_minutes.as_ref(),
+        );
+        set(
+            &mut to.incident_follow_up_minutes,
+            incident_follow_up_minutes.as_ref(),
+        );
+    }
+}
+
+/// Partial [`SslSettings`]; the fields mean the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SslOverrides {
+    /// Days before expiry from which the certificate is reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expiry_days: Option<NonZeroU32>,
+    /// Failed checks in a row before an issue opens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures_to_open: Option<NonZeroU32>,
+    /// Minutes until a failure is looked at again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation_retry_minutes: Option<u32>,
+}
+
+impl Apply<SslSettings> for SslOverrides {
+    fn apply(&self, to: &mut SslSettings) {
+        let Self {
+            expiry_days,
+            failures_to_open,
+            confirmation_retry_minutes,
+        } = self;
+        set(&mut to.expiry_days, expiry_days.as_ref());
+        set(&mut to.failures_to_open, failures_to_open.as_ref());
+        set(
+            &mut to.confirmation_retry_minutes,
+            confirmation_retry_minutes.as_ref(),
+        );
+    }
+}
+
+/// Partial [`DnsSettings`]; the fields mean the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DnsOverrides {
+    /// Whether only failed lookups open an issue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hard_failures_only: Option<bool>,
+    /// Failed checks in a row before an issue opens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failures_to_open: Option<NonZeroU32>,
+    /// Minutes until a failure is looked at again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmation_retry_minutes: Option<u32>,
+    /// The record types watched for changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monitored_record_types: Option<BTreeSet<DnsRecordType>>,
+}
+
+impl Apply<DnsSettings> for DnsOverrides {
+    fn apply(&self, to: &mut DnsSettings) {
+        let Self {
+            hard_failures_only,
+            failures_to_open,
+            confirmation_retry_minutes,
+            monitored_record_types,
+        } = self;
+        set(&mut to.hard_failures_only, hard_failures_only.as_ref());
+        set(&mut to.failures_to_open, failures_to_open.as_ref());
+        set(
+            &mut to.confirmation_retry_minutes,
+            confirmation_retry_minutes.as_ref(),
+        );
+        set(
+            &mut to.monitored_record_types,
+            monitored_record_types.as_ref(),
+        );
+    }
+}
+
+/// Partial [`LinksSettings`]; the fields mean the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LinksOverrides {
+    /// Broken URLs in one crawl that make a breach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_broken_count: Option<NonZeroU32>,
+    /// Breaches in a row before an issue opens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consecutive_breaches_to_open: Option<NonZeroU32>,
+    /// Path patterns left out of the crawl.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignore_paths: Option<BTreeSet<String>>,
+    /// Whether links outside the site's host are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignore_external_links: Option<bool>,
+    /// Whether redirect responses are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignore_redirects: Option<bool>,
+}
+
+impl Apply<LinksSettings> for LinksOverrides {
+    fn apply(&self, to: &mut LinksSettings) {
+        let Self {
+            min_broken_count,
+            consecutive_breaches_to_open,
+            ignore_paths,
+            ignore_external_links,
+            ignore_redirects,
+        } = self;
+        set(&mut to.min_broken_count, min_broken_count.as_ref());
+        set(
+            &mut to.consecutive_breaches_to_open,
+            consecutive_breaches_to_open.as_ref(),
+        );
+        set(&mut to.ignore_paths, ignore_paths.as_ref());
+        set(
+            &mut to.ignore_external_links,
+            ignore_external_links.as_ref(),
+        );
+        set(&mut to.ignore_redirects, ignore_redirects.as_ref());
+    }
+}
+
+/// Partial [`PerformanceSettings`]; the fields mean the same. The legacy `max_response_time_ms`
+/// of a request has already become `max_ttfb_ms`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PerformanceOverrides {
+    /// The page audited; null is the site's root.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "said")]
+    pub url: Option<Option<String>>,
+    /// The lowest acceptable score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_score: Option<u32>,
+    /// The longest acceptable time to first byte, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "said")]
+    pub max_ttfb_ms: Option<Option<NonZeroU32>>,
+    /// The longest acceptable Time to Interactive, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "said")]
+    pub max_load_time_seconds: Option<Option<NonZeroU32>>,
+    /// Breaches in a row before an issue opens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consecutive_breaches_to_open: Option<NonZeroU32>,
+}
+
+impl Apply<PerformanceSettings> for PerformanceOverrides {
+    fn apply(&self, to: &mut PerformanceSettings) {
+        let Self {
+            url,
+            min_score,
+            max_ttfb_ms,
+            max_load_time_seconds,
+            consecutive_breaches_to_open,
+        } = self;
+        set(&mut to.url, url.as_ref());
+        set(&mut to.min_score, min_score.as_ref());
+        set(&mut to.max_ttfb_ms, max_ttfb_ms.as_ref());
+        set(
+            &mut to.max_load_time_seconds,
+            max_load_time_seconds.as_ref(),
+        );
+        set(
+            &mut to.consecutive_breaches_to_open,
+            consecutive_breaches_to_open.as_ref(),
+        );
+    }
+}
+
+/// Writes a value that was said, and leaves the present one otherwise.
+pub(super) fn set<T: Clone>(to: &mut T, said: Option<&T>) {
+    if let Some(value) = said {
+        to.clone_from(value);
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Reads a field that is present, null included; an absent one is left to `default`.
+fn said<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}

@@ -1,0 +1,49 @@
+//! A monitored site.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{SiteId, TeamId};
+use crate::settings::{ExpectedRecords, SiteOverrides};
+use crate::site_url::SiteUrl;
+
+/// A monitored URL and how this team wants it watched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// Identity.
+    pub id: SiteId,
+    /// The owning team.
+    pub team: TeamId,
+    /// Display name, at most 255 characters.
+    pub name: String,
+    /// The canonical URL, unique in the team.
+    pub url: SiteUrl,
+    /// Free text, at most 5,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    /// Whether broken-link crawls render pages with a browser.
+    #[serde(default)]
+    pub js_rendered: bool,
+    /// Whether the team keeps it at the top.
+    #[serde(default)]
+    pub pinned: bool,
+    /// What differs from the team's monitoring settings.
+    #[serde(default)]
+    pub overrides: SiteOverrides,
+    /// DNS records that must be there; empty where the first check is the baseline.
+    #[serde(default)]
+    pub expected_records: ExpectedRecords,
+    /// Version of url and monitoring: a run that began under another one is discarded.
+    pub cfg: u64,
+    /// The `cfg` that the site's schedules are known to follow; 0 for a new site.
+    pub synced: u64,
+    /// Creation.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+/// The longest `name`, in characters.
+pub const NAME_MAX: usize = 255;
+/// The longest `notes`, in characters; our own limit, it keeps a site within one item.
+pub const NOTES_MAX: usize = 5_000;

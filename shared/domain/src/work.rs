@@ -1,0 +1,103 @@
+//! Outstanding work: when the keeper must look at it, should its queue message be lost.
+//!
+//! Whatever must still happen stands in the table before it stands in a queue. The message is the
+//! fast path; the work index is the safety net, and the only path for what lies further ahead than
+//! a queue can delay.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::issue::evaluate::Timer;
+use crate::site::Site;
+use crate::tool::Tool;
+use crate::tool_state::ToolState;
+
+/// The longest delay of a queue message: SQS allows 15 minutes.
+pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
+
+/// How far ahead of its time the keeper sends a run that no queue could delay so long.
+const LEAD: SignedDuration = SignedDuration::from_mins(5);
+
+/// How long schedules, purges and the like may take before they are sent again.
+pub const UPKEEP_GRACE: SignedDuration = SignedDuration::from_mins(2);
+
+impl Tool {
+    /// The longest a run may take, from its start to its row.
+    pub const fn run_limit(self) -> SignedDuration {
+        match self {
+            Self::Status | Self::Ssl | Self::Dns => SignedDuration::from_secs(40),
+            Self::BrokenLinks => SignedDuration::from_mins(5),
+            Self::Performance => SignedDuration::from_mins(3),
+        }
+    }
+
+    /// How long an on-demand check may stay pending before it is given up as failed.
+    pub const fn pending_limit(self) -> SignedDuration {
+        match self {
+            Self::Status | Self::Ssl | Self::Dns => SignedDuration::from_mins(10),
+            Self::BrokenLinks | Self::Performance => SignedDuration::from_mins(30),
+        }
+    }
+}
+
+/// When a run due at an instant should have left its row, or must be sent if it was not yet.
+fn look_at(timer: Timer, tool: Tool, now: Timestamp) -> Timestamp {
+    if timer.due.duration_since(now) > LONGEST_DELAY {
+        timer.due.saturating_sub(LEAD).unwrap_or(timer.due)
+    } else {
+        timer.due.saturating_add(tool.run_limit()).unwrap_or(timer.due)
+    }
+}
+
+impl ToolState {
+    /// When the keeper must look at the tool; none where nothing is outstanding.
+    ///
+    /// Counted from when the work became outstanding, not from now, so that a steady stream of
+    /// other runs does not push it away.
+    pub fn work_due(&self, tool: Tool, now: Timestamp) -> Option<Timestamp> {
+        let timer = self.timer.map(|timer| look_at(timer, tool, now));
+        let pending = self.pending.map(|check| {
+            let created_at = check.created_at();
+            created_at.saturating_add(tool.run_limit()).unwrap_or(created_at)
+        });
+        timer.into_iter().chain(pending).min()
+    }
+}
+
+impl Site {
+    /// When the keeper must look at the site; none where its schedules follow its settings.
+    pub fn work_due(&self) -> Option<Timestamp> {
+        let grace = || self.updated_at.saturating_add(UPKEEP_GRACE).unwrap_or(self.updated_at);
+        (self.synced != self.cfg).then(grace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{CheckId, SiteId};
+    use crate::tool::RunReason;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    #[test]
+    fn the_earliest_outstanding_work_says_when_to_look() {
+        let now = at("2026-11-20T09:54:00Z");
+        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let timer = |due| Some(Timer { reason: RunReason::IncidentFollowUp, due: at(due) });
+        let pending = Some(CheckId::on_demand(site, Tool::Status, now, 0));
+        for (timer, pending, due) in [
+            (None, None, None),
+            // Sent with its delay: looked at when it should have left its row.
+            (timer("2026-11-20T09:56:00Z"), None, Some("2026-11-20T09:56:40Z")),
+            // Too far ahead for a queue: looked at early enough to send it with its delay.
+            (timer("2026-11-20T10:54:00Z"), None, Some("2026-11-20T10:49:00Z")),
+            (None, pending, Some("2026-11-20T09:54:40Z")),
+            (timer("2026-11-20T09:56:00Z"), pending, Some("2026-11-20T09:54:40Z")),
+        ] {
+            let state = ToolState { timer, pending, ..ToolState::new() };
+            assert_eq!(state.work_due(Tool::Status, now), due.map(at));
+        }
+    }
+}
