@@ -1,1 +1,28 @@
-//! The single DynamoDB table of Vedette
+//! The single DynamoDB table of Vedette.
+//!
+//! One file per entity; every key is in [`keys`], every call to DynamoDB in [`table`]. Reads that
+//! decide or follow a write are strongly consistent, and every write is conditioned.
+//! `ARCHITECTURE.md` lists the access patterns.
+
+mod account;
+mod backoff;
+mod changes;
+mod error;
+mod history;
+mod issue;
+pub mod keys;
+mod row;
+mod site;
+mod table;
+mod team;
+mod work;
+
+pub use account::{Account, MemberRow};
+pub use backoff::Backoff;
+pub use changes::{Changes, ToolChange, Usage};
+pub use error::StoreError;
+pub use issue::{IndexRow, StoredIssue};
+pub use site::{CreateRefusal, DirectoryRow, SiteSheet, create_refusal};
+pub use table::Store;
+pub use team::TeamSheet;
+pub use work::Outstanding;

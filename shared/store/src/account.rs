@@ -1,0 +1,284 @@
+//! Users, memberships, tokens and the request throttle.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use vedette_domain::account::{Membership, Role, Token, TokenHash, User};
+use vedette_domain::id::{TeamId, UserId};
+
+use crate::keys::{self, SELF};
+use crate::table::{Change, Condition, Range, Sort, Store, expiring, item, number, string, value};
+use crate::StoreError;
+
+/// A user with the teams they belong to.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// The user.
+    pub user: User,
+    /// Where they belong.
+    pub memberships: Vec<Membership>,
+}
+
+/// A member of a team.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct MemberRow {
+    /// The user.
+    pub user: UserId,
+    /// What they may do.
+    pub role: Role,
+}
+
+#[derive(Serialize, Deserialize)]
+struct UserRef {
+    user: UserId,
+}
+
+/// `last_used_at` of a token is written at most once in this time.
+const LAST_USE_RESOLUTION: SignedDuration = SignedDuration::from_hours(1);
+
+impl Store {
+    /// Adds a user whose address nobody has.
+    ///
+    /// # Errors
+    ///
+    /// A conflict at place 1 when the address is taken.
+    pub async fn create_user(&self, user: &User) -> Result<(), StoreError> {
+        let address = keys::email(&user.email);
+        self.transaction()
+            .put(item(&keys::user(user.id), user)?, Condition::Absent)
+            .put(item(&address, &UserRef { user: user.id })?, Condition::Absent)
+            .commit()
+            .await
+    }
+
+    /// The user with this address.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn user_by_email(&self, email: &str) -> Result<Option<User>, StoreError> {
+        let Some(found) = self.get(&keys::email(email)).await? else { return Ok(None) };
+        let UserRef { user } = value(found)?;
+        self.get(&keys::user(user)).await?.map(value).transpose()
+    }
+
+    /// Users by id; unknown ones are left out.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn users(
+        &self,
+        ids: impl IntoIterator<Item = UserId>,
+    ) -> Result<BTreeMap<UserId, User>, StoreError> {
+        let found = self.batch_get(ids.into_iter().map(keys::user)).await?;
+        found
+            .into_values()
+            .map(|item| value::<User>(item).map(|user| (user.id, user)))
+            .collect()
+    }
+
+    /// Writes down that a user's address is theirs.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when there is no such user.
+    pub async fn verify_email(&self, user: UserId, at: Timestamp) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET email_verified_at = :at".into(),
+            values: vec![(":at", string(at.to_string()))],
+            ..Change::default()
+        };
+        self.update(&keys::user(user), change, Some(Condition::Present)).await.map(drop)
+    }
+
+    /// A user with their memberships: one query.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn account(&self, user: UserId) -> Result<Option<Account>, StoreError> {
+        let pk = keys::user_partition(user);
+        // Tokens sort after memberships.
+        let sort = Sort::Between(SELF.to_owned(), format!("{}~", keys::MEMBERSHIP));
+        let mut found = None;
+        let mut memberships = Vec::new();
+        for item in self.query(Range::new(&pk, sort)).await? {
+            if crate::table::key_of(&item)?.sk == SELF {
+                found = Some(value::<User>(item)?);
+            } else {
+                memberships.push(value::<Membership>(item)?);
+            }
+        }
+        Ok(found.map(|user| Account { user, memberships }))
+    }
+
+    /// Stores a new token.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the token is there already.
+    pub async fn create_token(&self, token: &Token) -> Result<(), StoreError> {
+        let listing = keys::user_token(token.user, &token.hash);
+        let row = expiring(item(&keys::token(&token.hash), token)?, token.expires_at);
+        self.transaction()
+            .put(row, Condition::Absent)
+            .put(expiring(item(&listing, token)?, token.expires_at), Condition::Absent)
+            .commit()
+            .await
+    }
+
+    /// The token with this hash.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
+        self.get(&keys::token(hash)).await?.map(value).transpose()
+    }
+
+    /// A user's tokens, newest first; `last_used_at` is not kept in this list.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn tokens_of(&self, user: UserId) -> Result<Vec<Token>, StoreError> {
+        let pk = keys::user_partition(user);
+        let range = Range::new(&pk, Sort::Prefix(keys::USER_TOKEN.to_owned()));
+        let listed: Vec<Token> =
+            self.query(range).await?.into_iter().map(value).collect::<Result<_, _>>()?;
+        let rows = self.batch_get(listed.iter().map(|token| keys::token(&token.hash))).await?;
+        let mut tokens: Vec<Token> =
+            rows.into_values().map(value).collect::<Result<_, _>>()?;
+        tokens.sort_by_key(|token| std::cmp::Reverse(token.created_at));
+        Ok(tokens)
+    }
+
+    /// Removes a token; it stops working at once.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn revoke_token(&self, token: &Token) -> Result<(), StoreError> {
+        let keys = [keys::token(&token.hash), keys::user_token(token.user, &token.hash)];
+        self.batch_delete(&keys).await
+    }
+
+    /// Writes down that a token was used, unless that was done within the hour.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn note_use(&self, token: &Token, now: Timestamp) -> Result<(), StoreError> {
+        let is_recent =
+            token.last_used_at.is_some_and(|last| now.duration_since(last) < LAST_USE_RESOLUTION);
+        if is_recent {
+            return Ok(());
+        }
+        let change = Change {
+            expression: "SET last_used_at = :at".into(),
+            values: vec![(":at", string(now.to_string()))],
+            ..Change::default()
+        };
+        match self.update(&keys::token(&token.hash), change, Some(Condition::Present)).await {
+            // Revoked in between.
+            Err(StoreError::Conflict { .. }) => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+
+    /// Counts a request of a subject in its minute and says how many there are, this one included.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn count_request(&self, subject: &str, now: Timestamp) -> Result<u32, StoreError> {
+        #[derive(Deserialize)]
+        struct Window {
+            n: u32,
+        }
+        let minute = now.as_second().div_euclid(60);
+        let change = Change {
+            expression: "ADD n :one SET #ttl = :ttl".into(),
+            names: vec![("#ttl", keys::TTL.to_owned())],
+            values: vec![(":one", number(1)), (":ttl", number((minute + 2) * 60))],
+        };
+        let counted = self.update(&keys::throttle(subject, minute), change, None).await?;
+        Ok(value::<Window>(counted)?.n)
+    }
+
+    /// Adds a member to a team within its seats, or gives a member another role.
+    ///
+    /// # Errors
+    ///
+    /// A conflict at place 2 when no seat is left.
+    pub async fn put_member(
+        &self,
+        membership: &Membership,
+        seats: Option<u32>,
+    ) -> Result<(), StoreError> {
+        let Membership { team, user, role } = *membership;
+        let member = keys::member(team, user);
+        let place = keys::membership(user, team);
+        if self.get(&member).await?.is_some() {
+            let role_change = || Change {
+                expression: "SET #role = :role".into(),
+                names: vec![("#role", "role".to_owned())],
+                values: vec![(":role", string(role.as_str()))],
+            };
+            return self
+                .transaction()
+                .update(&member, role_change(), Condition::Present)
+                .update(&place, role_change(), Condition::Present)
+                .commit()
+                .await;
+        }
+        let count = Change {
+            expression: "ADD members :one".into(),
+            values: vec![(":one", number(1))],
+            ..Change::default()
+        };
+        let seats = number(seats.unwrap_or(u32::MAX));
+        self.transaction()
+            .put(item(&member, membership)?, Condition::Absent)
+            .put(item(&place, membership)?, Condition::Absent)
+            .update(
+                &keys::team(team),
+                count,
+                Condition::When("attribute_exists(pk) AND members < :seats", vec![(":seats", seats)]),
+            )
+            .commit()
+            .await
+    }
+
+    /// Takes a member out of a team.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the user is no member.
+    pub async fn remove_member(&self, team: TeamId, user: UserId) -> Result<(), StoreError> {
+        let count = Change {
+            expression: "ADD members :less".into(),
+            values: vec![(":less", number(-1))],
+            ..Change::default()
+        };
+        self.transaction()
+            .delete(&keys::member(team, user), Condition::Present)
+            .delete(&keys::membership(user, team), Condition::Present)
+            .update(&keys::team(team), count, Condition::Present)
+            .commit()
+            .await
+    }
+
+    /// A team's members.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn members(&self, team: TeamId) -> Result<Vec<MemberRow>, StoreError> {
+        let pk = keys::team_partition(team);
+        let range = Range::new(&pk, Sort::Prefix(keys::MEMBER.to_owned()));
+        self.query(range).await?.into_iter().map(value).collect()
+    }
+}

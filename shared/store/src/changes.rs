@@ -1,0 +1,195 @@
+//! One transaction for everything that a run, an order or a person's decision changes.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use vedette_domain::issue::record::IssueChange;
+use vedette_domain::site::Site;
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::{Conclusion, DayWrite, ToolState};
+
+use crate::StoreError;
+use crate::keys;
+use crate::row;
+use crate::site::tool_item;
+use crate::table::{Change, Condition, Store, Transaction, expiring, item, number, string};
+
+/// What happens to one site's records together.
+///
+/// An uneventful automatic check is two items: its row and its tool's state.
+#[derive(Debug)]
+pub struct Changes<'a> {
+    /// The site.
+    pub site: &'a Site,
+    /// Tools whose runs ended or were ordered.
+    pub tools: &'a [ToolChange<'a>],
+    /// Issues that open or resolve.
+    pub issues: &'a [IssueChange],
+    /// What is taken from the month's on-demand quota.
+    pub usage: Option<Usage>,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// A tool's state as it was read, and what is made of it.
+#[derive(Debug)]
+pub struct ToolChange<'a> {
+    /// The tool.
+    pub tool: Tool,
+    /// As it was read.
+    pub read: &'a ToolState,
+    /// What is made of it.
+    pub conclusion: &'a Conclusion,
+}
+
+/// On-demand checks taken from a month's quota.
+#[derive(Debug, Clone, Copy)]
+pub struct Usage {
+    /// Any day of the month.
+    pub month: Date,
+    /// How many checks.
+    pub checks: u32,
+    /// The plan's quota.
+    pub limit: u32,
+}
+
+impl Store {
+    /// Writes all of it or nothing.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when anything was written meanwhile that the changes were decided on.
+    pub async fn commit(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
+        let mut transaction = self.transaction();
+        for change in changes.tools {
+            transaction = write_tool(transaction, changes, change)?;
+        }
+        transaction = write_latest(transaction, changes);
+        for change in changes.issues {
+            transaction = write_issue(transaction, changes.site, change)?;
+        }
+        if let Some(usage) = &changes.usage {
+            transaction = write_usage(transaction, changes.site, usage);
+        }
+        transaction.commit().await
+    }
+
+    /// Writes a person's decision about an issue, with the tool's state where a resolution resets
+    /// its tracker.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when issue or state were written meanwhile.
+    pub async fn commit_issue(
+        &self,
+        site: &Site,
+        change: &IssueChange,
+        tool: Option<(Tool, &ToolState, &ToolState)>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = write_issue(self.transaction(), site, change)?;
+        if let Some((tool, read, next)) = tool {
+            let stored = tool_item(site.id.partition(), tool, next, change.after.updated_at)?;
+            transaction = transaction.put(stored, Condition::Rev(read.rev));
+        }
+        transaction.commit().await
+    }
+}
+
+fn write_tool<'a>(
+    transaction: Transaction<'a>,
+    changes: &Changes<'_>,
+    change: &ToolChange<'_>,
+) -> Result<Transaction<'a>, StoreError> {
+    let ToolChange { tool, read, conclusion } = change;
+    let partition = changes.site.id.partition();
+    let check = &conclusion.check;
+    let key = keys::check(check.id, check.status)
+        .ok_or_else(|| StoreError::Corrupt(format!("check {} is not one of ours", check.id)))?;
+    // An automatic check and an order make a row; the end of an on-demand check replaces its row,
+    // unless somebody deleted it.
+    let finishes_order = read.pending == Some(check.id);
+    let condition = if finishes_order {
+        Condition::When("s = :pending", vec![(":pending", string(CheckStatus::Pending.as_str()))])
+    } else {
+        Condition::Absent
+    };
+    let row = expiring(row::write(&key, check)?, conclusion.expires_at);
+    let state = tool_item(partition, *tool, &conclusion.state, changes.now)?;
+    let transaction = transaction.put(row, condition).put(state, Condition::Rev(read.rev));
+    let (day, condition) = match &conclusion.day {
+        None => return Ok(transaction),
+        Some(DayWrite::Close(day)) => (day, Condition::Absent),
+        Some(DayWrite::Amend(day)) if day.rev == 1 => (day, Condition::Absent),
+        Some(DayWrite::Amend(day)) => {
+            (day, Condition::When("v = :rev", vec![(":rev", number(day.rev - 1))]))
+        }
+    };
+    let stored = item(&keys::day(partition, *tool, day.date), day)?;
+    Ok(transaction.put(expiring(stored, day.item_expires_at()), condition))
+}
+
+/// Keeps the directory's idea of the newest checks; one update for all tools.
+fn write_latest<'a>(transaction: Transaction<'a>, changes: &Changes<'_>) -> Transaction<'a> {
+    const SLOTS: [(&str, &str); 5] =
+        [("#t0", ":t0"), ("#t1", ":t1"), ("#t2", ":t2"), ("#t3", ":t3"), ("#t4", ":t4")];
+    let changed: Vec<(Tool, CheckStatus)> = changes
+        .tools
+        .iter()
+        .filter_map(|change| Some((change.tool, change.conclusion.latest?)))
+        .collect();
+    if changed.is_empty() {
+        return transaction;
+    }
+    let mut change = Change::default();
+    let mut sets = Vec::with_capacity(changed.len());
+    for ((tool, status), (name, value)) in changed.into_iter().zip(SLOTS) {
+        sets.push(format!("latest.{name} = {value}"));
+        change.names.push((name, tool.to_string()));
+        change.values.push((value, string(status.as_str())));
+    }
+    change.expression = format!("SET {}", sets.join(", ")).into();
+    let row = keys::directory(changes.site.team, &changes.site.url);
+    transaction.update(&row, change, Condition::Present)
+}
+
+fn write_issue<'a>(
+    transaction: Transaction<'a>,
+    site: &Site,
+    change: &IssueChange,
+) -> Result<Transaction<'a>, StoreError> {
+    let IssueChange { before, after, entry } = change;
+    let partition = site.id.partition();
+    let fingerprint = after
+        .fingerprint()
+        .ok_or_else(|| StoreError::Corrupt(format!("issue {} is not one of ours", after.id)))?;
+    let unchanged = before.as_ref().map_or(Condition::Absent, |issue| Condition::Rev(issue.rev));
+    let timeline = keys::timeline(partition, fingerprint, entry);
+    let row = crate::issue::index_row(site, after, fingerprint);
+    let place = keys::issue_index(site.team, after.id, after.status());
+    let listed = item(&place, &row)?;
+    let old = before.as_ref().map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
+    let transaction = transaction
+        .put(item(&keys::issue(partition, fingerprint), after)?, unchanged)
+        .put(item(&timeline, entry)?, Condition::Absent);
+    Ok(match old {
+        None => transaction.put(listed, Condition::Absent),
+        Some(old) if old == place => transaction.put(listed, Condition::Present),
+        Some(old) => transaction
+            .delete(&old, Condition::Present)
+            .put(listed, Condition::Absent),
+    })
+}
+
+fn write_usage<'a>(transaction: Transaction<'a>, site: &Site, usage: &Usage) -> Transaction<'a> {
+    let change = Change {
+        expression: "ADD n :checks".into(),
+        values: vec![(":checks", number(usage.checks))],
+        ..Change::default()
+    };
+    // The caller has seen that there is room; this holds it to that.
+    let room = usage.limit.saturating_sub(usage.checks);
+    let within = Condition::When(
+        "attribute_not_exists(n) OR n <= :room",
+        vec![(":room", number(room))],
+    );
+    transaction.update(&keys::usage(site.team, usage.month), change, within)
+}

@@ -1,0 +1,52 @@
+//! What can go wrong with the table.
+
+/// A store operation that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A condition failed or another transaction was at the same item: nothing was written. Read
+    /// again and decide again.
+    #[error("the table changed meanwhile: {}", describe(.failed))]
+    Conflict {
+        /// Places, in the order of the transaction, whose condition failed; empty where another
+        /// transaction was at work.
+        failed: Vec<usize>,
+    },
+    /// DynamoDB did not answer, or not with what was asked for. The write may have happened.
+    #[error("DynamoDB: {0}")]
+    Unavailable(String),
+    /// An item is not what this version writes.
+    #[error("an item cannot be read: {0}")]
+    Corrupt(String),
+}
+
+fn describe(failed: &[usize]) -> String {
+    if failed.is_empty() {
+        "another transaction was at work".to_owned()
+    } else {
+        format!("conditions {failed:?} failed")
+    }
+}
+
+impl StoreError {
+    /// Whether to read again and decide again.
+    pub const fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict { .. })
+    }
+
+    /// Whether the condition at this place of the transaction failed.
+    pub fn has_failed(&self, place: usize) -> bool {
+        matches!(self, Self::Conflict { failed } if failed.contains(&place))
+    }
+}
+
+impl From<serde_dynamo::Error> for StoreError {
+    fn from(error: serde_dynamo::Error) -> Self {
+        Self::Corrupt(error.to_string())
+    }
+}
+
+impl From<aws_sdk_dynamodb::error::BuildError> for StoreError {
+    fn from(error: aws_sdk_dynamodb::error::BuildError) -> Self {
+        Self::Corrupt(error.to_string())
+    }
+}

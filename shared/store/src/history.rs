@@ -1,0 +1,127 @@
+//! Check rows, counted days, pages of a history.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::future::try_join_all;
+use jiff::ToSpan;
+use jiff::civil::Date;
+use vedette_domain::check::Check;
+use vedette_domain::history::{Day, Filter, Window};
+use vedette_domain::id::{CheckId, Partition, Trigger};
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::Latest;
+
+use crate::StoreError;
+use crate::keys;
+use crate::row;
+use crate::table::{Range, Sort, Store, value};
+
+impl Store {
+    /// A check by its id alone: an on-demand check has one row, an automatic one is in the stream
+    /// of the state that it ended in.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn check(&self, id: CheckId) -> Result<Option<Check>, StoreError> {
+        let states = [CheckStatus::Completed, CheckStatus::Failed];
+        let keys = states.into_iter().filter_map(|status| keys::check(id, status));
+        let found = self.batch_get(keys).await?;
+        let row = found.into_values().next().map(row::read).transpose()?;
+        Ok(row.filter(|check| check.id == id))
+    }
+
+    /// The checks that pointers name; those that are gone are left out.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn checks(
+        &self,
+        pointers: impl IntoIterator<Item = Latest>,
+    ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
+        let keys = pointers.into_iter().filter_map(|latest| keys::check(latest.id, latest.status));
+        let found = self.batch_get(keys).await?;
+        found.into_values().map(|item| row::read(item).map(|check| (check.id, check))).collect()
+    }
+
+    /// A closed day of a tool.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn day(
+        &self,
+        partition: Partition,
+        tool: Tool,
+        date: Date,
+    ) -> Result<Option<Day>, StoreError> {
+        self.get(&keys::day(partition, tool, date)).await?.map(value).transpose()
+    }
+
+    /// The closed days of tools in a span, both ends included. Read after the tools' states, so
+    /// that a day that closes in between is seen at least once.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn days(
+        &self,
+        partition: Partition,
+        tools: &[Tool],
+        from: Date,
+        to: Date,
+    ) -> Result<Vec<(Tool, Day)>, StoreError> {
+        if from > to {
+            return Ok(Vec::new());
+        }
+        let pk = keys::site_partition(partition);
+        let spans = tools.iter().map(|&tool| {
+            let sort = Sort::Between(keys::day_sort(tool, from), keys::day_sort(tool, to));
+            let query = self.query(Range::new(&pk, sort));
+            async move {
+                let days = query.await?.into_iter().map(|item| Ok((tool, value(item)?)));
+                days.collect::<Result<Vec<_>, StoreError>>()
+            }
+        });
+        Ok(try_join_all(spans).await?.into_iter().flatten().collect())
+    }
+
+    /// The checks of a window, newest first, at most `limit` after those to pass over.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn page(
+        &self,
+        partition: Partition,
+        filter: &Filter,
+        window: &Window,
+        limit: usize,
+    ) -> Result<Vec<Check>, StoreError> {
+        let pk = keys::site_partition(partition);
+        let end = window.before.saturating_sub(1.millisecond()).unwrap_or(window.before);
+        let needed = window.skip.saturating_add(limit);
+        // The states of on-demand checks share a stream, so not all that is read may count.
+        let streams: BTreeSet<(String, bool)> = window
+            .streams
+            .iter()
+            .map(|&(tool, kind)| (keys::stream(tool, kind), kind.trigger == Trigger::OnDemand))
+            .collect();
+        let reads = streams.into_iter().map(|(stream, is_mixed)| {
+            let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
+            let sort = Sort::Between(place(window.from, 0), place(end, u8::MAX));
+            let limit = (!is_mixed).then_some(needed);
+            self.query(Range { newest_first: true, limit, ..Range::new(&pk, sort) })
+        });
+        let mut checks = Vec::new();
+        for item in try_join_all(reads).await?.into_iter().flatten() {
+            let check = row::read(item)?;
+            if filter.status.is_none_or(|status| status == check.status) {
+                checks.push(check);
+            }
+        }
+        checks.sort_unstable_by_key(|check| std::cmp::Reverse(check.id));
+        Ok(checks.into_iter().skip(window.skip).take(limit).collect())
+    }
+}

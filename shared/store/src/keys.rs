@@ -1,0 +1,307 @@
+//! Every key of the table. `ARCHITECTURE.md` shows them side by side.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use vedette_domain::account::TokenHash;
+use vedette_domain::history::Kind;
+use vedette_domain::id::{CheckId, IssueId, Partition, TeamId, Trigger, UserId};
+use vedette_domain::issue::record::TimelineEntry;
+use vedette_domain::issue::{Fingerprint, IssueStatus};
+use vedette_domain::site_url::SiteUrl;
+use vedette_domain::tool::{CheckStatus, Tool};
+
+/// Name of the partition key attribute.
+pub const PK: &str = "pk";
+/// Name of the sort key attribute.
+pub const SK: &str = "sk";
+/// Name of the attribute by which DynamoDB forgets items, in seconds since the epoch.
+pub const TTL: &str = "ttl";
+/// The sparse index of outstanding work.
+pub const WORK_INDEX: &str = "work";
+/// Hash key of the work index: the shard.
+pub const WORK_SHARD: &str = "w";
+/// Range key of the work index: when to look, in milliseconds since the epoch.
+pub const WORK_DUE: &str = "due";
+/// Number of work shards, so that no index partition takes all writes.
+pub const WORK_SHARDS: u64 = 16;
+
+/// Sort key of the item that stands for the partition itself: site, user, team, token.
+pub const SELF: &str = "A";
+
+/// A primary key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Partition key.
+    pub pk: String,
+    /// Sort key.
+    pub sk: String,
+}
+
+impl Key {
+    pub(crate) fn new(pk: impl Into<String>, sk: impl Into<String>) -> Self {
+        Self { pk: pk.into(), sk: sk.into() }
+    }
+
+    pub(crate) fn attributes(&self) -> [(String, AttributeValue); 2] {
+        [
+            (PK.to_owned(), AttributeValue::S(self.pk.clone())),
+            (SK.to_owned(), AttributeValue::S(self.sk.clone())),
+        ]
+    }
+}
+
+pub(crate) fn site_partition(partition: Partition) -> String {
+    format!("S#{:016x}", partition.0)
+}
+
+pub(crate) fn site(partition: Partition) -> Key {
+    Key::new(site_partition(partition), SELF)
+}
+
+pub(crate) fn tool(partition: Partition, tool: Tool) -> Key {
+    Key::new(site_partition(partition), format!("{TOOL}{tool}"))
+}
+
+const TOOL: &str = "T#";
+
+pub(crate) fn day(partition: Partition, tool: Tool, date: Date) -> Key {
+    Key::new(site_partition(partition), day_sort(tool, date))
+}
+
+pub(crate) fn day_sort(tool: Tool, date: Date) -> String {
+    format!("{TOOL}{tool}#{}", date.strftime("%Y%m%d"))
+}
+
+/// The stream in which a check of this kind is kept: automatic checks never change their state, so
+/// each state is a stream of its own; on-demand checks of a tool share one.
+pub(crate) fn stream(tool: Tool, kind: Kind) -> String {
+    match kind.trigger {
+        Trigger::Automatic(_) => format!("H#{tool}#{}#", kind.code()),
+        Trigger::OnDemand => format!("H#{tool}#d#"),
+    }
+}
+
+/// Sort key within a stream: 13 digits of milliseconds, then what parts checks of one millisecond.
+pub(crate) fn stream_place(at: Timestamp, unique: u8) -> String {
+    format!("{:013}{unique:02x}", at.as_millisecond().max(0))
+}
+
+/// The row of a check in a state; `None` where the id is not one of ours.
+pub(crate) fn check(id: CheckId, status: CheckStatus) -> Option<Key> {
+    let kind = Kind { trigger: id.trigger()?, status };
+    let stream = stream(id.tool()?, kind);
+    let place = stream_place(id.created_at(), id.unique());
+    Some(Key::new(site_partition(id.partition()), format!("{stream}{place}")))
+}
+
+pub(crate) fn issue_sort(fingerprint: Fingerprint) -> String {
+    format!("{ISSUE}{fingerprint}")
+}
+
+pub(crate) const ISSUE: &str = "I#";
+
+pub(crate) fn issue(partition: Partition, fingerprint: Fingerprint) -> Key {
+    Key::new(site_partition(partition), issue_sort(fingerprint))
+}
+
+pub(crate) fn timeline(
+    partition: Partition,
+    fingerprint: Fingerprint,
+    entry: &TimelineEntry,
+) -> Key {
+    let place = stream_place(entry.timestamp, 0);
+    let sort = format!("{}#{place}#{}", issue_sort(fingerprint), entry.key.as_str());
+    Key::new(site_partition(partition), sort)
+}
+
+pub(crate) fn issue_index_partition(team: TeamId) -> String {
+    format!("N#{team}")
+}
+
+/// Prefix of a team's active or resolved issues in its index.
+pub(crate) const fn issue_index_prefix(is_active: bool) -> &'static str {
+    if is_active { "A#" } else { "R#" }
+}
+
+pub(crate) fn issue_index(team: TeamId, issue: IssueId, status: IssueStatus) -> Key {
+    let prefix = issue_index_prefix(status.is_active());
+    Key::new(issue_index_partition(team), format!("{prefix}{issue}"))
+}
+
+pub(crate) fn directory_partition(team: TeamId) -> String {
+    format!("L#{team}")
+}
+
+/// The row that lists a site and makes its URL unique in the team. The URL is hashed: it may be
+/// longer than a sort key.
+pub(crate) fn directory(team: TeamId, url: &SiteUrl) -> Key {
+    Key::new(directory_partition(team), hex(&url.hash()))
+}
+
+pub(crate) fn team_partition(team: TeamId) -> String {
+    format!("T#{team}")
+}
+
+pub(crate) fn team(team: TeamId) -> Key {
+    Key::new(team_partition(team), SELF)
+}
+
+pub(crate) fn team_settings(team: TeamId) -> Key {
+    Key::new(team_partition(team), "M")
+}
+
+/// A month's usage of the on-demand quota; months are those of UTC.
+pub(crate) fn usage(team: TeamId, month: Date) -> Key {
+    Key::new(team_partition(team), format!("Q#{}", month.strftime("%Y-%m")))
+}
+
+pub(crate) const MEMBER: &str = "U#";
+pub(crate) const MEMBERSHIP: &str = "T#";
+
+pub(crate) fn member(team: TeamId, user: UserId) -> Key {
+    Key::new(team_partition(team), format!("{MEMBER}{user}"))
+}
+
+pub(crate) fn user_partition(user: UserId) -> String {
+    format!("U#{user}")
+}
+
+pub(crate) fn user(user: UserId) -> Key {
+    Key::new(user_partition(user), SELF)
+}
+
+pub(crate) fn membership(user: UserId, team: TeamId) -> Key {
+    Key::new(user_partition(user), format!("{MEMBERSHIP}{team}"))
+}
+
+pub(crate) const USER_TOKEN: &str = "Z#";
+
+/// The owner's list of tokens; sorts after memberships, so that one query reads only those.
+pub(crate) fn user_token(user: UserId, hash: &TokenHash) -> Key {
+    Key::new(user_partition(user), format!("{USER_TOKEN}{}", hash.0))
+}
+
+/// Makes an address unique without regard to case.
+pub(crate) fn email(email: &str) -> Key {
+    Key::new(format!("E#{}", email.to_lowercase()), SELF)
+}
+
+pub(crate) fn token(hash: &TokenHash) -> Key {
+    Key::new(format!("K#{}", hash.0), SELF)
+}
+
+/// Requests counted for a subject, a token or a user, in one minute.
+pub(crate) fn throttle(subject: &str, minute: i64) -> Key {
+    Key::new(format!("R#{subject}#{minute}"), SELF)
+}
+
+/// The partition that lists all teams.
+pub(crate) const TEAMS: &str = "G";
+
+pub(crate) fn team_listing(team: TeamId) -> Key {
+    Key::new(TEAMS, format!("{MEMBERSHIP}{team}"))
+}
+
+pub(crate) fn site_shard(partition: Partition) -> String {
+    shard(partition.0 % WORK_SHARDS)
+}
+
+pub(crate) fn team_shard(team: TeamId) -> String {
+    shard((team.as_uuid().as_u128() % u128::from(WORK_SHARDS)) as u64)
+}
+
+pub(crate) fn shard(number: u64) -> String {
+    format!("W#{number}")
+}
+
+/// What an item with outstanding work is, told by its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A site whose schedules do not follow its settings yet, or that was deleted.
+    Site(Partition),
+    /// A tool with a timer or a pending check.
+    Tool(Partition, Tool),
+    /// A team whose sites' schedules do not follow its plan and settings yet.
+    Team(TeamId),
+}
+
+pub(crate) fn owner(key: &Key) -> Option<Owner> {
+    if let Some(hex) = key.pk.strip_prefix("S#") {
+        let partition = Partition(u64::from_str_radix(hex, 16).ok()?);
+        if key.sk == SELF {
+            return Some(Owner::Site(partition));
+        }
+        return Some(Owner::Tool(partition, Tool::parse(key.sk.strip_prefix(TOOL)?)?));
+    }
+    let team = TeamId::parse(key.pk.strip_prefix("T#")?)?;
+    (key.sk == SELF).then_some(Owner::Team(team))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use vedette_domain::id::SiteId;
+    use vedette_domain::tool::RunReason;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_those_of_the_architecture_page() {
+        let id = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let slot: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
+        let partition = id.partition();
+        let automatic = CheckId::automatic(id, Tool::Status, RunReason::Scheduled, slot);
+        let on_demand = CheckId::on_demand(id, Tool::BrokenLinks, slot, 0x2a);
+        let entry = TimelineEntry {
+            key: vedette_domain::issue::record::TimelineKey::Opened,
+            timestamp: slot,
+            user: None,
+        };
+        let sorts = [
+            site(partition).sk,
+            tool(partition, Tool::BrokenLinks).sk,
+            day(partition, Tool::Dns, date(2026, 11, 20)).sk,
+            check(automatic, CheckStatus::Completed).expect("ours").sk,
+            check(on_demand, CheckStatus::Pending).expect("ours").sk,
+            issue(partition, Fingerprint::StatusDown).sk,
+            timeline(partition, Fingerprint::StatusDown, &entry).sk,
+        ];
+        assert_eq!(site(partition).pk, "S#0a556c1f3b7d9e01");
+        assert_eq!(
+            sorts,
+            [
+                "A",
+                "T#broken-links",
+                "T#dns#20261120",
+                "H#status#sc#176363244000000",
+                "H#broken-links#d#17636324400002a",
+                "I#status:down",
+                "I#status:down#176363244000000#opened",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_owner_of_work_is_told_by_its_key() {
+        let partition = Partition(0x0a55_6c1f_3b7d_9e01);
+        let team_id = TeamId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a team id");
+        assert_eq!(owner(&site(partition)), Some(Owner::Site(partition)));
+        assert_eq!(
+            owner(&tool(partition, Tool::BrokenLinks)),
+            Some(Owner::Tool(partition, Tool::BrokenLinks))
+        );
+        assert_eq!(owner(&team(team_id)), Some(Owner::Team(team_id)));
+        assert_eq!(owner(&team_settings(team_id)), None);
+        assert_eq!(owner(&day(partition, Tool::Dns, date(2026, 11, 20))), None);
+    }
+}

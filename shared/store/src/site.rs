@@ -1,0 +1,343 @@
+//! Sites with their tools, the team directory, deletion.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use vedette_domain::account::Team;
+use vedette_domain::id::{Partition, SiteId, TeamId};
+use vedette_domain::site::Site;
+use vedette_domain::site_url::SiteUrl;
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::ToolState;
+use vedette_domain::work::UPKEEP_GRACE;
+
+use crate::StoreError;
+use crate::issue::StoredIssue;
+use crate::keys::{self, Key, SELF};
+use crate::table::{
+    Change, Condition, Item, Range, Sort, Store, item, key_of, number, outstanding, string, value,
+};
+
+/// A site with what is remembered of its five tools.
+#[derive(Debug, Clone)]
+pub struct SiteSheet {
+    /// The site.
+    pub site: Site,
+    /// By tool, all five.
+    pub tools: BTreeMap<Tool, ToolState>,
+}
+
+impl SiteSheet {
+    /// The state of a tool.
+    ///
+    /// # Errors
+    ///
+    /// When the table lost it.
+    pub fn tool(&self, tool: Tool) -> Result<&ToolState, StoreError> {
+        self.tools
+            .get(&tool)
+            .ok_or_else(|| StoreError::Corrupt(format!("site {} has no {tool}", self.site.id)))
+    }
+}
+
+/// What a team's directory says of a site: enough to filter and sort without loading it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DirectoryRow {
+    /// The site.
+    pub id: SiteId,
+    /// Its name.
+    pub name: String,
+    /// Its canonical URL.
+    pub url: SiteUrl,
+    /// Whether it is pinned.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Its creation.
+    pub created_at: Timestamp,
+    /// Tools that the site itself enables or disables; the others follow the team.
+    #[serde(default)]
+    pub enabled: BTreeMap<Tool, bool>,
+    /// The state of each tool's newest check.
+    #[serde(default)]
+    pub latest: BTreeMap<Tool, CheckStatus>,
+}
+
+/// What remains of a deleted site until everything else of it is gone.
+#[derive(Serialize, Deserialize)]
+struct Tombstone {
+    id: SiteId,
+    deleted_at: Timestamp,
+}
+
+fn directory_row(site: &Site) -> DirectoryRow {
+    let overrides = &site.overrides.tools;
+    let enabled = [
+        (Tool::Status, overrides.status.enabled),
+        (Tool::Ssl, overrides.ssl.enabled),
+        (Tool::Dns, overrides.dns.enabled),
+        (Tool::BrokenLinks, overrides.broken_links.enabled),
+        (Tool::Performance, overrides.performance.enabled),
+    ];
+    DirectoryRow {
+        id: site.id,
+        name: site.name.clone(),
+        url: site.url.clone(),
+        pinned: site.pinned,
+        created_at: site.created_at,
+        enabled: enabled.into_iter().filter_map(|(tool, said)| Some((tool, said?))).collect(),
+        latest: BTreeMap::new(),
+    }
+}
+
+fn site_item(site: &Site) -> Result<Item, StoreError> {
+    let partition = site.id.partition();
+    let stored = item(&keys::site(partition), site)?;
+    Ok(outstanding(stored, keys::site_shard(partition), site.work_due()))
+}
+
+pub(crate) fn tool_item(
+    partition: Partition,
+    tool: Tool,
+    state: &ToolState,
+    now: Timestamp,
+) -> Result<Item, StoreError> {
+    let stored = item(&keys::tool(partition, tool), state)?;
+    Ok(outstanding(stored, keys::site_shard(partition), state.work_due(tool, now)))
+}
+
+/// The place of the team's count in the transaction of [`Store::create_site`].
+const CREATE_TEAM: usize = 0;
+/// The place of the directory row there.
+const CREATE_DIRECTORY: usize = 1;
+
+/// Why a site was not created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreateRefusal {
+    /// The team has this URL.
+    DuplicateUrl,
+    /// The plan has no site left, or changed meanwhile.
+    SiteLimit,
+}
+
+impl Store {
+    /// Adds a site to a team, within the plan that `team` was seen with.
+    ///
+    /// # Errors
+    ///
+    /// A conflict; [`create_refusal`] says what it means.
+    pub async fn create_site(&self, team: &Team, site: &Site) -> Result<(), StoreError> {
+        let partition = site.id.partition();
+        let limit = team.plan.limits().sites.unwrap_or(u32::MAX);
+        let count = Change {
+            expression: "ADD sites :one".into(),
+            values: vec![(":one", number(1))],
+            ..Change::default()
+        };
+        let seen = Condition::When(
+            "attribute_exists(pk) AND #plan = :plan AND plan_active = :active AND sites < :limit",
+            vec![
+                (":plan", string(team.plan.as_str())),
+                (":active", aws_sdk_dynamodb::types::AttributeValue::Bool(true)),
+                (":limit", number(limit)),
+            ],
+        );
+        let count = Change { names: vec![("#plan", "plan".to_owned())], ..count };
+        let row = item(&keys::directory(site.team, &site.url), &directory_row(site))?;
+        let mut transaction = self
+            .transaction()
+            .update(&keys::team(site.team), count, seen)
+            .put(row, Condition::Absent)
+            .put(site_item(site)?, Condition::Absent);
+        for tool in Tool::ALL {
+            let state = tool_item(partition, tool, &ToolState::new(), site.created_at)?;
+            transaction = transaction.put(state, Condition::Absent);
+        }
+        transaction.commit().await
+    }
+
+    /// A site with its tools; none where there is no such site, or no longer.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn site(&self, partition: Partition) -> Result<Option<SiteSheet>, StoreError> {
+        Ok(self.sites([partition]).await?.remove(&partition))
+    }
+
+    /// Sites with their tools, by partition; those that are not there are left out.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn sites(
+        &self,
+        partitions: impl IntoIterator<Item = Partition>,
+    ) -> Result<BTreeMap<Partition, SiteSheet>, StoreError> {
+        let partitions: Vec<Partition> = partitions.into_iter().collect();
+        let keys = partitions.iter().flat_map(|&partition| {
+            let tools = Tool::ALL.into_iter().map(move |tool| keys::tool(partition, tool));
+            tools.chain([keys::site(partition)])
+        });
+        let mut found = self.batch_get(keys).await?;
+        let mut sheets = BTreeMap::new();
+        for partition in partitions {
+            let Some(stored) = found.remove(&keys::site(partition)) else { continue };
+            if stored.contains_key("deleted_at") {
+                continue;
+            }
+            let mut tools = BTreeMap::new();
+            for tool in Tool::ALL {
+                if let Some(state) = found.remove(&keys::tool(partition, tool)) {
+                    tools.insert(tool, value(state)?);
+                }
+            }
+            sheets.insert(partition, SiteSheet { site: value(stored)?, tools });
+        }
+        Ok(sheets)
+    }
+
+    /// A site of which a queue message or the work index knows, with one tool.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn site_tool(
+        &self,
+        partition: Partition,
+        tool: Tool,
+    ) -> Result<Option<(Site, ToolState)>, StoreError> {
+        let (site_key, tool_key) = (keys::site(partition), keys::tool(partition, tool));
+        let mut found = self.batch_get([site_key.clone(), tool_key.clone()]).await?;
+        match (found.remove(&site_key), found.remove(&tool_key)) {
+            (Some(site), Some(state)) if !site.contains_key("deleted_at") => {
+                Ok(Some((value(site)?, value(state)?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A team's directory.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn directory(&self, team: TeamId) -> Result<Vec<DirectoryRow>, StoreError> {
+        let pk = keys::directory_partition(team);
+        self.query(Range::new(&pk, Sort::All)).await?.into_iter().map(value).collect()
+    }
+
+    /// Writes down that a site's schedules follow its `cfg`.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when `cfg` has risen since, or the site is gone.
+    pub async fn set_site_synced(&self, site: &Site) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET synced = :cfg REMOVE w, due".into(),
+            values: vec![(":cfg", number(site.cfg))],
+            ..Change::default()
+        };
+        let unchanged = Condition::When("cfg = :cfg", Vec::new());
+        self.update(&keys::site(site.id.partition()), change, Some(unchanged)).await.map(drop)
+    }
+
+    /// Writes a tool's state where nothing else changes with it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the state was written meanwhile.
+    pub async fn put_tool(
+        &self,
+        partition: Partition,
+        tool: Tool,
+        read: &ToolState,
+        next: &ToolState,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let stored = tool_item(partition, tool, next, now)?;
+        self.transaction().put(stored, Condition::Rev(read.rev)).commit().await
+    }
+
+    /// Deletes a site: it is gone for everybody at once, and nothing can be written to it any
+    /// more; [`Store::purge`] removes what is left.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when anything of it was written meanwhile.
+    pub async fn delete_site(
+        &self,
+        sheet: &SiteSheet,
+        issues: &[StoredIssue],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let site = &sheet.site;
+        let partition = site.id.partition();
+        let due = now.saturating_add(UPKEEP_GRACE).unwrap_or(now);
+        let tombstone = item(&keys::site(partition), &Tombstone { id: site.id, deleted_at: now })?;
+        let tombstone = outstanding(tombstone, keys::site_shard(partition), Some(due));
+        let unchanged = Condition::When("cfg = :cfg", vec![(":cfg", number(site.cfg))]);
+        let count = Change {
+            expression: "ADD sites :less".into(),
+            values: vec![(":less", number(-1))],
+            ..Change::default()
+        };
+        let mut transaction = self
+            .transaction()
+            .put(tombstone, unchanged)
+            .delete(&keys::directory(site.team, &site.url), Condition::Present)
+            .update(&keys::team(site.team), count, Condition::Present);
+        for (tool, state) in &sheet.tools {
+            let key = keys::tool(partition, *tool);
+            transaction = transaction.delete(&key, Condition::Rev(state.rev));
+        }
+        for StoredIssue { issue, .. } in issues {
+            let key = keys::issue_index(site.team, issue.id, issue.status());
+            transaction = transaction.delete(&key, Condition::Present);
+        }
+        transaction.commit().await
+    }
+
+    /// Whether a partition holds a deleted site, and which.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn deleted_site(&self, partition: Partition) -> Result<Option<SiteId>, StoreError> {
+        let stored = self.get(&keys::site(partition)).await?;
+        let deleted = stored.filter(|item| item.contains_key("deleted_at"));
+        deleted.map(|item| value::<Tombstone>(item).map(|tombstone| tombstone.id)).transpose()
+    }
+
+    /// Removes everything of a deleted site, its tombstone last. Can be stopped and begun again.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn purge(&self, partition: Partition) -> Result<(), StoreError> {
+        const PAGE: usize = 500;
+        let pk = keys::site_partition(partition);
+        let page = || Range { limit: Some(PAGE), keys_only: true, ..Range::new(&pk, Sort::All) };
+        loop {
+            let items = self.query(page()).await?;
+            let keys: Vec<Key> = items.iter().map(key_of).collect::<Result<_, _>>()?;
+            let rest: Vec<Key> = keys.into_iter().filter(|key| key.sk != SELF).collect();
+            if rest.is_empty() {
+                return self.batch_delete(&[keys::site(partition)]).await;
+            }
+            self.batch_delete(&rest).await?;
+        }
+    }
+}
+
+/// What a conflict of [`Store::create_site`] means; none where another transaction was at work.
+pub fn create_refusal(error: &StoreError) -> Option<CreateRefusal> {
+    if error.has_failed(CREATE_DIRECTORY) {
+        Some(CreateRefusal::DuplicateUrl)
+    } else if error.has_failed(CREATE_TEAM) {
+        Some(CreateRefusal::SiteLimit)
+    } else {
+        None
+    }
+}
+

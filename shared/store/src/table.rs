@@ -1,0 +1,495 @@
+//! Every call to DynamoDB.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, AttributeValue, BillingMode, Delete, DeleteRequest, GlobalSecondaryIndex,
+    KeySchemaElement, KeyType, KeysAndAttributes, Projection, ProjectionType, Put, ReturnValue,
+    ScalarAttributeType, TimeToLiveSpecification, TransactWriteItem, Update, WriteRequest,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+use crate::keys::{Key, PK, SK, TTL, WORK_DUE, WORK_INDEX, WORK_SHARD};
+
+/// A stored item.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// The table.
+#[derive(Debug, Clone)]
+pub struct Store {
+    client: Client,
+    table: String,
+}
+
+/// When a write may happen.
+#[derive(Debug, Clone)]
+pub(crate) enum Condition {
+    /// There is no such item.
+    Absent,
+    /// There is such an item.
+    Present,
+    /// The item's `rev` is still this one.
+    Rev(u64),
+    /// An expression of its own, with values.
+    When(&'static str, Vec<(&'static str, AttributeValue)>),
+}
+
+impl Condition {
+    fn expression(&self) -> &'static str {
+        match self {
+            Self::Absent => "attribute_not_exists(pk)",
+            Self::Present => "attribute_exists(pk)",
+            Self::Rev(_) => "rev = :rev",
+            Self::When(expression, _) => expression,
+        }
+    }
+
+    fn values(self) -> Vec<(&'static str, AttributeValue)> {
+        match self {
+            Self::Absent | Self::Present => Vec::new(),
+            Self::Rev(rev) => vec![(":rev", number(rev))],
+            Self::When(_, values) => values,
+        }
+    }
+}
+
+/// A change of some attributes of an item.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Change {
+    pub(crate) expression: Cow<'static, str>,
+    pub(crate) names: Vec<(&'static str, String)>,
+    pub(crate) values: Vec<(&'static str, AttributeValue)>,
+}
+
+pub(crate) fn string(value: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(value.into())
+}
+
+pub(crate) fn number(value: impl std::fmt::Display) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+/// The item for a value: its fields under the key.
+pub(crate) fn item<T: Serialize>(key: &Key, value: &T) -> Result<Item, StoreError> {
+    let mut item: Item = serde_dynamo::to_item(value)?;
+    item.extend(key.attributes());
+    Ok(item)
+}
+
+/// The value that an item holds.
+pub(crate) fn value<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+    Ok(serde_dynamo::from_item(item)?)
+}
+
+pub(crate) fn key_of(item: &Item) -> Result<Key, StoreError> {
+    let part = |name: &str| match item.get(name) {
+        Some(AttributeValue::S(part)) => Ok(part.clone()),
+        _ => Err(StoreError::Corrupt(format!("an item without `{name}`"))),
+    };
+    Ok(Key { pk: part(PK)?, sk: part(SK)? })
+}
+
+fn unavailable<E, R>(error: SdkError<E, R>) -> StoreError
+where
+    E: std::error::Error + ProvideErrorMetadata + 'static,
+    R: std::fmt::Debug + 'static,
+{
+    match error.code() {
+        Some("ConditionalCheckFailedException") => StoreError::Conflict { failed: vec![0] },
+        Some("TransactionConflictException") => StoreError::Conflict { failed: Vec::new() },
+        _ => StoreError::Unavailable(DisplayErrorContext(error).to_string()),
+    }
+}
+
+fn transaction_error<R>(error: SdkError<TransactWriteItemsError, R>) -> StoreError
+where
+    R: std::fmt::Debug + 'static,
+{
+    let reasons = match error.as_service_error() {
+        Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
+            canceled.cancellation_reasons()
+        }
+        Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
+            return StoreError::Conflict { failed: Vec::new() };
+        }
+        _ => return unavailable(error),
+    };
+    let coded = |code: &'static str| {
+        move |(place, reason): (usize, &aws_sdk_dynamodb::types::CancellationReason)| {
+            (reason.code() == Some(code)).then_some(place)
+        }
+    };
+    let failed: Vec<usize> =
+        reasons.iter().enumerate().filter_map(coded("ConditionalCheckFailed")).collect();
+    let met = reasons.iter().enumerate().filter_map(coded("TransactionConflict")).next().is_some();
+    if failed.is_empty() && !met { unavailable(error) } else { StoreError::Conflict { failed } }
+}
+
+impl Store {
+    /// The table of this name.
+    pub const fn new(client: Client, table: String) -> Self {
+        Self { client, table }
+    }
+
+    /// Creates the table as `template.yaml` does, unless it is there.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB cannot be reached or refuses.
+    pub async fn create_table(&self) -> Result<(), StoreError> {
+        let element = |name: &str, key_type: KeyType| {
+            KeySchemaElement::builder().attribute_name(name).key_type(key_type).build()
+        };
+        let attribute = |name: &str, kind: ScalarAttributeType| {
+            AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build()
+        };
+        let work = GlobalSecondaryIndex::builder()
+            .index_name(WORK_INDEX)
+            .key_schema(element(WORK_SHARD, KeyType::Hash)?)
+            .key_schema(element(WORK_DUE, KeyType::Range)?)
+            .projection(Projection::builder().projection_type(ProjectionType::KeysOnly).build())
+            .build()?;
+        let created = self
+            .client
+            .create_table()
+            .table_name(&self.table)
+            .billing_mode(BillingMode::PayPerRequest)
+            .key_schema(element(PK, KeyType::Hash)?)
+            .key_schema(element(SK, KeyType::Range)?)
+            .attribute_definitions(attribute(PK, ScalarAttributeType::S)?)
+            .attribute_definitions(attribute(SK, ScalarAttributeType::S)?)
+            .attribute_definitions(attribute(WORK_SHARD, ScalarAttributeType::S)?)
+            .attribute_definitions(attribute(WORK_DUE, ScalarAttributeType::N)?)
+            .global_secondary_indexes(work)
+            .send()
+            .await;
+        match created {
+            Ok(_) => {}
+            Err(error) if error.code() == Some("ResourceInUseException") => return Ok(()),
+            Err(error) => return Err(unavailable(error)),
+        }
+        let ttl = TimeToLiveSpecification::builder().attribute_name(TTL).enabled(true).build()?;
+        self.client
+            .update_time_to_live()
+            .table_name(&self.table)
+            .time_to_live_specification(ttl)
+            .send()
+            .await
+            .map_err(unavailable)?;
+        Ok(())
+    }
+
+    /// Opens the connection to DynamoDB, so that the first request does not wait for a handshake.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB cannot be reached.
+    pub async fn warm_up(&self) -> Result<(), StoreError> {
+        self.get(&Key::new("0", "0")).await.map(drop)
+    }
+
+    pub(crate) async fn get(&self, key: &Key) -> Result<Option<Item>, StoreError> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .set_key(Some(HashMap::from(key.attributes())))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(unavailable)?;
+        Ok(answer.item)
+    }
+
+    /// Reads many items at once, 100 a call, strongly consistent; those that are not there are
+    /// left out. Keys that DynamoDB leaves unprocessed are asked for again.
+    pub(crate) async fn batch_get(
+        &self,
+        keys: impl IntoIterator<Item = Key>,
+    ) -> Result<HashMap<Key, Item>, StoreError> {
+        let mut keys: Vec<Key> = keys.into_iter().collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut found = HashMap::with_capacity(keys.len());
+        let mut backoff = crate::Backoff::new(std::time::Duration::from_secs(10));
+        let mut waiting: Vec<Item> =
+            keys.iter().map(|key| HashMap::from(key.attributes())).collect();
+        while !waiting.is_empty() {
+            let rest = waiting.split_off(waiting.len().min(100));
+            let wanted = KeysAndAttributes::builder()
+                .set_keys(Some(std::mem::replace(&mut waiting, rest)))
+                .consistent_read(true)
+                .build()?;
+            let answer = self
+                .client
+                .batch_get_item()
+                .request_items(&self.table, wanted)
+                .send()
+                .await
+                .map_err(unavailable)?;
+            for item in answer.responses.unwrap_or_default().into_values().flatten() {
+                found.insert(key_of(&item)?, item);
+            }
+            let unprocessed: Vec<Item> = answer
+                .unprocessed_keys
+                .unwrap_or_default()
+                .into_values()
+                .flat_map(|left| left.keys)
+                .collect();
+            if !unprocessed.is_empty() {
+                backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
+                waiting.extend(unprocessed);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads a range of a partition, all pages of it, strongly consistent.
+    pub(crate) async fn query(&self, range: Range<'_>) -> Result<Vec<Item>, StoreError> {
+        let mut items = Vec::new();
+        let mut start = None;
+        loop {
+            let (condition, values) = range.sort.condition();
+            let left = range.limit.map(|limit| limit.saturating_sub(items.len()));
+            let answer = self
+                .client
+                .query()
+                .table_name(&self.table)
+                .consistent_read(true)
+                .scan_index_forward(!range.newest_first)
+                .key_condition_expression(condition)
+                .expression_attribute_values(":pk", string(range.pk))
+                .set_limit(left.map(|left| i32::try_from(left).unwrap_or(i32::MAX)))
+                .set_exclusive_start_key(start);
+            let answer = values
+                .into_iter()
+                .fold(answer, |query, (name, value)| query.expression_attribute_values(name, value))
+                .set_projection_expression(range.keys_only.then(|| format!("{PK}, {SK}")))
+                .send()
+                .await
+                .map_err(unavailable)?;
+            items.extend(answer.items.unwrap_or_default());
+            start = answer.last_evaluated_key;
+            if start.is_none() || range.limit.is_some_and(|limit| items.len() >= limit) {
+                return Ok(items);
+            }
+        }
+    }
+
+    /// The oldest entries of a shard of the work index that are due; the index follows the table
+    /// with a short delay.
+    pub(crate) async fn query_work(
+        &self,
+        shard: String,
+        due: i64,
+        limit: usize,
+    ) -> Result<Vec<Item>, StoreError> {
+        let answer = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(WORK_INDEX)
+            .key_condition_expression("w = :w AND due <= :due")
+            .expression_attribute_values(":w", string(shard))
+            .expression_attribute_values(":due", number(due))
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
+            .send()
+            .await
+            .map_err(unavailable)?;
+        Ok(answer.items.unwrap_or_default())
+    }
+
+    /// Changes attributes of an item and returns it as it is now.
+    pub(crate) async fn update(
+        &self,
+        key: &Key,
+        change: Change,
+        condition: Option<Condition>,
+    ) -> Result<Item, StoreError> {
+        let mut request = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .set_key(Some(HashMap::from(key.attributes())))
+            .update_expression(change.expression)
+            .return_values(ReturnValue::AllNew);
+        for (name, attribute) in change.names {
+            request = request.expression_attribute_names(name, attribute);
+        }
+        for (name, value) in change.values {
+            request = request.expression_attribute_values(name, value);
+        }
+        if let Some(condition) = condition {
+            request = request.condition_expression(condition.expression());
+            for (name, value) in condition.values() {
+                request = request.expression_attribute_values(name, value);
+            }
+        }
+        let answer = request.send().await.map_err(unavailable)?;
+        Ok(answer.attributes.unwrap_or_default())
+    }
+
+    /// Deletes items without a condition, 25 a call.
+    pub(crate) async fn batch_delete(&self, keys: &[Key]) -> Result<(), StoreError> {
+        let mut backoff = crate::Backoff::new(std::time::Duration::from_secs(20));
+        for chunk in keys.chunks(25) {
+            let mut waiting = chunk
+                .iter()
+                .map(|key| {
+                    let delete =
+                        DeleteRequest::builder().set_key(Some(HashMap::from(key.attributes())));
+                    Ok(WriteRequest::builder().delete_request(delete.build()?).build())
+                })
+                .collect::<Result<Vec<_>, StoreError>>()?;
+            while !waiting.is_empty() {
+                let answer = self
+                    .client
+                    .batch_write_item()
+                    .request_items(&self.table, waiting)
+                    .send()
+                    .await
+                    .map_err(unavailable)?;
+                waiting =
+                    answer.unprocessed_items.unwrap_or_default().into_values().flatten().collect();
+                if !waiting.is_empty() {
+                    backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn transaction(&self) -> Transaction<'_> {
+        Transaction { store: self, items: Vec::new(), failure: None }
+    }
+}
+
+/// Which part of a partition to read.
+#[derive(Debug)]
+pub(crate) struct Range<'a> {
+    pub(crate) pk: &'a str,
+    pub(crate) sort: Sort,
+    pub(crate) newest_first: bool,
+    pub(crate) limit: Option<usize>,
+    pub(crate) keys_only: bool,
+}
+
+/// A range of sort keys.
+#[derive(Debug)]
+pub(crate) enum Sort {
+    All,
+    Prefix(String),
+    /// Both ends included.
+    Between(String, String),
+}
+
+impl Sort {
+    fn condition(&self) -> (&'static str, Vec<(&'static str, AttributeValue)>) {
+        match self {
+            Self::All => ("pk = :pk", Vec::new()),
+            Self::Prefix(prefix) => {
+                ("pk = :pk AND begins_with(sk, :sk)", vec![(":sk", string(prefix.as_str()))])
+            }
+            Self::Between(from, to) => (
+                "pk = :pk AND sk BETWEEN :from AND :to",
+                vec![(":from", string(from.as_str())), (":to", string(to.as_str()))],
+            ),
+        }
+    }
+}
+
+impl<'a> Range<'a> {
+    pub(crate) const fn new(pk: &'a str, sort: Sort) -> Self {
+        Self { pk, sort, newest_first: false, limit: None, keys_only: false }
+    }
+}
+
+/// Writes that happen together or not at all.
+#[derive(Debug)]
+pub(crate) struct Transaction<'a> {
+    store: &'a Store,
+    items: Vec<TransactWriteItem>,
+    failure: Option<StoreError>,
+}
+
+impl Transaction<'_> {
+    pub(crate) fn put(self, item: Item, condition: Condition) -> Self {
+        let put = Put::builder()
+            .table_name(&self.store.table)
+            .set_item(Some(item))
+            .condition_expression(condition.expression())
+            .set_expression_attribute_values(values(condition.values()));
+        self.push(put.build().map(|put| TransactWriteItem::builder().put(put).build()))
+    }
+
+    pub(crate) fn update(self, key: &Key, change: Change, condition: Condition) -> Self {
+        let expression = condition.expression();
+        let all_values = change.values.into_iter().chain(condition.values()).collect();
+        let names: HashMap<_, _> =
+            change.names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let update = Update::builder()
+            .table_name(&self.store.table)
+            .set_key(Some(HashMap::from(key.attributes())))
+            .update_expression(change.expression)
+            .condition_expression(expression)
+            .set_expression_attribute_names((!names.is_empty()).then_some(names))
+            .set_expression_attribute_values(values(all_values));
+        self.push(update.build().map(|update| TransactWriteItem::builder().update(update).build()))
+    }
+
+    pub(crate) fn delete(self, key: &Key, condition: Condition) -> Self {
+        let delete = Delete::builder()
+            .table_name(&self.store.table)
+            .set_key(Some(HashMap::from(key.attributes())))
+            .condition_expression(condition.expression())
+            .set_expression_attribute_values(values(condition.values()));
+        self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()))
+    }
+
+    fn push(
+        mut self,
+        item: Result<TransactWriteItem, aws_sdk_dynamodb::error::BuildError>,
+    ) -> Self {
+        match item {
+            Ok(item) => self.items.push(item),
+            Err(error) => self.failure = Some(error.into()),
+        }
+        self
+    }
+
+    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let request = self.store.client.transact_write_items().set_transact_items(Some(self.items));
+        request.send().await.map(drop).map_err(transaction_error)
+    }
+}
+
+fn values(values: Vec<(&'static str, AttributeValue)>) -> Option<HashMap<String, AttributeValue>> {
+    let values: HashMap<_, _> =
+        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    (!values.is_empty()).then_some(values)
+}
+
+/// Adds the attributes by which DynamoDB forgets an item.
+pub(crate) fn expiring(mut item: Item, at: jiff::Timestamp) -> Item {
+    item.insert(TTL.to_owned(), number(at.as_second()));
+    item
+}
+
+/// Adds the attributes by which the keeper finds an item with outstanding work.
+pub(crate) fn outstanding(mut item: Item, shard: String, due: Option<jiff::Timestamp>) -> Item {
+    if let Some(due) = due {
+        item.insert(WORK_SHARD.to_owned(), string(shard));
+        item.insert(WORK_DUE.to_owned(), number(due.as_millisecond()));
+    }
+    item
+}
+

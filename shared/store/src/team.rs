@@ -1,0 +1,173 @@
+//! Teams, their settings and their monthly usage.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde::Deserialize;
+use vedette_domain::account::{Membership, Team};
+use vedette_domain::history::day_of;
+use vedette_domain::id::TeamId;
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::Settings;
+use vedette_domain::work::UPKEEP_GRACE;
+
+use crate::StoreError;
+use crate::keys::{self, Key};
+use crate::table::{
+    Change, Condition, Item, Range, Sort, Store, item, number, string, value,
+};
+
+/// A team with what decisions about it need.
+#[derive(Debug, Clone)]
+pub struct TeamSheet {
+    /// The team.
+    pub team: Team,
+    /// Its monitoring settings as they were saved; cadences may be below a smaller plan's minimum.
+    pub settings: Settings,
+    /// On-demand checks queued this month.
+    pub manual_checks: u32,
+}
+
+#[derive(Deserialize)]
+struct UsageItem {
+    n: u32,
+}
+
+impl Store {
+    /// Adds a team with its owner.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the team is there already.
+    pub async fn create_team(
+        &self,
+        team: &Team,
+        settings: &Settings,
+        owner: &Membership,
+    ) -> Result<(), StoreError> {
+        let user = owner.user;
+        self.transaction()
+            .put(item(&keys::team(team.id), team)?, Condition::Absent)
+            .put(item(&keys::team_settings(team.id), settings)?, Condition::Absent)
+            .put(item(&keys::member(team.id, user), owner)?, Condition::Absent)
+            .put(item(&keys::membership(user, team.id), owner)?, Condition::Absent)
+            .put(item(&keys::team_listing(team.id), &TeamRef { team: team.id })?, Condition::Absent)
+            .commit()
+            .await
+    }
+
+    /// All teams: for rebuilding what follows from the table, and for the command line.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn all_teams(&self) -> Result<Vec<TeamId>, StoreError> {
+        let listed = self.query(Range::new(keys::TEAMS, Sort::All)).await?;
+        listed.into_iter().map(|item| value::<TeamRef>(item).map(|listed| listed.team)).collect()
+    }
+
+    /// A team as of an instant, whose month the usage is of.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn team(
+        &self,
+        team: TeamId,
+        now: Timestamp,
+    ) -> Result<Option<TeamSheet>, StoreError> {
+        Ok(self.teams([team], now).await?.remove(&team))
+    }
+
+    /// Teams by id; unknown ones are left out.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn teams(
+        &self,
+        ids: impl IntoIterator<Item = TeamId>,
+        now: Timestamp,
+    ) -> Result<BTreeMap<TeamId, TeamSheet>, StoreError> {
+        let month = day_of(now);
+        let ids: Vec<TeamId> = ids.into_iter().collect();
+        let mut found =
+            self.batch_get(ids.iter().flat_map(|&team| sheet_keys(team, month))).await?;
+        let mut sheets = BTreeMap::new();
+        for id in ids {
+            let [team, settings, usage] = sheet_keys(id, month).map(|key| found.remove(&key));
+            if let Some(team) = team {
+                sheets.insert(id, sheet(team, settings, usage)?);
+            }
+        }
+        Ok(sheets)
+    }
+
+    /// Gives a team another plan, or takes the plan away; the schedules of its sites follow.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when there is no such team.
+    pub async fn set_plan(
+        &self,
+        team: TeamId,
+        plan: Plan,
+        is_active: bool,
+        now: Timestamp,
+    ) -> Result<Team, StoreError> {
+        let due = now.saturating_add(UPKEEP_GRACE).unwrap_or(now);
+        let change = Change {
+            expression: "SET #plan = :plan, plan_active = :active, updated_at = :now, \
+                         cfg = cfg + :one, w = :w, due = :due".into(),
+            names: vec![("#plan", "plan".to_owned())],
+            values: vec![
+                (":plan", string(plan.as_str())),
+                (":active", aws_sdk_dynamodb::types::AttributeValue::Bool(is_active)),
+                (":now", string(now.to_string())),
+                (":one", number(1)),
+                (":w", string(keys::team_shard(team))),
+                (":due", number(due.as_millisecond())),
+            ],
+        };
+        value(self.update(&keys::team(team), change, Some(Condition::Present)).await?)
+    }
+
+    /// Writes down that the schedules of all of a team's sites follow its `cfg`.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when `cfg` has risen since.
+    pub async fn set_team_synced(&self, team: &Team) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET synced = :cfg REMOVE w, due".into(),
+            values: vec![(":cfg", number(team.cfg))],
+            ..Change::default()
+        };
+        let unchanged = Condition::When("cfg = :cfg", Vec::new());
+        self.update(&keys::team(team.id), change, Some(unchanged)).await.map(drop)
+    }
+}
+
+#[derive(serde::Serialize, Deserialize)]
+struct TeamRef {
+    team: TeamId,
+}
+
+pub(crate) fn sheet_keys(team: TeamId, month: Date) -> [Key; 3] {
+    [keys::team(team), keys::team_settings(team), keys::usage(team, month)]
+}
+
+pub(crate) fn sheet(
+    team: Item,
+    settings: Option<Item>,
+    usage: Option<Item>,
+) -> Result<TeamSheet, StoreError> {
+    let team: Team = value(team)?;
+    let settings = match settings {
+        Some(settings) => value(settings)?,
+        None => Settings::defaults(team.plan),
+    };
+    let manual_checks = usage.map(value::<UsageItem>).transpose()?.map_or(0, |usage| usage.n);
+    Ok(TeamSheet { team, settings, manual_checks })
+}

@@ -1,0 +1,66 @@
+//! The work index: items with something outstanding.
+
+use futures::future::try_join_all;
+use jiff::Timestamp;
+
+use crate::StoreError;
+use crate::keys::{self, Key, Owner, WORK_DUE, WORK_SHARDS};
+use crate::table::{Change, Condition, Store, key_of, number};
+
+/// An item whose time to be looked at has come.
+#[derive(Debug, Clone)]
+pub struct Outstanding {
+    /// What it is.
+    pub owner: Owner,
+    key: Key,
+    due: i64,
+}
+
+impl Store {
+    /// What is due by an instant, the oldest of each shard first, at most `limit` a shard.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn overdue(
+        &self,
+        by: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Outstanding>, StoreError> {
+        let shards = (0..WORK_SHARDS)
+            .map(|number| self.query_work(keys::shard(number), by.as_millisecond(), limit));
+        let mut overdue = Vec::new();
+        for item in try_join_all(shards).await?.into_iter().flatten() {
+            let key = key_of(&item)?;
+            let due = item.get(WORK_DUE).and_then(|due| due.as_n().ok()?.parse().ok());
+            let owner = keys::owner(&key);
+            let (Some(due), Some(owner)) = (due, owner) else {
+                return Err(StoreError::Corrupt(format!("work at {}/{}", key.pk, key.sk)));
+            };
+            overdue.push(Outstanding { owner, key, due });
+        }
+        Ok(overdue)
+    }
+
+    /// Looks at an item again at another time, unless it was written meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn look_again(
+        &self,
+        outstanding: &Outstanding,
+        due: Timestamp,
+    ) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET due = :due".into(),
+            values: vec![(":due", number(due.as_millisecond()))],
+            ..Change::default()
+        };
+        let unchanged = Condition::When("due = :seen", vec![(":seen", number(outstanding.due))]);
+        match self.update(&outstanding.key, change, Some(unchanged)).await {
+            Err(StoreError::Conflict { .. }) => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+}
