@@ -1,0 +1,104 @@
+# `make help` lists the targets. Each does its own set-up; tools go into .tools, never system-wide.
+# A Rust toolchain (see rust-version in Cargo.toml) and a C compiler are all that `make run` needs;
+# what checks or deploys the AWS template also needs Python 3.9 or newer.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Exact versions, so that a commit passes or fails alike on every day and machine.
+CFN_LINT_VERSION := 1.58.0
+SAM_VERSION := 1.170.0
+CARGO_LAMBDA_VERSION := 1.9.2
+ZIG_VERSION := 0.17.0
+CARGO_DENY_VERSION := 0.20.2
+
+# The processor of the Lambda functions: arm64 or x86_64.
+ARCH := arm64
+# Passed on: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
+ARGS :=
+
+# The version is part of the path, so that a changed pin installs anew.
+CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
+SAM := .tools/sam-$(SAM_VERSION)
+CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
+CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
+
+.PHONY: help run check test template dependencies audit build deploy rust lints
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: rust ## Run the whole service on this machine (ARGS='--help' lists its options)
+	@# The dev profile: the first build takes a few minutes, where the release profile takes many.
+	cargo run --locked --package vedette-local -- $(ARGS)
+
+check: rust lints ## Formatting and lints, while you work
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+# The quick ones first; cargo's tests last, so that their results end the output.
+test: rust lints dependencies template ## Everything that must hold: formatting, lints, template, tests
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo test --locked --workspace
+
+template: $(CFN_LINT)/ok ## Lint the AWS template
+	$(CFN_LINT)/bin/cfn-lint template.yaml
+
+# Nothing may pull in a second TLS: aws-lc multiplies the cold start. The tree is printed to a
+# variable first, so that a tree that cannot be made is an error and not an empty answer.
+dependencies: rust ## Check that no forbidden dependency came in
+	@tree="$$(cargo tree --locked --workspace --target all --edges all --prefix none)" || exit 1; \
+	if grep -E '^(aws-lc-|native-tls |openssl |openssl-sys )' <<<"$$tree" | sort -u; then \
+		echo "forbidden: TLS is rustls with ring (see deny.toml); 'cargo tree -i NAME' shows who asks for it" >&2; \
+		exit 1; \
+	fi
+
+audit: rust $(CARGO_DENY)/ok ## Bans, licenses and sources of all dependencies (compiles cargo-deny once)
+	cargo fetch --locked
+	$(CARGO_DENY)/bin/cargo-deny --offline --locked check bans licenses sources
+
+build: rust $(CARGO_LAMBDA)/ok ## Build the Lambda binaries (ARCH=arm64 or x86_64)
+	@# The venv's python brings zig, which links for Lambda's C library from any machine. Where the
+	@# Rust target of another processor is missing, cargo-lambda adds it with rustup.
+	PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" cargo lambda build --locked --release \
+		$(if $(filter x86_64,$(ARCH)),--x86-64,--arm64) --lambda-dir target/lambda \
+		--package vedette-api --package vedette-checker --package vedette-keeper
+
+deploy: build $(SAM)/ok ## Build, then deploy to AWS (see samconfig.toml)
+	SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam deploy --template-file template.yaml \
+		--parameter-overrides Architecture=$(ARCH) $(PARAMETERS) $(ARGS)
+
+# --- Set-up -------------------------------------------------------------------------------------
+
+# cargo itself says when it is too old for rust-version.
+rust:
+	@command -v cargo >/dev/null && command -v rustc >/dev/null || { echo "Rust is missing; install it with: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "A C compiler is missing (for SQLite and ring); install build-essential on Debian and Ubuntu, gcc on Fedora, 'xcode-select --install' on macOS" >&2; exit 1; }
+
+lints:
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { echo "rustfmt or clippy is missing; install them with: rustup component add rustfmt clippy" >&2; exit 1; }
+
+# $(call venv,packages): a Python environment of its own for each tool, as their pins differ. `ok`
+# is written last, so that an interrupted installation starts again.
+define venv
+@python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || { echo "Python 3.9 or newer with venv is missing (python3-venv on Debian and Ubuntu); the Rust tests alone run with: cargo test --workspace" >&2; exit 1; }
+rm -rf $(@D)
+python3 -m venv $(@D)
+$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(1)
+@touch $@
+endef
+
+$(CFN_LINT)/ok:
+	$(call venv,cfn-lint==$(CFN_LINT_VERSION))
+
+$(SAM)/ok:
+	$(call venv,aws-sam-cli==$(SAM_VERSION))
+
+$(CARGO_LAMBDA)/ok:
+	$(call venv,cargo-lambda==$(CARGO_LAMBDA_VERSION) ziglang==$(ZIG_VERSION))
+
+$(CARGO_DENY)/ok:
+	cargo install --locked --root $(@D) --version $(CARGO_DENY_VERSION) cargo-deny
+	@touch $@
