@@ -1,1 +1,18 @@
-//! The check engines of Vedette
+//! The check engines of Vedette, and the guard before every connection they make.
+//!
+//! - [`guard`] decides what may be reached, and pins the addresses.
+//! - [`status`] fetches a page once and says whether it is up.
+//!
+//! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
+//! a check that could not run. A target that cannot be reached is a result.
+
+mod connect;
+mod exchange;
+mod failure;
+pub mod guard;
+#[cfg(test)]
+mod loopback;
+pub mod status;
+
+/// `User-Agent` of every request to a target.
+pub const USER_AGENT: &str = concat!("Vedette/", env!("CARGO_PKG_VERSION"));

@@ -1,0 +1,161 @@
+//! A TCP connection to an admitted target.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::net::TcpStream;
+
+use crate::guard::Target;
+
+/// How long an attempt goes on alone before the next address is tried beside it: the Connection
+/// Attempt Delay of RFC 8305, section 5.
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
+
+/// Addresses tried at most, since the length of a DNS answer is the target's choice.
+const ADDRESSES_TRIED: usize = 8;
+
+/// Why no address could be connected to.
+#[derive(Debug)]
+pub(crate) enum ConnectError {
+    /// This machine has no route to IPv6, and the target has no other addresses.
+    NoRoute,
+    /// This machine is out of sockets, ports or memory.
+    NoSocket(io::Error),
+    /// The target: the failure of its most telling address.
+    Failed(io::Error),
+}
+
+/// Connects to the first address of `target` that accepts. Bounded in time by the caller.
+pub(crate) async fn connect(target: &Target) -> Result<TcpStream, ConnectError> {
+    let mut untried = target.addresses().iter().take(ADDRESSES_TRIED);
+    let mut attempts = FuturesUnordered::new();
+    let mut failures = Vec::new();
+    loop {
+        if attempts.is_empty() {
+            match untried.next() {
+                Some(address) => attempts.push(attempt(*address)),
+                None => return Err(verdict(failures)),
+            }
+        }
+        tokio::select! {
+            Some((address, outcome)) = attempts.next() => match outcome {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failures.push((address, error)),
+            },
+            () = tokio::time::sleep(ATTEMPT_DELAY), if untried.len() > 0 => {
+                attempts.extend(untried.next().map(|address| attempt(*address)));
+            }
+        }
+    }
+}
+
+async fn attempt(address: SocketAddr) -> (SocketAddr, io::Result<TcpStream>) {
+    let outcome = TcpStream::connect(address).await.and_then(|stream| {
+        // Requests are small and answers awaited: nothing is gained by delaying a segment.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    });
+    (address, outcome)
+}
+
+/// What the failed attempts say together.
+fn verdict(failures: Vec<(SocketAddr, io::Error)>) -> ConnectError {
+    let mut telling = failures.into_iter().filter_map(|(address, error)| {
+        // An IPv6 address beside an IPv4 one says nothing on a machine without IPv6.
+        (!(address.is_ipv6() && has_no_route(&error))).then_some(error)
+    });
+    match telling.next() {
+        Some(error) if is_exhausted(&error) => ConnectError::NoSocket(error),
+        Some(error) => ConnectError::Failed(error),
+        None => ConnectError::NoRoute,
+    }
+}
+
+/// How systems without IPv6 refuse an IPv6 address: no route, no source address (IPv6 switched off
+/// on every interface), or no such family (not in the kernel).
+fn has_no_route(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable
+    ) || error.raw_os_error() == Some(libc::EAFNOSUPPORT)
+}
+
+/// `AddrNotAvailable` is how a connect says that all local ports are taken.
+fn is_exhausted(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::OutOfMemory
+    ) || matches!(
+        error.raw_os_error(),
+        Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failures(failures: &[(&str, i32)]) -> Vec<(SocketAddr, io::Error)> {
+        failures
+            .iter()
+            .map(|(address, errno)| {
+                (
+                    address.parse().expect("address"),
+                    io::Error::from_raw_os_error(*errno),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn ipv6_alone_without_a_route_is_no_route() {
+        for errno in [libc::ENETUNREACH, libc::EADDRNOTAVAIL, libc::EAFNOSUPPORT] {
+            let failed = failures(&[("[2600::1]:80", errno), ("[2600::2]:80", libc::ENETUNREACH)]);
+            assert!(matches!(verdict(failed), ConnectError::NoRoute), "{errno}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_answered_is_more_telling_than_one_without_a_route() {
+        for (first, second) in [
+            (
+                ("[2600::1]:80", libc::ENETUNREACH),
+                ("1.2.3.4:80", libc::ECONNREFUSED),
+            ),
+            (
+                ("[2600::1]:80", libc::ECONNREFUSED),
+                ("[2600::2]:80", libc::ENETUNREACH),
+            ),
+        ] {
+            let ConnectError::Failed(error) = verdict(failures(&[first, second])) else {
+                panic!("not a failure of the target: {first:?} {second:?}");
+            };
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        }
+    }
+
+    #[test]
+    fn ipv4_without_a_route_is_the_targets_failure() {
+        let failed = failures(&[("1.2.3.4:80", libc::ENETUNREACH)]);
+        assert!(matches!(verdict(failed), ConnectError::Failed(_)));
+    }
+
+    #[test]
+    fn a_machine_out_of_sockets_does_not_blame_the_target() {
+        for errno in [
+            libc::EMFILE,
+            libc::ENFILE,
+            libc::ENOBUFS,
+            libc::ENOMEM,
+            libc::EADDRNOTAVAIL,
+        ] {
+            let failed = failures(&[("1.2.3.4:80", errno)]);
+            assert!(
+                matches!(verdict(failed), ConnectError::NoSocket(_)),
+                "{errno}"
+            );
+        }
+    }
+}

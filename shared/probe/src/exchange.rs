@@ -1,0 +1,274 @@
+//! One GET on a connection of its own.
+//!
+//! hyper's connections without a client around them: a check must see the target's connection and
+//! certificate as they are now, so there is nothing to pool, and the connection is made to a
+//! [`Target`], so there is no name left to resolve.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::client::conn::{http1, http2};
+use hyper::header::{HOST, HeaderMap, HeaderValue, LOCATION};
+use hyper::http::uri::{Authority, PathAndQuery, Scheme, Uri};
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use url::{Host, Position, Url};
+
+use crate::connect::{ConnectError, connect};
+use crate::failure;
+use crate::guard::{Guard, Target};
+
+/// Bytes of an answer's head, and of what is buffered or in flight beyond it. Servers and proxies
+/// send heads of 8 to 32 KiB at most.
+const BUFFER: usize = 64 * 1024;
+
+/// Header lines of an answer; hyper's own 100 is within reach of real sites.
+const HEADER_LINES: usize = 256;
+
+/// Why a GET has no answer.
+#[derive(Debug)]
+pub(crate) enum ExchangeError {
+    /// The connection could not be made.
+    Connect(ConnectError),
+    /// The target was reached, and what followed is not an answer; in words for people.
+    Unanswered(String),
+}
+
+/// The head of an answer, with the connection that may hold more.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    headers: HeaderMap,
+    body: Incoming,
+    connection: Connection,
+}
+
+impl Answer {
+    /// The `Location` header, where it is there and text.
+    pub(crate) fn location(&self) -> Option<&str> {
+        std::str::from_utf8(self.headers.get(LOCATION)?.as_bytes()).ok()
+    }
+
+    /// Takes in up to `limit` bytes of the body and drops them with the connection, so that an
+    /// ordinary server sees its answer fetched, not torn off. Bounded in time by the caller.
+    pub(crate) async fn discard_body(mut self, limit: usize) {
+        self.connection.drive(discard(self.body, limit)).await;
+    }
+}
+
+/// Reads `body` until it ends, fails, or `limit` bytes came. Whatever happens here changes nothing:
+/// the answer's head is the verdict.
+pub(crate) async fn discard(body: impl Body<Data = Bytes>, limit: usize) {
+    let mut body = pin!(body);
+    let mut taken = 0;
+    while taken < limit {
+        match body.frame().await {
+            Some(Ok(frame)) => taken += frame.data_ref().map_or(0, Bytes::len),
+            Some(Err(_)) | None => return,
+        }
+    }
+}
+
+/// Sends a GET for `url` with `headers` to `target`. Bounded in time by the caller.
+pub(crate) async fn get(
+    guard: &Guard,
+    target: &Target,
+    url: &Url,
+    headers: HeaderMap,
+) -> Result<Answer, ExchangeError> {
+    let stream = connect(target).await.map_err(ExchangeError::Connect)?;
+    if url.scheme() != "https" {
+        return get_http1(stream, url, headers).await;
+    }
+    let stream = secure(guard, stream, url)
+        .await
+        .map_err(ExchangeError::Unanswered)?;
+    if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+        get_http2(stream, url, headers).await
+    } else {
+        get_http1(stream, url, headers).await
+    }
+}
+
+async fn secure(
+    guard: &Guard,
+    stream: TcpStream,
+    url: &Url,
+) -> Result<TlsStream<TcpStream>, String> {
+    let name = match url.host() {
+        Some(Host::Domain(name)) => ServerName::try_from(name.to_owned()).ok(),
+        Some(Host::Ipv4(address)) => Some(ServerName::IpAddress(address.into())),
+        Some(Host::Ipv6(address)) => Some(ServerName::IpAddress(address.into())),
+        None => None,
+    };
+    let name = name.ok_or("TLS: no certificate can be for this host name")?;
+    TlsConnector::from(Arc::clone(guard.tls()))
+        .connect(name, stream)
+        .await
+        .map_err(|error| failure::of_handshake(&error))
+}
+
+async fn get_http1<S>(stream: S, url: &Url, mut headers: HeaderMap) -> Result<Answer, ExchangeError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    if !headers.contains_key(HOST) {
+        headers.insert(
+            HOST,
+            HeaderValue::from_str(authority(url)).map_err(not_sendable)?,
+        );
+    }
+    let uri = Uri::from(path_and_query(url)?);
+    let (mut sender, connection) = http1::Builder::new()
+        .max_buf_size(BUFFER)
+        .max_headers(HEADER_LINES)
+        // What browsers put up with does not make a site down.
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .ignore_invalid_headers_in_responses(true)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(unanswered)?;
+    let mut connection = Connection::new(connection, None);
+    let answer = connection
+        .drive(sender.send_request(request(uri, headers)))
+        .await;
+    Ok(Answer::new(answer.map_err(unanswered)?, connection))
+}
+
+async fn get_http2<S>(stream: S, url: &Url, mut headers: HeaderMap) -> Result<Answer, ExchangeError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let authority = match headers.remove(HOST) {
+        Some(host) => Authority::try_from(host.as_bytes()).map_err(not_sendable)?,
+        None => Authority::try_from(authority(url)).map_err(not_sendable)?,
+    };
+    let uri = Uri::builder()
+        .scheme(Scheme::HTTPS)
+        .authority(authority)
+        .path_and_query(path_and_query(url)?)
+        .build()
+        .map_err(not_sendable)?;
+    let tasks = Arc::default();
+    let (mut sender, connection) = http2::Builder::new(Tasks(Arc::downgrade(&tasks)))
+        .initial_stream_window_size(BUFFER as u32)
+        .initial_connection_window_size(BUFFER as u32)
+        .max_header_list_size(BUFFER as u32)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(unanswered)?;
+    let mut connection = Connection::new(connection, Some(tasks));
+    let answer = connection
+        .drive(sender.send_request(request(uri, headers)))
+        .await;
+    Ok(Answer::new(answer.map_err(unanswered)?, connection))
+}
+
+fn request(uri: Uri, headers: HeaderMap) -> Request<Empty<Bytes>> {
+    let mut request = Request::new(Empty::new());
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
+    request
+}
+
+/// Host, and port where it is not the scheme's default.
+fn authority(url: &Url) -> &str {
+    &url[Position::BeforeHost..Position::AfterPort]
+}
+
+fn path_and_query(url: &Url) -> Result<PathAndQuery, ExchangeError> {
+    url[Position::BeforePath..Position::AfterQuery]
+        .parse()
+        .map_err(not_sendable)
+}
+
+/// A URL that no HTTP request can carry, for its length or a byte in it.
+fn not_sendable<E>(_: E) -> ExchangeError {
+    ExchangeError::Unanswered("the URL cannot be requested".to_owned())
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that map_err wants"
+)]
+fn unanswered(error: hyper::Error) -> ExchangeError {
+    ExchangeError::Unanswered(failure::of_exchange(&error))
+}
+
+impl Answer {
+    fn new(answer: Response<Incoming>, connection: Connection) -> Self {
+        let (head, body) = answer.into_parts();
+        Self {
+            status: head.status,
+            headers: head.headers,
+            body,
+            connection,
+        }
+    }
+}
+
+/// hyper's half of a connection, polled beside whatever waits for it: no task to spawn for it, and
+/// none that outlives the check.
+struct Connection {
+    work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Held for their end: dropping the set aborts them.
+    _tasks: Option<Arc<Mutex<JoinSet<()>>>>,
+}
+
+impl Connection {
+    fn new(
+        work: impl Future<Output = hyper::Result<()>> + Send + 'static,
+        tasks: Option<Arc<Mutex<JoinSet<()>>>>,
+    ) -> Self {
+        // Its errors reach the request or the body, too.
+        let work = async { drop(work.await) };
+        Self {
+            work: Some(Box::pin(work)),
+            _tasks: tasks,
+        }
+    }
+
+    async fn drive<F: Future>(&mut self, future: F) -> F::Output {
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            let output = future.as_mut().poll(context);
+            if output.is_pending()
+                && let Some(work) = &mut self.work
+                && work.as_mut().poll(context).is_ready()
+            {
+                self.work = None;
+                // What the connection did last may be what the future waits for.
+                return future.as_mut().poll(context);
+            }
+            output
+        })
+        .await
+    }
+}
+
+/// Runs the tasks that hyper's HTTP/2 needs, as long as their connection lives.
+#[derive(Clone)]
+struct Tasks(Weak<Mutex<JoinSet<()>>>);
+
+impl<F> hyper::rt::Executor<F> for Tasks
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, task: F) {
+        if let Some(tasks) = self.0.upgrade() {
+            tasks
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .spawn(task);
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! What checks may reach: the public Internet, and nothing behind our own walls.
+//!
+//! Anyone with a site chooses where our machines connect, so every request, redirect hop, crawled
+//! link and browser request passes [`Guard::admit`]. It yields a [`Target`], the only thing the
+//! engines can connect to, which holds addresses and no name: what was checked is what is
+//! connected to, and a name that changes its answer in between (DNS rebinding) gains nothing.
+//!
+//! Spellings need no rules of their own. `url` normalizes decimal, octal, hexadecimal, short and
+//! full-width forms of an address before they come here, and names are judged by what they resolve
+//! to.
+
+mod address;
+mod connect_to;
+mod resolver;
+#[cfg(test)]
+mod tests;
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use hickory_resolver::config::{ResolverConfig, ResolverOpts};
+use ipnet::IpNet;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::json;
+use url::{Host, Url};
+use vedette_domain::check::CheckError;
+
+pub use self::address::Forbidden;
+pub use self::connect_to::{ConnectTo, ConnectToError};
+pub use self::resolver::Unresolved;
+use self::resolver::{LookupError, Resolver};
+
+/// [`CheckError::code`] of a target that may not be reached.
+pub const TARGET_FORBIDDEN: &str = "target_forbidden";
+
+/// [`CheckError::code`] when no name server could be asked.
+pub const RESOLVER_UNAVAILABLE: &str = "resolver_unavailable";
+
+/// What may be reached and how, from configuration. The default is the public Internet, judged by
+/// Mozilla's root certificates.
+#[derive(Debug, Clone, Default)]
+pub struct Outbound {
+    /// Ranges let through although they are not public. An IPv4 range does not cover IPv6 addresses
+    /// that wrap its addresses.
+    pub allow: Vec<IpNet>,
+    /// Detours; the first that applies is taken.
+    pub connect_to: Vec<ConnectTo>,
+    /// Trust anchors beside Mozilla's.
+    pub extra_roots: Vec<CertificateDer<'static>>,
+    /// Where Vedette itself listens; never reached, even under `allow`. `0.0.0.0` and `::` stand
+    /// for every address of this machine.
+    pub own_listeners: Vec<SocketAddr>,
+}
+
+/// Why a [`Guard`] cannot be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum GuardError {
+    /// The system's resolver configuration is missing or unusable.
+    #[error("the resolver configuration cannot be used: {0}")]
+    Resolver(String),
+    /// One of [`Outbound::extra_roots`], counted from 1, is not a usable trust anchor.
+    #[error("extra root certificate {position} cannot be used: {error}")]
+    Root {
+        /// Its place in the list, from 1.
+        position: usize,
+        /// What is wrong with it.
+        error: rustls::Error,
+    },
+    /// The TLS settings are not usable.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(rustls::Error),
+}
+
+/// A target that the guard refuses. Nothing was connected to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the target is forbidden: {reason}")]
+pub struct Refusal {
+    /// The refused URL, without user name and password.
+    pub url: String,
+    /// Why.
+    pub reason: RefusalReason,
+}
+
+/// Why a target is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RefusalReason {
+    /// Only `http` and `https` are reached.
+    #[error("the scheme \"{0}\" is neither http nor https")]
+    Scheme(String),
+    /// The host is, or resolves to, an address that is not of the public Internet.
+    #[error("{0}")]
+    Address(Forbidden),
+    /// The host is, or resolves to, a place where Vedette itself listens.
+    #[error("{0} is an address of this service")]
+    OwnListener(SocketAddr),
+}
+
+impl From<Refusal> for CheckError {
+    fn from(refusal: Refusal) -> Self {
+        let mut data = json!({ "url": refusal.url });
+        match refusal.reason {
+            RefusalReason::Scheme(_) => {}
+            RefusalReason::Address(Forbidden { address, .. }) => {
+                data["address"] = json!(address.to_string());
+            }
+            RefusalReason::OwnListener(listener) => {
+                data["address"] = json!(listener.ip().to_string());
+            }
+        }
+        Self {
+            message: refusal.to_string(),
+            code: TARGET_FORBIDDEN.to_owned(),
+            data,
+        }
+    }
+}
+
+/// Why [`Guard::admit`] gives no target.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotAdmitted {
+    /// The target may not be reached: the check fails.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The target has no address: the check completes, and the target is down.
+    #[error(transparent)]
+    Unresolved(#[from] Unresolved),
+    /// No name server could be asked, which says nothing of the target: the check fails.
+    #[error("no name server can be reached: {0}")]
+    ResolverUnavailable(String),
+}
+
+/// Where to connect: at least one address and port, all of them admitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    addresses: Vec<SocketAddr>,
+}
+
+impl Target {
+    /// In the order to try: the families in turn, IPv4 first.
+    #[must_use]
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+}
+
+/// Decides what is reached, and holds what every engine needs to reach it: the resolver and the
+/// TLS settings. Costly to build (root store, hosts file), cheap to use: one per process.
+pub struct Guard {
+    allow: Vec<IpNet>,
+    connect_to: Vec<ConnectTo>,
+    own_listeners: Vec<SocketAddr>,
+    resolver: Resolver,
+    tls: Arc<ClientConfig>,
+}
+
+impl Guard {
+    /// A guard that resolves names as this machine does: `/etc/resolv.conf` and the hosts file.
+    ///
+    /// # Errors
+    /// When the system has no usable resolver configuration, or an extra root cannot be used.
+    pub fn new(outbound: Outbound) -> Result<Self, GuardError> {
+        Self::build(outbound, Resolver::of_the_system()?)
+    }
+
+    /// A guard that asks the given name servers, for tests and unusual networks. What the guard
+    /// relies on in `options` (order of families, bounds on remembered answers) it sets itself.
+    ///
+    /// # Errors
+    /// When the resolver cannot be set up, or an extra root cannot be used.
+    pub fn with_resolver(
+        outbound: Outbound,
+        config: ResolverConfig,
+        options: ResolverOpts,
+    ) -> Result<Self, GuardError> {
+        Self::build(outbound, Resolver::new(config, options)?)
+    }
+
+    fn build(outbound: Outbound, resolver: Resolver) -> Result<Self, GuardError> {
+        Ok(Self {
+            tls: Arc::new(tls_config(&outbound.extra_roots)?),
+            allow: outbound.allow,
+            connect_to: outbound.connect_to,
+            own_listeners: outbound.own_listeners,
+            resolver,
+        })
+    }
+
+    /// Where to connect for `url`, if it may be reached at all.
+    ///
+    /// A name is refused when *any* of its addresses is forbidden. Connecting to the others alone
+    /// would be as safe, but the verdict would then hang on the order of a DNS answer, and whoever
+    /// publishes an inner address beside a public one should hear of it.
+    ///
+    /// # Errors
+    /// See [`NotAdmitted`].
+    pub async fn admit(&self, url: &Url) -> Result<Target, NotAdmitted> {
+        let refused = |reason| Refusal {
+            url: without_credentials(url).into(),
+            reason,
+        };
+        let ("http" | "https", Some(host), Some(port)) =
+            (url.scheme(), url.host(), url.port_or_known_default())
+        else {
+            return Err(refused(RefusalReason::Scheme(url.scheme().to_owned())).into());
+        };
+        let addresses = self.resolve(&host, port).await?;
+        for address in &addresses {
+            self.check_address(*address).map_err(refused)?;
+        }
+        Ok(Target {
+            addresses: alternate_families(addresses),
+        })
+    }
+
+    /// Whether `address` may be reached, on whatever port; for engines that see addresses without
+    /// connecting to them.
+    ///
+    /// # Errors
+    /// With what the address is, when it is neither public nor allowed by configuration.
+    pub fn check_ip(&self, address: IpAddr) -> Result<(), Forbidden> {
+        match address::forbidden(address) {
+            Some(forbidden) if !self.allow.iter().any(|network| network.contains(&address)) => {
+                Err(forbidden)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// TLS as every engine that trusts what a browser trusts should speak it.
+    pub(crate) fn tls(&self) -> &Arc<ClientConfig> {
+        &self.tls
+    }
+
+    async fn resolve(&self, host: &Host<&str>, port: u16) -> Result<Vec<SocketAddr>, NotAdmitted> {
+        if let Some(detour) = self
+            .connect_to
+            .iter()
+            .find(|detour| detour.applies(host, port))
+        {
+            return Ok(vec![detour.address]);
+        }
+        match host {
+            Host::Ipv4(address) => Ok(vec![SocketAddr::new((*address).into(), port)]),
+            Host::Ipv6(address) => Ok(vec![SocketAddr::new((*address).into(), port)]),
+            Host::Domain(name) => match self.resolver.addresses(name).await {
+                Ok(addresses) => Ok(addresses
+                    .into_iter()
+                    .map(|address| (address, port).into())
+                    .collect()),
+                Err(LookupError::Unresolved(unresolved)) => Err(unresolved.into()),
+                Err(LookupError::Unavailable(why)) => Err(NotAdmitted::ResolverUnavailable(why)),
+            },
+        }
+    }
+
+    fn check_address(&self, address: SocketAddr) -> Result<(), RefusalReason> {
+        self.check_ip(address.ip())
+            .map_err(RefusalReason::Address)?;
+        if self
+            .own_listeners
+            .iter()
+            .any(|listener| reaches(address, *listener))
+        {
+            return Err(RefusalReason::OwnListener(address));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a connection to `address` would arrive at `listener`.
+fn reaches(address: SocketAddr, listener: SocketAddr) -> bool {
+    let (ip, listening) = (address.ip().to_canonical(), listener.ip().to_canonical());
+    address.port() == listener.port()
+        && (ip == listening
+            // Linux connects the unspecified address to this machine.
+            || ip.is_unspecified()
+            || (listening.is_unspecified() && is_local(ip)))
+}
+
+/// Whether `ip` is an address of this machine: only then a socket can be bound to it. An address
+/// that a router translates to ours cannot be told from here.
+fn is_local(ip: IpAddr) -> bool {
+    ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
+}
+
+/// The families in turn, IPv4 first, each in the resolver's order and without repeats, so that one
+/// that is broken costs one attempt (RFC 8305, section 4).
+fn alternate_families(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    let (v4, v6): (Vec<_>, Vec<_>) = addresses.into_iter().partition(SocketAddr::is_ipv4);
+    let (mut v4, mut v6) = (v4.into_iter(), v6.into_iter());
+    let mut ordered = Vec::with_capacity(v4.len() + v6.len());
+    loop {
+        let pair = [v4.next(), v6.next()];
+        if pair == [None, None] {
+            return ordered;
+        }
+        for address in pair.into_iter().flatten() {
+            if !ordered.contains(&address) {
+                ordered.push(address);
+            }
+        }
+    }
+}
+
+/// `url` without user name and password, which must not come to light in messages.
+pub(crate) fn without_credentials(url: &Url) -> Url {
+    let mut url = url.clone();
+    // Both fail only for URLs that can hold neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
+}
+
+/// TLS 1.2 and 1.3 by ring, HTTP/2 and HTTP/1.1 offered.
+fn tls_config(extra_roots: &[CertificateDer<'static>]) -> Result<ClientConfig, GuardError> {
+    let mut roots = RootCertStore {
+        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+    };
+    for (index, root) in extra_roots.iter().enumerate() {
+        roots.add(root.clone()).map_err(|error| GuardError::Root {
+            position: index + 1,
+            error,
+        })?;
+    }
+    // The provider is named, since another crate of the process may have set another default.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(GuardError::Tls)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // A resumed session skips the certificate, and a check has to see the certificate of today.
+    config.resumption = rustls::client::Resumption::disabled();
+    Ok(config)
+}

@@ -1,0 +1,118 @@
+//! Names to addresses, through the system's name servers and hosts file.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::{LookupIpStrategy, ResolverConfig, ResolverOpts};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::rr::Name;
+
+use super::GuardError;
+
+/// Answers are remembered for their TTL, but no longer than the fastest cadence, so that a check
+/// sees a moved site at once while the hops and tools of one round share a lookup.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
+/// Queries in flight on one TCP connection to a name server. The crate's 32 would turn a burst of
+/// checks behind a server that truncates into false outages.
+const QUERIES_IN_FLIGHT: usize = 4096;
+
+/// Why a name gave no address. The target is then unreachable: its checks complete, and are down.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unresolved {
+    /// Not a name that DNS can hold (RFC 1035: labels of 1 to 63 bytes, 253 bytes in all).
+    #[error("not a valid domain name")]
+    InvalidName,
+    /// NXDOMAIN.
+    #[error("name does not resolve")]
+    NoSuchName,
+    /// The name exists, but has neither A nor AAAA records.
+    #[error("name has no address")]
+    NoAddress,
+    /// No name server answered in time.
+    #[error("name lookup timed out")]
+    TimedOut,
+    /// The name servers answered with an error, such as SERVFAIL.
+    #[error("name lookup failed: {0}")]
+    Failed(String),
+}
+
+pub(super) enum LookupError {
+    Unresolved(Unresolved),
+    /// No name server could even be asked; the text is for the log and operators.
+    Unavailable(String),
+}
+
+pub(super) struct Resolver(TokioResolver);
+
+impl Resolver {
+    /// As `/etc/resolv.conf` and the hosts file say.
+    pub(super) fn of_the_system() -> Result<Self, GuardError> {
+        let (config, options) = hickory_resolver::system_conf::read_system_conf()
+            .map_err(|error| GuardError::Resolver(error.to_string()))?;
+        Self::new(config, options)
+    }
+
+    pub(super) fn new(config: ResolverConfig, options: ResolverOpts) -> Result<Self, GuardError> {
+        let provider = TokioRuntimeProvider::default();
+        let mut builder =
+            TokioResolver::builder_with_config(config, provider).with_options(options);
+        let options = builder.options_mut();
+        // IPv4 first: some hosts of ours (AWS Lambda) have no IPv6, and response times stay
+        // comparable between hosts.
+        options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+        options.positive_max_ttl = Some(REMEMBERED);
+        // A confirmation retry must ask again, not hear our own memory of the failure.
+        options.negative_max_ttl = Some(Duration::ZERO);
+        options.max_active_requests = QUERIES_IN_FLIGHT;
+        builder
+            .build()
+            .map(Self)
+            .map_err(|error| GuardError::Resolver(error.to_string()))
+    }
+
+    /// All addresses of `host`, taken as an absolute name: search domains of this machine would
+    /// lead a public name inward.
+    pub(super) async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
+        let mut name =
+            Name::from_ascii(host).map_err(|_| LookupError::Unresolved(Unresolved::InvalidName))?;
+        name.set_fqdn(true);
+        let answer = self.0.lookup_ip(name).await.map_err(classify)?;
+        let addresses: Vec<IpAddr> = answer.iter().collect();
+        if addresses.is_empty() {
+            return Err(LookupError::Unresolved(Unresolved::NoAddress));
+        }
+        Ok(addresses)
+    }
+}
+
+fn classify(error: NetError) -> LookupError {
+    LookupError::Unresolved(match error {
+        NetError::Timeout => Unresolved::TimedOut,
+        NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
+            ResponseCode::NXDomain => Unresolved::NoSuchName,
+            ResponseCode::NoError => Unresolved::NoAddress,
+            code => Unresolved::Failed(rcode(code)),
+        },
+        NetError::Dns(DnsError::ResponseCode(code)) => Unresolved::Failed(rcode(code)),
+        NetError::Io(_) | NetError::Busy | NetError::NoConnections => {
+            return LookupError::Unavailable(error.to_string());
+        }
+        // What remains is an answer that broke the protocol.
+        _ => Unresolved::Failed("the name server's answer is not valid".to_owned()),
+    })
+}
+
+/// By the names of IANA's DNS RCODE registry that people search for.
+fn rcode(code: ResponseCode) -> String {
+    match code {
+        ResponseCode::FormErr => "FORMERR".to_owned(),
+        ResponseCode::ServFail => "SERVFAIL".to_owned(),
+        ResponseCode::NotImp => "NOTIMP".to_owned(),
+        ResponseCode::Refused => "REFUSED".to_owned(),
+        code => format!("RCODE {}", u16::from(code)),
+    }
+}
