@@ -1,1 +1,10 @@
-//! HTTP shapes of the API: errors, authentication, validation, paging, resources
+//! HTTP shapes of the API: errors, authentication, validation, paging, resources.
+
+pub mod access;
+pub mod error;
+pub mod paging;
+pub mod query;
+pub mod resource;
+pub mod response;
+pub mod settings;
+pub mod validation;

@@ -1,0 +1,287 @@
+//! Who is asking, and what of it they may see: everything between a request and its handler's
+//! own work.
+
+use jiff::Timestamp;
+use lambda_http::http::header::AUTHORIZATION;
+use lambda_http::http::{HeaderMap, HeaderValue};
+use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
+use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
+use vedette_domain::settings::Settings;
+use vedette_store::{SiteSheet, Store, TeamSheet};
+
+use crate::error::ApiError;
+
+/// How many requests a minute are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Throttle {
+    /// So many a token.
+    PerToken(u32),
+    /// So many a token, and of this kind ten a user.
+    CheckRuns(u32),
+}
+
+/// Check runs a minute and user: a limit of the API.
+const CHECK_RUNS_PER_MINUTE: u32 = 10;
+
+const LIMIT_HEADER: &str = "x-ratelimit-limit";
+const REMAINING_HEADER: &str = "x-ratelimit-remaining";
+
+/// How far a client is with a minute's requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    limit: u32,
+    used: u32,
+}
+
+impl Rate {
+    /// Tells the client.
+    pub fn write(self, headers: &mut HeaderMap) {
+        headers.insert(LIMIT_HEADER, HeaderValue::from(self.limit));
+        headers.insert(
+            REMAINING_HEADER,
+            HeaderValue::from(self.limit.saturating_sub(self.used)),
+        );
+    }
+
+    const fn is_exceeded(self) -> bool {
+        self.used > self.limit
+    }
+}
+
+/// A client whose token counts.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The token's owner.
+    pub user: User,
+    /// The teams they belong to.
+    pub memberships: Vec<Membership>,
+    /// When the request came in; everything decided about it is decided at this instant.
+    pub now: Timestamp,
+    token: Token,
+}
+
+/// Lets a request in, or refuses it with 401 or 429; either way says how far the minute's requests
+/// are used, once the token is known.
+///
+/// # Errors
+///
+/// The refusal, or a fault of the table.
+pub async fn admit(
+    store: &Store,
+    headers: &HeaderMap,
+    throttle: Throttle,
+    now: Timestamp,
+) -> Result<(Caller, Rate), (ApiError, Option<Rate>)> {
+    let refuse = |error: ApiError| (error, None);
+    let token = identify(store, headers, now).await.map_err(refuse)?;
+    let subject = &token.hash.0;
+    let user_runs = format!("{}#checks", token.user);
+    let (account, used, runs, noted) = futures::join!(
+        store.account(token.user),
+        store.count_request(subject, now),
+        async {
+            match throttle {
+                Throttle::PerToken(_) => Ok(0),
+                Throttle::CheckRuns(_) => store.count_request(&user_runs, now).await,
+            }
+        },
+        store.note_use(&token, now),
+    );
+    noted.map_err(|error| refuse(error.into()))?;
+    let account = account.map_err(|error| refuse(error.into()))?;
+    let used = used.map_err(|error| refuse(error.into()))?;
+    let runs = runs.map_err(|error| refuse(error.into()))?;
+    let account = account
+        .filter(|account| account.user.email_verified_at.is_some())
+        .ok_or_else(|| {
+            refuse(ApiError::Unauthenticated(
+                "Your email address is not verified.",
+            ))
+        })?;
+    let runs = Rate {
+        limit: CHECK_RUNS_PER_MINUTE,
+        used: runs,
+    };
+    let (all, told) = match throttle {
+        Throttle::PerToken(limit) => (Rate { limit, used }, Rate { limit, used }),
+        Throttle::CheckRuns(limit) => (Rate { limit, used }, runs),
+    };
+    if let Some(rate) = [told, all].into_iter().find(|rate| rate.is_exceeded()) {
+        let second = now.as_second().rem_euclid(60);
+        let retry_after = u32::try_from(60 - second).unwrap_or(60);
+        return Err((ApiError::TooManyRequests { retry_after }, Some(rate)));
+    }
+    let caller = Caller {
+        user: account.user,
+        memberships: account.memberships,
+        now,
+        token,
+    };
+    Ok((caller, told))
+}
+
+async fn identify(store: &Store, headers: &HeaderMap, now: Timestamp) -> Result<Token, ApiError> {
+    let unknown = || ApiError::Unauthenticated("The access token is missing or invalid.");
+    let header = headers
+        .get(AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let (scheme, text) = header
+        .and_then(|value| value.split_once(' '))
+        .ok_or_else(unknown)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(unknown());
+    }
+    let secret = Secret::parse(text.trim()).ok_or_else(unknown)?;
+    let token = store.token(&secret.hash()).await?.ok_or_else(unknown)?;
+    if token.expires_at <= now {
+        return Err(ApiError::Unauthenticated("The access token has expired."));
+    }
+    Ok(token)
+}
+
+impl Caller {
+    /// Refuses a token without the scope.
+    ///
+    /// # Errors
+    ///
+    /// 403.
+    pub fn require_scope(&self, scope: Scope) -> Result<(), ApiError> {
+        if self.token.scopes.contains(&scope) {
+            Ok(())
+        } else {
+            let message = format!("The access token lacks the {} scope.", scope.as_str());
+            Err(ApiError::Forbidden(message))
+        }
+    }
+
+    /// The caller's role in a team.
+    ///
+    /// # Errors
+    ///
+    /// 404 when the team is not one of theirs, so that its existence is not told.
+    pub fn role_in(&self, team: TeamId) -> Result<Role, ApiError> {
+        let membership = self
+            .memberships
+            .iter()
+            .find(|membership| membership.team == team);
+        membership
+            .map(|membership| membership.role)
+            .ok_or(ApiError::NotFound)
+    }
+
+    /// A team of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// 404 when it is none of theirs, 402 when its plan is inactive, 403 when the caller's role
+    /// lacks the permission.
+    pub async fn team(
+        &self,
+        store: &Store,
+        team: TeamId,
+        permission: Permission,
+    ) -> Result<TeamSheet, ApiError> {
+        let role = self.role_in(team)?;
+        let sheet = store
+            .team(team, self.now)
+            .await?
+            .ok_or(ApiError::NotFound)?;
+        require(&sheet, role, permission)?;
+        Ok(sheet)
+    }
+
+    /// A site of one of the caller's teams.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::team`].
+    pub async fn site(
+        &self,
+        store: &Store,
+        site: SiteId,
+        permission: Permission,
+    ) -> Result<SiteAccess, ApiError> {
+        let access = self.partition(store, site.partition(), permission);
+        // A partition holds 62 bits of the id.
+        access.await.and_then(|access| {
+            if access.sheet.site.id == site {
+                Ok(access)
+            } else {
+                Err(ApiError::NotFound)
+            }
+        })
+    }
+
+    /// The site that a check belongs to.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::team`].
+    pub async fn site_of_check(
+        &self,
+        store: &Store,
+        check: CheckId,
+        permission: Permission,
+    ) -> Result<SiteAccess, ApiError> {
+        self.partition(store, check.partition(), permission).await
+    }
+
+    /// The site that an issue belongs to.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::team`].
+    pub async fn site_of_issue(
+        &self,
+        store: &Store,
+        issue: IssueId,
+        permission: Permission,
+    ) -> Result<SiteAccess, ApiError> {
+        self.partition(store, issue.partition(), permission).await
+    }
+
+    async fn partition(
+        &self,
+        store: &Store,
+        partition: Partition,
+        permission: Permission,
+    ) -> Result<SiteAccess, ApiError> {
+        let sheet = store.site(partition).await?.ok_or(ApiError::NotFound)?;
+        let team = self.team(store, sheet.site.team, permission).await?;
+        Ok(SiteAccess { sheet, team })
+    }
+}
+
+/// Refuses a team without an active plan, then a role without the permission.
+///
+/// # Errors
+///
+/// 402 or 403.
+pub fn require(team: &TeamSheet, role: Role, permission: Permission) -> Result<(), ApiError> {
+    if !team.team.plan_active {
+        Err(ApiError::PlanRequired)
+    } else if role.grants(permission) {
+        Ok(())
+    } else {
+        Err(ApiError::Forbidden(
+            "Your role in this team does not permit this.".to_owned(),
+        ))
+    }
+}
+
+/// A site that the caller may work with, and its team.
+#[derive(Debug, Clone)]
+pub struct SiteAccess {
+    /// The site with its tools.
+    pub sheet: SiteSheet,
+    /// The team.
+    pub team: TeamSheet,
+}
+
+impl SiteAccess {
+    /// The settings in force for the site.
+    pub fn settings(&self) -> Settings {
+        let overrides = &self.sheet.site.overrides;
+        Settings::resolve(&self.team.settings, overrides, self.team.team.plan)
+    }
+}

@@ -1,0 +1,127 @@
+//! Refusals and faults, and the only place that knows status codes of refusals.
+//!
+//! A handler returns [`ApiError`]. A refusal carries a sentence for the client; a fault
+//! ([`ApiError::Unavailable`], [`ApiError::Internal`]) shows the client nothing of itself and is
+//! logged by whoever answers. Layers below speak of their own errors and know nothing of HTTP:
+//! validation ends in a `ValidationError`, the table in a `StoreError`, and both turn into an
+//! `ApiError` with `?`.
+
+use lambda_http::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use lambda_http::http::{HeaderValue, StatusCode};
+use serde_json::json;
+use vedette_store::StoreError;
+
+use crate::response::{Response, json as answer};
+use crate::validation::ValidationError;
+
+/// Why a request was not served.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// No token, or one that does not count; or an unverified address.
+    #[error("{0}")]
+    Unauthenticated(&'static str),
+    /// The team has no active plan.
+    #[error("An active team plan is required.")]
+    PlanRequired,
+    /// A scope or a role is missing, or the thing may not be done to this resource.
+    #[error("{0}")]
+    Forbidden(String),
+    /// There is no such thing, or it is another team's.
+    #[error("The requested resource was not found.")]
+    NotFound,
+    /// The path is known, the method is not.
+    #[error("The {method} method is not supported for this resource.")]
+    MethodNotAllowed {
+        /// The method tried.
+        method: String,
+        /// The methods there are, as the `Allow` header lists them.
+        allow: String,
+    },
+    /// The body is larger than 1 MB.
+    #[error("The request body is too large.")]
+    PayloadTooLarge,
+    /// The request is well-formed and wrong.
+    #[error(transparent)]
+    Validation(#[from] ValidationError),
+    /// Too many requests in this minute.
+    #[error("Too many requests. Please slow down.")]
+    TooManyRequests {
+        /// Seconds until the next minute.
+        retry_after: u32,
+    },
+    /// Something that the service needs did not answer; trying again may help.
+    #[error("the service is unavailable: {0}")]
+    Unavailable(String),
+    /// Something is wrong with the service itself.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict { .. } | StoreError::Unavailable(_) => {
+                Self::Unavailable(error.to_string())
+            }
+            StoreError::Corrupt(_) => Self::Internal(error.to_string()),
+        }
+    }
+}
+
+impl ApiError {
+    /// A refusal under one field.
+    pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Validation(ValidationError::new(field, message))
+    }
+
+    /// Whether the fault is ours: to be logged, and kept from the client.
+    pub const fn is_fault(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Internal(_))
+    }
+
+    /// The status code.
+    pub const fn status(&self) -> StatusCode {
+        match self {
+            Self::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
+            Self::PlanRequired => StatusCode::PAYMENT_REQUIRED,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Validation(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
+            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The answer that the client gets.
+    pub fn into_response(self) -> Response {
+        let status = self.status();
+        let mut response = match &self {
+            Self::Validation(error) => answer(status, error),
+            Self::Unavailable(_) => answer(
+                status,
+                &json!({ "message": "The service is unavailable. Please try again." }),
+            ),
+            Self::Internal(_) => answer(status, &json!({ "message": "Something went wrong." })),
+            refusal => answer(status, &json!({ "message": refusal.to_string() })),
+        };
+        let headers = response.headers_mut();
+        match self {
+            Self::Unauthenticated(_) => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::TooManyRequests { retry_after } => {
+                headers.insert(RETRY_AFTER, HeaderValue::from(retry_after));
+            }
+            Self::MethodNotAllowed { allow, .. } => {
+                if let Ok(allow) = HeaderValue::from_str(&allow) {
+                    headers.insert(ALLOW, allow);
+                }
+            }
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,186 @@
+//! Pages of collections: `data`, `links`, `meta`.
+
+use lambda_http::http::StatusCode;
+use serde::Serialize;
+use url::form_urlencoded;
+
+use crate::query::Query;
+use crate::response::{Response, json};
+use crate::validation::Errors;
+
+/// The most entries of a page.
+const PER_PAGE_MAX: u64 = 100;
+/// The entries of a page where the client does not say.
+const PER_PAGE_DEFAULT: u64 = 25;
+
+/// Which page a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    number: u64,
+    per_page: u64,
+}
+
+impl Page {
+    /// Reads `page` and `per_page`.
+    pub fn parse(query: &Query, errors: &mut Errors) -> Self {
+        // A page number has no upper limit; pages past the end are empty.
+        let number = query.integer("page", 1..=u64::MAX, errors).unwrap_or(1);
+        let per_page = query
+            .integer("per_page", 1..=PER_PAGE_MAX, errors)
+            .unwrap_or(PER_PAGE_DEFAULT);
+        Self { number, per_page }
+    }
+
+    /// Entries before the page.
+    pub const fn offset(self) -> u64 {
+        (self.number - 1).saturating_mul(self.per_page)
+    }
+
+    /// The most entries on the page.
+    pub const fn limit(self) -> u64 {
+        self.per_page
+    }
+
+    /// The page's part of a whole list that is at hand.
+    pub fn slice<T>(self, all: &[T]) -> &[T] {
+        let start = usize::try_from(self.offset())
+            .unwrap_or(usize::MAX)
+            .min(all.len());
+        let end = start.saturating_add(usize::try_from(self.per_page).unwrap_or(usize::MAX));
+        &all[start..end.min(all.len())]
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Collection<'a, T> {
+    data: &'a [T],
+    links: Links,
+    meta: Meta<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Links {
+    first: String,
+    last: String,
+    prev: Option<String>,
+    next: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Meta<'a> {
+    current_page: u64,
+    from: Option<u64>,
+    last_page: u64,
+    path: &'a str,
+    per_page: u64,
+    to: Option<u64>,
+    total: u64,
+}
+
+/// 200 with one page of a collection of `total` entries; `path` is the collection's URL without a
+/// query.
+pub fn page<T: Serialize>(
+    data: &[T],
+    total: u64,
+    page: Page,
+    query: &Query,
+    path: &str,
+) -> Response {
+    let last_page = total.div_ceil(page.per_page).max(1);
+    let link = |number: u64| {
+        let mut pairs = form_urlencoded::Serializer::new(String::new());
+        pairs.extend_pairs(query.known_pairs().filter(|(name, _)| *name != "page"));
+        pairs.append_pair("page", &number.to_string());
+        format!("{path}?{}", pairs.finish())
+    };
+    let shown = data.len() as u64;
+    let from = (shown > 0).then(|| page.offset() + 1);
+    let collection = Collection {
+        data,
+        links: Links {
+            first: link(1),
+            last: link(last_page),
+            prev: (page.number > 1).then(|| link(page.number - 1)),
+            next: (page.number < last_page).then(|| link(page.number + 1)),
+        },
+        meta: Meta {
+            current_page: page.number,
+            from,
+            last_page,
+            path,
+            per_page: page.per_page,
+            to: from.map(|from| from + shown - 1),
+            total,
+        },
+    };
+    json(StatusCode::OK, &collection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(raw: &str, total: u64) -> serde_json::Value {
+        let query = Query::parse(Some(raw));
+        let mut errors = Errors::new();
+        query.one_of("type", |text| Some(text.to_owned()), &mut errors);
+        let asked = Page::parse(&query, &mut errors);
+        assert!(errors.is_empty());
+        let all: Vec<u64> = (1..=total).collect();
+        let response = page(
+            asked.slice(&all),
+            total,
+            asked,
+            &query,
+            "https://api.test/checks",
+        );
+        let lambda_http::Body::Text(body) = response.into_body() else {
+            panic!("text")
+        };
+        serde_json::from_str(&body).expect("json")
+    }
+
+    #[test]
+    fn a_page_in_the_middle_links_to_its_neighbours() {
+        let body = shown("type=a%26b&page=2&ignored=1&per_page=2", 5);
+        insta::assert_json_snapshot!(body, @r#"
+        {
+          "data": [
+            3,
+            4
+          ],
+          "links": {
+            "first": "https://api.test/checks?type=a%26b&per_page=2&page=1",
+            "last": "https://api.test/checks?type=a%26b&per_page=2&page=3",
+            "next": "https://api.test/checks?type=a%26b&per_page=2&page=3",
+            "prev": "https://api.test/checks?type=a%26b&per_page=2&page=1"
+          },
+          "meta": {
+            "current_page": 2,
+            "from": 3,
+            "last_page": 3,
+            "path": "https://api.test/checks",
+            "per_page": 2,
+            "to": 4,
+            "total": 5
+          }
+        }
+        "#);
+    }
+
+    #[test]
+    fn empty_lists_and_pages_past_the_end_have_no_bounds() {
+        let body = shown("", 0);
+        assert_eq!(body["meta"]["last_page"], 1);
+        assert_eq!(body["meta"]["per_page"], 25);
+        assert!(body["meta"]["from"].is_null() && body["meta"]["to"].is_null());
+        assert!(body["links"]["prev"].is_null() && body["links"]["next"].is_null());
+        let body = shown("page=18446744073709551615", 5);
+        assert_eq!(body["data"], serde_json::json!([]));
+        assert_eq!(
+            body["links"]["prev"],
+            "https://api.test/checks?page=18446744073709551614"
+        );
+        assert!(body["meta"]["from"].is_null() && body["links"]["next"].is_null());
+    }
+}

@@ -1,0 +1,52 @@
+//! JSON shapes of the API's resources, fields in the order of its tables.
+
+mod check;
+mod issue;
+mod site;
+mod team;
+mod user;
+
+use jiff::Timestamp;
+use serde::Serializer;
+
+pub use check::{CheckResource, SiteSummary};
+pub use issue::{IssueParts, IssueResource};
+pub use site::SiteResource;
+pub use team::TeamResource;
+pub use user::UserResource;
+
+/// Instants as the API writes them.
+fn wire_time<S: Serializer>(instant: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&vedette_domain::time::wire(*instant))
+}
+
+/// Instants or null.
+fn wire_time_or_null<S: Serializer>(
+    instant: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match instant {
+        Some(instant) => wire_time(instant, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// Addresses of the API, as clients see them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Links {
+    base: String,
+}
+
+impl Links {
+    /// Links under a base address that ends in `/api/v1`.
+    pub fn new(base: impl Into<String>) -> Self {
+        let mut base = base.into();
+        base.truncate(base.trim_end_matches('/').len());
+        Self { base }
+    }
+
+    /// The URL of a path below the base address, which begins with a slash.
+    pub fn to(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+}

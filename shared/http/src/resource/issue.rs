@@ -1,0 +1,167 @@
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use vedette_domain::account::User;
+use vedette_domain::check::Check;
+use vedette_domain::id::{CheckId, IssueId, TeamId, UserId};
+use vedette_domain::issue::record::{Issue, TimelineEntry, TimelineKey};
+use vedette_domain::issue::{Fingerprint, IssueStatus, Lifecycle, Severity};
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::{Latest, ToolState};
+use vedette_store::{SiteSheet, StoredIssue, TeamSheet};
+
+use super::{CheckResource, Links, SiteResource, UserResource, wire_time, wire_time_or_null};
+
+/// An issue.
+#[derive(Debug, Clone, Serialize)]
+pub struct IssueResource {
+    uuid: IssueId,
+    team_uuid: TeamId,
+    #[serde(rename = "type")]
+    tool: Tool,
+    status: IssueStatus,
+    severity: Severity,
+    fingerprint: Fingerprint,
+    summary: String,
+    context: Value,
+    site: SiteResource,
+    check: Option<CheckResource>,
+    previous_check: Option<CheckResource>,
+    acknowledged_by: Option<UserResource>,
+    resolved_by: Option<UserResource>,
+    timeline: Vec<TimelineResource>,
+    is_active: bool,
+    #[serde(serialize_with = "wire_time")]
+    opened_at: Timestamp,
+    #[serde(serialize_with = "wire_time_or_null")]
+    acknowledged_at: Option<Timestamp>,
+    #[serde(serialize_with = "wire_time_or_null")]
+    resolved_at: Option<Timestamp>,
+    #[serde(serialize_with = "wire_time_or_null")]
+    last_evaluated_at: Option<Timestamp>,
+    #[serde(serialize_with = "wire_time")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "wire_time")]
+    updated_at: Timestamp,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct TimelineResource {
+    key: TimelineKey,
+    #[serde(serialize_with = "wire_time")]
+    timestamp: Timestamp,
+    user: Option<UserResource>,
+}
+
+/// Everything that an issue is shown with.
+#[derive(Debug, Clone, Copy)]
+pub struct IssueParts<'a> {
+    /// The issue with its timeline.
+    pub stored: &'a StoredIssue,
+    /// Its site.
+    pub sheet: &'a SiteSheet,
+    /// The site's team.
+    pub team: &'a TeamSheet,
+    /// Checks that [`IssueResource::checks`] names; purged ones are missing.
+    pub checks: &'a BTreeMap<CheckId, Check>,
+    /// Users that [`IssueResource::users`] names.
+    pub users: &'a BTreeMap<UserId, User>,
+}
+
+impl IssueResource {
+    /// The check that the issue was last judged by, and the one before it. While an issue is
+    /// active they go on with its tool; the last transition freezes them.
+    pub fn checks(issue: &Issue, sheet: &SiteSheet) -> [Option<Latest>; 2] {
+        let state = active_state(issue, sheet);
+        let [check, previous] = match state {
+            Some(state) => [state.evaluated, state.previous],
+            None => [issue.check, issue.previous_check],
+        };
+        // Only completed checks are evaluated.
+        [check, previous].map(|id| {
+            id.map(|id| Latest {
+                id,
+                status: vedette_domain::tool::CheckStatus::Completed,
+            })
+        })
+    }
+
+    /// The people in an issue's life.
+    pub fn users(stored: &StoredIssue) -> impl Iterator<Item = UserId> {
+        let acknowledged = stored
+            .issue
+            .lifecycle
+            .acknowledgement()
+            .map(|taken| taken.by);
+        let timeline = stored.timeline.iter().filter_map(|entry| entry.user);
+        timeline
+            .chain(acknowledged)
+            .chain(resolution(&stored.issue).and_then(|(_, by)| by))
+    }
+
+    /// The issue with all that it is shown with; none where its id is not one of ours.
+    pub fn new(parts: IssueParts<'_>, links: &Links) -> Option<Self> {
+        let IssueParts {
+            stored: StoredIssue { issue, timeline },
+            sheet,
+            team,
+            ..
+        } = parts;
+        let fingerprint = issue.fingerprint()?;
+        let [check, previous] = Self::checks(issue, sheet).map(|pointer| {
+            let check = parts.checks.get(&pointer?.id)?;
+            Some(CheckResource::new(check, &sheet.site))
+        });
+        let user = |id: UserId| parts.users.get(&id).map(UserResource::from);
+        let acknowledged = issue.lifecycle.acknowledgement();
+        let resolved = resolution(issue);
+        let entry = |entry: &TimelineEntry| TimelineResource {
+            key: entry.key,
+            timestamp: entry.timestamp,
+            user: entry.user.and_then(user),
+        };
+        let evaluated_at = active_state(issue, sheet)
+            .and_then(|state| parts.checks.get(&state.evaluated?)?.completed_at);
+        Some(Self {
+            uuid: issue.id,
+            team_uuid: sheet.site.team,
+            tool: fingerprint.tool(),
+            status: issue.status(),
+            severity: fingerprint.severity(),
+            fingerprint,
+            summary: issue.summary.clone(),
+            context: issue.context.clone(),
+            site: SiteResource::new(&sheet.site, team, links),
+            check,
+            previous_check: previous,
+            acknowledged_by: acknowledged.and_then(|taken| user(taken.by)),
+            resolved_by: resolved.and_then(|(_, by)| user(by?)),
+            timeline: timeline.iter().map(entry).collect(),
+            is_active: issue.lifecycle.is_active(),
+            opened_at: issue.lifecycle.opened_at(),
+            acknowledged_at: acknowledged.map(|taken| taken.at),
+            resolved_at: resolved.map(|(at, _)| at),
+            last_evaluated_at: evaluated_at.or(issue.last_evaluated_at),
+            created_at: issue.created_at,
+            updated_at: issue.updated_at,
+        })
+    }
+}
+
+/// The state of the issue's tool, while the issue is active.
+fn active_state<'a>(issue: &Issue, sheet: &'a SiteSheet) -> Option<&'a ToolState> {
+    let tool = issue.fingerprint()?.tool();
+    sheet
+        .tools
+        .get(&tool)
+        .filter(|_| issue.lifecycle.is_active())
+}
+
+const fn resolution(issue: &Issue) -> Option<(Timestamp, Option<UserId>)> {
+    match issue.lifecycle {
+        Lifecycle::Resolved { at, by, .. } => Some((at, by)),
+        Lifecycle::Open { .. } | Lifecycle::Acknowledged { .. } => None,
+    }
+}

@@ -1,0 +1,235 @@
+//! Reads `monitoring_settings` and `dns_expected_records` out of requests.
+//!
+//! A team's settings and a site's overrides are the same object with small differences, which
+//! `Level` names: a team must say `enabled` and `cadence_minutes` of each tool it sends, only a
+//! team has quiet time and escalation, and only a site has a page to audit. Tools are read in
+//! `tools`; this file reads what surrounds them.
+//!
+//! Fields are read in the order of the request tables of the API, and unknown ones are refused,
+//! so that a misspelt setting is not silently without effect.
+
+mod expected_records;
+mod tools;
+
+use std::collections::BTreeSet;
+
+use lambda_http::http::{HeaderName, HeaderValue};
+use serde_json::Value;
+use vedette_domain::plan::{ESCALATION_PRESETS, Plan};
+use vedette_domain::settings::{
+    EscalationUpdate, HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, QuietTimeUpdate,
+    RequestHeader, Settings, SiteOverrides, TeamUpdate, TimeOfDay, ToolsOverrides,
+};
+
+pub use expected_records::parse_expected_records;
+
+use crate::validation::{Errors, Field};
+
+/// Where a team's settings stand in a request.
+const TEAM_PATH: &str = "monitoring_settings";
+
+/// Repetitions that a list of a few possible values may carry; our own limit.
+const CHOICES_MAX: usize = 100;
+
+/// Whose settings are read.
+#[derive(Clone, Copy)]
+enum Level<'a> {
+    /// A team's defaults.
+    Team,
+    /// The overrides of a site whose URL has this host.
+    Site { domain: &'a str },
+}
+
+/// Reads the overrides of a site whose host is `site_domain`, standing at `path`.
+///
+/// The result replaces all overrides of the site, so what is omitted is inherited. It is of use
+/// only if no error was recorded.
+pub fn parse_site_overrides(
+    value: &Value,
+    path: &str,
+    plan: Plan,
+    site_domain: &str,
+    errors: &mut Errors,
+) -> SiteOverrides {
+    let Some(fields) = Field::at(path, value).object(errors) else {
+        return SiteOverrides::default();
+    };
+    let level = Level::Site {
+        domain: site_domain,
+    };
+    let tools = fields
+        .field("tools")
+        .object(errors)
+        .map(|sent| tools::read(&sent, level, plan, errors))
+        .unwrap_or_default();
+    // Null inherits, as an omitted header does: a site cannot switch the team's header off.
+    let request_header = read_header(&fields.field("request_header"), errors)
+        .and_then(RequestHeader::into_pair)
+        .map(|(name, value)| HeaderOverride { name, value });
+    for name in ["quiet_time", "escalation"] {
+        let field = fields.field(name);
+        if field.is_sent() {
+            field.refuse(errors, "can be set at team level only");
+        }
+    }
+    fields.only(
+        &["tools", "request_header", "quiet_time", "escalation"],
+        errors,
+    );
+    SiteOverrides {
+        tools,
+        request_header,
+    }
+}
+
+/// Reads what a team's PATCH changes in its `current` settings, standing at
+/// `monitoring_settings`. It is of use only if no error was recorded.
+pub fn parse_team_update(
+    value: &Value,
+    plan: Plan,
+    current: &Settings,
+    errors: &mut Errors,
+) -> TeamUpdate {
+    let Some(fields) = Field::at(TEAM_PATH, value).object(errors) else {
+        return TeamUpdate::default();
+    };
+    let update = TeamUpdate {
+        tools: read_team_tools(&fields.field("tools"), plan, errors),
+        request_header: read_header(&fields.field("request_header"), errors),
+        quiet_time: read_quiet_time(&fields.field("quiet_time"), current, errors),
+        escalation: read_escalation(&fields.field("escalation"), errors),
+    };
+    fields.only(
+        &["tools", "request_header", "quiet_time", "escalation"],
+        errors,
+    );
+    update
+}
+
+/// The tools of a team: at least one.
+fn read_team_tools(field: &Field<'_>, plan: Plan, errors: &mut Errors) -> ToolsOverrides {
+    let field = field.clone().required(errors);
+    match field.object(errors) {
+        Some(sent) if sent.is_empty() => {
+            field.refuse(errors, "is required");
+            ToolsOverrides::default()
+        }
+        Some(sent) => tools::read(&sent, Level::Team, plan, errors),
+        None => ToolsOverrides::default(),
+    }
+}
+
+/// A header: both parts or, where null was said, neither. `None` when nothing was said (`{}`).
+fn read_header(field: &Field<'_>, errors: &mut Errors) -> Option<RequestHeader> {
+    let fields = field.object(errors)?;
+    let name_field = fields.field("name");
+    let value_field = fields.field("value");
+    require_with(&name_field, &value_field, errors);
+    let name = read_header_name(&name_field, errors);
+    require_with(&value_field, &name_field, errors);
+    let value = read_header_value(&value_field, errors);
+    let said = name_field.is_sent() || value_field.is_sent();
+    fields.only(&["name", "value"], errors);
+    said.then_some(RequestHeader { name, value })
+}
+
+/// Records that `field` is absent although `other` is not.
+fn require_with(field: &Field<'_>, other: &Field<'_>, errors: &mut Errors) {
+    if field.is_absent() && !other.is_absent() {
+        field.refuse(errors, format_args!("is required with {}", other.path()));
+    }
+}
+
+fn read_header_name(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
+    if refuses_line_breaks(field, errors) {
+        return None;
+    }
+    let name = field
+        .nullable(|f| f.string(HEADER_NAME_MAX, errors))
+        .flatten()?;
+    if HeaderName::from_bytes(name.as_bytes()).is_err() {
+        field.refuse(errors, "must be a valid HTTP header name");
+        return None;
+    }
+    Some(name)
+}
+
+fn read_header_value(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
+    if refuses_line_breaks(field, errors) {
+        return None;
+    }
+    let value = field
+        .nullable(|f| f.string(HEADER_VALUE_MAX, errors))
+        .flatten()?;
+    if HeaderValue::from_str(&value).is_err() {
+        field.refuse(errors, "must be a valid HTTP header value");
+        return None;
+    }
+    Some(value)
+}
+
+/// Line breaks are refused as sent, before trimming: they are never there by accident.
+fn refuses_line_breaks(field: &Field<'_>, errors: &mut Errors) -> bool {
+    let breaks = !field.is_absent()
+        && field
+            .value()
+            .and_then(Value::as_str)
+            .is_some_and(|text| text.contains(['\r', '\n']));
+    if breaks {
+        field.refuse(errors, "must not contain line breaks");
+    }
+    breaks
+}
+
+fn read_quiet_time(
+    field: &Field<'_>,
+    current: &Settings,
+    errors: &mut Errors,
+) -> Option<QuietTimeUpdate> {
+    let fields = field.object(errors)?;
+    let enabled = fields.field("enabled").required(errors).boolean(errors);
+    let before = errors.len();
+    let ends_at = fields.field("ends_at");
+    let update = QuietTimeUpdate {
+        // A missing `enabled` is recorded above; the times are still worth checking.
+        enabled: enabled.unwrap_or(current.quiet_time.enabled),
+        starts_at: read_time(&fields.field("starts_at"), errors),
+        ends_at: read_time(&ends_at, errors),
+    };
+    let merged = update.merged_into(current.quiet_time);
+    if errors.len() == before && merged.starts_at == merged.ends_at {
+        ends_at.refuse(errors, "must differ from starts_at");
+    }
+    fields.only(&["enabled", "starts_at", "ends_at"], errors);
+    Some(update)
+}
+
+fn read_time(field: &Field<'_>, errors: &mut Errors) -> Option<TimeOfDay> {
+    // Any length is read: what is too long is no time either.
+    let text = field.string(usize::MAX, errors)?;
+    let time = TimeOfDay::parse(&text);
+    if time.is_none() {
+        field.refuse(errors, "must be a time written HH:MM, from 00:00 to 23:59");
+    }
+    time
+}
+
+fn read_escalation(field: &Field<'_>, errors: &mut Errors) -> Option<EscalationUpdate> {
+    let fields = field.object(errors)?;
+    let enabled = fields.field("enabled").required(errors).boolean(errors);
+    let minutes = ESCALATION_PRESETS.map(|preset| preset.minutes);
+    let intervals: Option<BTreeSet<u32>> =
+        fields
+            .field("intervals")
+            .list(CHOICES_MAX, errors, |item, errors| {
+                item.integer_of(&minutes, errors)
+            });
+    fields.only(&["enabled", "intervals"], errors);
+    Some(EscalationUpdate {
+        enabled: enabled?,
+        intervals,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Reads the DNS records that a site expects.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use vedette_domain::settings::{DnsRecordType, ExpectedRecords};
+
+use crate::validation::{Errors, Field};
+
+/// The most values of one type; our own limit, it keeps a site within one stored item.
+const VALUES_MAX: usize = 50;
+/// The longest value in characters: far beyond the longest DKIM key; our own limit.
+const VALUE_MAX: usize = 4_096;
+/// The most bytes of all values together; our own limit, for the same reason as [`VALUES_MAX`].
+const BYTES_MAX: usize = 8_192;
+
+/// Reads the expected DNS records standing at `path`; null and `{}` both expect nothing.
+///
+/// A type with an empty list says nothing and is left out. The result is of use only if no error
+/// was recorded.
+pub fn parse_expected_records(value: &Value, path: &str, errors: &mut Errors) -> ExpectedRecords {
+    let mut records = ExpectedRecords::new();
+    let field = Field::at(path, value);
+    let Some(fields) = field.nullable(|field| field.object(errors)).flatten() else {
+        return records;
+    };
+    for kind in DnsRecordType::ALL {
+        let values: Option<BTreeSet<String>> =
+            fields
+                .field(kind.as_str())
+                .list(VALUES_MAX, errors, |item, errors| {
+                    item.string(VALUE_MAX, errors)
+                });
+        if let Some(values) = values.filter(|values| !values.is_empty()) {
+            records.insert(kind, values.into_iter().collect());
+        }
+    }
+    if records.values().flatten().map(String::len).sum::<usize>() > BYTES_MAX {
+        field.refuse(
+            errors,
+            format_args!("must not hold more than {BYTES_MAX} bytes"),
+        );
+    }
+    fields.only(&DnsRecordType::ALL.map(DnsRecordType::as_str), errors);
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What is read, or the errors by field.
+    fn parse(value: &Value) -> Result<Value, Value> {
+        let mut errors = Errors::new();
+        let records = parse_expected_records(value, "dns_expected_records", &mut errors);
+        match errors.finish(Some(records)) {
+            Ok(records) => Ok(serde_json::to_value(records).expect("serialize")),
+            Err(error) => Err(serde_json::to_value(error).expect("serialize")["errors"].clone()),
+        }
+    }
+
+    #[test]
+    fn values_are_kept_by_type_ascending_and_once() {
+        for (sent, kept) in [
+            (json!(null), json!({})),
+            (json!({}), json!({})),
+            (json!({"A": []}), json!({})),
+            (
+                json!({"MX": ["20 b.example", " 10 a.example ", "20 b.example"], "A": ["192.0.2.1"]}),
+                json!({"A": ["192.0.2.1"], "MX": ["10 a.example", "20 b.example"]}),
+            ),
+            (
+                json!({"A": ["a"], "AAAA": ["b"], "CNAME": ["c"], "MX": ["d"], "NS": ["e"], "TXT": ["f"]}),
+                json!({"A": ["a"], "AAAA": ["b"], "CNAME": ["c"], "MX": ["d"], "NS": ["e"], "TXT": ["f"]}),
+            ),
+            (
+                json!({"TXT": ["t".repeat(VALUE_MAX)]}),
+                json!({"TXT": ["t".repeat(VALUE_MAX)]}),
+            ),
+        ] {
+            assert_eq!(parse(&sent), Ok(kept), "{sent}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_at_its_path() {
+        let many: Vec<String> = (0..=VALUES_MAX).map(|n| n.to_string()).collect();
+        let large = ["a", "b", "c"].map(|start| start.repeat(VALUE_MAX));
+        for (sent, path, message) in [
+            (json!([]), "dns_expected_records", "must be an object"),
+            (
+                json!({"SOA": ["x"]}),
+                "dns_expected_records.SOA",
+                "is not known",
+            ),
+            (
+                json!({"a": ["192.0.2.1"]}),
+                "dns_expected_records.a",
+                "is not known",
+            ),
+            (
+                json!({"A": "192.0.2.1"}),
+                "dns_expected_records.A",
+                "must be an array",
+            ),
+            (
+                json!({"A": null}),
+                "dns_expected_records.A",
+                "must not be empty",
+            ),
+            (
+                json!({"A": ["x", ""]}),
+                "dns_expected_records.A.1",
+                "must not be empty",
+            ),
+            (
+                json!({"A": [1]}),
+                "dns_expected_records.A.0",
+                "must be a string",
+            ),
+            (
+                json!({"TXT": ["t".repeat(VALUE_MAX + 1)]}),
+                "dns_expected_records.TXT.0",
+                "must not be longer than 4096 characters",
+            ),
+            (
+                json!({"NS": many}),
+                "dns_expected_records.NS",
+                "must not have more than 50 items",
+            ),
+            (
+                json!({"TXT": large}),
+                "dns_expected_records",
+                "must not hold more than 8192 bytes",
+            ),
+        ] {
+            let message = format!("The {path} field {message}.");
+            assert_eq!(parse(&sent), Err(json!({path: [message]})), "{path}");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! A site's overrides: what may be said, and how it is told what may not.
+
+use super::*;
+
+#[test]
+fn what_a_site_says_is_kept_as_it_said_it() {
+    for sent in [
+        json!({}),
+        at("tools.status.enabled", &json!(false)),
+        at("tools.performance.settings.max_ttfb_ms", &json!(null)),
+        at("tools.performance.settings.url", &json!(null)),
+        at("tools.broken-links.settings.ignore_paths", &json!([])),
+        at("request_header", &json!({"name": "X-Key", "value": "abc"})),
+    ] {
+        assert_eq!(site(&sent), Ok(sent.clone()), "{sent}");
+    }
+    for (sent, kept) in [
+        (json!({"tools": {}}), json!({})),
+        (at("tools.ssl.settings", &json!({})), json!({})),
+        (at("request_header", &json!({})), json!({})),
+        (
+            at("request_header", &json!({"name": null, "value": null})),
+            json!({}),
+        ),
+        (
+            at("request_header", &json!({"name": "", "value": " "})),
+            json!({}),
+        ),
+        (
+            at(
+                "request_header",
+                &json!({"name": " X-Key ", "value": " a b "}),
+            ),
+            at("request_header", &json!({"name": "X-Key", "value": "a b"})),
+        ),
+    ] {
+        assert_eq!(site(&sent), Ok(kept), "{sent}");
+    }
+}
+
+#[test]
+fn a_header_has_both_parts() {
+    let header = |name: &Value, value: &Value| {
+        site(&json!({"request_header": {"name": name, "value": value}}))
+    };
+    let name = |message| Err(refusal("request_header.name", message));
+    let value = |message| Err(refusal("request_header.value", message));
+    let long_name = "n".repeat(255);
+    let long_value = "v".repeat(2000);
+    let kept = json!({"request_header": {"name": long_name, "value": long_value}});
+    assert_eq!(header(&json!(long_name), &json!(long_value)), Ok(kept));
+    assert!(header(&json!("X"), &json!("a\tbä")).is_ok());
+    for (n, v, expected) in [
+        (
+            json!("n".repeat(256)),
+            json!("v"),
+            name("must not be longer than 255 characters"),
+        ),
+        (
+            json!("X Key"),
+            json!("v"),
+            name("must be a valid HTTP header name"),
+        ),
+        (
+            json!("X:Key"),
+            json!("v"),
+            name("must be a valid HTTP header name"),
+        ),
+        (
+            json!("X-Käse"),
+            json!("v"),
+            name("must be a valid HTTP header name"),
+        ),
+        (
+            json!("X-Key\r\n"),
+            json!("v"),
+            name("must not contain line breaks"),
+        ),
+        (json!(1), json!("v"), name("must be a string")),
+        (
+            json!("X"),
+            json!("v".repeat(2001)),
+            value("must not be longer than 2000 characters"),
+        ),
+        (
+            json!("X"),
+            json!("a\r\nB: c"),
+            value("must not contain line breaks"),
+        ),
+        (
+            json!("X"),
+            json!("a\n"),
+            value("must not contain line breaks"),
+        ),
+        (
+            json!("X"),
+            json!("a\rb"),
+            value("must not contain line breaks"),
+        ),
+        (
+            json!("X"),
+            json!("a\0b"),
+            value("must be a valid HTTP header value"),
+        ),
+        (json!("X"), json!(["v"]), value("must be a string")),
+        (
+            json!("X"),
+            json!(null),
+            value("is required with monitoring_settings.request_header.name"),
+        ),
+        (
+            json!("X"),
+            json!(""),
+            value("is required with monitoring_settings.request_header.name"),
+        ),
+        (
+            json!(null),
+            json!("v"),
+            name("is required with monitoring_settings.request_header.value"),
+        ),
+    ] {
+        assert_eq!(header(&n, &v), expected, "{n} {v}");
+    }
+    assert_eq!(
+        site(&at("request_header.name", &json!("X"))),
+        value("is required with monitoring_settings.request_header.name")
+    );
+    assert_eq!(
+        site(&at("request_header.value", &json!("v"))),
+        name("is required with monitoring_settings.request_header.value")
+    );
+}
+
+#[test]
+fn the_audited_page_is_on_the_sites_own_domain() {
+    let path = "tools.performance.settings.url";
+    for (url, message) in [
+        (
+            json!("https://www.example.com/"),
+            "must be on the site's domain example.com",
+        ),
+        (
+            json!("https://other.test/"),
+            "must be on the site's domain example.com",
+        ),
+        (json!("/pricing"), "must be a valid http or https URL"),
+        (
+            json!("ftp://example.com/"),
+            "must be a valid http or https URL",
+        ),
+        (
+            json!("https://a:b@example.com/"),
+            "must not contain a user name or password",
+        ),
+        (json!(7), "must be a string"),
+        (
+            json!(format!("https://example.com/{}", "a".repeat(2048))),
+            "must not be longer than 2048 characters",
+        ),
+    ] {
+        assert_eq!(site(&at(path, &url)), Err(refusal(path, message)), "{url}");
+    }
+}
+
+#[test]
+fn the_legacy_name_gives_way_to_the_present_one() {
+    for (sent, kept) in [
+        (
+            json!({"max_response_time_ms": 500}),
+            json!({"max_ttfb_ms": 500}),
+        ),
+        (
+            json!({"max_response_time_ms": null}),
+            json!({"max_ttfb_ms": null}),
+        ),
+        (
+            json!({"max_response_time_ms": 500, "max_ttfb_ms": 800}),
+            json!({"max_ttfb_ms": 800}),
+        ),
+        (
+            json!({"max_response_time_ms": 500, "max_ttfb_ms": null}),
+            json!({"max_ttfb_ms": null}),
+        ),
+    ] {
+        let path = "tools.performance.settings";
+        assert_eq!(site(&at(path, &sent)), Ok(at(path, &kept)), "{sent}");
+    }
+}
+
+#[test]
+fn unknown_keys_are_refused_at_their_path() {
+    let mut paths = vec![
+        "cadence".to_owned(),
+        "tools.links".to_owned(),
+        "tools.uptime".to_owned(),
+        "tools.dns.settings.expected_records".to_owned(),
+        "request_header.nmae".to_owned(),
+    ];
+    for tool in Tool::ALL {
+        paths.push(format!("tools.{tool}.cadence"));
+        paths.push(format!("tools.{tool}.settings.threshold"));
+    }
+    for path in paths {
+        assert_eq!(
+            site(&at(&path, &json!(1))),
+            Err(refusal(&path, "is not known")),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn quiet_time_and_escalation_belong_to_the_team() {
+    for name in ["quiet_time", "escalation"] {
+        for value in [json!({}), json!(null), json!({"enabled": false})] {
+            let expected = Err(refusal(name, "can be set at team level only"));
+            assert_eq!(site(&at(name, &value)), expected, "{name} {value}");
+        }
+    }
+}
+
+#[test]
+fn what_should_be_an_object_is_one() {
+    for path in [
+        "tools",
+        "tools.status",
+        "tools.dns.settings",
+        "request_header",
+    ] {
+        for wrong in [json!([]), json!("x"), json!(true)] {
+            let expected = Err(refusal(path, "must be an object"));
+            assert_eq!(site(&at(path, &wrong)), expected, "{path} {wrong}");
+        }
+        let expected = Err(refusal(path, "must not be empty"));
+        assert_eq!(site(&at(path, &json!(null))), expected, "{path}");
+    }
+    let message = "The monitoring_settings field must be an object.";
+    assert_eq!(
+        site(&json!([])),
+        Err(json!({"monitoring_settings": [message]}))
+    );
+}
+
+#[test]
+fn everything_wrong_is_told_in_the_order_of_the_tables() {
+    let sent = json!({
+        "escalation": {},
+        "request_header": {"name": "X"},
+        "surprise": 1,
+        "tools": {
+            "ssl": {"settings": {"failures_to_open": 0, "expiry_days": 0}},
+            "status": {"cadence_minutes": 7, "enabled": 1},
+        },
+    });
+    let mut errors = Errors::new();
+    parse_site_overrides(
+        &sent,
+        "monitoring_settings",
+        Plan::Agency,
+        "example.com",
+        &mut errors,
+    );
+    let error = errors.finish(Some(())).expect_err("much is wrong");
+    assert_eq!(
+        error.message(),
+        "The monitoring_settings.tools.status.enabled field must be true or false. \
+         (and 6 more errors)"
+    );
+    let body = serde_json::to_string(&error).expect("serialize");
+    let places: Vec<_> = [
+        "tools.status.enabled\":",
+        "tools.status.cadence_minutes\":",
+        "tools.ssl.settings.expiry_days\":",
+        "tools.ssl.settings.failures_to_open\":",
+        "request_header.value\":",
+        "escalation\":",
+        "surprise\":",
+    ]
+    .into_iter()
+    .map(|key| body.find(key).expect(key))
+    .collect();
+    assert!(places.is_sorted(), "{body}");
+}

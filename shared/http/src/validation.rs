@@ -1,0 +1,246 @@
+//! Validation of requests: everything that is wrong is told at once, each thing at its field.
+//!
+//! A route turns the body into an object with [`parse_body`], reads it through [`Fields`], and
+//! ends with [`Errors::finish`]. Readers record what is wrong and go on, so fields must be read
+//! in the order of the API's tables: the first error becomes the `message`.
+
+mod fields;
+
+use serde::ser::{SerializeMap, SerializeStruct};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+pub use fields::{Field, Fields};
+
+/// Messages kept in one answer. Our own limit: it keeps the answer to a hostile body smaller than
+/// what a Lambda function may return.
+const MESSAGES_MAX: usize = 500;
+
+/// Collects what is wrong with a request, in the order in which it is found.
+#[derive(Debug, Default)]
+pub struct Errors {
+    found: Vec<(String, String)>,
+}
+
+impl Errors {
+    /// Nothing wrong so far.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Records a message, a whole sentence, under a dotted field path.
+    pub fn push(&mut self, field: impl Into<String>, message: impl Into<String>) {
+        if self.found.len() < MESSAGES_MAX {
+            self.found.push((field.into(), message.into()));
+        }
+    }
+
+    /// Whether nothing is wrong so far.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Messages so far; readers compare it to learn whether a part was sound.
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Ends validation with what was read.
+    ///
+    /// # Errors
+    ///
+    /// Everything that was wrong. A request with nothing wrong that still could not be read is
+    /// reported under `body`.
+    pub fn finish<T>(mut self, read: Option<T>) -> Result<T, ValidationError> {
+        match read {
+            Some(read) if self.is_empty() => Ok(read),
+            _ => {
+                if self.is_empty() {
+                    self.push("body", "The request could not be understood.");
+                }
+                Err(ValidationError { found: self.found })
+            }
+        }
+    }
+}
+
+/// A request that is refused with 422. Serializes as the body of that answer,
+/// `{message, errors: {field: [message, …]}}`, the fields in the order in which they were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValidationError {
+    /// Never empty.
+    found: Vec<(String, String)>,
+}
+
+impl ValidationError {
+    /// A request with one thing wrong.
+    pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            found: vec![(field.into(), message.into())],
+        }
+    }
+
+    /// The first message, and how many more there are.
+    pub fn message(&self) -> String {
+        let first = self.found.first().map_or("", |(_, message)| message);
+        match self.found.len().saturating_sub(1) {
+            0 => first.to_owned(),
+            1 => format!("{first} (and 1 more error)"),
+            more => format!("{first} (and {more} more errors)"),
+        }
+    }
+
+    /// Fields with their messages, each field once.
+    fn by_field(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (field, message) in &self.found {
+            match fields.iter_mut().find(|(name, _)| name == field) {
+                Some((_, messages)) => messages.push(message),
+                None => fields.push((field, vec![message])),
+            }
+        }
+        fields
+    }
+}
+
+impl std::fmt::Display for ValidationError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+impl std::error::Error for ValidationError {}
+
+impl Serialize for ValidationError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        /// A map that keeps its order.
+        struct Ordered<'a>(Vec<(&'a str, Vec<&'a str>)>);
+
+        impl Serialize for Ordered<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(Some(self.0.len()))?;
+                for (field, messages) in &self.0 {
+                    map.serialize_entry(field, messages)?;
+                }
+                map.end()
+            }
+        }
+
+        let mut body = serializer.serialize_struct("ValidationError", 2)?;
+        body.serialize_field("message", &self.message())?;
+        body.serialize_field("errors", &Ordered(self.by_field()))?;
+        body.end()
+    }
+}
+
+/// Reads a request body as a JSON object, whatever its `Content-Type`; an empty body is `{}`.
+///
+/// # Errors
+///
+/// Under `body` when it is not JSON, or JSON but not an object.
+pub fn parse_body(body: &[u8]) -> Result<Map<String, Value>, ValidationError> {
+    if body.is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(ValidationError::new(
+            "body",
+            "The request body must be a JSON object.",
+        )),
+        Err(_) => Err(ValidationError::new(
+            "body",
+            "The request body must be valid JSON.",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(found: &[(&str, &str)]) -> ValidationError {
+        let mut errors = Errors::new();
+        for (field, message) in found {
+            errors.push(*field, *message);
+        }
+        errors.finish(Some(())).expect_err("refused")
+    }
+
+    #[test]
+    fn the_message_counts_the_others() {
+        for (found, message) in [
+            (vec![("b", "B.")], "B."),
+            (vec![("b", "B."), ("a", "A.")], "B. (and 1 more error)"),
+            // Messages are counted, not fields.
+            (
+                vec![("b", "B."), ("b", "C."), ("a", "A.")],
+                "B. (and 2 more errors)",
+            ),
+        ] {
+            let error = refused(&found);
+            assert_eq!(error.message(), message);
+            assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn the_body_keeps_the_order_of_the_fields() {
+        let error = refused(&[("url", "U."), ("name", "N."), ("url", "V.")]);
+        assert_eq!(
+            serde_json::to_string(&error).expect("serialize"),
+            r#"{"message":"U. (and 2 more errors)","errors":{"url":["U.","V."],"name":["N."]}}"#
+        );
+        assert_eq!(
+            serde_json::to_string(&ValidationError::new("tools.0", "T.")).expect("serialize"),
+            r#"{"message":"T.","errors":{"tools.0":["T."]}}"#
+        );
+    }
+
+    #[test]
+    fn finishing_gives_what_was_read_only_if_nothing_is_wrong() {
+        assert_eq!(Errors::new().finish(Some(7)), Ok(7));
+        let unread = Errors::new()
+            .finish(None::<()>)
+            .expect_err("nothing was read");
+        assert_eq!(unread.message(), "The request could not be understood.");
+        assert_eq!(refused(&[("a", "A.")]).message(), "A.");
+    }
+
+    #[test]
+    fn a_hostile_body_cannot_grow_the_answer_without_bound() {
+        let mut errors = Errors::new();
+        for n in 0..10_000 {
+            errors.push(format!("f{n}"), "Wrong.");
+        }
+        assert_eq!(errors.len(), MESSAGES_MAX);
+    }
+
+    #[test]
+    fn a_body_is_a_json_object_or_nothing() {
+        assert_eq!(parse_body(b""), Ok(Map::new()));
+        assert_eq!(parse_body(b"{}"), Ok(Map::new()));
+        assert_eq!(parse_body(br#" {"a": 1} "#).expect("an object")["a"], 1);
+        for (body, message) in [
+            (&b"[]"[..], "The request body must be a JSON object."),
+            (b"null", "The request body must be a JSON object."),
+            (b"\"{}\"", "The request body must be a JSON object."),
+            (b" ", "The request body must be valid JSON."),
+            (b"{", "The request body must be valid JSON."),
+            (b"{} {}", "The request body must be valid JSON."),
+            (
+                b"url=https://example.com",
+                "The request body must be valid JSON.",
+            ),
+            (b"{\"a\":\"\xff\"}", "The request body must be valid JSON."),
+        ] {
+            assert_eq!(
+                parse_body(body),
+                Err(ValidationError::new("body", message)),
+                "{body:?}"
+            );
+        }
+        // Nesting deep enough to exhaust a stack is refused, not followed.
+        assert!(parse_body("[".repeat(100_000).as_bytes()).is_err());
+    }
+}

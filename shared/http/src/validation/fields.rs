@@ -1,0 +1,312 @@
+//! Reading typed values out of JSON, each known by its dotted path.
+
+use std::fmt::Display;
+use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Number, Value};
+use vedette_domain::settings::INTEGER_MAX;
+
+use super::Errors;
+
+/// The fields of a JSON object at some path.
+#[derive(Debug, Clone)]
+pub struct Fields<'a> {
+    object: &'a Map<String, Value>,
+    path: String,
+}
+
+/// A field that may or may not have been sent.
+///
+/// Readers give `None` for an omitted field, silently, and for a wrong one, after recording why.
+/// Null is wrong unless the field is read through [`Field::nullable`]; a blank string is null.
+#[derive(Debug, Clone)]
+pub struct Field<'a> {
+    value: Option<&'a Value>,
+    path: String,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of a request body.
+    pub const fn body(object: &'a Map<String, Value>) -> Self {
+        Self {
+            object,
+            path: String::new(),
+        }
+    }
+
+    /// The field with this name.
+    pub fn field(&self, name: &str) -> Field<'a> {
+        Field {
+            value: self.object.get(name),
+            path: self.path_of(name),
+        }
+    }
+
+    /// Whether the object has no fields.
+    pub fn is_empty(&self) -> bool {
+        self.object.is_empty()
+    }
+
+    /// Records every field that is not among `known`, after those that are.
+    pub fn only(&self, known: &[&str], errors: &mut Errors) {
+        for name in self
+            .object
+            .keys()
+            .filter(|name| !known.contains(&name.as_str()))
+        {
+            let path = self.path_of(name);
+            let message = format!("The {path} field is not known.");
+            errors.push(path, message);
+        }
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        if self.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.path)
+        }
+    }
+}
+
+impl<'a> Field<'a> {
+    /// A value at a path.
+    pub fn at(path: impl Into<String>, value: &'a Value) -> Self {
+        Self {
+            value: Some(value),
+            path: path.into(),
+        }
+    }
+
+    /// The dotted path, as it appears among the errors.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The JSON value, null included, when the field was sent.
+    pub const fn value(&self) -> Option<&'a Value> {
+        self.value
+    }
+
+    /// Whether the field was sent, be it as null.
+    pub const fn is_sent(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// Whether the field was omitted or is null.
+    pub fn is_absent(&self) -> bool {
+        self.value.is_none_or(is_null)
+    }
+
+    /// Records a message about this field that continues "The … field".
+    pub fn refuse(&self, errors: &mut Errors, predicate: impl Display) {
+        errors.push(
+            self.path.clone(),
+            format!("The {} field {predicate}.", self.path),
+        );
+    }
+
+    /// Records an omitted or null field; reading on then finds nothing.
+    #[must_use]
+    pub fn required(mut self, errors: &mut Errors) -> Self {
+        if self.is_absent() {
+            self.refuse(errors, "is required");
+            self.value = None;
+        }
+        self
+    }
+
+    /// Reads a field that may be null: `Some(None)` is a null that was sent.
+    pub fn nullable<T>(&self, read: impl FnOnce(&Self) -> Option<T>) -> Option<Option<T>> {
+        if self.value.is_some_and(is_null) {
+            Some(None)
+        } else {
+            read(self).map(Some)
+        }
+    }
+
+    /// A string, trimmed, of at most `max` characters.
+    pub fn string(&self, max: usize, errors: &mut Errors) -> Option<String> {
+        let Value::String(text) = self.not_null(errors)? else {
+            self.refuse(errors, "must be a string");
+            return None;
+        };
+        let text = text.trim();
+        if text.chars().count() > max {
+            self.refuse(
+                errors,
+                format_args!("must not be longer than {max} characters"),
+            );
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    /// A boolean; neither a number nor a string is one.
+    pub fn boolean(&self, errors: &mut Errors) -> Option<bool> {
+        let value = self.not_null(errors)?.as_bool();
+        if value.is_none() {
+            self.refuse(errors, "must be true or false");
+        }
+        value
+    }
+
+    /// An integer within bounds. `5.0` is one, `"5"` is not.
+    pub fn integer(&self, bounds: RangeInclusive<u32>, errors: &mut Errors) -> Option<u32> {
+        let value = self.whole_number(errors)?;
+        let (min, max) = bounds.into_inner();
+        if value < i128::from(min) {
+            self.refuse(errors, format_args!("must be at least {min}"));
+            return None;
+        }
+        match u32::try_from(value) {
+            Ok(value) if value <= max => Some(value),
+            _ => {
+                self.refuse(errors, format_args!("must not be greater than {max}"));
+                None
+            }
+        }
+    }
+
+    /// An integer of at least 1, and at most [`INTEGER_MAX`].
+    pub fn positive(&self, errors: &mut Errors) -> Option<NonZeroU32> {
+        self.integer(1..=INTEGER_MAX, errors)
+            .and_then(NonZeroU32::new)
+    }
+
+    /// An integer that is one of `options`.
+    pub fn integer_of(&self, options: &[u32], errors: &mut Errors) -> Option<u32> {
+        let value = self.whole_number(errors)?;
+        let found = options
+            .iter()
+            .copied()
+            .find(|&option| i128::from(option) == value);
+        if found.is_none() {
+            self.refuse(errors, format_args!("must be one of {}", listed(options)));
+        }
+        found
+    }
+
+    /// A string that is the text of one of `options`.
+    pub fn one_of<T: Display + Copy>(&self, options: &[T], errors: &mut Errors) -> Option<T> {
+        let text = self.not_null(errors)?.as_str().map(str::trim);
+        let found = options
+            .iter()
+            .copied()
+            .find(|option| text == Some(&option.to_string()));
+        if found.is_none() {
+            self.refuse(errors, format_args!("must be one of {}", listed(options)));
+        }
+        found
+    }
+
+    /// The items of an array whose length is within bounds, each at its index.
+    pub fn items(
+        &self,
+        length: RangeInclusive<usize>,
+        errors: &mut Errors,
+    ) -> Option<Vec<Field<'a>>> {
+        let Value::Array(items) = self.not_null(errors)? else {
+            self.refuse(errors, "must be an array");
+            return None;
+        };
+        let (min, max) = length.into_inner();
+        if items.len() < min {
+            self.refuse(errors, format_args!("must have at least {}", counted(min)));
+            return None;
+        }
+        if items.len() > max {
+            self.refuse(
+                errors,
+                format_args!("must not have more than {}", counted(max)),
+            );
+            return None;
+        }
+        let at = |(index, item)| Field::at(format!("{}.{index}", self.path), item);
+        Some(items.iter().enumerate().map(at).collect())
+    }
+
+    /// A list of at most `max` values, each read alone; `None` when any of them is wrong. What it
+    /// is collected into decides about order and repetition.
+    pub fn list<T, C: FromIterator<T>>(
+        &self,
+        max: usize,
+        errors: &mut Errors,
+        read: impl Fn(&Field<'a>, &mut Errors) -> Option<T>,
+    ) -> Option<C> {
+        // Every item is read before any failure counts, so that each wrong one is told.
+        let values: Vec<Option<T>> = self
+            .items(0..=max, errors)?
+            .iter()
+            .map(|item| read(item, errors))
+            .collect();
+        values.into_iter().collect()
+    }
+
+    /// An object.
+    pub fn object(&self, errors: &mut Errors) -> Option<Fields<'a>> {
+        let Value::Object(object) = self.not_null(errors)? else {
+            self.refuse(errors, "must be an object");
+            return None;
+        };
+        Some(Fields {
+            object,
+            path: self.path.clone(),
+        })
+    }
+
+    fn not_null(&self, errors: &mut Errors) -> Option<&'a Value> {
+        let value = self.value?;
+        if is_null(value) {
+            self.refuse(errors, "must not be empty");
+            return None;
+        }
+        Some(value)
+    }
+
+    fn whole_number(&self, errors: &mut Errors) -> Option<i128> {
+        let value = self.not_null(errors)?.as_number().and_then(whole);
+        if value.is_none() {
+            self.refuse(errors, "must be an integer");
+        }
+        value
+    }
+}
+
+/// Whether the value is null, as a blank string is.
+fn is_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        _ => false,
+    }
+}
+
+/// The number when it has no fraction.
+fn whole(number: &Number) -> Option<i128> {
+    number.as_i128().or_else(|| {
+        let float = number.as_f64()?;
+        // The cast saturates: numbers that large are beyond any bound anyway.
+        (float.fract() == 0.0).then_some(float as i128)
+    })
+}
+
+fn listed<T: Display>(options: &[T]) -> String {
+    options
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn counted(items: usize) -> String {
+    if items == 1 {
+        "1 item".to_owned()
+    } else {
+        format!("{items} items")
+    }
+}
+
+#[cfg(test)]
+mod tests;
