@@ -308,7 +308,8 @@ mod tests {
     fn roles_grant_what_the_endpoint_table_says() {
         use Permission::{ManageSites, RunChecks, UpdateMonitoring, View};
         let granted = |role: Role| {
-            [View, ManageSites, RunChecks, UpdateMonitoring].map(|permission| role.grants(permission))
+            [View, ManageSites, RunChecks, UpdateMonitoring]
+                .map(|permission| role.grants(permission))
         };
         assert_eq!(granted(Role::Viewer), [true, false, false, false]);
         assert_eq!(granted(Role::Member), [true, true, true, false]);

@@ -27,7 +27,9 @@ fn hour_of(instant: Timestamp) -> usize {
 
 fn hour_start(date: Date, hour: usize) -> Timestamp {
     let hour = i8::try_from(hour).unwrap_or(23);
-    TimeZone::UTC.to_timestamp(date.at(hour, 0, 0, 0)).unwrap_or(Timestamp::MAX)
+    TimeZone::UTC
+        .to_timestamp(date.at(hour, 0, 0, 0))
+        .unwrap_or(Timestamp::MAX)
 }
 
 /// What a check is counted under.
@@ -94,7 +96,11 @@ impl Hours {
 
 impl Serialize for Hours {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let used = self.0.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+        let used = self
+            .0
+            .iter()
+            .rposition(|&count| count > 0)
+            .map_or(0, |last| last + 1);
         let mut bytes = Vec::with_capacity(used);
         for &count in &self.0[..used] {
             // LEB128: seven bits a byte, the high bit set on all but the last.
@@ -124,9 +130,13 @@ impl<'de> Deserialize<'de> for Hours {
                 let mut hour = 0;
                 let mut shift = 0;
                 for &byte in bytes {
-                    let slot = hours.get_mut(hour).ok_or_else(|| E::custom("more than 24 hours"))?;
+                    let slot = hours
+                        .get_mut(hour)
+                        .ok_or_else(|| E::custom("more than 24 hours"))?;
                     let part = u32::from(byte & 0x7f);
-                    *slot |= part.checked_shl(shift).ok_or_else(|| E::custom("a count too large"))?;
+                    *slot |= part
+                        .checked_shl(shift)
+                        .ok_or_else(|| E::custom("a count too large"))?;
                     if byte & 0x80 == 0 {
                         (hour, shift) = (hour + 1, 0);
                     } else {
@@ -153,7 +163,9 @@ impl Counters {
 
     /// Takes a check out again.
     pub fn remove(&mut self, kind: Kind, at: Timestamp) {
-        let Some(hours) = self.0.get_mut(&kind) else { return };
+        let Some(hours) = self.0.get_mut(&kind) else {
+            return;
+        };
         let count = &mut hours.0[hour_of(at)];
         *count = count.saturating_sub(1);
         if hours.total() == 0 {
@@ -228,7 +240,10 @@ pub struct ReportSums {
     pub speed_s: Sum,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }
@@ -251,7 +266,10 @@ impl ReportSums {
         match sample {
             Sample::Status { up, response_ms } => {
                 self.up = self.up.saturating_add(u32::from(up));
-                self.slowest_ms = Some(self.slowest_ms.map_or(response_ms, |ms| ms.max(response_ms)));
+                self.slowest_ms = Some(
+                    self.slowest_ms
+                        .map_or(response_ms, |ms| ms.max(response_ms)),
+                );
             }
         }
     }
@@ -286,12 +304,21 @@ impl Day {
     /// An empty day that shows for `retention_days`.
     pub fn new(date: Date, retention_days: u32) -> Self {
         let until = date.saturating_add(i64::from(retention_days).days());
-        Self { date, until, counters: Counters::default(), sums: ReportSums::default(), rev: 0 }
+        Self {
+            date,
+            until,
+            counters: Counters::default(),
+            sums: ReportSums::default(),
+            rev: 0,
+        }
     }
 
     /// Whether the day shows today under the team's current retention.
     pub fn shows(&self, today: Date, retention_days: u32) -> bool {
-        today < self.until.min(self.date.saturating_add(i64::from(retention_days).days()))
+        today
+            < self
+                .until
+                .min(self.date.saturating_add(i64::from(retention_days).days()))
     }
 
     /// When the table may forget the day's rows.
@@ -308,7 +335,10 @@ impl Day {
     pub fn completed_automatic(&self) -> u64 {
         RunReason::ALL
             .into_iter()
-            .map(|reason| Kind { trigger: Trigger::Automatic(reason), status: CheckStatus::Completed })
+            .map(|reason| Kind {
+                trigger: Trigger::Automatic(reason),
+                status: CheckStatus::Completed,
+            })
             .map(|kind| self.counters.count(kind))
             .sum()
     }
@@ -341,8 +371,12 @@ impl Filter {
     /// Whether the list shows checks of the kind.
     pub fn admits(&self, kind: Kind) -> bool {
         self.status.is_none_or(|status| status == kind.status)
-            && self.automatic.is_none_or(|automatic| automatic == kind.trigger.is_automatic())
-            && self.reason.is_none_or(|reason| kind.trigger.reason() == Some(reason))
+            && self
+                .automatic
+                .is_none_or(|automatic| automatic == kind.trigger.is_automatic())
+            && self
+                .reason
+                .is_none_or(|reason| kind.trigger.reason() == Some(reason))
     }
 }
 
@@ -381,7 +415,12 @@ pub fn locate<'a>(
         if !filter.admits_day(tool, day.date) {
             continue;
         }
-        for (&kind, counts) in day.counters.0.iter().filter(|(kind, _)| filter.admits(**kind)) {
+        for (&kind, counts) in day
+            .counters
+            .0
+            .iter()
+            .filter(|(kind, _)| filter.admits(**kind))
+        {
             for (hour, &count) in counts.0.iter().enumerate().filter(|(_, count)| **count > 0) {
                 *hours.entry((day.date, hour)).or_default() += u64::from(count);
                 cells.push(((day.date, hour), (tool, kind)));
@@ -391,7 +430,10 @@ pub fn locate<'a>(
     let total = hours.values().sum();
     let end = offset.saturating_add(limit).min(total);
     if offset >= end {
-        return Located { total, window: None };
+        return Located {
+            total,
+            window: None,
+        };
     }
     let mut passed = 0;
     let mut newest = None;
@@ -416,7 +458,9 @@ pub fn locate<'a>(
         streams.dedup();
         Window {
             from: hour_start(oldest.0, oldest.1),
-            before: hour_start(newest.0, newest.1).saturating_add(1.hour()).unwrap_or(Timestamp::MAX),
+            before: hour_start(newest.0, newest.1)
+                .saturating_add(1.hour())
+                .unwrap_or(Timestamp::MAX),
             skip: usize::try_from(skip).unwrap_or(usize::MAX),
             streams,
         }

@@ -1,6 +1,13 @@
-//! Plans: what a team may use, and the presets from which its settings are chosen.
+//! Plans: what a team may use, and the presets from which it chooses.
+
+mod presets;
 
 use serde::{Deserialize, Serialize};
+
+pub use presets::{
+    CADENCE_MINUTES, CadencePreset, ESCALATION_PRESETS, EscalationPreset,
+    FAILURE_THRESHOLD_PRESETS, FailureThresholdPreset, cadence_label, cadence_wording,
+};
 
 use crate::tool::Tool;
 
@@ -128,21 +135,6 @@ impl std::fmt::Display for Plan {
     }
 }
 
-/// The selectable automatic cadences in minutes, fastest first. Each divides a week, so that a
-/// cadence keeps its phase from week to week.
-pub const CADENCE_MINUTES: [u32; 11] = [1, 5, 10, 15, 30, 60, 120, 360, 720, 1440, 10080];
-
-/// A selectable cadence as the API lists it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CadencePreset {
-    /// Minutes between two automatic checks.
-    pub minutes: u32,
-    /// Shown to people, such as `Every 5 minutes`.
-    pub label: String,
-    /// Whether the plan is too small for it.
-    pub disabled: bool,
-}
-
 /// A tool of the plan as the API lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolOption {
@@ -152,101 +144,6 @@ pub struct ToolOption {
     pub label: &'static str,
     /// The fastest automatic cadence of the tool on the plan, in minutes.
     pub minimum_check_cadence_minutes: u32,
-}
-
-/// A named number of failed checks that opens an issue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct FailureThresholdPreset {
-    /// Names the preset on the wire.
-    pub key: &'static str,
-    /// Shown to people.
-    pub label: &'static str,
-    /// Failed checks in a row before an issue opens.
-    pub failures_to_open: u32,
-}
-
-/// The failure thresholds offered; other values are accepted too.
-pub const FAILURE_THRESHOLD_PRESETS: [FailureThresholdPreset; 3] = [
-    FailureThresholdPreset {
-        key: "instant",
-        label: "Instant",
-        failures_to_open: 1,
-    },
-    FailureThresholdPreset {
-        key: "aggressive",
-        label: "Aggressive",
-        failures_to_open: 2,
-    },
-    FailureThresholdPreset {
-        key: "conservative",
-        label: "Conservative",
-        failures_to_open: 3,
-    },
-];
-
-/// A selectable reminder interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct EscalationPreset {
-    /// Names the preset on the wire.
-    pub key: &'static str,
-    /// Shown to people.
-    pub label: &'static str,
-    /// Minutes since the issue opened; 0 reminds with the opening, 1440 repeats daily.
-    pub minutes: u32,
-}
-
-/// The reminder intervals, shortest first; the settings accept no others.
-pub const ESCALATION_PRESETS: [EscalationPreset; 6] = [
-    EscalationPreset {
-        key: "immediately",
-        label: "Immediately",
-        minutes: 0,
-    },
-    EscalationPreset {
-        key: "15m",
-        label: "After 15 minutes",
-        minutes: 15,
-    },
-    EscalationPreset {
-        key: "30m",
-        label: "After 30 minutes",
-        minutes: 30,
-    },
-    EscalationPreset {
-        key: "1h",
-        label: "After 1 hour",
-        minutes: 60,
-    },
-    EscalationPreset {
-        key: "6h",
-        label: "After 6 hours",
-        minutes: 360,
-    },
-    EscalationPreset {
-        key: "daily",
-        label: "Daily",
-        minutes: 1440,
-    },
-];
-
-/// A cadence as it follows the word "every": `minute`, `5 minutes`, `hour`, `week`.
-///
-/// The largest unit that divides the cadence is used.
-pub fn cadence_wording(minutes: u32) -> String {
-    const UNITS: [(u32, &str); 4] = [(10080, "week"), (1440, "day"), (60, "hour"), (1, "minute")];
-    let (size, unit) = UNITS
-        .into_iter()
-        .find(|(size, _)| minutes >= *size && minutes.is_multiple_of(*size))
-        .unwrap_or((1, "minute"));
-    match minutes / size {
-        1 => unit.to_owned(),
-        count => format!("{count} {unit}s"),
-    }
-}
-
-/// A cadence as a label: `Every minute`, `Every 5 minutes`.
-pub fn cadence_label(minutes: u32) -> String {
-    format!("Every {}", cadence_wording(minutes))
 }
 
 #[cfg(test)]
@@ -325,16 +222,6 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_divides_a_week() {
-        assert!(
-            CADENCE_MINUTES
-                .into_iter()
-                .all(|minutes| 10080 % minutes == 0)
-        );
-        assert!(CADENCE_MINUTES.is_sorted());
-    }
-
-    #[test]
     fn presets_below_the_plans_minimum_are_disabled() {
         for (plan, disabled) in [
             (Plan::Starter, vec![1, 5, 10, 15]),
@@ -352,30 +239,6 @@ mod tests {
                 .map(|p| p.minutes)
                 .collect();
             assert_eq!(found, disabled, "{plan}");
-        }
-    }
-
-    #[test]
-    fn labels_and_wording_agree() {
-        for (minutes, wording) in [
-            (1, "minute"),
-            (5, "5 minutes"),
-            (10, "10 minutes"),
-            (15, "15 minutes"),
-            (30, "30 minutes"),
-            (60, "hour"),
-            (120, "2 hours"),
-            (360, "6 hours"),
-            (720, "12 hours"),
-            (1440, "day"),
-            (10080, "week"),
-            // Not presets: wording never fails.
-            (0, "0 minutes"),
-            (90, "90 minutes"),
-            (2880, "2 days"),
-        ] {
-            assert_eq!(cadence_wording(minutes), wording);
-            assert_eq!(cadence_label(minutes), format!("Every {wording}"));
         }
     }
 

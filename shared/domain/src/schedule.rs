@@ -357,6 +357,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_nanosecond_before_a_slot_is_before_it() {
+        let (pace, nanosecond) = (Pace::default(), jiff::SignedDuration::from_nanos(1));
+        for around in ["1965-05-05T05:05:05Z", "2026-11-20T10:00:00Z"] {
+            let around = around.parse().expect("a timestamp");
+            let slot = pace.next_after(site(4), Tool::Dns, 60, around);
+            let latest = |instant| pace.latest_at_or_before(site(4), Tool::Dns, 60, instant);
+            let next = |instant| pace.next_after(site(4), Tool::Dns, 60, instant);
+            assert_eq!(latest(slot), slot);
+            assert_eq!(latest(slot - nanosecond), slot - Duration::from_secs(3600));
+            assert_eq!(next(slot - nanosecond), slot);
+            assert_eq!(next(slot), slot + Duration::from_secs(3600));
+        }
+    }
+
     fn tools() -> impl Strategy<Value = Tool> {
         prop::sample::select(Tool::ALL.to_vec())
     }

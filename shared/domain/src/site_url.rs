@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
-use url::{Host, Url};
+use url::Url;
 
 /// The longest address that is accepted, in characters, as sent and in canonical form.
 pub const MAX_LENGTH: usize = 2048;
@@ -49,8 +49,9 @@ impl SiteUrl {
     ///
     /// # Errors
     ///
-    /// Stricter than browsers, which repair what they can: `http:example.com`,
-    /// `https:///example.com` and line breaks inside are refused rather than guessed at.
+    /// When it is not the address of a site. This is stricter than browsers, which repair what they
+    /// can: `http:example.com`, `https:///example.com` and line breaks inside are refused rather
+    /// than guessed at.
     pub fn parse(text: &str) -> Result<Self, SiteUrlError> {
         let text = text.trim();
         if text.chars().nth(MAX_LENGTH).is_some() {
@@ -109,11 +110,6 @@ impl SiteUrl {
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(']'))
             .unwrap_or(domain)
-    }
-
-    /// The host by its kind.
-    pub fn host(&self) -> Option<Host<&str>> {
-        self.0.host()
     }
 
     /// The same address for the engines; its path is never empty.
@@ -428,10 +424,6 @@ mod tests {
             assert_eq!(
                 (url.domain(), url.lookup_host(), url.generated_name()),
                 (domain, lookup, name)
-            );
-            assert_eq!(
-                url.host().map(|host| host.to_string()),
-                Some(domain.to_owned())
             );
         }
         let long = SiteUrl::parse(&format!("https://www.{}", "a".repeat(300))).expect("an address");

@@ -44,7 +44,10 @@ fn look_at(timer: Timer, tool: Tool, now: Timestamp) -> Timestamp {
     if timer.due.duration_since(now) > LONGEST_DELAY {
         timer.due.saturating_sub(LEAD).unwrap_or(timer.due)
     } else {
-        timer.due.saturating_add(tool.run_limit()).unwrap_or(timer.due)
+        timer
+            .due
+            .saturating_add(tool.run_limit())
+            .unwrap_or(timer.due)
     }
 }
 
@@ -57,7 +60,9 @@ impl ToolState {
         let timer = self.timer.map(|timer| look_at(timer, tool, now));
         let pending = self.pending.map(|check| {
             let created_at = check.created_at();
-            created_at.saturating_add(tool.run_limit()).unwrap_or(created_at)
+            created_at
+                .saturating_add(tool.run_limit())
+                .unwrap_or(created_at)
         });
         timer.into_iter().chain(pending).min()
     }
@@ -66,7 +71,11 @@ impl ToolState {
 impl Site {
     /// When the keeper must look at the site; none where its schedules follow its settings.
     pub fn work_due(&self) -> Option<Timestamp> {
-        let grace = || self.updated_at.saturating_add(UPKEEP_GRACE).unwrap_or(self.updated_at);
+        let grace = || {
+            self.updated_at
+                .saturating_add(UPKEEP_GRACE)
+                .unwrap_or(self.updated_at)
+        };
         (self.synced != self.cfg).then(grace)
     }
 }
@@ -85,18 +94,39 @@ mod tests {
     fn the_earliest_outstanding_work_says_when_to_look() {
         let now = at("2026-11-20T09:54:00Z");
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
-        let timer = |due| Some(Timer { reason: RunReason::IncidentFollowUp, due: at(due) });
+        let timer = |due| {
+            Some(Timer {
+                reason: RunReason::IncidentFollowUp,
+                due: at(due),
+            })
+        };
         let pending = Some(CheckId::on_demand(site, Tool::Status, now, 0));
         for (timer, pending, due) in [
             (None, None, None),
             // Sent with its delay: looked at when it should have left its row.
-            (timer("2026-11-20T09:56:00Z"), None, Some("2026-11-20T09:56:40Z")),
+            (
+                timer("2026-11-20T09:56:00Z"),
+                None,
+                Some("2026-11-20T09:56:40Z"),
+            ),
             // Too far ahead for a queue: looked at early enough to send it with its delay.
-            (timer("2026-11-20T10:54:00Z"), None, Some("2026-11-20T10:49:00Z")),
+            (
+                timer("2026-11-20T10:54:00Z"),
+                None,
+                Some("2026-11-20T10:49:00Z"),
+            ),
             (None, pending, Some("2026-11-20T09:54:40Z")),
-            (timer("2026-11-20T09:56:00Z"), pending, Some("2026-11-20T09:54:40Z")),
+            (
+                timer("2026-11-20T09:56:00Z"),
+                pending,
+                Some("2026-11-20T09:54:40Z"),
+            ),
         ] {
-            let state = ToolState { timer, pending, ..ToolState::new() };
+            let state = ToolState {
+                timer,
+                pending,
+                ..ToolState::new()
+            };
             assert_eq!(state.work_due(Tool::Status, now), due.map(at));
         }
     }

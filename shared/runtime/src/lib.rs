@@ -1,1 +1,22 @@
-//! What a Vedette process is made of: configuration, clock, ports, telemetry
+//! What a Vedette process is made of: configuration, clock, randomness, ports, telemetry.
+//!
+//! This is the only crate that reads the environment or the clock, or draws random ids; everything
+//! else is told.
+
+mod app;
+pub mod aws;
+mod clock;
+pub mod config;
+mod entropy;
+mod queue;
+mod scheduler;
+pub mod telemetry;
+
+pub use app::App;
+pub use clock::Clock;
+pub use config::Config;
+pub use entropy::Entropy;
+pub use queue::{Destination, LocalQueue, Queue, QueueError, SqsQueue};
+pub use scheduler::{
+    EventBridgeScheduler, LocalScheduler, SLOT_PLACEHOLDER, Schedule, Scheduler, SchedulerError,
+};

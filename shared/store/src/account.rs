@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use vedette_domain::account::{Membership, Role, Token, TokenHash, User};
 use vedette_domain::id::{TeamId, UserId};
 
+use crate::StoreError;
 use crate::keys::{self, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store, expiring, item, number, string, value};
-use crate::StoreError;
 
 /// A user with the teams they belong to.
 #[derive(Debug, Clone)]
@@ -47,7 +47,10 @@ impl Store {
         let address = keys::email(&user.email);
         self.transaction()
             .put(item(&keys::user(user.id), user)?, Condition::Absent)
-            .put(item(&address, &UserRef { user: user.id })?, Condition::Absent)
+            .put(
+                item(&address, &UserRef { user: user.id })?,
+                Condition::Absent,
+            )
             .commit()
             .await
     }
@@ -58,7 +61,9 @@ impl Store {
     ///
     /// When DynamoDB does not answer.
     pub async fn user_by_email(&self, email: &str) -> Result<Option<User>, StoreError> {
-        let Some(found) = self.get(&keys::email(email)).await? else { return Ok(None) };
+        let Some(found) = self.get(&keys::email(email)).await? else {
+            return Ok(None);
+        };
         let UserRef { user } = value(found)?;
         self.get(&keys::user(user)).await?.map(value).transpose()
     }
@@ -90,7 +95,9 @@ impl Store {
             values: vec![(":at", string(at.to_string()))],
             ..Change::default()
         };
-        self.update(&keys::user(user), change, Some(Condition::Present)).await.map(drop)
+        self.update(&keys::user(user), change, Some(Condition::Present))
+            .await
+            .map(drop)
     }
 
     /// A user with their memberships: one query.
@@ -124,7 +131,10 @@ impl Store {
         let row = expiring(item(&keys::token(&token.hash), token)?, token.expires_at);
         self.transaction()
             .put(row, Condition::Absent)
-            .put(expiring(item(&listing, token)?, token.expires_at), Condition::Absent)
+            .put(
+                expiring(item(&listing, token)?, token.expires_at),
+                Condition::Absent,
+            )
             .commit()
             .await
     }
@@ -146,11 +156,16 @@ impl Store {
     pub async fn tokens_of(&self, user: UserId) -> Result<Vec<Token>, StoreError> {
         let pk = keys::user_partition(user);
         let range = Range::new(&pk, Sort::Prefix(keys::USER_TOKEN.to_owned()));
-        let listed: Vec<Token> =
-            self.query(range).await?.into_iter().map(value).collect::<Result<_, _>>()?;
-        let rows = self.batch_get(listed.iter().map(|token| keys::token(&token.hash))).await?;
-        let mut tokens: Vec<Token> =
-            rows.into_values().map(value).collect::<Result<_, _>>()?;
+        let listed: Vec<Token> = self
+            .query(range)
+            .await?
+            .into_iter()
+            .map(value)
+            .collect::<Result<_, _>>()?;
+        let rows = self
+            .batch_get(listed.iter().map(|token| keys::token(&token.hash)))
+            .await?;
+        let mut tokens: Vec<Token> = rows.into_values().map(value).collect::<Result<_, _>>()?;
         tokens.sort_by_key(|token| std::cmp::Reverse(token.created_at));
         Ok(tokens)
     }
@@ -161,7 +176,10 @@ impl Store {
     ///
     /// When DynamoDB does not answer.
     pub async fn revoke_token(&self, token: &Token) -> Result<(), StoreError> {
-        let keys = [keys::token(&token.hash), keys::user_token(token.user, &token.hash)];
+        let keys = [
+            keys::token(&token.hash),
+            keys::user_token(token.user, &token.hash),
+        ];
         self.batch_delete(&keys).await
     }
 
@@ -171,8 +189,9 @@ impl Store {
     ///
     /// When DynamoDB does not answer.
     pub async fn note_use(&self, token: &Token, now: Timestamp) -> Result<(), StoreError> {
-        let is_recent =
-            token.last_used_at.is_some_and(|last| now.duration_since(last) < LAST_USE_RESOLUTION);
+        let is_recent = token
+            .last_used_at
+            .is_some_and(|last| now.duration_since(last) < LAST_USE_RESOLUTION);
         if is_recent {
             return Ok(());
         }
@@ -181,7 +200,10 @@ impl Store {
             values: vec![(":at", string(now.to_string()))],
             ..Change::default()
         };
-        match self.update(&keys::token(&token.hash), change, Some(Condition::Present)).await {
+        match self
+            .update(&keys::token(&token.hash), change, Some(Condition::Present))
+            .await
+        {
             // Revoked in between.
             Err(StoreError::Conflict { .. }) => Ok(()),
             answer => answer.map(drop),
@@ -204,7 +226,9 @@ impl Store {
             names: vec![("#ttl", keys::TTL.to_owned())],
             values: vec![(":one", number(1)), (":ttl", number((minute + 2) * 60))],
         };
-        let counted = self.update(&keys::throttle(subject, minute), change, None).await?;
+        let counted = self
+            .update(&keys::throttle(subject, minute), change, None)
+            .await?;
         Ok(value::<Window>(counted)?.n)
     }
 
@@ -246,7 +270,10 @@ impl Store {
             .update(
                 &keys::team(team),
                 count,
-                Condition::When("attribute_exists(pk) AND members < :seats", vec![(":seats", seats)]),
+                Condition::When(
+                    "attribute_exists(pk) AND members < :seats",
+                    vec![(":seats", seats)],
+                ),
             )
             .commit()
             .await

@@ -25,7 +25,9 @@ impl Store {
     /// When DynamoDB does not answer.
     pub async fn check(&self, id: CheckId) -> Result<Option<Check>, StoreError> {
         let states = [CheckStatus::Completed, CheckStatus::Failed];
-        let keys = states.into_iter().filter_map(|status| keys::check(id, status));
+        let keys = states
+            .into_iter()
+            .filter_map(|status| keys::check(id, status));
         let found = self.batch_get(keys).await?;
         let row = found.into_values().next().map(row::read).transpose()?;
         Ok(row.filter(|check| check.id == id))
@@ -40,9 +42,14 @@ impl Store {
         &self,
         pointers: impl IntoIterator<Item = Latest>,
     ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
-        let keys = pointers.into_iter().filter_map(|latest| keys::check(latest.id, latest.status));
+        let keys = pointers
+            .into_iter()
+            .filter_map(|latest| keys::check(latest.id, latest.status));
         let found = self.batch_get(keys).await?;
-        found.into_values().map(|item| row::read(item).map(|check| (check.id, check))).collect()
+        found
+            .into_values()
+            .map(|item| row::read(item).map(|check| (check.id, check)))
+            .collect()
     }
 
     /// A closed day of a tool.
@@ -56,7 +63,10 @@ impl Store {
         tool: Tool,
         date: Date,
     ) -> Result<Option<Day>, StoreError> {
-        self.get(&keys::day(partition, tool, date)).await?.map(value).transpose()
+        self.get(&keys::day(partition, tool, date))
+            .await?
+            .map(value)
+            .transpose()
     }
 
     /// The closed days of tools in a span, both ends included. Read after the tools' states, so
@@ -80,7 +90,10 @@ impl Store {
             let sort = Sort::Between(keys::day_sort(tool, from), keys::day_sort(tool, to));
             let query = self.query(Range::new(&pk, sort));
             async move {
-                let days = query.await?.into_iter().map(|item| Ok((tool, value(item)?)));
+                let days = query
+                    .await?
+                    .into_iter()
+                    .map(|item| Ok((tool, value(item)?)));
                 days.collect::<Result<Vec<_>, StoreError>>()
             }
         });
@@ -100,7 +113,10 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<Check>, StoreError> {
         let pk = keys::site_partition(partition);
-        let end = window.before.saturating_sub(1.millisecond()).unwrap_or(window.before);
+        let end = window
+            .before
+            .saturating_sub(1.millisecond())
+            .unwrap_or(window.before);
         let needed = window.skip.saturating_add(limit);
         // The states of on-demand checks share a stream, so not all that is read may count.
         let streams: BTreeSet<(String, bool)> = window
@@ -112,7 +128,11 @@ impl Store {
             let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
             let sort = Sort::Between(place(window.from, 0), place(end, u8::MAX));
             let limit = (!is_mixed).then_some(needed);
-            self.query(Range { newest_first: true, limit, ..Range::new(&pk, sort) })
+            self.query(Range {
+                newest_first: true,
+                limit,
+                ..Range::new(&pk, sort)
+            })
         });
         let mut checks = Vec::new();
         for item in try_join_all(reads).await?.into_iter().flatten() {

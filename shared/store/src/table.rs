@@ -92,7 +92,10 @@ pub(crate) fn key_of(item: &Item) -> Result<Key, StoreError> {
         Some(AttributeValue::S(part)) => Ok(part.clone()),
         _ => Err(StoreError::Corrupt(format!("an item without `{name}`"))),
     };
-    Ok(Key { pk: part(PK)?, sk: part(SK)? })
+    Ok(Key {
+        pk: part(PK)?,
+        sk: part(SK)?,
+    })
 }
 
 fn unavailable<E, R>(error: SdkError<E, R>) -> StoreError
@@ -125,10 +128,22 @@ where
             (reason.code() == Some(code)).then_some(place)
         }
     };
-    let failed: Vec<usize> =
-        reasons.iter().enumerate().filter_map(coded("ConditionalCheckFailed")).collect();
-    let met = reasons.iter().enumerate().filter_map(coded("TransactionConflict")).next().is_some();
-    if failed.is_empty() && !met { unavailable(error) } else { StoreError::Conflict { failed } }
+    let failed: Vec<usize> = reasons
+        .iter()
+        .enumerate()
+        .filter_map(coded("ConditionalCheckFailed"))
+        .collect();
+    let met = reasons
+        .iter()
+        .enumerate()
+        .filter_map(coded("TransactionConflict"))
+        .next()
+        .is_some();
+    if failed.is_empty() && !met {
+        unavailable(error)
+    } else {
+        StoreError::Conflict { failed }
+    }
 }
 
 impl Store {
@@ -144,16 +159,26 @@ impl Store {
     /// When DynamoDB cannot be reached or refuses.
     pub async fn create_table(&self) -> Result<(), StoreError> {
         let element = |name: &str, key_type: KeyType| {
-            KeySchemaElement::builder().attribute_name(name).key_type(key_type).build()
+            KeySchemaElement::builder()
+                .attribute_name(name)
+                .key_type(key_type)
+                .build()
         };
         let attribute = |name: &str, kind: ScalarAttributeType| {
-            AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build()
+            AttributeDefinition::builder()
+                .attribute_name(name)
+                .attribute_type(kind)
+                .build()
         };
         let work = GlobalSecondaryIndex::builder()
             .index_name(WORK_INDEX)
             .key_schema(element(WORK_SHARD, KeyType::Hash)?)
             .key_schema(element(WORK_DUE, KeyType::Range)?)
-            .projection(Projection::builder().projection_type(ProjectionType::KeysOnly).build())
+            .projection(
+                Projection::builder()
+                    .projection_type(ProjectionType::KeysOnly)
+                    .build(),
+            )
             .build()?;
         let created = self
             .client
@@ -174,7 +199,10 @@ impl Store {
             Err(error) if error.code() == Some("ResourceInUseException") => return Ok(()),
             Err(error) => return Err(unavailable(error)),
         }
-        let ttl = TimeToLiveSpecification::builder().attribute_name(TTL).enabled(true).build()?;
+        let ttl = TimeToLiveSpecification::builder()
+            .attribute_name(TTL)
+            .enabled(true)
+            .build()?;
         self.client
             .update_time_to_live()
             .table_name(&self.table)
@@ -218,8 +246,10 @@ impl Store {
         keys.dedup();
         let mut found = HashMap::with_capacity(keys.len());
         let mut backoff = crate::Backoff::new(std::time::Duration::from_secs(10));
-        let mut waiting: Vec<Item> =
-            keys.iter().map(|key| HashMap::from(key.attributes())).collect();
+        let mut waiting: Vec<Item> = keys
+            .iter()
+            .map(|key| HashMap::from(key.attributes()))
+            .collect();
         while !waiting.is_empty() {
             let rest = waiting.split_off(waiting.len().min(100));
             let wanted = KeysAndAttributes::builder()
@@ -243,7 +273,9 @@ impl Store {
                 .flat_map(|left| left.keys)
                 .collect();
             if !unprocessed.is_empty() {
-                backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
+                backoff
+                    .wait(StoreError::Conflict { failed: Vec::new() })
+                    .await?;
                 waiting.extend(unprocessed);
             }
         }
@@ -269,7 +301,9 @@ impl Store {
                 .set_exclusive_start_key(start);
             let answer = values
                 .into_iter()
-                .fold(answer, |query, (name, value)| query.expression_attribute_values(name, value))
+                .fold(answer, |query, (name, value)| {
+                    query.expression_attribute_values(name, value)
+                })
                 .set_projection_expression(range.keys_only.then(|| format!("{PK}, {SK}")))
                 .send()
                 .await
@@ -344,7 +378,9 @@ impl Store {
                 .map(|key| {
                     let delete =
                         DeleteRequest::builder().set_key(Some(HashMap::from(key.attributes())));
-                    Ok(WriteRequest::builder().delete_request(delete.build()?).build())
+                    Ok(WriteRequest::builder()
+                        .delete_request(delete.build()?)
+                        .build())
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
             while !waiting.is_empty() {
@@ -355,10 +391,16 @@ impl Store {
                     .send()
                     .await
                     .map_err(unavailable)?;
-                waiting =
-                    answer.unprocessed_items.unwrap_or_default().into_values().flatten().collect();
+                waiting = answer
+                    .unprocessed_items
+                    .unwrap_or_default()
+                    .into_values()
+                    .flatten()
+                    .collect();
                 if !waiting.is_empty() {
-                    backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
+                    backoff
+                        .wait(StoreError::Conflict { failed: Vec::new() })
+                        .await?;
                 }
             }
         }
@@ -366,7 +408,11 @@ impl Store {
     }
 
     pub(crate) fn transaction(&self) -> Transaction<'_> {
-        Transaction { store: self, items: Vec::new(), failure: None }
+        Transaction {
+            store: self,
+            items: Vec::new(),
+            failure: None,
+        }
     }
 }
 
@@ -393,12 +439,16 @@ impl Sort {
     fn condition(&self) -> (&'static str, Vec<(&'static str, AttributeValue)>) {
         match self {
             Self::All => ("pk = :pk", Vec::new()),
-            Self::Prefix(prefix) => {
-                ("pk = :pk AND begins_with(sk, :sk)", vec![(":sk", string(prefix.as_str()))])
-            }
+            Self::Prefix(prefix) => (
+                "pk = :pk AND begins_with(sk, :sk)",
+                vec![(":sk", string(prefix.as_str()))],
+            ),
             Self::Between(from, to) => (
                 "pk = :pk AND sk BETWEEN :from AND :to",
-                vec![(":from", string(from.as_str())), (":to", string(to.as_str()))],
+                vec![
+                    (":from", string(from.as_str())),
+                    (":to", string(to.as_str())),
+                ],
             ),
         }
     }
@@ -406,7 +456,13 @@ impl Sort {
 
 impl<'a> Range<'a> {
     pub(crate) const fn new(pk: &'a str, sort: Sort) -> Self {
-        Self { pk, sort, newest_first: false, limit: None, keys_only: false }
+        Self {
+            pk,
+            sort,
+            newest_first: false,
+            limit: None,
+            keys_only: false,
+        }
     }
 }
 
@@ -425,14 +481,24 @@ impl Transaction<'_> {
             .set_item(Some(item))
             .condition_expression(condition.expression())
             .set_expression_attribute_values(values(condition.values()));
-        self.push(put.build().map(|put| TransactWriteItem::builder().put(put).build()))
+        self.push(
+            put.build()
+                .map(|put| TransactWriteItem::builder().put(put).build()),
+        )
     }
 
     pub(crate) fn update(self, key: &Key, change: Change, condition: Condition) -> Self {
         let expression = condition.expression();
-        let all_values = change.values.into_iter().chain(condition.values()).collect();
-        let names: HashMap<_, _> =
-            change.names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let all_values = change
+            .values
+            .into_iter()
+            .chain(condition.values())
+            .collect();
+        let names: HashMap<_, _> = change
+            .names
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
         let update = Update::builder()
             .table_name(&self.store.table)
             .set_key(Some(HashMap::from(key.attributes())))
@@ -440,7 +506,11 @@ impl Transaction<'_> {
             .condition_expression(expression)
             .set_expression_attribute_names((!names.is_empty()).then_some(names))
             .set_expression_attribute_values(values(all_values));
-        self.push(update.build().map(|update| TransactWriteItem::builder().update(update).build()))
+        self.push(
+            update
+                .build()
+                .map(|update| TransactWriteItem::builder().update(update).build()),
+        )
     }
 
     pub(crate) fn delete(self, key: &Key, condition: Condition) -> Self {
@@ -449,7 +519,11 @@ impl Transaction<'_> {
             .set_key(Some(HashMap::from(key.attributes())))
             .condition_expression(condition.expression())
             .set_expression_attribute_values(values(condition.values()));
-        self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()))
+        self.push(
+            delete
+                .build()
+                .map(|delete| TransactWriteItem::builder().delete(delete).build()),
+        )
     }
 
     fn push(
@@ -467,14 +541,20 @@ impl Transaction<'_> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        let request = self.store.client.transact_write_items().set_transact_items(Some(self.items));
+        let request = self
+            .store
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(self.items));
         request.send().await.map(drop).map_err(transaction_error)
     }
 }
 
 fn values(values: Vec<(&'static str, AttributeValue)>) -> Option<HashMap<String, AttributeValue>> {
-    let values: HashMap<_, _> =
-        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let values: HashMap<_, _> = values
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
     (!values.is_empty()).then_some(values)
 }
 
@@ -492,4 +572,3 @@ pub(crate) fn outstanding(mut item: Item, shard: String, due: Option<jiff::Times
     }
     item
 }
-

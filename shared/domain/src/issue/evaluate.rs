@@ -440,6 +440,15 @@ mod tests {
                 with(active, follow_up("2026-11-20T09:59:59Z")),
                 new_follow_up,
             ),
+            // A clock that is behind the one that named the slot.
+            (
+                "before its slot",
+                AfterRun {
+                    now: at("2026-11-20T09:55:00Z"),
+                    ..failing
+                },
+                Set(retry("2026-11-20T10:02:00Z")),
+            ),
             // Of the other kind.
             (
                 "the retry finds the issue open",

@@ -850,6 +850,7 @@ mod tests {
         let mut frontier = vec![Tracker::default()];
         let mut steps = 0_u32;
         while let Some(tracker) = frontier.pop() {
+            assert!(seen.len() < 100_000, "six slots lead to few states");
             for policy in &policies {
                 for slot in 0..SLOTS {
                     for down in [true, false] {

@@ -1,0 +1,246 @@
+//! Configuration from the environment, one struct a concern; README lists the variables.
+
+use std::fs;
+use std::str::FromStr;
+
+use ipnet::IpNet;
+use vedette_domain::schedule::Pace;
+use vedette_probe::guard::{ConnectTo, Outbound};
+
+/// Everything that the environment says.
+#[derive(Debug)]
+pub struct Config {
+    /// How the service presents itself.
+    pub service: Service,
+    /// What check engines may reach.
+    pub outbound: Outbound,
+}
+
+/// How the service presents itself and keeps time.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// Base address of all links, ending in `/api/v1`; the request's own host where it is not set.
+    pub base_url: Option<String>,
+    /// Requests a minute and token.
+    pub throttle: u32,
+    /// The length of a monitoring minute; only one machine's process may change it.
+    pub pace: Pace,
+}
+
+/// Requests a minute and token, unless `VEDETTE_THROTTLE` says otherwise.
+const THROTTLE_DEFAULT: u32 = 60;
+
+/// Where a Lambda function finds the rest of the deployment.
+#[derive(Debug, Clone)]
+pub struct Deployment {
+    /// Name of the table.
+    pub table: String,
+    /// URL of a queue without its name: a tool or `upkeep`.
+    pub queue_url_prefix: String,
+    /// ARN of a queue without its name.
+    pub queue_arn_prefix: String,
+    /// The schedule group.
+    pub schedule_group: String,
+    /// ARN of the role that schedules send with.
+    pub schedule_role: String,
+    /// ARN of the queue for events that could not be delivered.
+    pub schedule_dlq: String,
+}
+
+/// A variable that is missing or makes no sense.
+#[derive(Debug, thiserror::Error)]
+#[error("{name}: {problem}")]
+pub struct ConfigError {
+    name: &'static str,
+    problem: String,
+}
+
+/// Reads one variable.
+type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Reads the process's environment.
+pub fn environment(name: &str) -> Option<String> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
+    std::env::var(name)
+        .ok()
+        .filter(|value| !value.trim().is_empty())
+}
+
+impl Config {
+    /// Reads the configuration.
+    ///
+    /// # Errors
+    ///
+    /// The first variable that makes no sense.
+    pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            service: Service::read(read)?,
+            outbound: outbound(read)?,
+        })
+    }
+}
+
+impl Service {
+    fn read(read: Read<'_>) -> Result<Self, ConfigError> {
+        let base_url = read("VEDETTE_BASE_URL");
+        if base_url.as_deref().is_some_and(|url| !is_base_url(url)) {
+            return Err(ConfigError {
+                name: "VEDETTE_BASE_URL",
+                problem: "must be an http or https URL that ends in /api/v1".to_owned(),
+            });
+        }
+        let throttle = one(read, "VEDETTE_THROTTLE")?.unwrap_or(THROTTLE_DEFAULT);
+        if throttle == 0 {
+            let problem = "must be at least 1".to_owned();
+            return Err(ConfigError {
+                name: "VEDETTE_THROTTLE",
+                problem,
+            });
+        }
+        Ok(Self {
+            base_url,
+            throttle,
+            pace: Pace::default(),
+        })
+    }
+}
+
+fn is_base_url(url: &str) -> bool {
+    let is_web = url.starts_with("http://") || url.starts_with("https://");
+    is_web && url.trim_end_matches('/').ends_with("/api/v1")
+}
+
+fn outbound(read: Read<'_>) -> Result<Outbound, ConfigError> {
+    let extra_roots = match read("VEDETTE_EXTRA_ROOTS") {
+        Some(path) => read_roots(&path).map_err(|problem| ConfigError {
+            name: "VEDETTE_EXTRA_ROOTS",
+            problem,
+        })?,
+        None => Vec::new(),
+    };
+    Ok(Outbound {
+        allow: list::<IpNet>(read, "VEDETTE_ALLOW_TARGETS")?,
+        connect_to: list::<ConnectTo>(read, "VEDETTE_CONNECT_TO")?,
+        extra_roots,
+        own_listeners: Vec::new(),
+    })
+}
+
+impl Deployment {
+    /// Reads where the deployment's parts are.
+    ///
+    /// # Errors
+    ///
+    /// The first variable that is missing.
+    pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
+        let required = |name: &'static str| {
+            read(name).ok_or_else(|| ConfigError {
+                name,
+                problem: "is not set".to_owned(),
+            })
+        };
+        Ok(Self {
+            table: required("VEDETTE_TABLE")?,
+            queue_url_prefix: required("VEDETTE_QUEUE_URL_PREFIX")?,
+            queue_arn_prefix: required("VEDETTE_QUEUE_ARN_PREFIX")?,
+            schedule_group: required("VEDETTE_SCHEDULE_GROUP")?,
+            schedule_role: required("VEDETTE_SCHEDULE_ROLE")?,
+            schedule_dlq: required("VEDETTE_SCHEDULE_DLQ")?,
+        })
+    }
+}
+
+fn one<T: FromStr<Err: std::fmt::Display>>(
+    read: Read<'_>,
+    name: &'static str,
+) -> Result<Option<T>, ConfigError> {
+    let value = read(name).map(|text| text.trim().parse());
+    value.transpose().map_err(|problem: T::Err| ConfigError {
+        name,
+        problem: problem.to_string(),
+    })
+}
+
+fn list<T: FromStr<Err: std::fmt::Display>>(
+    read: Read<'_>,
+    name: &'static str,
+) -> Result<Vec<T>, ConfigError> {
+    let text = read(name).unwrap_or_default();
+    text.split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
+        .map(|item| {
+            item.parse().map_err(|problem: T::Err| ConfigError {
+                name,
+                problem: format!("`{item}`: {problem}"),
+            })
+        })
+        .collect()
+}
+
+fn read_roots(path: &str) -> Result<Vec<rustls::pki_types::CertificateDer<'static>>, String> {
+    use rustls::pki_types::pem::PemObject as _;
+    let pem = fs::read(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let roots = rustls::pki_types::CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| format!("{path} is not PEM: {error}"))?;
+    if roots.is_empty() {
+        return Err(format!("{path} holds no certificate"));
+    }
+    Ok(roots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(vars: &[(&'static str, &'static str)]) -> Result<Config, String> {
+        let vars = vars.to_vec();
+        let read = move |name: &str| {
+            vars.iter()
+                .find(|(var, _)| *var == name)
+                .map(|(_, value)| (*value).to_owned())
+        };
+        Config::read(&read).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn nothing_needs_to_be_set() {
+        let config = read(&[]).expect("defaults");
+        assert_eq!(config.service.throttle, 60);
+        assert_eq!(config.service.base_url, None);
+        assert!(config.outbound.allow.is_empty() && config.outbound.connect_to.is_empty());
+    }
+
+    #[test]
+    fn lists_are_read() {
+        let config = read(&[
+            ("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8, ::1/128"),
+            ("VEDETTE_CONNECT_TO", "shop.test:443:127.0.0.1:8443"),
+            ("VEDETTE_BASE_URL", "https://monitor.test/api/v1"),
+            ("VEDETTE_THROTTLE", "600"),
+        ])
+        .expect("a configuration");
+        assert_eq!(config.outbound.allow.len(), 2);
+        assert_eq!(config.outbound.connect_to.len(), 1);
+        assert_eq!(config.service.throttle, 600);
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_with_its_name() {
+        for (name, value) in [
+            ("VEDETTE_ALLOW_TARGETS", "127.0.0.0/33"),
+            ("VEDETTE_CONNECT_TO", "shop.test:443"),
+            ("VEDETTE_EXTRA_ROOTS", "/nonexistent.pem"),
+            ("VEDETTE_BASE_URL", "https://monitor.test"),
+            ("VEDETTE_THROTTLE", "0"),
+            ("VEDETTE_THROTTLE", "many"),
+        ] {
+            let said = read(&[(name, value)]).expect_err(value);
+            assert!(said.starts_with(name), "{said}");
+        }
+    }
+}

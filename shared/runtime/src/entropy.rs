@@ -1,0 +1,97 @@
+use std::fmt;
+use std::sync::Arc;
+
+use uuid::Builder;
+use vedette_domain::account::Secret;
+use vedette_domain::id::{SiteId, TeamId, UserId};
+
+/// Where random ids and secrets come from.
+#[derive(Clone)]
+pub struct Entropy(Arc<Fill>);
+
+type Fill = dyn Fn(&mut [u8]) -> Result<(), EntropyError> + Send + Sync;
+
+/// The system has no randomness to give.
+#[derive(Debug, thiserror::Error)]
+#[error("no randomness: {0}")]
+pub struct EntropyError(String);
+
+impl Entropy {
+    /// The system's source.
+    pub fn system() -> Self {
+        Self(Arc::new(|bytes| {
+            getrandom::fill(bytes).map_err(|error| EntropyError(error.to_string()))
+        }))
+    }
+
+    /// A source that fills bytes as it is told.
+    pub fn from_fn(fill: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(move |bytes| {
+            fill(bytes);
+            Ok(())
+        }))
+    }
+
+    fn bytes<const N: usize>(&self) -> Result<[u8; N], EntropyError> {
+        let mut bytes = [0; N];
+        (self.0)(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A new site's id.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn site_id(&self) -> Result<SiteId, EntropyError> {
+        Ok(SiteId(
+            Builder::from_random_bytes(self.bytes()?).into_uuid(),
+        ))
+    }
+
+    /// A new team's id.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn team_id(&self) -> Result<TeamId, EntropyError> {
+        Ok(TeamId(
+            Builder::from_random_bytes(self.bytes()?).into_uuid(),
+        ))
+    }
+
+    /// A new user's id.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn user_id(&self) -> Result<UserId, EntropyError> {
+        Ok(UserId(
+            Builder::from_random_bytes(self.bytes()?).into_uuid(),
+        ))
+    }
+
+    /// What parts on-demand checks of one millisecond.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn unique(&self) -> Result<u8, EntropyError> {
+        Ok(self.bytes::<1>()?[0] & 0x7f)
+    }
+
+    /// A new token's secret.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn secret(&self) -> Result<Secret, EntropyError> {
+        Ok(Secret::from_random(self.bytes()?))
+    }
+}
+
+impl fmt::Debug for Entropy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entropy")
+    }
+}
