@@ -1,1 +1,174 @@
-//! Every HTTP route of the API
+//! Every HTTP route of the API.
+//!
+//! [`ROUTES`] is the table of routes; `src/<resource>/<verb>.rs` holds one of them whole: request,
+//! handler, response. A Lambda function serves one route, one machine's process all of them.
+
+mod checks;
+mod fallback;
+mod issues;
+mod me;
+mod sites;
+mod teams;
+
+use futures::future::BoxFuture;
+use lambda_http::http::header::HOST;
+use lambda_http::{Request, RequestExt as _};
+use tracing::error;
+use vedette_domain::account::Scope;
+use vedette_http::access::{self, Caller, Throttle};
+use vedette_http::error::ApiError;
+use vedette_http::resource::Links;
+use vedette_http::response::Response;
+use vedette_runtime::App;
+
+/// What a handler gives back.
+type Answer<'a> = BoxFuture<'a, Result<Response, ApiError>>;
+
+/// One route.
+#[derive(Debug)]
+pub struct Route {
+    /// Its name: the `Handler` of its Lambda function, `<resource>.<verb>` of its file.
+    pub name: &'static str,
+    /// HTTP method.
+    pub method: &'static str,
+    /// Path with `{parameters}`, from the root.
+    pub path: &'static str,
+    work: Work,
+}
+
+#[derive(Debug)]
+enum Work {
+    /// For a caller whose token has the scope.
+    Authorized { scope: Scope, kind: Kind, handler: Handler },
+    /// The same refusal for everybody.
+    Refuse(fn(&Request) -> ApiError),
+}
+
+type Handler = for<'a> fn(Context<'a>) -> Answer<'a>;
+
+/// Which throttle a route is under.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Default,
+    CheckRun,
+}
+
+/// What a handler works with.
+#[derive(Debug, Clone, Copy)]
+struct Context<'a> {
+    app: &'a App,
+    caller: &'a Caller,
+    request: &'a Request,
+    links: &'a Links,
+}
+
+macro_rules! route {
+    ($name:literal, $method:literal $path:literal, $scope:ident, $kind:ident, $handler:path) => {
+        Route {
+            name: $name,
+            method: $method,
+            path: concat!("/api/v1", $path),
+            work: Work::Authorized {
+                scope: Scope::$scope,
+                kind: Kind::$kind,
+                handler: |context| Box::pin($handler(context)),
+            },
+        }
+    };
+}
+
+impl Route {
+    /// Whether the route looks into the table: all do that know their callers.
+    pub const fn reads_table(&self) -> bool {
+        matches!(self.work, Work::Authorized { .. })
+    }
+}
+
+/// All routes, in the order of the specification.
+pub const ROUTES: &[Route] = &[
+    route!("me.get", "GET" "/me", TeamsRead, Default, me::get::handle),
+    route!("teams.list", "GET" "/teams", TeamsRead, Default, teams::list::handle),
+    route!("teams.get", "GET" "/teams/{team}", TeamsRead, Default, teams::get::handle),
+    route!("sites.create", "POST" "/teams/{team}/sites", SitesWrite, Default, sites::create::handle),
+    route!("sites.get", "GET" "/sites/{site}", SitesRead, Default, sites::get::handle),
+    route!("sites.delete", "DELETE" "/sites/{site}", SitesDelete, Default, sites::delete::handle),
+    route!("checks.list", "GET" "/sites/{site}/checks", ChecksRead, Default, checks::list::handle),
+    route!("checks.create", "POST" "/sites/{site}/checks", ChecksRun, CheckRun, checks::create::handle),
+    route!("checks.get", "GET" "/checks/{check}", ChecksRead, Default, checks::get::handle),
+    route!("issues.list", "GET" "/issues", IssuesRead, Default, issues::list::handle),
+    route!("issues.get", "GET" "/issues/{issue}", IssuesRead, Default, issues::get::handle),
+];
+
+/// The `$default` route: unknown paths and methods.
+pub const FALLBACK: Route =
+    Route { name: "fallback", method: "ANY", path: "$default", work: Work::Refuse(fallback::refuse) };
+
+/// The route with this name.
+pub fn route(name: &str) -> Option<&'static Route> {
+    const DEFAULT: &Route = &FALLBACK;
+    ROUTES.iter().chain([DEFAULT]).find(|route| route.name == name)
+}
+
+/// Serves a request. Refusals are answers, and so are faults, which are logged.
+pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
+    let (outcome, rate) = match &route.work {
+        Work::Refuse(refuse) => (Err(refuse(&request)), None),
+        Work::Authorized { scope, kind, handler } => {
+            let throttle = match kind {
+                Kind::Default => Throttle::PerToken(app.service.throttle),
+                Kind::CheckRun => Throttle::CheckRuns(app.service.throttle),
+            };
+            let now = app.clock.now();
+            match access::admit(&app.store, request.headers(), throttle, now).await {
+                Err((refusal, rate)) => (Err(refusal), rate),
+                Ok((caller, rate)) => {
+                    let links = links(app, &request);
+                    let context = Context { app, caller: &caller, request: &request, links: &links };
+                    let outcome = match caller.require_scope(*scope) {
+                        Ok(()) => handler(context).await,
+                        Err(refusal) => Err(refusal),
+                    };
+                    (outcome, Some(rate))
+                }
+            }
+        }
+    };
+    let mut response = outcome.unwrap_or_else(|refusal| {
+        if refusal.is_fault() {
+            error!(route = route.name, %refusal, "request failed");
+        }
+        refusal.into_response()
+    });
+    if let Some(rate) = rate {
+        rate.write(response.headers_mut());
+    }
+    response
+}
+
+/// Links under the configured base address, or under the host that the client asked.
+fn links(app: &App, request: &Request) -> Links {
+    if let Some(base_url) = &app.service.base_url {
+        return Links::new(base_url.as_str());
+    }
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let host = header(HOST.as_str()).unwrap_or("localhost");
+    let scheme = header("x-forwarded-proto").unwrap_or("http");
+    Links::new(format!("{scheme}://{host}/api/v1"))
+}
+
+impl<'a> Context<'a> {
+    /// A path parameter as a UUID in its hyphenated form.
+    fn id<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ApiError> {
+        let parameters = self.request.path_parameters();
+        parameters.first(name).and_then(parse).ok_or(ApiError::NotFound)
+    }
+
+    /// The request's body.
+    fn body(&self) -> Result<&'a [u8], ApiError> {
+        let body: &[u8] = self.request.body();
+        if body.len() > BODY_MAX { Err(ApiError::PayloadTooLarge) } else { Ok(body) }
+    }
+}
+
+/// The largest request body, in bytes.
+pub const BODY_MAX: usize = 1024 * 1024;

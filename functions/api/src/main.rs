@@ -1,1 +1,23 @@
-fn main() {}
+//! The Lambda function of one route; its `Handler` names the route.
+
+use std::sync::Arc;
+
+use lambda_http::{Error, Request, run, service_fn};
+use vedette_runtime::config::environment;
+use vedette_runtime::{Config, aws, telemetry};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    telemetry::init();
+    let name = environment("_HANDLER").unwrap_or_default();
+    let route = vedette_api::route(&name).ok_or_else(|| format!("no route is named `{name}`"))?;
+    let app = Arc::new(aws::app(&Config::read(&environment)?).await?);
+    if route.reads_table() {
+        app.store.warm_up().await?;
+    }
+    run(service_fn(|request: Request| {
+        let app = Arc::clone(&app);
+        async move { Ok::<_, Error>(vedette_api::answer(&app, route, request).await) }
+    }))
+    .await
+}

@@ -344,6 +344,21 @@ impl Day {
     }
 }
 
+fn shows(date: Date, until: Date, today: Date, retention_days: u32) -> bool {
+    today < until.min(date.saturating_add(i64::from(retention_days).days()))
+}
+
+/// Whether a check's row still shows: as its day does, whose `until` the row's expiry tells.
+pub fn row_shows(
+    created_at: Timestamp,
+    expires_at: Timestamp,
+    today: Date,
+    retention_days: u32,
+) -> bool {
+    let until = day_of(expires_at).saturating_sub(ROW_GRACE_DAYS.days());
+    shows(day_of(created_at), until, today, retention_days)
+}
+
 /// Which checks a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Filter {

@@ -246,38 +246,21 @@ impl ToolState {
     ///
     /// Why the message asks for nothing.
     pub fn wants(&self, message: &CheckMessage, now: Timestamp) -> Result<(), Discard> {
-        match message.order {
-            RunOrder::OnDemand { check } => {
-                if self.pending == Some(check) {
-                    Ok(())
-                } else {
-                    Err(Discard::NotPending)
-                }
-            }
-            RunOrder::Automatic { slot, .. }
-                if self.last_slot().is_some_and(|last| slot <= last) =>
-            {
-                Err(Discard::Stale)
-            }
-            RunOrder::Automatic { slot, .. }
-                if slot > now.saturating_add(CLOCK_SKEW).unwrap_or(now) =>
-            {
-                Err(Discard::Early)
-            }
-            RunOrder::Automatic {
-                reason: RunReason::Scheduled,
-                ..
-            } => Ok(()),
-            RunOrder::Automatic { reason, slot } => {
-                let wanted = self
-                    .timer
-                    .is_some_and(|timer| (timer.reason, timer.due) == (reason, slot));
-                if wanted {
-                    Ok(())
-                } else {
-                    Err(Discard::TimerGone)
-                }
-            }
+        let (reason, slot) = match message.order {
+            RunOrder::OnDemand { check } if self.pending == Some(check) => return Ok(()),
+            RunOrder::OnDemand { .. } => return Err(Discard::NotPending),
+            RunOrder::Automatic { reason, slot } => (reason, slot),
+        };
+        // Slots are stored in milliseconds; a finer one must not count twice.
+        let is_past = |last: Timestamp| slot.as_millisecond() <= last.as_millisecond();
+        if self.last_slot().is_some_and(is_past) {
+            Err(Discard::Stale)
+        } else if slot > now.saturating_add(CLOCK_SKEW).unwrap_or(now) {
+            Err(Discard::Early)
+        } else if reason == RunReason::Scheduled || self.timer == Some(Timer { reason, due: slot }) {
+            Ok(())
+        } else {
+            Err(Discard::TimerGone)
         }
     }
 

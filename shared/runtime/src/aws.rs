@@ -57,6 +57,10 @@ fn timeouts() -> TimeoutConfig {
         .build()
 }
 
+/// The table's name in the DynamoDB of a process on this machine: that process and the command line
+/// both say it.
+pub const LOCAL_TABLE: &str = "vedette";
+
 /// The table of this name in a DynamoDB on this machine.
 pub fn local_store(endpoint: &str, table: &str) -> Store {
     let client = aws_smithy_http_client::Builder::new().build_http();

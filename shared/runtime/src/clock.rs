@@ -22,9 +22,11 @@ impl Clock {
         Self(Arc::new(now))
     }
 
-    /// Now.
+    /// Now, in whole milliseconds: the resolution of ids and keys, so that an instant compares
+    /// the same before and after it was stored.
     pub fn now(&self) -> Timestamp {
-        (self.0)()
+        let now = (self.0)();
+        Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
     }
 }
 

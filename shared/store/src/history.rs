@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::try_join_all;
-use jiff::ToSpan;
+use jiff::{Timestamp, ToSpan};
 use jiff::civil::Date;
 use vedette_domain::check::Check;
 use vedette_domain::history::{Day, Filter, Window};
@@ -14,23 +14,25 @@ use vedette_domain::tool_state::Latest;
 use crate::StoreError;
 use crate::keys;
 use crate::row;
-use crate::table::{Range, Sort, Store, value};
+use crate::table::{Range, Sort, Store, expiry, value};
 
 impl Store {
-    /// A check by its id alone: an on-demand check has one row, an automatic one is in the stream
-    /// of the state that it ended in.
+    /// A check by its id alone, and when its row may be forgotten: an on-demand check has one row,
+    /// an automatic one is in the stream of the state that it ended in.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn check(&self, id: CheckId) -> Result<Option<Check>, StoreError> {
+    pub async fn check(&self, id: CheckId) -> Result<Option<(Check, Timestamp)>, StoreError> {
         let states = [CheckStatus::Completed, CheckStatus::Failed];
         let keys = states
             .into_iter()
             .filter_map(|status| keys::check(id, status));
         let found = self.batch_get(keys).await?;
-        let row = found.into_values().next().map(row::read).transpose()?;
-        Ok(row.filter(|check| check.id == id))
+        let Some(item) = found.into_values().next() else { return Ok(None) };
+        let expires_at = expiry(&item)?;
+        let check = row::read(item)?;
+        Ok((check.id == id).then_some((check, expires_at)))
     }
 
     /// The checks that pointers name; those that are gone are left out.

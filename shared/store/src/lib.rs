@@ -23,6 +23,6 @@ pub use changes::{Changes, ToolChange, Usage};
 pub use error::StoreError;
 pub use issue::{IndexRow, StoredIssue};
 pub use site::{CreateRefusal, DirectoryRow, SiteSheet, create_refusal};
-pub use table::Store;
+pub use table::{Store, TableState};
 pub use team::TeamSheet;
 pub use work::Outstanding;

@@ -27,6 +27,17 @@ pub struct Store {
     table: String,
 }
 
+/// What there is of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableState {
+    /// No table of this name.
+    Missing,
+    /// The table, but not the index of outstanding work.
+    WithoutWorkIndex,
+    /// Table and index.
+    Whole,
+}
+
 /// When a write may happen.
 #[derive(Debug, Clone)]
 pub(crate) enum Condition {
@@ -211,6 +222,23 @@ impl Store {
             .await
             .map_err(unavailable)?;
         Ok(())
+    }
+
+    /// What there is of the table.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB cannot be reached or refuses.
+    pub async fn table_state(&self) -> Result<TableState, StoreError> {
+        let described = match self.client.describe_table().table_name(&self.table).send().await {
+            Ok(answer) => answer.table,
+            Err(error) if error.code() == Some("ResourceNotFoundException") => None,
+            Err(error) => return Err(unavailable(error)),
+        };
+        let Some(table) = described else { return Ok(TableState::Missing) };
+        let indexes = table.global_secondary_indexes.unwrap_or_default();
+        let has_index = indexes.iter().any(|index| index.index_name() == Some(WORK_INDEX));
+        Ok(if has_index { TableState::Whole } else { TableState::WithoutWorkIndex })
     }
 
     /// Opens the connection to DynamoDB, so that the first request does not wait for a handshake.
@@ -562,6 +590,13 @@ fn values(values: Vec<(&'static str, AttributeValue)>) -> Option<HashMap<String,
 pub(crate) fn expiring(mut item: Item, at: jiff::Timestamp) -> Item {
     item.insert(TTL.to_owned(), number(at.as_second()));
     item
+}
+
+/// When DynamoDB forgets an item.
+pub(crate) fn expiry(item: &Item) -> Result<jiff::Timestamp, StoreError> {
+    item.get(TTL)
+        .and_then(|at| jiff::Timestamp::from_second(at.as_n().ok()?.parse().ok()?).ok())
+        .ok_or_else(|| StoreError::Corrupt("an item without its time to live".to_owned()))
 }
 
 /// Adds the attributes by which the keeper finds an item with outstanding work.

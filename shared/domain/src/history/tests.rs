@@ -44,6 +44,13 @@ fn a_day_shows_until_the_shorter_of_two_retentions() {
     assert!(!day.shows(date(2026, 12, 1), 90));
     assert!(!day.shows(date(2026, 11, 9), 8), "a downgrade cuts at once");
     assert!(day.shows(date(2026, 11, 8), 8));
+    for today in [date(2026, 11, 8), date(2026, 11, 30), date(2026, 12, 1)] {
+        for retention_days in [8, 30, 90] {
+            let created_at = at("2026-11-01T23:59:00Z");
+            let row = row_shows(created_at, day.rows_expire_at(), today, retention_days);
+            assert_eq!(row, day.shows(today, retention_days), "a row shows as its day does");
+        }
+    }
     assert_eq!(day.rows_expire_at(), at("2026-12-03T00:00:00Z"));
     assert_eq!(day.item_expires_at(), at("2027-12-06T00:00:00Z"));
 }

@@ -1,0 +1,170 @@
+//! `POST /sites/{site}/checks`: queues on-demand checks, all of them or none.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use tracing::warn;
+use vedette_domain::account::Permission;
+use vedette_domain::history::day_of;
+use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::on_demand::{Asked, Refusal, admit};
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::{Conclusion, ToolState};
+use vedette_http::access::SiteAccess;
+use vedette_http::error::ApiError;
+use vedette_http::resource::CheckResource;
+use vedette_http::response::{Response, accepted};
+use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
+use vedette_store::{Backoff, Changes, StoreError, ToolChange, Usage};
+
+use crate::Context;
+
+/// How long an order competes with runs that write to the site.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let id = context.id("site", SiteId::parse)?;
+    let store = &context.app.store;
+    let mut access = context.caller.site(store, id, Permission::RunChecks).await?;
+    let asked = parse(context.body()?)?;
+    let unique = context
+        .app
+        .entropy
+        .unique()
+        .map_err(|error| ApiError::Internal(error.to_string()))?;
+
+    let mut backoff = Backoff::new(PATIENCE);
+    let orders = loop {
+        let orders = decide(context, &access, asked.as_deref(), unique).await?;
+        match queue(context, &access, &orders).await {
+            Ok(()) => break orders,
+            Err(error) => backoff.wait(error).await?,
+        }
+        access = context.caller.site(store, id, Permission::RunChecks).await?;
+    };
+
+    send(context, id, &orders).await;
+    let site = &access.sheet.site;
+    let checks: Vec<_> =
+        orders.iter().map(|order| CheckResource::new(&order.conclusion.check, site)).collect();
+    Ok(accepted(&checks))
+}
+
+/// The tools asked for; none where the client leaves it to the site's settings.
+fn parse(body: &[u8]) -> Result<Option<Vec<Tool>>, ValidationError> {
+    let body = parse_body(body)?;
+    let fields = Fields::body(&body);
+    let mut errors = Errors::new();
+    let tools = read_tools(&fields, &mut errors);
+    if fields.field("automatic").boolean(&mut errors) == Some(true) {
+        errors.push("automatic", "The automatic field must be false.");
+    }
+    errors.finish(Some(tools))
+}
+
+fn read_tools(fields: &Fields<'_>, errors: &mut Errors) -> Option<Vec<Tool>> {
+    let field = fields.field("tools");
+    let sent = field.value()?;
+    if sent.as_array().is_some_and(Vec::is_empty) {
+        field.refuse(errors, "must have at least 1 item");
+        return None;
+    }
+    let most = sent.as_array().map_or(0, Vec::len);
+    let items = field.items(1..=most.max(1), errors)?;
+    let mut tools = Vec::with_capacity(items.len());
+    for item in items {
+        let Some(tool) = item.one_of(&Tool::ALL, errors) else { continue };
+        if tools.contains(&tool) {
+            item.refuse(errors, "has a duplicate value");
+        } else {
+            tools.push(tool);
+        }
+    }
+    Some(tools)
+}
+
+/// A check to be queued, and what is known of its tool.
+struct Order<'a> {
+    tool: Tool,
+    state: &'a ToolState,
+    conclusion: Conclusion,
+}
+
+/// Applies the rules to what was read of the site.
+async fn decide<'a>(
+    context: Context<'_>,
+    access: &'a SiteAccess,
+    asked: Option<&[Tool]>,
+    unique: u8,
+) -> Result<Vec<Order<'a>>, ApiError> {
+    let now = context.caller.now;
+    let plan = access.team.team.plan;
+    let enabled = access.settings().enabled_tools(plan);
+    let tools = asked.unwrap_or(&enabled);
+    if tools.is_empty() {
+        return Err(ApiError::invalid("tools", "No checks are enabled for this site."));
+    }
+    let asked = tools
+        .iter()
+        .map(|&tool| {
+            Ok(Asked { tool, state: access.sheet.tool(tool)?, enabled: enabled.contains(&tool) })
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    admit(&asked, plan, access.team.manual_checks, now).map_err(refused)?;
+
+    let retention_days = plan.limits().history_retention_days;
+    let site = access.sheet.site.id;
+    let mut orders = Vec::with_capacity(asked.len());
+    for Asked { tool, state, .. } in asked {
+        let check = CheckId::on_demand(site, tool, now, unique);
+        let closed = match state.closed_day(check.created_at()) {
+            Some(date) => context.app.store.day(site.partition(), tool, date).await?,
+            None => None,
+        };
+        let conclusion = state.accept(closed.as_ref(), check, now, retention_days);
+        orders.push(Order { tool, state, conclusion });
+    }
+    Ok(orders)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn refused(refusal: Refusal) -> ApiError {
+    ApiError::invalid("tools", refusal.to_string())
+}
+
+async fn queue(
+    context: Context<'_>,
+    access: &SiteAccess,
+    orders: &[Order<'_>],
+) -> Result<(), StoreError> {
+    let tools: Vec<ToolChange<'_>> = orders
+        .iter()
+        .map(|order| ToolChange {
+            tool: order.tool,
+            read: order.state,
+            conclusion: &order.conclusion,
+        })
+        .collect();
+    let now = context.caller.now;
+    let usage = Usage {
+        month: day_of(now),
+        checks: u32::try_from(orders.len()).unwrap_or(u32::MAX),
+        limit: access.team.team.plan.limits().manual_checks_per_month,
+    };
+    let site = &access.sheet.site;
+    let changes = Changes { site, tools: &tools, issues: &[], usage: Some(usage), now };
+    context.app.store.commit(&changes).await
+}
+
+async fn send(context: Context<'_>, site: SiteId, orders: &[Order<'_>]) {
+    let sends = orders.iter().map(|order| async move {
+        let check = order.conclusion.check.id;
+        let order = RunOrder::OnDemand { check };
+        let message = Message::Check(CheckMessage { site, tool: check.tool()?, order });
+        context.app.queue.send(&message, Duration::ZERO).await.err()
+    });
+    for error in join_all(sends).await.into_iter().flatten() {
+        warn!(%site, %error, "an on-demand check is left to the keeper's sweep");
+    }
+}

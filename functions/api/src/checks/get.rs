@@ -1,0 +1,24 @@
+//! `GET /checks/{check}`: a check with its full result.
+
+use vedette_domain::account::Permission;
+use vedette_domain::history::{day_of, row_shows};
+use vedette_domain::id::CheckId;
+use vedette_http::error::ApiError;
+use vedette_http::resource::CheckResource;
+use vedette_http::response::{Response, ok};
+
+use crate::Context;
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let id = context.id("check", CheckId::parse)?;
+    let store = &context.app.store;
+    let access = context.caller.site_of_check(store, id, Permission::View).await?;
+    let (check, expires_at) = store.check(id).await?.ok_or(ApiError::NotFound)?;
+    // Past retention a check is gone, even where its row is still to be removed.
+    let retention_days = access.team.team.plan.limits().history_retention_days;
+    let today = day_of(context.caller.now);
+    if !row_shows(id.created_at(), expires_at, today, retention_days) {
+        return Err(ApiError::NotFound);
+    }
+    Ok(ok(&CheckResource::new(&check, &access.sheet.site)))
+}

@@ -1,0 +1,3 @@
+pub(crate) mod create;
+pub(crate) mod get;
+pub(crate) mod list;

@@ -1,0 +1,133 @@
+//! `GET /issues`: issues of the caller's teams, the latest opened first.
+
+use std::collections::BTreeMap;
+
+use futures::future::try_join_all;
+use vedette_domain::account::Permission;
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::issue::{IssueStatus, Severity};
+use vedette_domain::tool::Tool;
+use vedette_http::access::require;
+use vedette_http::error::ApiError;
+use vedette_http::paging::{self, Page};
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+use vedette_http::validation::{Errors, ValidationError};
+use vedette_store::{IndexRow, TeamSheet};
+
+use super::show;
+use crate::Context;
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let store = &context.app.store;
+    let query = Query::parse(context.request.uri().query());
+    let parsed = parse(&query);
+    let teams = readable_teams(context, named_team(&query)).await?;
+    if let Some(site) = named_site(&query) {
+        context.caller.site(store, site, Permission::View).await?;
+    }
+    let (filter, page) = parsed?;
+
+    let is_active = filter.wants_active();
+    let indexes: Vec<_> = teams.keys().map(|&team| store.issue_index(team, is_active)).collect();
+    let mut rows: Vec<IndexRow> = try_join_all(indexes).await?.into_iter().flatten().collect();
+    rows.retain(|row| filter.admits(row));
+    rows.sort_unstable_by_key(|row| std::cmp::Reverse((row.opened_at, row.id)));
+
+    let shown = page.slice(&rows);
+    let issues: Vec<_> =
+        shown.iter().map(|row| store.issue(row.id.partition(), row.fingerprint)).collect();
+    let issues = try_join_all(issues);
+    let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();
+    let (issues, sites) = futures::try_join!(issues, store.sites(partitions))?;
+    let issues: Vec<_> = issues.into_iter().flatten().collect();
+    let data = show::resources(context, &issues, &sites, &teams).await?;
+    let total = rows.len() as u64;
+    Ok(paging::page(&data, total, page, &query, &context.links.to("/issues")))
+}
+
+/// Which issues are listed.
+struct Filter {
+    status: StatusFilter,
+    site: Option<SiteId>,
+    tool: Option<Tool>,
+    severity: Option<Severity>,
+}
+
+#[derive(Clone, Copy)]
+enum StatusFilter {
+    /// Open and acknowledged.
+    Active,
+    One(IssueStatus),
+}
+
+impl StatusFilter {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "active" => Some(Self::Active),
+            _ => IssueStatus::parse(text).map(Self::One),
+        }
+    }
+}
+
+impl Filter {
+    const fn wants_active(&self) -> bool {
+        match self.status {
+            StatusFilter::Active => true,
+            StatusFilter::One(status) => status.is_active(),
+        }
+    }
+
+    fn admits(&self, row: &IndexRow) -> bool {
+        let status = match self.status {
+            StatusFilter::Active => row.status.is_active(),
+            StatusFilter::One(status) => row.status == status,
+        };
+        status
+            && self.site.is_none_or(|site| row.site == site)
+            && self.tool.is_none_or(|tool| row.fingerprint.tool() == tool)
+            && self.severity.is_none_or(|severity| row.fingerprint.severity() == severity)
+    }
+}
+
+fn parse(query: &Query) -> Result<(Filter, Page), ValidationError> {
+    let mut errors = Errors::new();
+    query.uuid("team", TeamId::parse, &mut errors);
+    let status = query.one_of("status", StatusFilter::parse, &mut errors);
+    let filter = Filter {
+        status: status.unwrap_or(StatusFilter::Active),
+        site: query.uuid("site", SiteId::parse, &mut errors),
+        tool: query.one_of("tool", Tool::parse, &mut errors),
+        severity: query.one_of("severity", Severity::parse, &mut errors),
+    };
+    let page = Page::parse(query, &mut errors);
+    errors.finish(Some((filter, page)))
+}
+
+fn named_team(query: &Query) -> Option<TeamId> {
+    query.uuid("team", TeamId::parse, &mut Errors::new())
+}
+
+fn named_site(query: &Query) -> Option<SiteId> {
+    query.uuid("site", SiteId::parse, &mut Errors::new())
+}
+
+/// The team that the client names, or all of the caller's teams whose issues they may view.
+async fn readable_teams(
+    context: Context<'_>,
+    named: Option<TeamId>,
+) -> Result<BTreeMap<TeamId, TeamSheet>, ApiError> {
+    let (store, caller) = (&context.app.store, context.caller);
+    if let Some(team) = named {
+        let sheet = caller.team(store, team, Permission::View).await?;
+        return Ok([(team, sheet)].into());
+    }
+    let ids = caller.memberships.iter().map(|membership| membership.team);
+    let mut teams = store.teams(ids, caller.now).await?;
+    teams.retain(|&team, sheet| {
+        caller
+            .role_in(team)
+            .is_ok_and(|role| require(sheet, role, Permission::View).is_ok())
+    });
+    Ok(teams)
+}

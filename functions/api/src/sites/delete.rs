@@ -1,0 +1,36 @@
+//! `DELETE /sites/{site}`: gone at once, with its schedules, checks and issues.
+
+use std::time::Duration;
+
+use tracing::warn;
+use vedette_domain::account::Permission;
+use vedette_domain::id::SiteId;
+use vedette_domain::message::{Message, Upkeep};
+use vedette_http::error::ApiError;
+use vedette_http::response::{Response, no_content};
+use vedette_store::Backoff;
+
+use crate::Context;
+
+/// How long a deletion competes with runs that write to the site.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let id = context.id("site", SiteId::parse)?;
+    let store = &context.app.store;
+    let mut backoff = Backoff::new(PATIENCE);
+    loop {
+        let access = context.caller.site(store, id, Permission::ManageSites).await?;
+        // Read after the tools' states: an issue that opens in between has raised their `rev`.
+        let issues = store.issues_of_site(id.partition()).await?;
+        match store.delete_site(&access.sheet, &issues, context.caller.now).await {
+            Ok(()) => break,
+            Err(error) => backoff.wait(error).await?,
+        }
+    }
+    let purge = Message::Upkeep(Upkeep::Purge(id));
+    if let Err(error) = context.app.queue.send(&purge, Duration::ZERO).await {
+        warn!(site = %id, %error, "the purge is left to the keeper's sweep");
+    }
+    Ok(no_content())
+}

@@ -1,0 +1,20 @@
+//! `GET /sites/{site}`: a site with the latest check of each tool.
+
+use vedette_domain::account::Permission;
+use vedette_domain::id::SiteId;
+use vedette_domain::tool_state::ToolState;
+use vedette_http::error::ApiError;
+use vedette_http::resource::SiteResource;
+use vedette_http::response::{Response, ok};
+
+use crate::Context;
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let id = context.id("site", SiteId::parse)?;
+    let store = &context.app.store;
+    let access = context.caller.site(store, id, Permission::View).await?;
+    let latest: Vec<_> = access.sheet.tools.values().filter_map(ToolState::latest).collect();
+    let checks = store.checks(latest).await?;
+    let site = SiteResource::new(&access.sheet.site, &access.team, context.links);
+    Ok(ok(&site.with_latest(&access.sheet, &checks)))
+}

@@ -1,0 +1,3 @@
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod get;

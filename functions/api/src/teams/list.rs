@@ -1,0 +1,21 @@
+//! `GET /teams`: the caller's teams, those without an active plan included.
+
+use vedette_http::error::ApiError;
+use vedette_http::resource::TeamResource;
+use vedette_http::response::{Response, ok};
+
+use crate::Context;
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    Ok(ok(&of_caller(context).await?))
+}
+
+/// The caller's teams, oldest first.
+pub(crate) async fn of_caller(context: Context<'_>) -> Result<Vec<TeamResource>, ApiError> {
+    let caller = context.caller;
+    let ids = caller.memberships.iter().map(|membership| membership.team);
+    let sheets = context.app.store.teams(ids, caller.now).await?;
+    let mut sheets: Vec<_> = sheets.into_values().collect();
+    sheets.sort_by_key(|sheet| (sheet.team.created_at, sheet.team.id));
+    Ok(sheets.iter().map(TeamResource::from).collect())
+}

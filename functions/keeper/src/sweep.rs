@@ -1,0 +1,145 @@
+//! Sending again what is overdue.
+
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt as _};
+use jiff::{SignedDuration, Timestamp};
+use tracing::warn;
+use vedette_domain::check::{CheckError, Finish};
+use vedette_domain::id::{CheckId, Partition};
+use vedette_domain::message::{CheckMessage, Message, RunOrder, Upkeep};
+use vedette_domain::site::Site;
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::ToolState;
+use vedette_domain::work::{LONGEST_DELAY, UPKEEP_GRACE};
+use vedette_runtime::App;
+use vedette_runtime::settle::{FinishedRun, send_timer, settle};
+use vedette_store::keys::Owner;
+use vedette_store::{Outstanding, StoreError};
+
+use crate::KeeperError;
+
+/// What a pass did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Pieces of work sent again.
+    pub sent: u64,
+    /// Those that could not be; they stay due.
+    pub failed: u64,
+}
+
+/// Pieces of work a shard and pass; the rest is left to the next pass.
+const PASS: usize = 500;
+/// Pieces of work in hand at once.
+const CONCURRENCY: usize = 16;
+
+/// One pass: sends again what is overdue, and gives up on-demand checks that waited too long.
+///
+/// # Errors
+///
+/// When the work index cannot be read.
+pub async fn sweep(app: &App) -> Result<Swept, KeeperError> {
+    let overdue = app.store.overdue(app.clock.now(), PASS).await?;
+    Ok(send_all(app, overdue).await)
+}
+
+/// Sends everything outstanding, due or not: for a start with empty queues.
+///
+/// # Errors
+///
+/// When the work index cannot be read.
+pub async fn resend_all(app: &App) -> Result<u64, KeeperError> {
+    const EVERYTHING: usize = 100_000;
+    let outstanding = app.store.overdue(Timestamp::MAX, EVERYTHING).await?;
+    Ok(send_all(app, outstanding).await.sent)
+}
+
+async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Swept {
+    let sends = stream::iter(outstanding).map(|work| async move {
+        let outcome = send(app, &work).await;
+        if let Err(error) = &outcome {
+            warn!(?work, %error, "work stays due");
+        }
+        outcome.is_ok()
+    });
+    let outcomes: Vec<bool> = sends.buffer_unordered(CONCURRENCY).collect().await;
+    let sent = outcomes.iter().filter(|is_sent| **is_sent).count() as u64;
+    Swept { sent, failed: outcomes.len() as u64 - sent }
+}
+
+/// Sends one piece of work and has it looked at again later, should that be lost too.
+async fn send(app: &App, work: &Outstanding) -> Result<(), KeeperError> {
+    let now = app.clock.now();
+    let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(now);
+    match work.owner {
+        Owner::Team(team) => {
+            let message = Message::Upkeep(Upkeep::Resync(team));
+            app.queue.send(&message, Duration::ZERO).await?;
+            app.store.look_again(work, later(UPKEEP_GRACE)).await?;
+        }
+        Owner::Site(partition) => {
+            let message = match app.store.deleted_site(partition).await? {
+                Some(deleted) => Upkeep::Purge(deleted),
+                None => match app.store.site(partition).await? {
+                    Some(sheet) => Upkeep::Sync(sheet.site.id),
+                    None => return Ok(()),
+                },
+            };
+            app.queue.send(&Message::Upkeep(message), Duration::ZERO).await?;
+            app.store.look_again(work, later(UPKEEP_GRACE)).await?;
+        }
+        Owner::Tool(partition, tool) => {
+            if let Some(next) = send_tool(app, partition, tool).await? {
+                app.store.look_again(work, next).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sends what is outstanding of a tool. Returns when to look again, unless nothing is outstanding
+/// or the item was written.
+async fn send_tool(
+    app: &App,
+    partition: Partition,
+    tool: Tool,
+) -> Result<Option<Timestamp>, KeeperError> {
+    let Some((site, state)) = app.store.site_tool(partition, tool).await? else { return Ok(None) };
+    let now = app.clock.now();
+    let later = |at: Timestamp| at.saturating_add(tool.run_limit()).unwrap_or(at);
+    let mut next = None;
+    if let Some(check) = state.pending {
+        if now.duration_since(check.created_at()) > tool.pending_limit() {
+            give_up(app, &site, state, tool, check).await?;
+            return Ok(None);
+        }
+        let order = RunOrder::OnDemand { check };
+        let message = Message::Check(CheckMessage { site: site.id, tool, order });
+        app.queue.send(&message, Duration::ZERO).await?;
+        next = Some(later(now));
+    }
+    if let Some(timer) = state.timer {
+        send_timer(app, &site, tool, timer).await;
+        let is_far = timer.due.duration_since(now) > LONGEST_DELAY;
+        let look = if is_far { state.work_due(tool, now).unwrap_or(now) } else { later(timer.due.max(now)) };
+        next = Some(next.map_or(look, |other: Timestamp| other.min(look)));
+    }
+    Ok(next)
+}
+
+/// Ends an on-demand check that nobody will end any more.
+async fn give_up(
+    app: &App,
+    site: &Site,
+    state: ToolState,
+    tool: Tool,
+    check: CheckId,
+) -> Result<(), StoreError> {
+    let Some(team) = app.store.team(site.team, app.clock.now()).await? else { return Ok(()) };
+    let finish = Finish::Failed(CheckError {
+        message: "The check did not finish in time.".to_owned(),
+        code: "timed_out".to_owned(),
+        data: serde_json::json!({ "limit_seconds": tool.pending_limit().as_secs() }),
+    });
+    settle(app, FinishedRun { site, state, team: &team, tool, check, finish }).await.map(drop)
+}

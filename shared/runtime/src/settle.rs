@@ -1,0 +1,157 @@
+//! Saving a finished run: the one way by which checks end, issues move and timers are set.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tracing::{error, warn};
+use vedette_domain::check::{Check, Finish};
+use vedette_domain::id::CheckId;
+use vedette_domain::issue::evaluate::{Evaluation, Timer};
+use vedette_domain::issue::record::{IssueChange, Observed, follow};
+use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::settings::Settings;
+use vedette_domain::site::Site;
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::{Conclusion, Discard, Run, ToolPolicy, ToolState};
+use vedette_domain::work::LONGEST_DELAY;
+use vedette_store::{Backoff, Changes, StoreError, TeamSheet, ToolChange};
+
+use crate::App;
+
+/// A run that has ended, under the site and team that it began with.
+#[derive(Debug)]
+pub struct FinishedRun<'a> {
+    /// The site as it was when the run began.
+    pub site: &'a Site,
+    /// The tool's state as it was then.
+    pub state: ToolState,
+    /// The team as it was then.
+    pub team: &'a TeamSheet,
+    /// The tool.
+    pub tool: Tool,
+    /// The check that the run makes or finishes.
+    pub check: CheckId,
+    /// How it ended.
+    pub finish: Finish,
+}
+
+/// What became of a run.
+#[derive(Debug)]
+pub enum Settled {
+    /// It counts nothing.
+    Discarded(Discard),
+    /// Its site is gone.
+    Gone,
+    /// It is saved.
+    Saved {
+        /// The check.
+        check: Check,
+        /// Issues that it opened or resolved.
+        issues: Vec<IssueChange>,
+    },
+}
+
+/// How long a run competes with others that write to its tool.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Saves a run and sends the retry or follow-up that it asks for. When something else was written
+/// meanwhile, the same result is applied to what is there now; nothing is probed twice.
+///
+/// # Errors
+///
+/// When the table does not answer; the run may be settled again, it counts once.
+pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, StoreError> {
+    let FinishedRun { site, mut state, team, tool, check, finish } = finished;
+    let partition = site.id.partition();
+    let plan = team.team.plan;
+    let settings = Settings::resolve(&team.settings, &site.overrides, plan);
+    let evaluations = match &finish {
+        Finish::Completed(result) if check.trigger().is_some_and(|trigger| trigger.is_automatic()) => {
+            result.evaluate(&settings)
+        }
+        _ => Vec::new(),
+    };
+    let run = Run {
+        site: site.id,
+        check,
+        tool,
+        cfg: site.cfg,
+        finish: &finish,
+        evaluations: &evaluations,
+        policy: ToolPolicy::of(tool, &settings),
+        now: app.clock.now(),
+        pace: app.service.pace,
+        retention_days: plan.limits().history_retention_days,
+    };
+    let mut backoff = Backoff::new(PATIENCE);
+    loop {
+        let closed = match state.closed_day(check.created_at()) {
+            Some(date) => app.store.day(partition, tool, date).await?,
+            None => None,
+        };
+        let conclusion = match state.conclude(closed.as_ref(), &run) {
+            Ok(conclusion) => conclusion,
+            Err(discard) => return Ok(Settled::Discarded(discard)),
+        };
+        let issues = follow_events(app, site, &state, &conclusion, &evaluations, run.now).await?;
+        let tools = [ToolChange { tool, read: &state, conclusion: &conclusion }];
+        let changes =
+            Changes { site, tools: &tools, issues: &issues, usage: None, now: run.now };
+        match app.store.commit(&changes).await {
+            Ok(()) => {
+                if let Some(timer) = conclusion.timer {
+                    send_timer(app, site, tool, timer).await;
+                }
+                return Ok(Settled::Saved { check: conclusion.check, issues });
+            }
+            Err(error) => backoff.wait(error).await?,
+        }
+        match app.store.site_tool(partition, tool).await? {
+            Some((current, read)) if current.id == site.id => state = read,
+            _ => return Ok(Settled::Gone),
+        }
+    }
+}
+
+/// What the run's events make of the issues' records.
+async fn follow_events(
+    app: &App,
+    site: &Site,
+    state: &ToolState,
+    conclusion: &Conclusion,
+    evaluations: &[Evaluation],
+    now: Timestamp,
+) -> Result<Vec<IssueChange>, StoreError> {
+    let mut changes = Vec::new();
+    for (event, index) in &conclusion.events {
+        let Some(evaluation) = evaluations.get(*index) else { continue };
+        let stored = app.store.issue(site.id.partition(), evaluation.fingerprint).await?;
+        let observed = Observed {
+            check: conclusion.check.id,
+            previous: state.evaluated,
+            evaluation,
+            now,
+        };
+        match follow(stored.map(|stored| stored.issue), event, &observed) {
+            Ok(change) => changes.extend(change),
+            // Tracker and record are written together; should they ever differ, the tracker leads.
+            Err(refusal) => error!(site = %site.id, issue = %event.issue(), %refusal, "issue kept"),
+        }
+    }
+    Ok(changes)
+}
+
+/// Sends a retry or follow-up with its delay. What lies further ahead than a queue can delay is
+/// sent by the keeper in time, and so is what cannot be sent now.
+pub async fn send_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
+    let wait = timer.due.duration_since(app.clock.now());
+    if wait > LONGEST_DELAY {
+        return;
+    }
+    let order = RunOrder::Automatic { reason: timer.reason, slot: timer.due };
+    let message = Message::Check(CheckMessage { site: site.id, tool, order });
+    let delay = wait.max(SignedDuration::ZERO).unsigned_abs();
+    if let Err(error) = app.queue.send(&message, delay).await {
+        warn!(site = %site.id, %tool, %error, "a timer is left to the keeper's sweep");
+    }
+}
