@@ -1,1 +1,200 @@
-//! Tests only: see `routes`, `flows` and `tidy`.
+//! Tests only: see `routes`, `flows` and `tidy`. Here is what they share: a whole service whose
+//! queues are worked off when a test says so.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use lambda_http::http::HeaderMap;
+use lambda_http::{Body, Request, RequestExt as _};
+use serde_json::Value;
+use vedette_api::{FALLBACK, ROUTES, Route, answer};
+use vedette_checker::{Engines, Handled, handle};
+use vedette_domain::id::SiteId;
+use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::plan::Plan;
+use vedette_domain::tool::{RunReason, Tool};
+use vedette_runtime::Destination;
+use vedette_testkit::{Member, TestApp, loopback, new_team};
+
+/// A whole service for one test.
+pub struct Service {
+    /// Its app, clock, queues and table.
+    pub test: TestApp,
+    /// Its check engines, which may reach this machine.
+    pub engines: Engines,
+}
+
+/// What a client got.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// The body, null where there is none.
+    pub body: Value,
+}
+
+impl Answer {
+    /// Status and body as one document, for snapshots.
+    pub fn shown(&self) -> String {
+        let body = serde_json::to_string_pretty(&self.body).expect("json");
+        format!("{} {body}", self.status)
+    }
+
+    /// A header's text, empty where it is not there.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The text of a field of `data`.
+    pub fn data(&self, field: &str) -> String {
+        self.body["data"][field].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// A client with a token.
+pub struct Client<'a> {
+    service: &'a Service,
+    authorization: Option<String>,
+}
+
+impl Service {
+    /// A service without users.
+    pub async fn start() -> Self {
+        let engines = Engines::new(loopback()).expect("engines");
+        Self { test: TestApp::start().await, engines }
+    }
+
+    /// A service with a team on the agency plan.
+    pub async fn with_team() -> (Self, Member) {
+        let service = Self::start().await;
+        let owner = new_team(&service.test, Plan::Agency).await;
+        (service, owner)
+    }
+
+    /// A client with a member's token.
+    pub fn client(&self, member: &Member) -> Client<'_> {
+        Client { service: self, authorization: Some(format!("Bearer {}", member.secret)) }
+    }
+
+    /// A client with this `Authorization` header, or without one.
+    pub fn client_with(&self, authorization: Option<&str>) -> Client<'_> {
+        Client { service: self, authorization: authorization.map(str::to_owned) }
+    }
+
+    /// Takes the messages that wait in all queues, and what is left of their delays.
+    pub fn waiting(&self) -> Vec<(Message, Duration)> {
+        Destination::ALL.into_iter().flat_map(|queue| self.test.queue.drain(queue)).collect()
+    }
+
+    /// Works off messages, and those they bring about, until only delayed ones are left; returns
+    /// these.
+    pub async fn work_off(&self) -> Vec<(Message, Duration)> {
+        let mut delayed = Vec::new();
+        loop {
+            let (later, now): (Vec<_>, Vec<_>) =
+                self.waiting().into_iter().partition(|(_, delay)| *delay > Duration::ZERO);
+            delayed.extend(later);
+            if now.is_empty() {
+                return delayed;
+            }
+            for (message, _) in now {
+                self.deliver(&message).await;
+            }
+        }
+    }
+
+    /// Delivers one message.
+    pub async fn deliver(&self, message: &Message) {
+        match message {
+            Message::Check(check) => {
+                handle(&self.test.app, &self.engines, check).await.expect("handled");
+            }
+            Message::Upkeep(upkeep) => {
+                vedette_keeper::upkeep(&self.test.app, upkeep).await.expect("kept");
+            }
+        }
+    }
+
+    /// Delivers one check message and says what became of it.
+    pub async fn check(&self, message: &CheckMessage) -> Handled {
+        handle(&self.test.app, &self.engines, message).await.expect("handled")
+    }
+
+    /// Runs a tool on a site as its schedule would, at a slot that is now.
+    pub async fn run_scheduled(&self, site: SiteId, tool: Tool) -> Handled {
+        self.check(&scheduled(site, tool, self.test.now())).await
+    }
+
+    /// Moves the clock on by minutes.
+    pub fn advance_minutes(&self, minutes: i64) {
+        self.test.advance(SignedDuration::from_mins(minutes));
+    }
+}
+
+/// The message of a scheduled run.
+pub fn scheduled(site: SiteId, tool: Tool, slot: Timestamp) -> CheckMessage {
+    CheckMessage { site, tool, order: RunOrder::Automatic { reason: RunReason::Scheduled, slot } }
+}
+
+impl Client<'_> {
+    /// GETs a path below `/api/v1`, query included.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, Body::Empty).await
+    }
+
+    /// POSTs a JSON body.
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, Body::Text(body.to_string())).await
+    }
+
+    /// DELETEs a path.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, Body::Empty).await
+    }
+
+    /// Sends any request, routed as the gateway does.
+    pub async fn send(&self, method: &str, path: &str, body: Body) -> Answer {
+        let uri = format!("https://monitor.test/api/v1{path}");
+        let mut request = lambda_http::http::Request::builder().method(method).uri(&uri);
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        let request: Request = request.body(body).expect("a request");
+        let full = request.uri().path().to_owned();
+        let (route, parameters) = route_of(method, &full);
+        let request = request.with_path_parameters(parameters).with_raw_http_path(&full);
+        let response = answer(&self.service.test.app, route, request).await;
+        let (parts, body) = response.into_parts();
+        let body = match body {
+            Body::Text(text) => serde_json::from_str(&text).expect("json"),
+            _ => Value::Null,
+        };
+        Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+}
+
+/// The route that the gateway would choose, with its path parameters.
+fn route_of(method: &str, path: &str) -> (&'static Route, HashMap<String, String>) {
+    let matched = ROUTES.iter().filter(|route| route.method == method).find_map(|route| {
+        let wanted: Vec<&str> = route.path.split('/').collect();
+        let sent: Vec<&str> = path.split('/').collect();
+        if wanted.len() != sent.len() {
+            return None;
+        }
+        let mut parameters = HashMap::new();
+        for (wanted, sent) in wanted.into_iter().zip(sent) {
+            match wanted.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+                Some(name) if !sent.is_empty() => {
+                    parameters.insert(name.to_owned(), sent.to_owned());
+                }
+                _ if wanted == sent => {}
+                _ => return None,
+            }
+        }
+        Some((route, parameters))
+    });
+    matched.unwrap_or((&FALLBACK, HashMap::new()))
+}

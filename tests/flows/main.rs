@@ -1,0 +1,3 @@
+//! Stories across routes, queues and time.
+
+mod incident;

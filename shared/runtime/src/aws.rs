@@ -69,6 +69,11 @@ pub fn local_store(endpoint: &str, table: &str) -> Store {
 
 /// As [`local_store`], through an HTTP client of one's own.
 pub fn local_store_through(client: SharedHttpClient, endpoint: &str, table: &str) -> Store {
+    Store::new(local_client(client, endpoint), table.to_owned())
+}
+
+/// A client of a DynamoDB on this machine.
+pub fn local_client(client: SharedHttpClient, endpoint: &str) -> aws_sdk_dynamodb::Client {
     // The emulator takes any credentials; these stand for none.
     let credentials = Credentials::new("local", "local", None, None, "local");
     let config = aws_sdk_dynamodb::Config::builder()
@@ -80,8 +85,5 @@ pub fn local_store_through(client: SharedHttpClient, endpoint: &str, table: &str
         .timeout_config(timeouts())
         .retry_config(RetryConfig::standard().with_max_attempts(4))
         .build();
-    Store::new(
-        aws_sdk_dynamodb::Client::from_conf(config),
-        table.to_owned(),
-    )
+    aws_sdk_dynamodb::Client::from_conf(config)
 }

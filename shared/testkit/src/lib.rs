@@ -1,1 +1,112 @@
-//! Test support: an App on embedded DynamoDB, builders, target servers, faults
+//! Test support: an [`App`] on DynamoDB embedded in memory, a clock that stands still until it is
+//! moved, ids that are the same in every run, faults between the SDK and the table, and web
+//! servers to be watched.
+
+mod faults;
+mod people;
+mod table;
+mod target;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use vedette_domain::schedule::Pace;
+use vedette_probe::guard::Outbound;
+use vedette_runtime::config::Service;
+use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
+
+pub use faults::{Fault, Faults};
+pub use people::{Member, member_of, new_team};
+pub use table::TestTable;
+pub use target::Target;
+
+/// When every test begins.
+pub const START: &str = "2026-11-20T09:54:00Z";
+
+/// An app for one test, alone with its table.
+#[derive(Debug)]
+pub struct TestApp {
+    /// What handlers work with.
+    pub app: App,
+    /// Its queues.
+    pub queue: LocalQueue,
+    /// Its table.
+    pub table: TestTable,
+    clock: Arc<AtomicI64>,
+}
+
+impl TestApp {
+    /// An app at [`START`].
+    pub async fn start() -> Self {
+        let table = TestTable::start().await;
+        let start: Timestamp = START.parse().expect("a timestamp");
+        let millis = Arc::new(AtomicI64::new(start.as_millisecond()));
+        let clock = Clock::from_fn({
+            let millis = Arc::clone(&millis);
+            move || {
+                Timestamp::from_millisecond(millis.load(Ordering::SeqCst)).expect("a timestamp")
+            }
+        });
+        let queue = LocalQueue::new();
+        let service = Service {
+            base_url: Some("https://monitor.test/api/v1".to_owned()),
+            throttle: 1_000_000,
+            pace: Pace::default(),
+        };
+        let client = table.faults.client();
+        let store = aws::local_store_through(client, &table.endpoint, TestTable::NAME);
+        let app = App {
+            store,
+            queue: Queue::Local(queue.clone()),
+            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.pace)),
+            clock,
+            entropy: counted(),
+            service,
+        };
+        Self { app, queue, table, clock: millis }
+    }
+
+    /// Now.
+    pub fn now(&self) -> Timestamp {
+        self.app.clock.now()
+    }
+
+    /// Moves the clock on.
+    pub fn advance(&self, by: SignedDuration) {
+        let millis = i64::try_from(by.as_millis()).expect("a short time");
+        self.clock.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    /// Sets the clock.
+    pub fn set_clock(&self, now: Timestamp) {
+        self.clock.store(now.as_millisecond(), Ordering::SeqCst);
+    }
+
+    /// Faults between the SDK and the table.
+    pub fn faults(&self) -> &Faults {
+        &self.table.faults
+    }
+}
+
+/// Engines may reach this machine.
+pub fn loopback() -> Outbound {
+    Outbound { allow: vec!["127.0.0.0/8".parse().expect("a network")], ..Outbound::default() }
+}
+
+/// Ids counted from 1, so that snapshots are the same in every run.
+fn counted() -> Entropy {
+    let drawn = AtomicU64::new(0);
+    let small = AtomicU8::new(0);
+    Entropy::from_fn(move |bytes| {
+        if let [byte] = bytes {
+            *byte = small.fetch_add(1, Ordering::SeqCst) & 0x7f;
+            return;
+        }
+        let number = drawn.fetch_add(1, Ordering::SeqCst) + 1;
+        bytes.fill(0);
+        for (byte, digit) in bytes.iter_mut().rev().zip(number.to_le_bytes()) {
+            *byte = digit;
+        }
+    })
+}

@@ -1,0 +1,164 @@
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use aws_sdk_dynamodb::config::SharedHttpClient;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use tokio::sync::Notify;
+
+/// What goes wrong with a write to the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The process ends before the write reaches the table.
+    CrashBefore,
+    /// The process ends after the write was done and before it learns of it.
+    CrashAfter,
+    /// The write is done, and its answer is lost on the way.
+    LoseAnswer,
+    /// The table has no capacity left for it.
+    Throttle,
+    /// A transaction meets another one.
+    Conflict,
+}
+
+/// Faults to come, and the count of writes so far.
+///
+/// DynamoDB Local and its kin never conflict or throttle, so faults are made between the SDK and
+/// the table.
+#[derive(Debug, Clone, Default)]
+pub struct Faults(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    plan: Mutex<Plan>,
+    crashed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    writes: u64,
+    items: u64,
+    faults: VecDeque<(u64, Fault)>,
+}
+
+impl Faults {
+    /// Makes the n-th write from now fail, counted from 1.
+    pub fn on_write(&self, n: u64, fault: Fault) {
+        let mut plan = self.0.plan.lock().expect("a plan");
+        let at = plan.writes + n;
+        plan.faults.push_back((at, fault));
+    }
+
+    /// Writes so far.
+    pub fn writes(&self) -> u64 {
+        self.0.plan.lock().expect("a plan").writes
+    }
+
+    /// Items written in transactions so far: two write units each, for small items.
+    pub fn transacted_items(&self) -> u64 {
+        self.0.plan.lock().expect("a plan").items
+    }
+
+    /// Runs work until it is done or a fault ends the process; none where it was ended.
+    pub async fn until_crash<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            () = self.0.crashed.notified() => None,
+        }
+    }
+
+    /// An HTTP client for the SDK, with these faults.
+    pub(crate) fn client(&self) -> SharedHttpClient {
+        let inner = aws_smithy_http_client::Builder::new().build_http();
+        SharedHttpClient::new(FaultyClient { inner, faults: self.clone() })
+    }
+
+    fn next(&self, request: &HttpRequest) -> Option<Fault> {
+        let target = request.headers().get("x-amz-target")?;
+        let operation = target.rsplit('.').next()?;
+        let is_write = matches!(
+            operation,
+            "PutItem" | "UpdateItem" | "DeleteItem" | "TransactWriteItems" | "BatchWriteItem"
+        );
+        // Requests are counted for the throttle in any case; they are no part of a story.
+        let body = request.body().bytes().unwrap_or_default();
+        if !is_write || body.windows(2).any(|two| two == b"R#") {
+            return None;
+        }
+        let mut plan = self.0.plan.lock().expect("a plan");
+        plan.writes += 1;
+        if operation == "TransactWriteItems" {
+            let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+            plan.items += body["TransactItems"].as_array().map_or(0, Vec::len) as u64;
+        }
+        let at = plan.writes;
+        let place = plan.faults.iter().position(|(n, _)| *n == at)?;
+        plan.faults.remove(place).map(|(_, fault)| fault)
+    }
+}
+
+#[derive(Debug)]
+struct FaultyClient {
+    inner: SharedHttpClient,
+    faults: Faults,
+}
+
+impl HttpClient for FaultyClient {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        let inner = self.inner.http_connector(settings, components);
+        SharedHttpConnector::new(FaultyConnector { inner, faults: self.faults.clone() })
+    }
+}
+
+#[derive(Debug)]
+struct FaultyConnector {
+    inner: SharedHttpConnector,
+    faults: Faults,
+}
+
+impl HttpConnector for FaultyConnector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let Some(fault) = self.faults.next(&request) else { return self.inner.call(request) };
+        let (inner, faults) = (self.inner.clone(), self.faults.clone());
+        HttpConnectorFuture::new(async move {
+            match fault {
+                Fault::Throttle => Ok(refusal(
+                    "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
+                    "",
+                )),
+                Fault::Conflict => Ok(refusal(
+                    "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+                    r#","CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]"#,
+                )),
+                Fault::LoseAnswer => {
+                    inner.call(request).await?;
+                    Err(ConnectorError::timeout("the answer was lost".into()))
+                }
+                Fault::CrashBefore | Fault::CrashAfter => {
+                    if fault == Fault::CrashAfter {
+                        inner.call(request).await?;
+                    }
+                    faults.0.crashed.notify_one();
+                    std::future::pending().await
+                }
+            }
+        })
+    }
+}
+
+fn refusal(kind: &str, more: &str) -> HttpResponse {
+    let body = format!(r#"{{"__type":"{kind}","message":"made by a test"{more}}}"#);
+    let mut response =
+        HttpResponse::new(400.try_into().expect("a status"), SdkBody::from(body));
+    response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
+    response
+}

@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use dynoxide::Database;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use vedette_runtime::aws;
+
+use crate::Faults;
+
+/// DynamoDB embedded in memory, served on loopback, for one test.
+#[derive(Debug)]
+pub struct TestTable {
+    /// Where it is served.
+    pub endpoint: String,
+    /// What goes wrong on the way to it.
+    pub faults: Faults,
+    client: Client,
+    _stop: oneshot::Sender<()>,
+}
+
+impl TestTable {
+    /// The table's name.
+    pub const NAME: &str = "vedette";
+
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
+        let database = Database::memory().expect("a database");
+        let (stop, stopped) = oneshot::channel::<()>();
+        tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, async {
+            // The sender is dropped with the test.
+            let _ = stopped.await;
+        }));
+        let direct = aws_smithy_http_client::Builder::new().build_http();
+        aws::local_store_through(direct.clone(), &endpoint, Self::NAME)
+            .create_table()
+            .await
+            .expect("a table");
+        let client = aws::local_client(direct, &endpoint);
+        Self { endpoint, faults: Faults::default(), client, _stop: stop }
+    }
+
+    /// Every item, by key, as JSON that shows what is stored.
+    pub async fn dump(&self) -> BTreeMap<(String, String), serde_json::Value> {
+        let mut items = BTreeMap::new();
+        let mut pages =
+            self.client.scan().table_name(Self::NAME).consistent_read(true).into_paginator().send();
+        while let Some(page) = pages.next().await {
+            for item in page.expect("a page").items.unwrap_or_default() {
+                let part = |name: &str| item[name].as_s().expect("a key").clone();
+                let shown = item.iter().map(|(name, value)| (name.clone(), show(value)));
+                items.insert((part("pk"), part("sk")), shown.collect());
+            }
+        }
+        items
+    }
+}
+
+fn show(value: &AttributeValue) -> serde_json::Value {
+    match value {
+        AttributeValue::S(text) => text.as_str().into(),
+        AttributeValue::N(number) => serde_json::from_str(number).expect("a number"),
+        AttributeValue::Bool(bool) => (*bool).into(),
+        AttributeValue::B(bytes) => bytes.as_ref().to_vec().into(),
+        AttributeValue::L(list) => list.iter().map(show).collect(),
+        AttributeValue::M(map) => {
+            map.iter().map(|(name, value)| (name.clone(), show(value))).collect()
+        }
+        _ => serde_json::Value::Null,
+    }
+}

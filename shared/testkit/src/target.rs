@@ -1,0 +1,73 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::http::StatusCode;
+use tokio::net::TcpListener;
+use tokio::task::AbortHandle;
+
+/// A web server on loopback to be watched. It answers every request with the status it is told.
+#[derive(Debug)]
+pub struct Target {
+    /// Its URL, without a slash at the end.
+    pub url: String,
+    state: Arc<State>,
+    task: AbortHandle,
+}
+
+#[derive(Debug)]
+struct State {
+    status: AtomicU16,
+    requests: AtomicUsize,
+}
+
+/// The status that stands for no answer at all.
+const SILENT: u16 = 0;
+
+impl Target {
+    /// A server that answers 200.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let state = Arc::new(State { status: AtomicU16::new(200), requests: AtomicUsize::new(0) });
+        let router = Router::new().fallback({
+            let state = Arc::clone(&state);
+            move || {
+                let state = Arc::clone(&state);
+                async move {
+                    state.requests.fetch_add(1, Ordering::SeqCst);
+                    let status = state.status.load(Ordering::SeqCst);
+                    if status == SILENT {
+                        std::future::pending::<()>().await;
+                    }
+                    (StatusCode::from_u16(status).expect("a status"), "hello")
+                }
+            }
+        });
+        let task = tokio::spawn(async move {
+            axum::serve(listener, router).await.expect("a server");
+        });
+        Self { url, state, task: task.abort_handle() }
+    }
+
+    /// Answers with this status from now on.
+    pub fn answer(&self, status: u16) {
+        self.state.status.store(status, Ordering::SeqCst);
+    }
+
+    /// Takes requests and never answers from now on.
+    pub fn hang(&self) {
+        self.answer(SILENT);
+    }
+
+    /// Requests so far.
+    pub fn requests(&self) -> usize {
+        self.state.requests.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
