@@ -1,1 +1,133 @@
-//! The operator's command line
+//! What an operator does from a command line: users, teams, tokens, plans, issues, schedules.
+//!
+//! The API has no routes for these. Every command works on the table, so it reaches a process on
+//! this machine and a deployment alike; what must follow from a change, the keeper finds there.
+//!
+//! One file a group of commands: its arguments, what it does, what it shows, its tests.
+//! [`run`] is the whole of it, with the [`App`] and the output passed in.
+
+mod args;
+mod doctor;
+mod failure;
+mod issue;
+mod member;
+mod output;
+mod plan;
+mod reconcile;
+mod target;
+mod team;
+#[cfg(test)]
+mod testing;
+mod token;
+mod user;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use vedette_runtime::{App, telemetry};
+
+pub use failure::Failure;
+
+use crate::output::Output;
+use crate::target::Target;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  refused or failed: not found, in conflict, not allowed in this state
+  2  wrong usage: arguments, configuration, or a command that this table has no use for
+  3  the table does not answer
+
+VEDETTE_LOG=debug sends logs to standard error. Secrets are in none of them.";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "vedette", version, about = "Operates a Vedette service", after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(flatten)]
+    target: Target,
+    /// Print one JSON document instead of tables for people
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// People who use the API
+    #[command(subcommand)]
+    User(user::Command),
+    /// Teams, the owners of sites
+    #[command(subcommand)]
+    Team(team::Command),
+    /// Who belongs to a team
+    #[command(subcommand)]
+    Member(member::Command),
+    /// Access tokens of the API
+    #[command(subcommand)]
+    Token(token::Command),
+    /// What a team may use
+    #[command(subcommand)]
+    Plan(plan::Command),
+    /// What is wrong with sites
+    #[command(subcommand)]
+    Issue(issue::Command),
+    /// Make all schedules of a deployment what the table says
+    ///
+    /// Schedules that are missing are made, and those that should not be are removed. The schedules
+    /// of a table on this machine live inside the vedette-local process, which rebuilds them
+    /// whenever it starts.
+    Reconcile,
+    /// Look whether table and keeper are well
+    Doctor,
+}
+
+/// Does what the command line says, and writes what it has to show.
+///
+/// # Errors
+///
+/// Why it was not done; [`Failure::exit_code`] says how the process ends.
+pub async fn run(cli: &Cli, app: &App, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut out = Output::new(out, cli.json);
+    let done = match &cli.command {
+        Command::User(command) => command.run(app, &mut out).await,
+        Command::Team(command) => command.run(app, &mut out).await,
+        Command::Member(command) => command.run(app, &mut out).await,
+        Command::Token(command) => command.run(app, &mut out).await,
+        Command::Plan(command) => command.run(app, &mut out).await,
+        Command::Issue(command) => command.run(app, &mut out).await,
+        Command::Reconcile => reconcile::run(app, &mut out).await,
+        Command::Doctor => doctor::run(app, &mut out).await,
+    };
+    done.map_err(|failure| failure.at(&cli.target))
+}
+
+impl Cli {
+    /// Does what the command line says, with the table that it names and on standard output.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not done.
+    pub async fn execute(&self) -> Result<(), Failure> {
+        // Somebody at a terminal asked for an answer, not for a log.
+        if vedette_runtime::config::environment("VEDETTE_LOG").is_some() {
+            telemetry::init();
+        }
+        let app = self.target.app().await?;
+        run(self, &app, &mut io::stdout().lock()).await
+    }
+}
+
+/// How the process ends; says on standard error why, where something was not done.
+pub fn finish(done: Result<(), Failure>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Where even standard error is closed, the exit code is all that is left to say.
+            let _ = writeln!(io::stderr(), "vedette: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! How arguments are read; what is not understood is wrong usage, before the table is asked.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use vedette_domain::account::{Role, Scope};
+use vedette_domain::id::{IssueId, TeamId};
+use vedette_domain::plan::Plan;
+
+/// The longest name, in characters.
+const NAME_MAX: usize = 255;
+/// The longest address that mail can reach, in bytes (RFC 5321).
+const EMAIL_MAX: usize = 254;
+/// Fewer digits of a hash than this are too easily typed by mistake.
+const HASH_PREFIX_MIN: usize = 6;
+
+pub(crate) fn address(text: &str) -> Result<String, &'static str> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && !host.contains('/') && is_port(port) => {
+            Ok(text.to_owned())
+        }
+        _ => Err("expected HOST:PORT"),
+    }
+}
+
+fn is_port(text: &str) -> bool {
+    text.parse().is_ok_and(|port: u16| port != 0)
+}
+
+pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
+    TeamId::parse(text).ok_or("expected a uuid")
+}
+
+pub(crate) fn issue_id(text: &str) -> Result<IssueId, &'static str> {
+    IssueId::parse(text).ok_or("expected a uuid")
+}
+
+pub(crate) fn name(text: &str) -> Result<String, &'static str> {
+    let name = text.trim();
+    if name.is_empty() {
+        return Err("must not be empty");
+    }
+    if name.chars().nth(NAME_MAX).is_some() {
+        return Err("must not be longer than 255 characters");
+    }
+    if name.chars().any(char::is_control) {
+        return Err("must not contain control characters");
+    }
+    Ok(name.to_owned())
+}
+
+/// Only whether an address can be one at all: whether mail arrives, sending some will show.
+pub(crate) fn email(text: &str) -> Result<String, &'static str> {
+    let email = text.trim();
+    let is_plain = !email.chars().any(|c| c.is_whitespace() || c.is_control());
+    match email.rsplit_once('@') {
+        Some((local, domain))
+            if is_plain && email.len() <= EMAIL_MAX && !local.is_empty() && !domain.is_empty() =>
+        {
+            Ok(email.to_owned())
+        }
+        _ => Err("expected an address such as ada@example.com"),
+    }
+}
+
+pub(crate) fn hash_prefix(text: &str) -> Result<String, &'static str> {
+    if text.len() < HASH_PREFIX_MIN || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err("expected at least 6 hexadecimal digits, as `token list` shows them");
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
+pub(crate) fn role() -> impl TypedValueParser<Value = Role> {
+    one_of(Role::ALL.map(Role::as_str), Role::parse)
+}
+
+/// A role that can be given to somebody new; a team's first owner comes with the team.
+pub(crate) fn new_role() -> impl TypedValueParser<Value = Role> {
+    one_of(
+        [Role::Viewer, Role::Member, Role::Admin].map(Role::as_str),
+        Role::parse,
+    )
+}
+
+pub(crate) fn scope() -> impl TypedValueParser<Value = Scope> {
+    one_of(Scope::ALL.map(Scope::as_str), Scope::parse)
+}
+
+pub(crate) fn plan() -> impl TypedValueParser<Value = Plan> {
+    one_of(Plan::ALL.map(Plan::as_str), Plan::parse)
+}
+
+fn one_of<T, const N: usize>(
+    values: [&'static str; N],
+    parse: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(values)
+        .try_map(move |value| parse(&value).ok_or_else(|| format!("`{value}` is not known")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_or_refused() {
+        assert_eq!(address("localhost:8788").as_deref(), Ok("localhost:8788"));
+        assert_eq!(address("[::1]:8788").as_deref(), Ok("[::1]:8788"));
+        for other in [
+            "",
+            "localhost",
+            ":8788",
+            "localhost:0",
+            "localhost:99999",
+            "http://a:80",
+        ] {
+            assert!(address(other).is_err(), "{other}");
+        }
+        assert_eq!(email(" ada@example.com ").as_deref(), Ok("ada@example.com"));
+        for other in [
+            "",
+            "ada",
+            "@example.com",
+            "ada@",
+            "ada lace@example.com",
+            "a\n@example.com",
+        ] {
+            assert!(email(other).is_err(), "{other}");
+        }
+        assert_eq!(name(" Ada ").as_deref(), Ok("Ada"));
+        for other in [" ", "\u{1b}[31mAda", &"a".repeat(256)] {
+            assert!(name(other).is_err(), "{other}");
+        }
+        assert_eq!(hash_prefix("ABCDEF12").as_deref(), Ok("abcdef12"));
+        for other in ["", "abcde", "abcdeg"] {
+            assert!(hash_prefix(other).is_err(), "{other}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+use std::io;
+
+use vedette_store::StoreError;
+
+use crate::target::Target;
+
+/// Why a command was not carried out: one sentence for people, and an exit code for programs.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// What was asked for cannot be: not found, in conflict, not allowed in this state.
+    #[error("{0}")]
+    Refused(String),
+    /// The command, or the configuration around it, makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// The table does not answer.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The answer could not be written.
+    #[error("the answer cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    pub(crate) fn refused(why: impl Into<String>) -> Self {
+        Self::Refused(why.into())
+    }
+
+    /// Refused for a reason that says itself.
+    pub(crate) fn because(error: impl std::fmt::Display) -> Self {
+        Self::Refused(error.to_string())
+    }
+
+    /// How the process ends.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Refused(_) | Self::Output(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Unreachable(_) => 3,
+        }
+    }
+
+    /// Says which table does not answer.
+    pub(crate) fn at(self, target: &Target) -> Self {
+        match self {
+            Self::Unreachable(why) => Self::Unreachable(target.does_not_answer(&why)),
+            other => other,
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict { .. } => {
+                tracing::debug!(%error, "conflict");
+                Self::refused("somebody else changed the same at the same time; try again")
+            }
+            StoreError::Unavailable(why) => {
+                tracing::debug!(why, "the table does not answer");
+                Self::Unreachable(brief(&why).to_owned())
+            }
+            StoreError::Corrupt(why) => Self::Refused(format!("an item cannot be read: {why}")),
+        }
+    }
+}
+
+/// The chain of causes without the debug view that the AWS SDK puts behind it.
+fn brief(why: &str) -> &str {
+    const DEBUG_VIEWS: [&str; 5] = [
+        " (ConstructionFailure(",
+        " (TimeoutError(",
+        " (DispatchFailure(",
+        " (ResponseError(",
+        " (ServiceError(",
+    ];
+    let end = DEBUG_VIEWS.iter().filter_map(|view| why.find(view)).min();
+    why.get(..end.unwrap_or(why.len())).unwrap_or(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_debug_view_of_an_error_is_left_out() {
+        let why = "dispatch failure: io error: refused (DispatchFailure(DispatchFailure { .. }))";
+        assert_eq!(brief(why), "dispatch failure: io error: refused");
+        assert_eq!(brief("refused (os error 111)"), "refused (os error 111)");
+    }
+}

@@ -1,0 +1,349 @@
+use futures::future::join;
+use vedette_domain::check::{Finish, StatusResult, ToolResult};
+use vedette_domain::id::CheckId;
+use vedette_domain::issue::record::{Observed, follow};
+use vedette_domain::schedule::Pace;
+use vedette_domain::settings::Settings;
+use vedette_domain::site_url::SiteUrl;
+use vedette_domain::tool::RunReason;
+use vedette_domain::tool_state::{Run, ToolPolicy};
+use vedette_store::{Changes, ToolChange};
+
+use super::*;
+use crate::testing::Bench;
+
+const SITE: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+
+/// A team of ada (owner), bob (member), cleo (viewer), with dan outside; its site is down, and two
+/// checks have said so.
+async fn bench() -> (Bench, String, String) {
+    let bench = Bench::new().await;
+    for name in ["ada", "bob", "cleo", "dan"] {
+        bench.user(name).await;
+    }
+    let team = bench.team("ada", "starter").await;
+    for (name, role) in [("bob", "member"), ("cleo", "viewer")] {
+        let who = format!("--team {team} --email {name}@example.com");
+        bench.json(&format!("member add {who} --role {role}")).await;
+    }
+    add_site(&bench, &team).await;
+    for _ in 0..2 {
+        bench.pass(60);
+        check(&bench, 503).await;
+    }
+    let listed = bench.json(&format!("issue list --team {team}")).await;
+    let issue = listed[0]["uuid"].as_str().expect("an issue").to_owned();
+    (bench, team, issue)
+}
+
+async fn add_site(bench: &Bench, team: &str) {
+    let now = bench.app.clock.now();
+    let team = bench
+        .app
+        .store
+        .team(TeamId::parse(team).expect("a team id"), now)
+        .await;
+    let team = team.expect("an answer").expect("a team").team;
+    let site = Site {
+        id: SiteId::parse(SITE).expect("a site id"),
+        team: team.id,
+        name: "Shop".to_owned(),
+        url: SiteUrl::parse("https://shop.example.com").expect("a URL"),
+        notes: None,
+        js_rendered: false,
+        pinned: false,
+        overrides: Default::default(),
+        expected_records: Default::default(),
+        cfg: 1,
+        synced: 0,
+        created_at: now,
+        updated_at: now,
+    };
+    bench
+        .app
+        .store
+        .create_site(&team, &site)
+        .await
+        .expect("a site");
+}
+
+async fn sheet(bench: &Bench) -> SiteSheet {
+    let partition = SiteId::parse(SITE).expect("a site id").partition();
+    bench
+        .app
+        .store
+        .site(partition)
+        .await
+        .expect("an answer")
+        .expect("a site")
+}
+
+/// A status check runs now and is answered with a code.
+async fn check(bench: &Bench, code: u16) {
+    let now = bench.app.clock.now();
+    let sheet = sheet(bench).await;
+    let (site, read) = (&sheet.site, sheet.tool(Tool::Status).expect("a state"));
+    let result = ToolResult::Status(StatusResult {
+        up: code < 400,
+        code,
+        url: site.url.to_string(),
+        effective_url: site.url.to_string(),
+        response_time: 100.0,
+        redirected: false,
+        redirect_count: 0,
+        redirects: Vec::new(),
+        error: None,
+    });
+    let settings = Settings::default();
+    let evaluations = result.evaluate(&settings);
+    let run = Run {
+        site: site.id,
+        check: CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now),
+        tool: Tool::Status,
+        cfg: 1,
+        finish: &Finish::Completed(result),
+        evaluations: &evaluations,
+        policy: ToolPolicy::of(Tool::Status, &settings),
+        now,
+        pace: Pace::default(),
+        retention_days: 30,
+    };
+    let conclusion = read.conclude(None, &run).expect("a run that counts");
+    let before = bench
+        .app
+        .store
+        .issue(site.id.partition(), Fingerprint::StatusDown)
+        .await;
+    let before = before.expect("an answer").map(|stored| stored.issue);
+    let changes = conclusion.events.iter().filter_map(|(event, index)| {
+        let evaluation = &evaluations[*index];
+        let observed = Observed {
+            check: run.check,
+            previous: None,
+            evaluation,
+            now,
+        };
+        follow(before.clone(), event, &observed).expect("a transition")
+    });
+    let issues: Vec<IssueChange> = changes.collect();
+    let tools = [ToolChange {
+        tool: Tool::Status,
+        read,
+        conclusion: &conclusion,
+    }];
+    let changes = Changes {
+        site,
+        tools: &tools,
+        issues: &issues,
+        usage: None,
+        now,
+    };
+    bench.app.store.commit(&changes).await.expect("written");
+}
+
+#[tokio::test]
+async fn an_issue_is_listed_taken_and_resolved() {
+    let (bench, team, issue) = bench().await;
+    let listed = bench.json(&format!("issue list --team {team}")).await;
+    insta::assert_json_snapshot!(listed, @r#"
+    [
+      {
+        "fingerprint": "status:down",
+        "opened_at": "2026-11-20T09:56:00+00:00",
+        "severity": "critical",
+        "site": {
+          "name": "Shop",
+          "url": "https://shop.example.com",
+          "uuid": "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"
+        },
+        "status": "open",
+        "tool": "status",
+        "uuid": "01a1f862-6380-8100-8a55-6c1f3b7d9e01"
+      }
+    ]
+    "#);
+    insta::assert_snapshot!(bench.run(&format!("issue list --team {team}")).await.out, @r"
+    ISSUE                                 STATUS  SEVERITY  WHAT         SITE                      OPENED
+    01a1f862-6380-8100-8a55-6c1f3b7d9e01  open    critical  status:down  https://shop.example.com  2026-11-20 09:56:00 UTC
+    ");
+
+    bench.pass(10);
+    let taken = bench
+        .run(&format!("issue ack {issue} --as bob@example.com"))
+        .await;
+    insta::assert_snapshot!(taken.out, @r"
+    issue         01a1f862-6380-8100-8a55-6c1f3b7d9e01
+    site          https://shop.example.com
+    what          status:down, critical
+    summary       shop.example.com is down: HTTP 503 Service Unavailable
+    status        acknowledged
+    opened        2026-11-20 09:56:00 UTC
+    acknowledged  2026-11-20 09:56:10 UTC
+    resolved      -
+    ");
+    let said = bench
+        .refused(&format!("issue ack {issue} --as ada@example.com"))
+        .await;
+    assert_eq!(said, "an issue that is acknowledged cannot be acknowledged");
+
+    bench.pass(10);
+    let resolved = bench
+        .json(&format!("issue resolve {issue} --as ada@example.com"))
+        .await;
+    insta::assert_json_snapshot!(resolved, @r#"
+    {
+      "acknowledged_at": "2026-11-20T09:56:10+00:00",
+      "fingerprint": "status:down",
+      "opened_at": "2026-11-20T09:56:00+00:00",
+      "resolved_at": "2026-11-20T09:56:20+00:00",
+      "severity": "critical",
+      "site": {
+        "name": "Shop",
+        "url": "https://shop.example.com",
+        "uuid": "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"
+      },
+      "status": "resolved",
+      "summary": "shop.example.com is down: HTTP 503 Service Unavailable",
+      "tool": "status",
+      "uuid": "01a1f862-6380-8100-8a55-6c1f3b7d9e01"
+    }
+    "#);
+    for command in ["issue ack", "issue resolve"] {
+        let said = bench
+            .refused(&format!("{command} {issue} --as ada@example.com"))
+            .await;
+        assert!(
+            said.starts_with("an issue that is resolved cannot be "),
+            "{said}"
+        );
+    }
+
+    let active = bench.run(&format!("issue list --team {team}")).await;
+    assert_eq!(active.out, "There are no issues.\n");
+    let all = bench.json(&format!("issue list --team {team} --all")).await;
+    assert_eq!(
+        (&all[0]["uuid"], &all[0]["status"]),
+        (&issue.into(), &"resolved".into())
+    );
+}
+
+#[tokio::test]
+async fn after_a_resolution_the_checks_count_anew() {
+    let (bench, team, issue) = bench().await;
+    assert!(
+        sheet(&bench)
+            .await
+            .tool(Tool::Status)
+            .expect("a state")
+            .timer
+            .is_some()
+    );
+    bench
+        .json(&format!("issue resolve {issue} --as ada@example.com"))
+        .await;
+    let sheet = sheet(&bench).await;
+    let state = sheet.tool(Tool::Status).expect("a state");
+    assert_eq!(state.timer, None);
+    assert_eq!(
+        state.trackers[&Fingerprint::StatusDown].tracker.issue(),
+        None
+    );
+
+    // The first failure is below the threshold again, the second opens the same record.
+    bench.pass(60);
+    check(&bench, 503).await;
+    assert_eq!(
+        bench.json(&format!("issue list --team {team}")).await,
+        serde_json::json!([])
+    );
+    bench.pass(60);
+    check(&bench, 503).await;
+    let listed = bench.json(&format!("issue list --team {team}")).await;
+    assert_eq!(
+        (&listed[0]["uuid"], &listed[0]["status"]),
+        (&issue.into(), &"open".into())
+    );
+}
+
+#[tokio::test]
+async fn only_those_who_may_run_checks_act() {
+    let (bench, _, issue) = bench().await;
+    for command in ["issue ack", "issue resolve"] {
+        for (name, why) in [
+            (
+                "cleo",
+                "cleo@example.com is only a viewer in the site's team",
+            ),
+            ("dan", "dan@example.com is not a member of the site's team"),
+            ("eve", "no user has the address eve@example.com"),
+        ] {
+            let said = bench
+                .refused(&format!("{command} {issue} --as {name}@example.com"))
+                .await;
+            assert_eq!(said, why);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_issue_that_is_not_there_cannot_be_taken() {
+    let (bench, ..) = bench().await;
+    let site = SiteId::parse(SITE).expect("a site id");
+    let now = bench.app.clock.now();
+    for id in [
+        // Another fingerprint, another opening, and no id of ours at all.
+        IssueId::new(site, Fingerprint::SslInvalid, now).to_string(),
+        IssueId::new(
+            site,
+            Fingerprint::StatusDown,
+            now.saturating_sub(SECOND).expect("earlier"),
+        )
+        .to_string(),
+        SITE.to_owned(),
+    ] {
+        let said = bench
+            .refused(&format!("issue ack {id} --as ada@example.com"))
+            .await;
+        assert_eq!(said, format!("there is no issue {id}"));
+    }
+    assert_eq!(bench.run("issue ack 17 --as ada@example.com").await.code, 2);
+}
+
+const SECOND: jiff::SignedDuration = jiff::SignedDuration::from_secs(1);
+
+#[tokio::test]
+async fn of_two_who_take_an_issue_at_once_one_is_refused() {
+    let (bench, _, issue) = bench().await;
+    let ada = format!("issue ack {issue} --as ada@example.com");
+    let bob = format!("issue ack {issue} --as bob@example.com");
+    let (ada, bob) = join(bench.run(&ada), bench.run(&bob)).await;
+    let mut codes = [ada.code, bob.code];
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 1]);
+    let refused = if ada.code == 1 { ada } else { bob };
+    assert_eq!(
+        refused.said,
+        "an issue that is acknowledged cannot be acknowledged"
+    );
+}
+
+#[tokio::test]
+async fn a_resolution_is_decided_again_when_a_check_was_faster() {
+    let (bench, _, issue) = bench().await;
+    let id = IssueId::parse(&issue).expect("an issue id");
+    let stale = Seen::read(&bench.app, id).await.expect("an issue");
+    bench.pass(60);
+    check(&bench, 503).await;
+    let by = actor(&bench.app, &stale.sheet.site, "ada@example.com")
+        .await
+        .expect("a member");
+    let now = bench.app.clock.now();
+    let change = Decision::Resolve
+        .on(stale.issue.clone(), by, now)
+        .expect("a transition");
+    let written = stale.commit(&bench.app, Decision::Resolve, &change).await;
+    assert!(written.is_err_and(|error| error.is_conflict()));
+    bench
+        .json(&format!("issue resolve {issue} --as ada@example.com"))
+        .await;
+}

@@ -1,0 +1,365 @@
+//! `vedette member`: who belongs to a team.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use vedette_domain::account::{Membership, Role, User};
+use vedette_domain::id::{TeamId, UserId};
+use vedette_runtime::App;
+use vedette_store::MemberRow;
+
+use crate::output::{Output, Show, printable, record, table};
+use crate::{Failure, args, team, user};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Add a user to a team, within the seats of its plan
+    Add {
+        #[command(flatten)]
+        who: Who,
+        /// What they may do there
+        #[arg(long, value_parser = args::new_role())]
+        role: Role,
+    },
+    /// Give a member another role; a team keeps an owner
+    Role {
+        #[command(flatten)]
+        who: Who,
+        /// What they may do from now on
+        #[arg(long, value_parser = args::role())]
+        role: Role,
+    },
+    /// Take a member out of a team; a team keeps an owner
+    Remove {
+        #[command(flatten)]
+        who: Who,
+    },
+    /// List a team's members
+    List {
+        /// The team
+        #[arg(long, value_parser = args::team_id)]
+        team: TeamId,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Who {
+    /// The team
+    #[arg(long, value_parser = args::team_id)]
+    team: TeamId,
+    /// The user's address
+    #[arg(long, value_parser = args::email)]
+    email: String,
+}
+
+/// The place of the team's count in the transaction of `Store::put_member`.
+const ADD_SEAT: usize = 2;
+/// No seat is free for whoever only changes roles: a member who left meanwhile does not come back.
+const NO_SEAT: Option<u32> = Some(0);
+
+impl Command {
+    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Add { who, role } => Ok(out.show(&add(app, who, *role).await?)?),
+            Self::Role { who, role } => Ok(out.show(&change(app, who, *role).await?)?),
+            Self::Remove { who } => Ok(out.show(&remove(app, who).await?)?),
+            Self::List { team } => Ok(out.show(&list(app, *team).await?)?),
+        }
+    }
+}
+
+async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
+    let sheet = team::sheet(app, who.team).await?;
+    let user = user::by_email(app, &who.email).await?;
+    if let Some(role) = role_in(app, who.team, user.id).await? {
+        let (email, role) = (&user.email, role.as_str());
+        return Err(Failure::refused(format!(
+            "{email} is a member already, with the role {role}"
+        )));
+    }
+    let seats = sheet.team.plan.limits().seats;
+    let membership = Membership {
+        team: who.team,
+        user: user.id,
+        role,
+    };
+    app.store
+        .put_member(&membership, seats)
+        .await
+        .map_err(|error| match seats {
+            Some(seats) if error.has_failed(ADD_SEAT) => {
+                let plan = sheet.team.plan;
+                Failure::refused(format!(
+                    "the {plan} plan has {seats} seats, and all are taken"
+                ))
+            }
+            _ => error.into(),
+        })?;
+    Ok(Shown::new(who.team, user, role))
+}
+
+async fn change(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
+    let (user, members) = member(app, who).await?;
+    if role != Role::Owner {
+        keep_an_owner(&members, &user)?;
+    }
+    let membership = Membership {
+        team: who.team,
+        user: user.id,
+        role,
+    };
+    app.store.put_member(&membership, NO_SEAT).await?;
+    Ok(Shown::new(who.team, user, role))
+}
+
+async fn remove(app: &App, who: &Who) -> Result<Removed, Failure> {
+    let (user, members) = member(app, who).await?;
+    keep_an_owner(&members, &user)?;
+    app.store.remove_member(who.team, user.id).await?;
+    let role = members
+        .iter()
+        .find(|row| row.user == user.id)
+        .map_or(Role::Viewer, |row| row.role);
+    Ok(Removed(Shown::new(who.team, user, role)))
+}
+
+async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
+    let sheet = team::sheet(app, team).await?;
+    let rows = app.store.members(sheet.team.id).await?;
+    let mut users = app.store.users(rows.iter().map(|row| row.user)).await?;
+    let found = rows
+        .iter()
+        .filter_map(|row| users.remove(&row.user).map(|user| (user, row.role)));
+    let mut members: Vec<Shown> = found
+        .map(|(user, role)| Shown::new(team, user, role))
+        .collect();
+    members.sort_by(|a, b| b.role.cmp(&a.role).then_with(|| a.email.cmp(&b.email)));
+    Ok(members)
+}
+
+/// A user with all members of a team that they are one of.
+async fn member(app: &App, who: &Who) -> Result<(User, Vec<MemberRow>), Failure> {
+    team::sheet(app, who.team).await?;
+    let user = user::by_email(app, &who.email).await?;
+    let members = app.store.members(who.team).await?;
+    if members.iter().any(|row| row.user == user.id) {
+        Ok((user, members))
+    } else {
+        Err(Failure::refused(format!(
+            "{} is not a member of the team",
+            user.email
+        )))
+    }
+}
+
+/// Refuses what would leave a team without an owner.
+fn keep_an_owner(members: &[MemberRow], leaving: &User) -> Result<(), Failure> {
+    let mut owners = members.iter().filter(|row| row.role == Role::Owner);
+    let is_last =
+        owners.next().is_some_and(|row| row.user == leaving.id) && owners.next().is_none();
+    if is_last {
+        let email = &leaving.email;
+        return Err(Failure::refused(format!(
+            "{email} is the team's last owner; make another member an owner first"
+        )));
+    }
+    Ok(())
+}
+
+/// The role of a user in a team, if they belong to it.
+pub(crate) async fn role_in(
+    app: &App,
+    team: TeamId,
+    user: UserId,
+) -> Result<Option<Role>, Failure> {
+    let places = user::memberships(app, user).await?;
+    Ok(places
+        .into_iter()
+        .find(|place| place.team == team)
+        .map(|place| place.role))
+}
+
+#[derive(Serialize)]
+struct Shown {
+    team: TeamId,
+    user: UserId,
+    name: String,
+    email: String,
+    role: Role,
+}
+
+impl Shown {
+    fn new(team: TeamId, user: User, role: Role) -> Self {
+        Self {
+            team,
+            user: user.id,
+            name: user.name,
+            email: user.email,
+            role,
+        }
+    }
+}
+
+impl Show for Shown {
+    fn text(&self) -> String {
+        record([
+            ("team", self.team.to_string()),
+            ("user", self.user.to_string()),
+            ("name", self.name.clone()),
+            ("email", self.email.clone()),
+            ("role", self.role.as_str().to_owned()),
+        ])
+    }
+}
+
+impl Show for Vec<Shown> {
+    fn text(&self) -> String {
+        let rows = self.iter().map(|member| {
+            let Shown {
+                user,
+                name,
+                email,
+                role,
+                ..
+            } = member;
+            [
+                user.to_string(),
+                name.clone(),
+                email.clone(),
+                role.as_str().to_owned(),
+            ]
+        });
+        table(["USER", "NAME", "EMAIL", "ROLE"], rows)
+    }
+}
+
+/// The member that was one until now.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Removed(Shown);
+
+impl Show for Removed {
+    fn text(&self) -> String {
+        let Shown { email, team, .. } = &self.0;
+        format!(
+            "{} is no longer a member of team {team}.\n",
+            printable(email)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Bench;
+
+    async fn bench() -> (Bench, String) {
+        let bench = Bench::new().await;
+        for name in ["ada", "bob", "cleo", "dan"] {
+            bench.user(name).await;
+        }
+        let team = bench.team("ada", "starter").await;
+        (bench, team)
+    }
+
+    #[tokio::test]
+    async fn members_come_change_and_go() {
+        let (bench, team) = bench().await;
+        let who = |name: &str| format!("--team {team} --email {name}@example.com");
+        let added = bench
+            .json(&format!("member add {} --role viewer", who("bob")))
+            .await;
+        insta::assert_json_snapshot!(added, @r#"
+        {
+          "email": "bob@example.com",
+          "name": "bob",
+          "role": "viewer",
+          "team": "05050505-0505-4505-8505-050505050505",
+          "user": "02020202-0202-4202-8202-020202020202"
+        }
+        "#);
+        let said = bench
+            .refused(&format!("member add {} --role admin", who("bob")))
+            .await;
+        assert_eq!(
+            said,
+            "bob@example.com is a member already, with the role viewer"
+        );
+        bench
+            .json(&format!("member role {} --role admin", who("bob")))
+            .await;
+        let listed = bench.run(&format!("member list --team {team}")).await;
+        insta::assert_snapshot!(listed.out, @r"
+        USER                                  NAME  EMAIL            ROLE
+        01010101-0101-4101-8101-010101010101  ada   ada@example.com  owner
+        02020202-0202-4202-8202-020202020202  bob   bob@example.com  admin
+        ");
+        let removed = bench.run(&format!("member remove {}", who("bob"))).await;
+        assert_eq!(
+            removed.out,
+            format!("bob@example.com is no longer a member of team {team}.\n")
+        );
+        for command in ["member remove", "member role --role viewer"] {
+            let said = bench.refused(&format!("{command} {}", who("bob"))).await;
+            assert_eq!(said, "bob@example.com is not a member of the team");
+        }
+        assert_eq!(
+            bench.json(&format!("team show {team}")).await["seats"]["used"],
+            1
+        );
+    }
+
+    #[tokio::test]
+    async fn a_plan_has_so_many_seats() {
+        let (bench, team) = bench().await;
+        let add = |name: &str| {
+            format!("member add --team {team} --email {name}@example.com --role member")
+        };
+        bench.json(&add("bob")).await;
+        bench.json(&add("cleo")).await;
+        let said = bench.refused(&add("dan")).await;
+        assert_eq!(said, "the starter plan has 3 seats, and all are taken");
+        bench.json(&format!("plan set {team} agency")).await;
+        bench.json(&add("dan")).await;
+    }
+
+    #[tokio::test]
+    async fn a_team_keeps_an_owner() {
+        let (bench, team) = bench().await;
+        let who = |name: &str| format!("--team {team} --email {name}@example.com");
+        for command in ["member remove", "member role --role admin"] {
+            let said = bench.refused(&format!("{command} {}", who("ada"))).await;
+            let reason = "is the team's last owner; make another member an owner first";
+            assert_eq!(said, format!("ada@example.com {reason}"));
+        }
+        bench
+            .json(&format!("member role {} --role owner", who("ada")))
+            .await;
+        let as_owner = bench
+            .run(&format!("member add {} --role owner", who("bob")))
+            .await;
+        assert_eq!(as_owner.code, 2);
+        bench
+            .json(&format!("member add {} --role member", who("bob")))
+            .await;
+        bench
+            .json(&format!("member role {} --role owner", who("bob")))
+            .await;
+        bench.json(&format!("member remove {}", who("ada"))).await;
+    }
+
+    #[tokio::test]
+    async fn a_change_of_role_does_not_bring_back_whoever_left_meanwhile() {
+        let (bench, team) = bench().await;
+        let team = TeamId::parse(&team).expect("a team id");
+        let bob = user::by_email(&bench.app, "bob@example.com")
+            .await
+            .expect("a user");
+        let membership = Membership {
+            team,
+            user: bob.id,
+            role: Role::Admin,
+        };
+        let put = bench.app.store.put_member(&membership, NO_SEAT).await;
+        assert!(put.is_err_and(|error| error.is_conflict()));
+    }
+}

@@ -1,0 +1,181 @@
+//! What a command shows: one JSON document for programs, aligned text for people.
+
+use std::io::{self, ErrorKind, Write};
+
+use comfy_table::{Table, presets};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+/// An answer.
+pub(crate) trait Show: Serialize {
+    /// The answer for people, ending in a line break.
+    fn text(&self) -> String;
+}
+
+/// Where answers go.
+pub(crate) struct Output<'a> {
+    writer: &'a mut dyn Write,
+    json: bool,
+}
+
+impl<'a> Output<'a> {
+    pub(crate) fn new(writer: &'a mut dyn Write, json: bool) -> Self {
+        Self { writer, json }
+    }
+
+    pub(crate) fn show(&mut self, answer: &(impl Show + ?Sized)) -> io::Result<()> {
+        match self.write(answer) {
+            // Whoever read it, a pager or `head`, has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
+    }
+
+    fn write(&mut self, answer: &(impl Show + ?Sized)) -> io::Result<()> {
+        if self.json {
+            let document = serde_json::to_string_pretty(answer).map_err(io::Error::other)?;
+            writeln!(self.writer, "{document}")?;
+        } else {
+            self.writer.write_all(answer.text().as_bytes())?;
+        }
+        self.writer.flush()
+    }
+}
+
+/// Rows under their headings.
+pub(crate) fn table<const N: usize>(
+    headings: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    let mut table = aligned();
+    table.set_header(headings);
+    rows.into_iter().for_each(|row| {
+        table.add_row(row.map(|cell| printable(&cell)));
+    });
+    lines(&table)
+}
+
+/// What is known of one thing, a line each.
+pub(crate) fn record<'a>(lines_of: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let mut table = aligned();
+    for (label, value) in lines_of {
+        table.add_row([label.to_owned(), printable(&value)]);
+    }
+    lines(&table)
+}
+
+fn aligned() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table
+}
+
+fn lines(table: &Table) -> String {
+    // The preset pads every cell on both sides.
+    let trimmed = table.lines().map(|line| {
+        let line = line.trim_end();
+        format!("{}\n", line.strip_prefix(' ').unwrap_or(line))
+    });
+    trimmed.collect()
+}
+
+/// Names come from users of the API: one that holds an escape sequence must not reach a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_control() {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// An instant for people.
+pub(crate) fn moment(instant: Timestamp) -> String {
+    TimeZone::UTC
+        .to_datetime(instant)
+        .strftime("%Y-%m-%d %H:%M:%S UTC")
+        .to_string()
+}
+
+/// An instant for people, or a dash.
+pub(crate) fn moment_or_dash(instant: Option<Timestamp>) -> String {
+    instant.map_or_else(|| "-".to_owned(), moment)
+}
+
+/// `yes` or `no`.
+pub(crate) fn yes_no(is: bool) -> String {
+    if is { "yes" } else { "no" }.to_owned()
+}
+
+/// An instant for programs, as the API writes it.
+pub(crate) mod wire {
+    use jiff::Timestamp;
+    use serde::Serializer;
+
+    pub(crate) fn serialize<S: Serializer>(
+        instant: &Timestamp,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&vedette_domain::time::wire(*instant))
+    }
+
+    /// The same, or null.
+    pub(crate) mod optional {
+        use jiff::Timestamp;
+        use serde::{Serialize, Serializer};
+
+        pub(crate) fn serialize<S: Serializer>(
+            instant: &Option<Timestamp>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            instant
+                .map(vedette_domain::time::wire)
+                .serialize(serializer)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[derive(Serialize)]
+    struct Word(&'static str);
+
+    impl Show for Word {
+        fn text(&self) -> String {
+            self.0.to_owned()
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        assert!(Output::new(&mut Closed, true).show(&Word("answer")).is_ok());
+    }
+
+    #[test]
+    fn columns_are_aligned_and_cells_cannot_steer_a_terminal() {
+        let rows = [["a", "first"], ["longer", "\u{1b}[31mred"]].map(|row| row.map(str::to_owned));
+        insta::assert_snapshot!(table(["NAME", "WHAT"], rows), @r"
+        NAME    WHAT
+        a       first
+        longer  �[31mred
+        ");
+    }
+}

@@ -1,0 +1,81 @@
+//! `vedette reconcile`: all schedules of a deployment, made what the table says.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use vedette_keeper::{KeeperError, Progress, Reconciled};
+use vedette_runtime::{App, Scheduler};
+
+use crate::Failure;
+use crate::output::{Output, Show};
+
+pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+    // This process has no hold on timers that live in another one.
+    if matches!(app.scheduler, Scheduler::Local(_)) {
+        return Err(Failure::Usage(
+            "the schedules of a table on this machine live inside the vedette-local process, which \
+             rebuilds them whenever it starts; --aws reconciles a deployment"
+                .to_owned(),
+        ));
+    }
+    let bar = progress_bar();
+    let progress = |Progress { done, total }: Progress| {
+        bar.set_length(total);
+        bar.set_position(done);
+    };
+    let reconciled = vedette_keeper::reconcile(app, &progress).await;
+    bar.finish_and_clear();
+    let Reconciled {
+        sites,
+        put,
+        removed,
+    } = reconciled.map_err(|error| match error {
+        KeeperError::Store(error) => error.into(),
+        other => Failure::because(other),
+    })?;
+    Ok(out.show(&Shown {
+        sites,
+        put,
+        removed,
+    })?)
+}
+
+/// Draws on standard error, and nothing at all where that is no terminal.
+fn progress_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} sites, {eta} left");
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+#[derive(Serialize)]
+struct Shown {
+    sites: u64,
+    put: u64,
+    removed: u64,
+}
+
+impl Show for Shown {
+    fn text(&self) -> String {
+        let Self {
+            sites,
+            put,
+            removed,
+        } = self;
+        format!("{sites} sites: {put} schedules made as they should be, {removed} removed.\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Bench;
+
+    #[tokio::test]
+    async fn a_table_on_this_machine_is_none_of_its_business() {
+        let bench = Bench::new().await;
+        let ran = bench.run("reconcile").await;
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+        assert!(
+            ran.said.contains("inside the vedette-local process"),
+            "{}",
+            ran.said
+        );
+    }
+}

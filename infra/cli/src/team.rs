@@ -1,0 +1,283 @@
+//! `vedette team`: the owners of sites.
+
+use clap::Subcommand;
+use jiff::Timestamp;
+use serde::Serialize;
+use vedette_domain::account::{Membership, Role, Team};
+use vedette_domain::id::TeamId;
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::Settings;
+use vedette_runtime::App;
+use vedette_store::TeamSheet;
+
+use crate::output::{Output, Show, moment, record, table, wire, yes_no};
+use crate::{Failure, args, user};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Add a team
+    Create {
+        /// Display name
+        #[arg(long, value_parser = args::name)]
+        name: String,
+        /// Address of the user who owns it
+        #[arg(long, value_name = "EMAIL", value_parser = args::email)]
+        owner: String,
+        /// Its plan
+        #[arg(long, default_value = "starter", value_parser = args::plan())]
+        plan: Plan,
+    },
+    /// List all teams
+    List,
+    /// Show a team and what it uses of its plan
+    Show {
+        /// The team
+        #[arg(value_parser = args::team_id)]
+        team: TeamId,
+    },
+}
+
+impl Command {
+    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Create { name, owner, plan } => {
+                let team = create(app, name, owner, *plan).await?;
+                show(app, team, out).await
+            }
+            Self::List => list(app, out).await,
+            Self::Show { team } => show(app, *team, out).await,
+        }
+    }
+}
+
+async fn create(app: &App, name: &str, owner: &str, plan: Plan) -> Result<TeamId, Failure> {
+    let owner = user::by_email(app, owner).await?;
+    let now = app.clock.now();
+    let team = Team {
+        id: app.entropy.team_id().map_err(Failure::because)?,
+        name: name.to_owned(),
+        plan,
+        plan_active: true,
+        sites: 0,
+        members: 1,
+        cfg: 1,
+        // It has no sites, so no schedule is missing.
+        synced: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    let owner = Membership {
+        team: team.id,
+        user: owner.id,
+        role: Role::Owner,
+    };
+    app.store
+        .create_team(&team, &Settings::defaults(plan), &owner)
+        .await?;
+    Ok(team.id)
+}
+
+async fn list(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+    let ids = app.store.all_teams().await?;
+    let sheets = app.store.teams(ids, app.clock.now()).await?;
+    let mut teams: Vec<Shown> = sheets.values().map(Shown::new).collect();
+    teams.sort_by_key(|team| (team.created_at, team.uuid));
+    Ok(out.show(&teams)?)
+}
+
+/// Shows a team as it is now.
+pub(crate) async fn show(app: &App, team: TeamId, out: &mut Output<'_>) -> Result<(), Failure> {
+    Ok(out.show(&Shown::new(&sheet(app, team).await?))?)
+}
+
+/// The team with this id.
+pub(crate) async fn sheet(app: &App, team: TeamId) -> Result<TeamSheet, Failure> {
+    let sheet = app.store.team(team, app.clock.now()).await?;
+    sheet.ok_or_else(|| Failure::refused(format!("there is no team {team}")))
+}
+
+#[derive(Serialize)]
+struct Shown {
+    uuid: TeamId,
+    name: String,
+    plan: Plan,
+    plan_active: bool,
+    sites: Used,
+    seats: Used,
+    manual_checks: Used,
+    schedules_synced: bool,
+    #[serde(serialize_with = "wire::serialize")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "wire::serialize")]
+    updated_at: Timestamp,
+}
+
+/// What is used of a limit; unlimited where there is none.
+#[derive(Serialize)]
+struct Used {
+    used: u32,
+    limit: Option<u32>,
+}
+
+impl std::fmt::Display for Used {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.limit {
+            Some(limit) => write!(f, "{} of {limit}", self.used),
+            None => write!(f, "{}", self.used),
+        }
+    }
+}
+
+impl Shown {
+    fn new(sheet: &TeamSheet) -> Self {
+        let TeamSheet {
+            team,
+            manual_checks,
+            ..
+        } = sheet;
+        let limits = team.plan.limits();
+        let manual_limit = Some(limits.manual_checks_per_month);
+        Self {
+            uuid: team.id,
+            name: team.name.clone(),
+            plan: team.plan,
+            plan_active: team.plan_active,
+            sites: Used {
+                used: team.sites,
+                limit: limits.sites,
+            },
+            seats: Used {
+                used: team.members,
+                limit: limits.seats,
+            },
+            manual_checks: Used {
+                used: *manual_checks,
+                limit: manual_limit,
+            },
+            schedules_synced: team.synced == team.cfg,
+            created_at: team.created_at,
+            updated_at: team.updated_at,
+        }
+    }
+
+    fn plan(&self) -> String {
+        let state = if self.plan_active { "" } else { ", inactive" };
+        format!("{}{state}", self.plan)
+    }
+}
+
+impl Show for Shown {
+    fn text(&self) -> String {
+        record([
+            ("team", self.uuid.to_string()),
+            ("name", self.name.clone()),
+            ("plan", self.plan()),
+            ("sites", self.sites.to_string()),
+            ("seats", self.seats.to_string()),
+            (
+                "manual checks",
+                format!("{} this month", self.manual_checks),
+            ),
+            ("schedules synced", yes_no(self.schedules_synced)),
+            ("created", moment(self.created_at)),
+            ("updated", moment(self.updated_at)),
+        ])
+    }
+}
+
+impl Show for Vec<Shown> {
+    fn text(&self) -> String {
+        if self.is_empty() {
+            return "There are no teams.\n".to_owned();
+        }
+        let rows = self.iter().map(|team| {
+            let Shown {
+                uuid,
+                name,
+                sites,
+                seats,
+                ..
+            } = team;
+            [
+                uuid.to_string(),
+                name.clone(),
+                team.plan(),
+                sites.to_string(),
+                seats.to_string(),
+            ]
+        });
+        table(["TEAM", "NAME", "PLAN", "SITES", "SEATS"], rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Bench;
+
+    #[tokio::test]
+    async fn teams_are_created_shown_and_listed() {
+        let bench = Bench::new().await;
+        assert_eq!(bench.run("team list").await.out, "There are no teams.\n");
+        bench.user("ada").await;
+        let team = bench.team("ada", "starter").await;
+        let shown = bench.json(&format!("team show {team}")).await;
+        insta::assert_json_snapshot!(shown, @r#"
+        {
+          "created_at": "2026-11-20T09:54:00+00:00",
+          "manual_checks": {
+            "limit": 50,
+            "used": 0
+          },
+          "name": "Shop",
+          "plan": "starter",
+          "plan_active": true,
+          "schedules_synced": true,
+          "seats": {
+            "limit": 3,
+            "used": 1
+          },
+          "sites": {
+            "limit": 5,
+            "used": 0
+          },
+          "updated_at": "2026-11-20T09:54:00+00:00",
+          "uuid": "02020202-0202-4202-8202-020202020202"
+        }
+        "#);
+        bench.pass(60);
+        bench.team("ada", "agency").await;
+        insta::assert_snapshot!(bench.run("team list").await.out, @r"
+        TEAM                                  NAME  PLAN     SITES   SEATS
+        02020202-0202-4202-8202-020202020202  Shop  starter  0 of 5  1 of 3
+        03030303-0303-4303-8303-030303030303  Shop  agency   0       1
+        ");
+        insta::assert_snapshot!(bench.run(&format!("team show {team}")).await.out, @r"
+        team              02020202-0202-4202-8202-020202020202
+        name              Shop
+        plan              starter
+        sites             0 of 5
+        seats             1 of 3
+        manual checks     0 of 50 this month
+        schedules synced  yes
+        created           2026-11-20 09:54:00 UTC
+        updated           2026-11-20 09:54:00 UTC
+        ");
+    }
+
+    #[tokio::test]
+    async fn a_team_needs_an_owner_and_a_known_plan() {
+        let bench = Bench::new().await;
+        let said = bench
+            .refused("team create --name Shop --owner eve@example.com")
+            .await;
+        assert_eq!(said, "no user has the address eve@example.com");
+        let unknown = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+        let said = bench.refused(&format!("team show {unknown}")).await;
+        assert_eq!(said, format!("there is no team {unknown}"));
+        let ran = bench
+            .run("team create --name Shop --owner ada@example.com --plan free")
+            .await;
+        assert_eq!(ran.code, 2);
+        assert_eq!(bench.run("team show shop").await.code, 2);
+    }
+}

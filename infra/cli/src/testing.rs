@@ -1,0 +1,148 @@
+//! A table in memory behind a loopback port, a clock that stands still, and the command line on
+//! top of both.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+
+use clap::Parser as _;
+use jiff::Timestamp;
+use serde_json::Value;
+use vedette_domain::schedule::Pace;
+use vedette_runtime::config::Service;
+use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
+
+use crate::{Cli, run};
+
+pub(crate) struct Bench {
+    pub(crate) app: App,
+    now: Arc<AtomicI64>,
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: u8,
+    /// Standard output.
+    pub(crate) out: String,
+    /// Standard error.
+    pub(crate) said: String,
+}
+
+impl Bench {
+    /// An empty table, 2026-11-20T09:54:00Z, and ids that come in order.
+    pub(crate) async fn new() -> Self {
+        let bench = Self::without_table().await;
+        bench.app.store.create_table().await.expect("a table");
+        bench
+    }
+
+    /// A DynamoDB that answers and has no table.
+    pub(crate) async fn without_table() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let db = dynoxide::Database::memory().expect("a database");
+        tokio::spawn(dynoxide::server::serve_with_shutdown(
+            listener,
+            db,
+            std::future::pending(),
+        ));
+        Self::at(&address.to_string())
+    }
+
+    /// Whatever is at an address.
+    pub(crate) fn at(address: &str) -> Self {
+        let start: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
+        let now = Arc::new(AtomicI64::new(start.as_second()));
+        let clock = Clock::from_fn({
+            let now = Arc::clone(&now);
+            move || Timestamp::from_second(now.load(Ordering::Relaxed)).expect("a timestamp")
+        });
+        let drawn = AtomicU8::new(0);
+        let app = App {
+            store: aws::local_store(&format!("http://{address}"), aws::LOCAL_TABLE),
+            queue: Queue::Local(LocalQueue::new()),
+            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), Pace::default())),
+            clock,
+            entropy: Entropy::from_fn(move |bytes| {
+                bytes.fill(drawn.fetch_add(1, Ordering::Relaxed) + 1);
+            }),
+            service: Service {
+                base_url: None,
+                throttle: 60,
+                pace: Pace::default(),
+            },
+        };
+        Self { app, now }
+    }
+
+    /// Time passes.
+    pub(crate) fn pass(&self, seconds: i64) {
+        self.now.fetch_add(seconds, Ordering::Relaxed);
+    }
+
+    /// Runs a command, written as in a shell without quotes.
+    pub(crate) async fn run(&self, command: &str) -> Ran {
+        self.run_words(command.split_whitespace().collect()).await
+    }
+
+    pub(crate) async fn run_words(&self, words: Vec<&str>) -> Ran {
+        let cli = match Cli::try_parse_from([&["vedette"], words.as_slice()].concat()) {
+            Ok(cli) => cli,
+            Err(error) => {
+                let code = u8::try_from(error.exit_code()).expect("an exit code");
+                return Ran {
+                    code,
+                    out: String::new(),
+                    said: error.to_string(),
+                };
+            }
+        };
+        let mut out = Vec::new();
+        let done = run(&cli, &self.app, &mut out).await;
+        let (code, said) = match done {
+            Ok(()) => (0, String::new()),
+            Err(failure) => (failure.exit_code(), failure.to_string()),
+        };
+        Ran {
+            code,
+            out: String::from_utf8(out).expect("text"),
+            said,
+        }
+    }
+
+    /// Runs a command that succeeds, and reads the document that it prints.
+    pub(crate) async fn json(&self, command: &str) -> Value {
+        let ran = self.run(&format!("--json {command}")).await;
+        assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{command}");
+        serde_json::from_str(&ran.out).expect("one JSON document")
+    }
+
+    /// Runs a command that is refused, and says why.
+    pub(crate) async fn refused(&self, command: &str) -> String {
+        let ran = self.run(command).await;
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (1, ""),
+            "{command}: {}",
+            ran.said
+        );
+        ran.said
+    }
+
+    /// The user that a name stands for in tests, with a verified address.
+    pub(crate) async fn user(&self, name: &str) {
+        self.json(&format!(
+            "user create --name {name} --email {name}@example.com --verified"
+        ))
+        .await;
+    }
+
+    /// A team of the user's, on a plan.
+    pub(crate) async fn team(&self, owner: &str, plan: &str) -> String {
+        let command = format!("team create --name Shop --owner {owner}@example.com --plan {plan}");
+        let team = self.json(&command).await;
+        team["uuid"].as_str().expect("a uuid").to_owned()
+    }
+}

@@ -1,0 +1,369 @@
+//! `vedette token`: access to the API. A secret is shown once, when its token is made.
+
+use std::collections::BTreeSet;
+
+use clap::{Args, Subcommand};
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use vedette_domain::account::{Scope, Secret, TOKEN_LIFETIME_DAYS, Token};
+use vedette_runtime::App;
+
+use crate::output::{Output, Show, moment, moment_or_dash, printable, record, table, wire};
+use crate::{Failure, args, user};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a token and print its secret, this once
+    Create {
+        /// Address of the owner
+        #[arg(long, value_parser = args::email)]
+        email: String,
+        /// What the owner calls it
+        #[arg(long, value_parser = args::name)]
+        name: String,
+        /// What it may be used for, repeated or separated by commas; everything when left out
+        #[arg(
+            long = "scope",
+            value_name = "SCOPE",
+            value_delimiter = ',',
+            value_parser = args::scope()
+        )]
+        scopes: Vec<Scope>,
+        /// Days until it stops working
+        #[arg(
+            long,
+            value_name = "DAYS",
+            default_value_t = TOKEN_LIFETIME_DAYS,
+            value_parser = clap::value_parser!(i64).range(1..=DAYS_MAX)
+        )]
+        days: i64,
+    },
+    /// List a user's tokens, without their secrets
+    List {
+        /// Address of the owner
+        #[arg(long, value_parser = args::email)]
+        email: String,
+    },
+    /// Make a token stop working at once
+    Revoke {
+        /// Address of the owner
+        #[arg(long, value_parser = args::email)]
+        email: String,
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Which {
+    /// What the owner calls it
+    #[arg(long, value_parser = args::name)]
+    name: Option<String>,
+    /// How its hash begins, as `token list` shows it
+    #[arg(long, value_name = "PREFIX", value_parser = args::hash_prefix)]
+    hash: Option<String>,
+}
+
+impl Which {
+    fn is(&self, token: &Token) -> bool {
+        let Self { name, hash } = self;
+        name.as_ref().is_none_or(|name| token.name == *name)
+            && hash
+                .as_ref()
+                .is_none_or(|hash| token.hash.0.starts_with(hash))
+    }
+}
+
+/// Ten years.
+const DAYS_MAX: i64 = 3_650;
+/// Digits of a hash that are shown: enough to tell a user's tokens apart.
+const HASH_SHOWN: usize = 12;
+
+impl Command {
+    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Create {
+                email,
+                name,
+                scopes,
+                days,
+            } => Ok(out.show(&create(app, email, name, scopes, *days).await?)?),
+            Self::List { email } => Ok(out.show(&list(app, email).await?)?),
+            Self::Revoke { email, which } => Ok(out.show(&revoke(app, email, which).await?)?),
+        }
+    }
+}
+
+async fn create(
+    app: &App,
+    email: &str,
+    name: &str,
+    scopes: &[Scope],
+    days: i64,
+) -> Result<Created, Failure> {
+    let user = user::by_email(app, email).await?;
+    let scopes: BTreeSet<Scope> = if scopes.is_empty() {
+        Scope::ALL.into()
+    } else {
+        scopes.iter().copied().collect()
+    };
+    let now = app.clock.now();
+    let secret = app.entropy.secret().map_err(Failure::because)?;
+    let token = Token {
+        hash: secret.hash(),
+        user: user.id,
+        name: name.to_owned(),
+        scopes: scopes.into_iter().collect(),
+        expires_at: now
+            .saturating_add(SignedDuration::from_hours(24 * days))
+            .unwrap_or(now),
+        created_at: now,
+        last_used_at: None,
+    };
+    app.store.create_token(&token).await?;
+    Ok(Created::new(&secret, token))
+}
+
+async fn list(app: &App, email: &str) -> Result<Vec<Shown>, Failure> {
+    let user = user::by_email(app, email).await?;
+    let tokens = app.store.tokens_of(user.id).await?;
+    Ok(tokens.into_iter().map(Shown::new).collect())
+}
+
+async fn revoke(app: &App, email: &str, which: &Which) -> Result<Revoked, Failure> {
+    let user = user::by_email(app, email).await?;
+    let mut tokens = app.store.tokens_of(user.id).await?;
+    tokens.retain(|token| which.is(token));
+    match <[Token; 1]>::try_from(tokens) {
+        Ok([token]) => {
+            app.store.revoke_token(&token).await?;
+            Ok(Revoked(Shown::new(token)))
+        }
+        Err(tokens) if tokens.is_empty() => {
+            Err(Failure::refused(format!("{email} has no such token")))
+        }
+        Err(tokens) => {
+            let count = tokens.len();
+            Err(Failure::refused(format!(
+                "{email} has {count} such tokens; name one by --hash"
+            )))
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Shown {
+    hash: String,
+    name: String,
+    scopes: Vec<Scope>,
+    #[serde(serialize_with = "wire::serialize")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    last_used_at: Option<Timestamp>,
+    #[serde(serialize_with = "wire::serialize")]
+    expires_at: Timestamp,
+}
+
+impl Shown {
+    fn new(token: Token) -> Self {
+        Self {
+            hash: token.hash.0.chars().take(HASH_SHOWN).collect(),
+            name: token.name,
+            scopes: token.scopes,
+            created_at: token.created_at,
+            last_used_at: token.last_used_at,
+            expires_at: token.expires_at,
+        }
+    }
+
+    fn scopes(&self) -> String {
+        if self.scopes.len() == Scope::ALL.len() {
+            return "all".to_owned();
+        }
+        self.scopes
+            .iter()
+            .map(|scope| scope.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+impl Show for Vec<Shown> {
+    fn text(&self) -> String {
+        if self.is_empty() {
+            return "The user has no tokens.\n".to_owned();
+        }
+        let rows = self.iter().map(|token| {
+            let used = moment_or_dash(token.last_used_at);
+            let (hash, name) = (token.hash.clone(), token.name.clone());
+            [hash, name, token.scopes(), used, moment(token.expires_at)]
+        });
+        table(["HASH", "NAME", "SCOPES", "LAST USED", "EXPIRES"], rows)
+    }
+}
+
+/// A new token with its secret. Not `Debug`, as the secret itself is not.
+#[derive(Serialize)]
+struct Created {
+    secret: String,
+    #[serde(flatten)]
+    token: Shown,
+}
+
+impl Created {
+    fn new(secret: &Secret, token: Token) -> Self {
+        Self {
+            secret: secret.reveal().to_owned(),
+            token: Shown::new(token),
+        }
+    }
+}
+
+impl Show for Created {
+    fn text(&self) -> String {
+        let token = &self.token;
+        let known = record([
+            ("token", token.hash.clone()),
+            ("name", token.name.clone()),
+            ("scopes", token.scopes()),
+            ("expires", moment(token.expires_at)),
+            ("secret", self.secret.clone()),
+        ]);
+        format!("{known}\nThe secret is not kept and cannot be shown again.\n")
+    }
+}
+
+/// The token that worked until now.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Revoked(Shown);
+
+impl Show for Revoked {
+    fn text(&self) -> String {
+        let Shown { hash, name, .. } = &self.0;
+        format!("Token {hash}, {}, no longer works.\n", printable(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Bench;
+
+    #[tokio::test]
+    async fn a_secret_is_shown_once_and_opens_what_was_asked_for() {
+        let bench = Bench::new().await;
+        bench.user("ada").await;
+        let scopes = "--scope issues:read --scope sites:write,sites:read --scope sites:read";
+        let command = format!("token create --email ada@example.com --name ci --days 7 {scopes}");
+        let created = bench.json(&command).await;
+        insta::assert_json_snapshot!(created, @r#"
+        {
+          "created_at": "2026-11-20T09:54:00+00:00",
+          "expires_at": "2026-11-27T09:54:00+00:00",
+          "hash": "c4b7752a7508",
+          "last_used_at": null,
+          "name": "ci",
+          "scopes": [
+            "sites:read",
+            "sites:write",
+            "issues:read"
+          ],
+          "secret": "vdt_22222222222222222222222222222222224VD7kb"
+        }
+        "#);
+        let secret = created["secret"]
+            .as_str()
+            .and_then(Secret::parse)
+            .expect("a secret");
+        let stored = bench
+            .app
+            .store
+            .token(&secret.hash())
+            .await
+            .expect("an answer");
+        assert_eq!(
+            stored.expect("a token").scopes,
+            [Scope::SitesRead, Scope::SitesWrite, Scope::IssuesRead]
+        );
+        let listed = bench.run("token list --email ada@example.com").await.out;
+        assert!(!listed.contains("vdt_"), "{listed}");
+        insta::assert_snapshot!(listed, @r"
+        HASH          NAME  SCOPES                              LAST USED  EXPIRES
+        c4b7752a7508  ci    sites:read sites:write issues:read  -          2026-11-27 09:54:00 UTC
+        ");
+        assert!(
+            !bench
+                .run("--json token list --email ada@example.com")
+                .await
+                .out
+                .contains("vdt_")
+        );
+    }
+
+    #[tokio::test]
+    async fn a_token_has_all_scopes_and_six_months_unless_told_otherwise() {
+        let bench = Bench::new().await;
+        bench.user("ada").await;
+        let created = bench
+            .run("token create --email ada@example.com --name laptop")
+            .await;
+        insta::assert_snapshot!(created.out, @r"
+        token    c4b7752a7508
+        name     laptop
+        scopes   all
+        expires  2027-05-22 09:54:00 UTC
+        secret   vdt_22222222222222222222222222222222224VD7kb
+
+        The secret is not kept and cannot be shown again.
+        ");
+        for wrong in ["--days 0", "--days 3651", "--scope sites", "--name"] {
+            let command = format!("token create --email ada@example.com --name x {wrong}");
+            assert_eq!(bench.run(&command).await.code, 2, "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_revoked_token_is_gone_and_an_ambiguous_name_is_refused() {
+        let bench = Bench::new().await;
+        bench.user("ada").await;
+        let create = "token create --email ada@example.com --name ci";
+        let first = bench.json(create).await;
+        bench.pass(1);
+        let second = bench.json(create).await;
+        let revoke = "token revoke --email ada@example.com";
+        let said = bench.refused(&format!("{revoke} --name ci")).await;
+        assert_eq!(
+            said,
+            "ada@example.com has 2 such tokens; name one by --hash"
+        );
+        let hash = second["hash"].as_str().expect("a hash");
+        let revoked = bench.run(&format!("{revoke} --hash {}", &hash[..8])).await;
+        assert_eq!(revoked.out, format!("Token {hash}, ci, no longer works.\n"));
+        let secret = second["secret"]
+            .as_str()
+            .and_then(Secret::parse)
+            .expect("a secret");
+        assert!(
+            bench
+                .app
+                .store
+                .token(&secret.hash())
+                .await
+                .expect("an answer")
+                .is_none()
+        );
+        let revoked = bench.json(&format!("{revoke} --name ci")).await;
+        assert_eq!(revoked["hash"], first["hash"]);
+        let said = bench.refused(&format!("{revoke} --name ci")).await;
+        assert_eq!(said, "ada@example.com has no such token");
+        for wrong in ["", "--hash abc", "--name ci --hash abcdef12"] {
+            assert_eq!(
+                bench.run(&format!("{revoke} {wrong}")).await.code,
+                2,
+                "{wrong}"
+            );
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `vedette user`: people who use the API.
+
+use clap::Subcommand;
+use jiff::Timestamp;
+use serde::Serialize;
+use vedette_domain::account::{Membership, Role, User};
+use vedette_domain::id::{TeamId, UserId};
+use vedette_runtime::App;
+
+use crate::output::{Output, Show, moment, moment_or_dash, record, wire};
+use crate::{Failure, args};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Add a user
+    Create {
+        /// Display name
+        #[arg(long, value_parser = args::name)]
+        name: String,
+        /// Mail address, unique without regard to case
+        #[arg(long, value_parser = args::email)]
+        email: String,
+        /// The address is known to be theirs; the API refuses users until it is
+        #[arg(long)]
+        verified: bool,
+    },
+    /// Write down that a user's address is theirs
+    Verify {
+        /// The user's address
+        #[arg(value_parser = args::email)]
+        email: String,
+    },
+    /// Show a user and their teams
+    Show {
+        /// The user's address
+        #[arg(value_parser = args::email)]
+        email: String,
+    },
+}
+
+/// The place of the address in the transaction of `Store::create_user`.
+const CREATE_ADDRESS: usize = 1;
+
+impl Command {
+    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+        let email = match self {
+            Self::Create {
+                name,
+                email,
+                verified,
+            } => {
+                create(app, name, email, *verified).await?;
+                email
+            }
+            Self::Verify { email } => {
+                verify(app, email).await?;
+                email
+            }
+            Self::Show { email } => email,
+        };
+        let user = by_email(app, email).await?;
+        let memberships = memberships(app, user.id).await?;
+        let teams = app
+            .store
+            .teams(memberships.iter().map(|place| place.team), app.clock.now());
+        let teams = teams.await?;
+        let places = memberships.iter().map(|&Membership { team, role, .. }| {
+            let name = teams
+                .get(&team)
+                .map(|sheet| sheet.team.name.clone())
+                .unwrap_or_default();
+            Place {
+                uuid: team,
+                name,
+                role,
+            }
+        });
+        Ok(out.show(&Shown::new(&user, places.collect()))?)
+    }
+}
+
+async fn create(app: &App, name: &str, email: &str, verified: bool) -> Result<(), Failure> {
+    let now = app.clock.now();
+    let user = User {
+        id: app.entropy.user_id().map_err(Failure::because)?,
+        name: name.to_owned(),
+        email: email.to_owned(),
+        email_verified_at: verified.then_some(now),
+        created_at: now,
+    };
+    app.store.create_user(&user).await.map_err(|error| {
+        if error.has_failed(CREATE_ADDRESS) {
+            Failure::refused(format!("{email} is the address of another user"))
+        } else {
+            error.into()
+        }
+    })
+}
+
+/// An address verified before keeps its date.
+async fn verify(app: &App, email: &str) -> Result<(), Failure> {
+    let user = by_email(app, email).await?;
+    if user.email_verified_at.is_none() {
+        app.store.verify_email(user.id, app.clock.now()).await?;
+    }
+    Ok(())
+}
+
+/// The user with this address.
+pub(crate) async fn by_email(app: &App, email: &str) -> Result<User, Failure> {
+    let user = app.store.user_by_email(email).await?;
+    user.ok_or_else(|| Failure::refused(format!("no user has the address {email}")))
+}
+
+/// Where a user belongs.
+pub(crate) async fn memberships(app: &App, user: UserId) -> Result<Vec<Membership>, Failure> {
+    Ok(app
+        .store
+        .account(user)
+        .await?
+        .map(|account| account.memberships)
+        .unwrap_or_default())
+}
+
+#[derive(Serialize)]
+struct Shown {
+    uuid: UserId,
+    name: String,
+    email: String,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    email_verified_at: Option<Timestamp>,
+    #[serde(serialize_with = "wire::serialize")]
+    created_at: Timestamp,
+    teams: Vec<Place>,
+}
+
+#[derive(Serialize)]
+struct Place {
+    uuid: TeamId,
+    name: String,
+    role: Role,
+}
+
+impl Shown {
+    fn new(user: &User, teams: Vec<Place>) -> Self {
+        Self {
+            uuid: user.id,
+            name: user.name.clone(),
+            email: user.email.clone(),
+            email_verified_at: user.email_verified_at,
+            created_at: user.created_at,
+            teams,
+        }
+    }
+}
+
+impl Show for Shown {
+    fn text(&self) -> String {
+        let known = [
+            ("user", self.uuid.to_string()),
+            ("name", self.name.clone()),
+            ("email", self.email.clone()),
+            ("verified", moment_or_dash(self.email_verified_at)),
+            ("created", moment(self.created_at)),
+        ];
+        let teams = self.teams.iter().map(|Place { uuid, name, role }| {
+            ("team", format!("{uuid} {name}, {}", role.as_str()))
+        });
+        record(known.into_iter().chain(teams))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::Bench;
+
+    #[tokio::test]
+    async fn a_user_is_created_verified_and_shown() {
+        let bench = Bench::new().await;
+        let created = bench
+            .json("user create --name Ada --email Ada@example.com")
+            .await;
+        insta::assert_json_snapshot!(created, @r#"
+        {
+          "created_at": "2026-11-20T09:54:00+00:00",
+          "email": "Ada@example.com",
+          "email_verified_at": null,
+          "name": "Ada",
+          "teams": [],
+          "uuid": "01010101-0101-4101-8101-010101010101"
+        }
+        "#);
+        bench.pass(60);
+        bench.json("user verify ada@example.com").await;
+        bench.pass(60);
+        let again = bench.json("user verify ada@example.com").await;
+        // The first proof counts.
+        assert_eq!(again["email_verified_at"], "2026-11-20T09:55:00+00:00");
+        bench.team("ada", "growth").await;
+        let shown = bench.run("user show ada@example.com").await;
+        insta::assert_snapshot!(shown.out, @r"
+        user      01010101-0101-4101-8101-010101010101
+        name      Ada
+        email     Ada@example.com
+        verified  2026-11-20 09:55:00 UTC
+        created   2026-11-20 09:54:00 UTC
+        team      02020202-0202-4202-8202-020202020202 Shop, owner
+        ");
+    }
+
+    #[tokio::test]
+    async fn an_address_is_taken_once_and_an_unknown_one_is_refused() {
+        let bench = Bench::new().await;
+        bench.user("ada").await;
+        let said = bench
+            .refused("user create --name Eve --email ADA@example.com")
+            .await;
+        assert_eq!(said, "ADA@example.com is the address of another user");
+        for command in ["user show eve@example.com", "user verify eve@example.com"] {
+            assert_eq!(
+                bench.refused(command).await,
+                "no user has the address eve@example.com"
+            );
+        }
+        assert_eq!(
+            bench.run("user create --name Eve --email eve").await.code,
+            2
+        );
+    }
+}
