@@ -1,0 +1,163 @@
+//! Rules of the house, as tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vedette_api::{FALLBACK, ROUTES};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository").to_owned()
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Files below a folder of the repository with this ending.
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The packages that a package is built from: its `[dependencies]`.
+fn dependencies(manifest: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(manifest).expect("a manifest");
+    text.lines()
+        .skip_while(|line| *line != "[dependencies]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn dependencies_point_one_way() {
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("shared/domain", &[][..]),
+        ("shared/store", &["domain"]),
+        ("shared/probe", &["domain"]),
+        ("shared/http", &["domain", "store"]),
+        ("shared/runtime", &["domain", "store", "probe"]),
+        ("functions/api", &["domain", "store", "http", "runtime"]),
+        ("functions/checker", &["domain", "store", "probe", "runtime"]),
+        ("functions/keeper", &["domain", "store", "probe", "runtime"]),
+    ]);
+    for (folder, allowed) in allowed {
+        let found = dependencies(&root().join(folder).join("Cargo.toml"));
+        let found: Vec<_> =
+            found.iter().filter_map(|name| name.strip_prefix("vedette-")).collect();
+        let wrong: Vec<_> = found.iter().filter(|name| !allowed.contains(name)).collect();
+        assert!(wrong.is_empty(), "{folder} must not depend on {wrong:?}");
+    }
+}
+
+#[test]
+fn the_domain_does_no_io() {
+    let found = dependencies(&root().join("shared/domain/Cargo.toml"));
+    for name in found {
+        let does_io = name.starts_with("aws") || name.contains("lambda") || name.contains("http");
+        let is_runtime = ["tokio", "hyper", "reqwest", "tracing", "getrandom"].contains(&&*name);
+        assert!(!does_io && !is_runtime, "the domain must not depend on {name}");
+    }
+}
+
+/// `(Handler, Method, Path)` of each route in the template.
+fn template_routes() -> BTreeSet<(String, String, String)> {
+    let mut routes = BTreeSet::new();
+    let mut handler = String::new();
+    let mut method = String::new();
+    for line in read("template.yaml").lines() {
+        if let Some(value) = line.trim().strip_prefix("Handler: ") {
+            value.clone_into(&mut handler);
+        } else if let Some(value) = line.trim().strip_prefix("Method: ") {
+            value.clone_into(&mut method);
+        } else if let Some(value) = line.trim().strip_prefix("Path: ") {
+            routes.insert((handler.clone(), method.clone(), value.to_owned()));
+        }
+    }
+    routes
+}
+
+#[test]
+fn the_template_has_a_function_for_each_route() {
+    let routes: BTreeSet<_> = ROUTES
+        .iter()
+        .map(|route| (route.name.to_owned(), route.method.to_owned(), route.path.to_owned()))
+        .collect();
+    assert_eq!(template_routes(), routes);
+    let template = read("template.yaml");
+    assert!(template.contains(&format!("Handler: {}", FALLBACK.name)));
+}
+
+#[test]
+fn each_route_has_a_file_a_test_and_an_event() {
+    let names = ROUTES.iter().map(|route| route.name);
+    for name in names.clone() {
+        let file = name.replace('.', "/");
+        for path in [format!("functions/api/src/{file}.rs"), format!("tests/routes/{file}.rs")] {
+            assert!(root().join(&path).is_file(), "{path} is missing");
+        }
+    }
+    let events: BTreeSet<_> = files("events/api", ".json")
+        .iter()
+        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    let expected: BTreeSet<_> = names.chain([FALLBACK.name]).map(str::to_owned).collect();
+    assert_eq!(events, expected);
+}
+
+#[test]
+fn keys_are_written_in_one_file() {
+    let prefixes = ["\"S#", "\"T#", "\"H#", "\"I#", "\"N#", "\"L#", "\"K#", "\"R#", "\"E#", "\"W#"];
+    for path in files("shared/store/src", ".rs") {
+        if path.ends_with("keys.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a source");
+        for prefix in prefixes {
+            assert!(!text.contains(prefix), "{} writes a key with {prefix}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_readme_names_every_variable() {
+    let readme = read("README.md");
+    for folder in ["shared", "functions", "infra"] {
+        for path in files(folder, ".rs") {
+            let text = fs::read_to_string(&path).expect("a source");
+            for part in text.split("\"VEDETTE_").skip(1) {
+                let rest: String =
+                    part.chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').collect();
+                let name = format!("VEDETTE_{rest}");
+                assert!(readme.contains(&name), "README does not name {name}, see {path:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_file_holds_more_than_one_concept() {
+    for folder in ["shared", "functions", "infra", "tests"] {
+        for path in files(folder, ".rs") {
+            let lines = fs::read_to_string(&path).expect("a source").lines().count();
+            assert!(lines <= 700, "{} has {lines} lines", path.display());
+        }
+    }
+}
