@@ -152,6 +152,11 @@ impl CheckId {
             .find(|trigger| trigger.code() == u128::from(code))
     }
 
+    /// Whether the service itself caused the run.
+    pub fn is_automatic(self) -> bool {
+        self.trigger().is_some_and(Trigger::is_automatic)
+    }
+
     /// When the check was created: the slot of an automatic run.
     pub fn created_at(self) -> Timestamp {
         instant(self.0)

@@ -66,9 +66,7 @@ pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, Sto
     let plan = team.team.plan;
     let settings = Settings::resolve(&team.settings, &site.overrides, plan);
     let evaluations = match &finish {
-        Finish::Completed(result) if check.trigger().is_some_and(|trigger| trigger.is_automatic()) => {
-            result.evaluate(&settings)
-        }
+        Finish::Completed(result) if check.is_automatic() => result.evaluate(&settings),
         _ => Vec::new(),
     };
     let run = Run {

@@ -47,10 +47,7 @@ impl Store {
         let address = keys::email(&user.email);
         self.transaction()
             .put(item(&keys::user(user.id), user)?, Condition::Absent)
-            .put(
-                item(&address, &UserRef { user: user.id })?,
-                Condition::Absent,
-            )
+            .put(item(&address, &UserRef { user: user.id })?, Condition::Absent)
             .commit()
             .await
     }
@@ -78,10 +75,7 @@ impl Store {
         ids: impl IntoIterator<Item = UserId>,
     ) -> Result<BTreeMap<UserId, User>, StoreError> {
         let found = self.batch_get(ids.into_iter().map(keys::user)).await?;
-        found
-            .into_values()
-            .map(|item| value::<User>(item).map(|user| (user.id, user)))
-            .collect()
+        found.into_values().map(|item| value::<User>(item).map(|user| (user.id, user))).collect()
     }
 
     /// Writes down that a user's address is theirs.
@@ -95,9 +89,7 @@ impl Store {
             values: vec![(":at", string(at.to_string()))],
             ..Change::default()
         };
-        self.update(&keys::user(user), change, Some(Condition::Present))
-            .await
-            .map(drop)
+        self.update(&keys::user(user), change, Some(Condition::Present)).await.map(drop)
     }
 
     /// A user with their memberships: one query.
@@ -131,10 +123,7 @@ impl Store {
         let row = expiring(item(&keys::token(&token.hash), token)?, token.expires_at);
         self.transaction()
             .put(row, Condition::Absent)
-            .put(
-                expiring(item(&listing, token)?, token.expires_at),
-                Condition::Absent,
-            )
+            .put(expiring(item(&listing, token)?, token.expires_at), Condition::Absent)
             .commit()
             .await
     }
@@ -156,15 +145,9 @@ impl Store {
     pub async fn tokens_of(&self, user: UserId) -> Result<Vec<Token>, StoreError> {
         let pk = keys::user_partition(user);
         let range = Range::new(&pk, Sort::Prefix(keys::USER_TOKEN.to_owned()));
-        let listed: Vec<Token> = self
-            .query(range)
-            .await?
-            .into_iter()
-            .map(value)
-            .collect::<Result<_, _>>()?;
-        let rows = self
-            .batch_get(listed.iter().map(|token| keys::token(&token.hash)))
-            .await?;
+        let listed: Vec<Token> =
+            self.query(range).await?.into_iter().map(value).collect::<Result<_, _>>()?;
+        let rows = self.batch_get(listed.iter().map(|token| keys::token(&token.hash))).await?;
         let mut tokens: Vec<Token> = rows.into_values().map(value).collect::<Result<_, _>>()?;
         tokens.sort_by_key(|token| std::cmp::Reverse(token.created_at));
         Ok(tokens)
@@ -176,10 +159,7 @@ impl Store {
     ///
     /// When DynamoDB does not answer.
     pub async fn revoke_token(&self, token: &Token) -> Result<(), StoreError> {
-        let keys = [
-            keys::token(&token.hash),
-            keys::user_token(token.user, &token.hash),
-        ];
+        let keys = [keys::token(&token.hash), keys::user_token(token.user, &token.hash)];
         self.batch_delete(&keys).await
     }
 
@@ -189,9 +169,8 @@ impl Store {
     ///
     /// When DynamoDB does not answer.
     pub async fn note_use(&self, token: &Token, now: Timestamp) -> Result<(), StoreError> {
-        let is_recent = token
-            .last_used_at
-            .is_some_and(|last| now.duration_since(last) < LAST_USE_RESOLUTION);
+        let is_recent =
+            token.last_used_at.is_some_and(|last| now.duration_since(last) < LAST_USE_RESOLUTION);
         if is_recent {
             return Ok(());
         }
@@ -200,10 +179,7 @@ impl Store {
             values: vec![(":at", string(now.to_string()))],
             ..Change::default()
         };
-        match self
-            .update(&keys::token(&token.hash), change, Some(Condition::Present))
-            .await
-        {
+        match self.update(&keys::token(&token.hash), change, Some(Condition::Present)).await {
             // Revoked in between.
             Err(StoreError::Conflict { .. }) => Ok(()),
             answer => answer.map(drop),
@@ -226,9 +202,7 @@ impl Store {
             names: vec![("#ttl", keys::TTL.to_owned())],
             values: vec![(":one", number(1)), (":ttl", number((minute + 2) * 60))],
         };
-        let counted = self
-            .update(&keys::throttle(subject, minute), change, None)
-            .await?;
+        let counted = self.update(&keys::throttle(subject, minute), change, None).await?;
         Ok(value::<Window>(counted)?.n)
     }
 

@@ -18,10 +18,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(250);
 impl Backoff {
     /// Gives up after `patience`.
     pub fn new(patience: Duration) -> Self {
-        Self {
-            deadline: Instant::now() + patience,
-            tries: 0,
-        }
+        Self { deadline: Instant::now() + patience, tries: 0 }
     }
 
     /// Waits before the next try.

@@ -99,11 +99,7 @@ fn write_tool<'a>(
     changes: &Changes<'_>,
     change: &ToolChange<'_>,
 ) -> Result<Transaction<'a>, StoreError> {
-    let ToolChange {
-        tool,
-        read,
-        conclusion,
-    } = change;
+    let ToolChange { tool, read, conclusion } = change;
     let partition = changes.site.id.partition();
     let check = &conclusion.check;
     let key = keys::check(check.id, check.status)
@@ -112,26 +108,20 @@ fn write_tool<'a>(
     // unless somebody deleted it.
     let finishes_order = read.pending == Some(check.id);
     let condition = if finishes_order {
-        Condition::When(
-            "s = :pending",
-            vec![(":pending", string(CheckStatus::Pending.as_str()))],
-        )
+        Condition::When("s = :pending", vec![(":pending", string(CheckStatus::Pending.as_str()))])
     } else {
         Condition::Absent
     };
     let row = expiring(row::write(&key, check)?, conclusion.expires_at);
     let state = tool_item(partition, *tool, &conclusion.state, changes.now)?;
-    let transaction = transaction
-        .put(row, condition)
-        .put(state, Condition::Rev(read.rev));
+    let transaction = transaction.put(row, condition).put(state, Condition::Rev(read.rev));
     let (day, condition) = match &conclusion.day {
         None => return Ok(transaction),
         Some(DayWrite::Close(day)) => (day, Condition::Absent),
         Some(DayWrite::Amend(day)) if day.rev == 1 => (day, Condition::Absent),
-        Some(DayWrite::Amend(day)) => (
-            day,
-            Condition::When("v = :rev", vec![(":rev", number(day.rev - 1))]),
-        ),
+        Some(DayWrite::Amend(day)) => {
+            (day, Condition::When("v = :rev", vec![(":rev", number(day.rev - 1))]))
+        }
     };
     let stored = item(&keys::day(partition, *tool, day.date), day)?;
     Ok(transaction.put(expiring(stored, day.item_expires_at()), condition))
@@ -139,13 +129,8 @@ fn write_tool<'a>(
 
 /// Keeps the directory's idea of the newest checks; one update for all tools.
 fn write_latest<'a>(transaction: Transaction<'a>, changes: &Changes<'_>) -> Transaction<'a> {
-    const SLOTS: [(&str, &str); 5] = [
-        ("#t0", ":t0"),
-        ("#t1", ":t1"),
-        ("#t2", ":t2"),
-        ("#t3", ":t3"),
-        ("#t4", ":t4"),
-    ];
+    const SLOTS: [(&str, &str); 5] =
+        [("#t0", ":t0"), ("#t1", ":t1"), ("#t2", ":t2"), ("#t3", ":t3"), ("#t4", ":t4")];
     let changed: Vec<(Tool, CheckStatus)> = changes
         .tools
         .iter()
@@ -171,37 +156,24 @@ fn write_issue<'a>(
     site: &Site,
     change: &IssueChange,
 ) -> Result<Transaction<'a>, StoreError> {
-    let IssueChange {
-        before,
-        after,
-        entry,
-    } = change;
+    let IssueChange { before, after, entry } = change;
     let partition = site.id.partition();
     let fingerprint = after
         .fingerprint()
         .ok_or_else(|| StoreError::Corrupt(format!("issue {} is not one of ours", after.id)))?;
-    let unchanged = before
-        .as_ref()
-        .map_or(Condition::Absent, |issue| Condition::Rev(issue.rev));
+    let unchanged = before.as_ref().map_or(Condition::Absent, |issue| Condition::Rev(issue.rev));
     let timeline = keys::timeline(partition, fingerprint, entry);
     let row = crate::issue::index_row(site, after, fingerprint);
     let place = keys::issue_index(site.team, after.id, after.status());
     let listed = item(&place, &row)?;
-    let old = before
-        .as_ref()
-        .map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
+    let old = before.as_ref().map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
     let transaction = transaction
-        .put(
-            item(&keys::issue(partition, fingerprint), after)?,
-            unchanged,
-        )
+        .put(item(&keys::issue(partition, fingerprint), after)?, unchanged)
         .put(item(&timeline, entry)?, Condition::Absent);
     Ok(match old {
         None => transaction.put(listed, Condition::Absent),
         Some(old) if old == place => transaction.put(listed, Condition::Present),
-        Some(old) => transaction
-            .delete(&old, Condition::Present)
-            .put(listed, Condition::Absent),
+        Some(old) => transaction.delete(&old, Condition::Present).put(listed, Condition::Absent),
     })
 }
 
@@ -213,9 +185,7 @@ fn write_usage<'a>(transaction: Transaction<'a>, site: &Site, usage: &Usage) -> 
     };
     // The caller has seen that there is room; this holds it to that.
     let room = usage.limit.saturating_sub(usage.checks);
-    let within = Condition::When(
-        "attribute_not_exists(n) OR n <= :room",
-        vec![(":room", number(room))],
-    );
+    let within =
+        Condition::When("attribute_not_exists(n) OR n <= :room", vec![(":room", number(room))]);
     transaction.update(&keys::usage(site.team, usage.month), change, within)
 }

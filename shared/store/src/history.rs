@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::try_join_all;
-use jiff::{Timestamp, ToSpan};
 use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan};
 use vedette_domain::check::Check;
 use vedette_domain::history::{Day, Filter, Window};
 use vedette_domain::id::{CheckId, Partition, Trigger};
@@ -25,9 +25,7 @@ impl Store {
     /// When DynamoDB does not answer.
     pub async fn check(&self, id: CheckId) -> Result<Option<(Check, Timestamp)>, StoreError> {
         let states = [CheckStatus::Completed, CheckStatus::Failed];
-        let keys = states
-            .into_iter()
-            .filter_map(|status| keys::check(id, status));
+        let keys = states.into_iter().filter_map(|status| keys::check(id, status));
         let found = self.batch_get(keys).await?;
         let Some(item) = found.into_values().next() else { return Ok(None) };
         let expires_at = expiry(&item)?;
@@ -44,14 +42,9 @@ impl Store {
         &self,
         pointers: impl IntoIterator<Item = Latest>,
     ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
-        let keys = pointers
-            .into_iter()
-            .filter_map(|latest| keys::check(latest.id, latest.status));
+        let keys = pointers.into_iter().filter_map(|latest| keys::check(latest.id, latest.status));
         let found = self.batch_get(keys).await?;
-        found
-            .into_values()
-            .map(|item| row::read(item).map(|check| (check.id, check)))
-            .collect()
+        found.into_values().map(|item| row::read(item).map(|check| (check.id, check))).collect()
     }
 
     /// A closed day of a tool.
@@ -65,10 +58,7 @@ impl Store {
         tool: Tool,
         date: Date,
     ) -> Result<Option<Day>, StoreError> {
-        self.get(&keys::day(partition, tool, date))
-            .await?
-            .map(value)
-            .transpose()
+        self.get(&keys::day(partition, tool, date)).await?.map(value).transpose()
     }
 
     /// The closed days of tools in a span, both ends included. Read after the tools' states, so
@@ -92,10 +82,7 @@ impl Store {
             let sort = Sort::Between(keys::day_sort(tool, from), keys::day_sort(tool, to));
             let query = self.query(Range::new(&pk, sort));
             async move {
-                let days = query
-                    .await?
-                    .into_iter()
-                    .map(|item| Ok((tool, value(item)?)));
+                let days = query.await?.into_iter().map(|item| Ok((tool, value(item)?)));
                 days.collect::<Result<Vec<_>, StoreError>>()
             }
         });
@@ -115,10 +102,7 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<Check>, StoreError> {
         let pk = keys::site_partition(partition);
-        let end = window
-            .before
-            .saturating_sub(1.millisecond())
-            .unwrap_or(window.before);
+        let end = window.before.saturating_sub(1.millisecond()).unwrap_or(window.before);
         let needed = window.skip.saturating_add(limit);
         // The states of on-demand checks share a stream, so not all that is read may count.
         let streams: BTreeSet<(String, bool)> = window
@@ -130,11 +114,7 @@ impl Store {
             let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
             let sort = Sort::Between(place(window.from, 0), place(end, u8::MAX));
             let limit = (!is_mixed).then_some(needed);
-            self.query(Range {
-                newest_first: true,
-                limit,
-                ..Range::new(&pk, sort)
-            })
+            self.query(Range { newest_first: true, limit, ..Range::new(&pk, sort) })
         });
         let mut checks = Vec::new();
         for item in try_join_all(reads).await?.into_iter().flatten() {

@@ -71,10 +71,7 @@ impl Store {
             }
         }
         let newest = timeline.split_off(timeline.len().saturating_sub(TIMELINE_SHOWN));
-        Ok(issue.map(|issue| StoredIssue {
-            issue,
-            timeline: newest,
-        }))
+        Ok(issue.map(|issue| StoredIssue { issue, timeline: newest }))
     }
 
     /// All issues of a site.
@@ -103,10 +100,6 @@ impl Store {
     ) -> Result<Vec<IndexRow>, StoreError> {
         let pk = keys::issue_index_partition(team);
         let sort = Sort::Prefix(keys::issue_index_prefix(is_active).to_owned());
-        self.query(Range::new(&pk, sort))
-            .await?
-            .into_iter()
-            .map(value)
-            .collect()
+        self.query(Range::new(&pk, sort)).await?.into_iter().map(value).collect()
     }
 }

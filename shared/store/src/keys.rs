@@ -40,10 +40,7 @@ pub struct Key {
 
 impl Key {
     pub(crate) fn new(pk: impl Into<String>, sk: impl Into<String>) -> Self {
-        Self {
-            pk: pk.into(),
-            sk: sk.into(),
-        }
+        Self { pk: pk.into(), sk: sk.into() }
     }
 
     pub(crate) fn attributes(&self) -> [(String, AttributeValue); 2] {
@@ -92,16 +89,10 @@ pub(crate) fn stream_place(at: Timestamp, unique: u8) -> String {
 
 /// The row of a check in a state; `None` where the id is not one of ours.
 pub(crate) fn check(id: CheckId, status: CheckStatus) -> Option<Key> {
-    let kind = Kind {
-        trigger: id.trigger()?,
-        status,
-    };
+    let kind = Kind { trigger: id.trigger()?, status };
     let stream = stream(id.tool()?, kind);
     let place = stream_place(id.created_at(), id.unique());
-    Some(Key::new(
-        site_partition(id.partition()),
-        format!("{stream}{place}"),
-    ))
+    Some(Key::new(site_partition(id.partition()), format!("{stream}{place}")))
 }
 
 pub(crate) fn issue_sort(fingerprint: Fingerprint) -> String {
@@ -162,10 +153,7 @@ pub(crate) fn team_settings(team: TeamId) -> Key {
 
 /// A month's usage of the on-demand quota; months are those of UTC.
 pub(crate) fn usage(team: TeamId, month: Date) -> Key {
-    Key::new(
-        team_partition(team),
-        format!("Q#{}", month.strftime("%Y-%m")),
-    )
+    Key::new(team_partition(team), format!("Q#{}", month.strftime("%Y-%m")))
 }
 
 pub(crate) const MEMBER: &str = "U#";
@@ -244,10 +232,7 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
         if key.sk == SELF {
             return Some(Owner::Site(partition));
         }
-        return Some(Owner::Tool(
-            partition,
-            Tool::parse(key.sk.strip_prefix(TOOL)?)?,
-        ));
+        return Some(Owner::Tool(partition, Tool::parse(key.sk.strip_prefix(TOOL)?)?));
     }
     let team = TeamId::parse(key.pk.strip_prefix("T#")?)?;
     (key.sk == SELF).then_some(Owner::Team(team))
@@ -255,13 +240,11 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 #[cfg(test)]

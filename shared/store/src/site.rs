@@ -85,10 +85,7 @@ fn directory_row(site: &Site) -> DirectoryRow {
         url: site.url.clone(),
         pinned: site.pinned,
         created_at: site.created_at,
-        enabled: enabled
-            .into_iter()
-            .filter_map(|(tool, said)| Some((tool, said?)))
-            .collect(),
+        enabled: enabled.into_iter().filter_map(|(tool, said)| Some((tool, said?))).collect(),
         latest: BTreeMap::new(),
     }
 }
@@ -96,11 +93,7 @@ fn directory_row(site: &Site) -> DirectoryRow {
 fn site_item(site: &Site) -> Result<Item, StoreError> {
     let partition = site.id.partition();
     let stored = item(&keys::site(partition), site)?;
-    Ok(outstanding(
-        stored,
-        keys::site_shard(partition),
-        site.work_due(),
-    ))
+    Ok(outstanding(stored, keys::site_shard(partition), site.work_due()))
 }
 
 pub(crate) fn tool_item(
@@ -110,11 +103,7 @@ pub(crate) fn tool_item(
     now: Timestamp,
 ) -> Result<Item, StoreError> {
     let stored = item(&keys::tool(partition, tool), state)?;
-    Ok(outstanding(
-        stored,
-        keys::site_shard(partition),
-        state.work_due(tool, now),
-    ))
+    Ok(outstanding(stored, keys::site_shard(partition), state.work_due(tool, now)))
 }
 
 /// The place of the team's count in the transaction of [`Store::create_site`].
@@ -149,17 +138,11 @@ impl Store {
             "attribute_exists(pk) AND #plan = :plan AND plan_active = :active AND sites < :limit",
             vec![
                 (":plan", string(team.plan.as_str())),
-                (
-                    ":active",
-                    aws_sdk_dynamodb::types::AttributeValue::Bool(true),
-                ),
+                (":active", aws_sdk_dynamodb::types::AttributeValue::Bool(true)),
                 (":limit", number(limit)),
             ],
         );
-        let count = Change {
-            names: vec![("#plan", "plan".to_owned())],
-            ..count
-        };
+        let count = Change { names: vec![("#plan", "plan".to_owned())], ..count };
         let row = item(&keys::directory(site.team, &site.url), &directory_row(site))?;
         let mut transaction = self
             .transaction()
@@ -193,9 +176,7 @@ impl Store {
     ) -> Result<BTreeMap<Partition, SiteSheet>, StoreError> {
         let partitions: Vec<Partition> = partitions.into_iter().collect();
         let keys = partitions.iter().flat_map(|&partition| {
-            let tools = Tool::ALL
-                .into_iter()
-                .map(move |tool| keys::tool(partition, tool));
+            let tools = Tool::ALL.into_iter().map(move |tool| keys::tool(partition, tool));
             tools.chain([keys::site(partition)])
         });
         let mut found = self.batch_get(keys).await?;
@@ -213,13 +194,7 @@ impl Store {
                     tools.insert(tool, value(state)?);
                 }
             }
-            sheets.insert(
-                partition,
-                SiteSheet {
-                    site: value(stored)?,
-                    tools,
-                },
-            );
+            sheets.insert(partition, SiteSheet { site: value(stored)?, tools });
         }
         Ok(sheets)
     }
@@ -251,11 +226,7 @@ impl Store {
     /// When DynamoDB does not answer.
     pub async fn directory(&self, team: TeamId) -> Result<Vec<DirectoryRow>, StoreError> {
         let pk = keys::directory_partition(team);
-        self.query(Range::new(&pk, Sort::All))
-            .await?
-            .into_iter()
-            .map(value)
-            .collect()
+        self.query(Range::new(&pk, Sort::All)).await?.into_iter().map(value).collect()
     }
 
     /// Writes down that a site's schedules follow its `cfg`.
@@ -270,9 +241,7 @@ impl Store {
             ..Change::default()
         };
         let unchanged = Condition::When("cfg = :cfg", Vec::new());
-        self.update(&keys::site(site.id.partition()), change, Some(unchanged))
-            .await
-            .map(drop)
+        self.update(&keys::site(site.id.partition()), change, Some(unchanged)).await.map(drop)
     }
 
     /// Writes a tool's state where nothing else changes with it.
@@ -289,10 +258,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let stored = tool_item(partition, tool, next, now)?;
-        self.transaction()
-            .put(stored, Condition::Rev(read.rev))
-            .commit()
-            .await
+        self.transaction().put(stored, Condition::Rev(read.rev)).commit().await
     }
 
     /// Deletes a site: it is gone for everybody at once, and nothing can be written to it any
@@ -310,13 +276,7 @@ impl Store {
         let site = &sheet.site;
         let partition = site.id.partition();
         let due = now.saturating_add(UPKEEP_GRACE).unwrap_or(now);
-        let tombstone = item(
-            &keys::site(partition),
-            &Tombstone {
-                id: site.id,
-                deleted_at: now,
-            },
-        )?;
+        let tombstone = item(&keys::site(partition), &Tombstone { id: site.id, deleted_at: now })?;
         let tombstone = outstanding(tombstone, keys::site_shard(partition), Some(due));
         let unchanged = Condition::When("cfg = :cfg", vec![(":cfg", number(site.cfg))]);
         let count = Change {
@@ -348,9 +308,7 @@ impl Store {
     pub async fn deleted_site(&self, partition: Partition) -> Result<Option<SiteId>, StoreError> {
         let stored = self.get(&keys::site(partition)).await?;
         let deleted = stored.filter(|item| item.contains_key("deleted_at"));
-        deleted
-            .map(|item| value::<Tombstone>(item).map(|tombstone| tombstone.id))
-            .transpose()
+        deleted.map(|item| value::<Tombstone>(item).map(|tombstone| tombstone.id)).transpose()
     }
 
     /// Removes everything of a deleted site, its tombstone last. Can be stopped and begun again.
@@ -361,11 +319,7 @@ impl Store {
     pub async fn purge(&self, partition: Partition) -> Result<(), StoreError> {
         const PAGE: usize = 500;
         let pk = keys::site_partition(partition);
-        let page = || Range {
-            limit: Some(PAGE),
-            keys_only: true,
-            ..Range::new(&pk, Sort::All)
-        };
+        let page = || Range { limit: Some(PAGE), keys_only: true, ..Range::new(&pk, Sort::All) };
         loop {
             let items = self.query(page()).await?;
             let keys: Vec<Key> = items.iter().map(key_of).collect::<Result<_, _>>()?;

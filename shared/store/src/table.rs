@@ -7,9 +7,8 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, AttributeValue, BillingMode, Delete, DeleteRequest, GlobalSecondaryIndex,
-    KeySchemaElement, KeyType, KeysAndAttributes, Projection, ProjectionType, Put, ReturnValue,
-    ScalarAttributeType, TimeToLiveSpecification, TransactWriteItem, Update, WriteRequest,
+    AttributeValue, Delete, DeleteRequest, KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
+    Update, WriteRequest,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -23,19 +22,8 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 /// The table.
 #[derive(Debug, Clone)]
 pub struct Store {
-    client: Client,
-    table: String,
-}
-
-/// What there is of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TableState {
-    /// No table of this name.
-    Missing,
-    /// The table, but not the index of outstanding work.
-    WithoutWorkIndex,
-    /// Table and index.
-    Whole,
+    pub(crate) client: Client,
+    pub(crate) table: String,
 }
 
 /// When a write may happen.
@@ -103,13 +91,10 @@ pub(crate) fn key_of(item: &Item) -> Result<Key, StoreError> {
         Some(AttributeValue::S(part)) => Ok(part.clone()),
         _ => Err(StoreError::Corrupt(format!("an item without `{name}`"))),
     };
-    Ok(Key {
-        pk: part(PK)?,
-        sk: part(SK)?,
-    })
+    Ok(Key { pk: part(PK)?, sk: part(SK)? })
 }
 
-fn unavailable<E, R>(error: SdkError<E, R>) -> StoreError
+pub(crate) fn unavailable<E, R>(error: SdkError<E, R>) -> StoreError
 where
     E: std::error::Error + ProvideErrorMetadata + 'static,
     R: std::fmt::Debug + 'static,
@@ -139,106 +124,16 @@ where
             (reason.code() == Some(code)).then_some(place)
         }
     };
-    let failed: Vec<usize> = reasons
-        .iter()
-        .enumerate()
-        .filter_map(coded("ConditionalCheckFailed"))
-        .collect();
-    let met = reasons
-        .iter()
-        .enumerate()
-        .filter_map(coded("TransactionConflict"))
-        .next()
-        .is_some();
-    if failed.is_empty() && !met {
-        unavailable(error)
-    } else {
-        StoreError::Conflict { failed }
-    }
+    let failed: Vec<usize> =
+        reasons.iter().enumerate().filter_map(coded("ConditionalCheckFailed")).collect();
+    let met = reasons.iter().enumerate().filter_map(coded("TransactionConflict")).next().is_some();
+    if failed.is_empty() && !met { unavailable(error) } else { StoreError::Conflict { failed } }
 }
 
 impl Store {
     /// The table of this name.
     pub const fn new(client: Client, table: String) -> Self {
         Self { client, table }
-    }
-
-    /// Creates the table as `template.yaml` does, unless it is there.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB cannot be reached or refuses.
-    pub async fn create_table(&self) -> Result<(), StoreError> {
-        let element = |name: &str, key_type: KeyType| {
-            KeySchemaElement::builder()
-                .attribute_name(name)
-                .key_type(key_type)
-                .build()
-        };
-        let attribute = |name: &str, kind: ScalarAttributeType| {
-            AttributeDefinition::builder()
-                .attribute_name(name)
-                .attribute_type(kind)
-                .build()
-        };
-        let work = GlobalSecondaryIndex::builder()
-            .index_name(WORK_INDEX)
-            .key_schema(element(WORK_SHARD, KeyType::Hash)?)
-            .key_schema(element(WORK_DUE, KeyType::Range)?)
-            .projection(
-                Projection::builder()
-                    .projection_type(ProjectionType::KeysOnly)
-                    .build(),
-            )
-            .build()?;
-        let created = self
-            .client
-            .create_table()
-            .table_name(&self.table)
-            .billing_mode(BillingMode::PayPerRequest)
-            .key_schema(element(PK, KeyType::Hash)?)
-            .key_schema(element(SK, KeyType::Range)?)
-            .attribute_definitions(attribute(PK, ScalarAttributeType::S)?)
-            .attribute_definitions(attribute(SK, ScalarAttributeType::S)?)
-            .attribute_definitions(attribute(WORK_SHARD, ScalarAttributeType::S)?)
-            .attribute_definitions(attribute(WORK_DUE, ScalarAttributeType::N)?)
-            .global_secondary_indexes(work)
-            .send()
-            .await;
-        match created {
-            Ok(_) => {}
-            Err(error) if error.code() == Some("ResourceInUseException") => return Ok(()),
-            Err(error) => return Err(unavailable(error)),
-        }
-        let ttl = TimeToLiveSpecification::builder()
-            .attribute_name(TTL)
-            .enabled(true)
-            .build()?;
-        self.client
-            .update_time_to_live()
-            .table_name(&self.table)
-            .time_to_live_specification(ttl)
-            .send()
-            .await
-            .map_err(unavailable)?;
-        Ok(())
-    }
-
-    /// What there is of the table.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB cannot be reached or refuses.
-    pub async fn table_state(&self) -> Result<TableState, StoreError> {
-        let described = match self.client.describe_table().table_name(&self.table).send().await {
-            Ok(answer) => answer.table,
-            Err(error) if error.code() == Some("ResourceNotFoundException") => None,
-            Err(error) => return Err(unavailable(error)),
-        };
-        let Some(table) = described else { return Ok(TableState::Missing) };
-        let indexes = table.global_secondary_indexes.unwrap_or_default();
-        let has_index = indexes.iter().any(|index| index.index_name() == Some(WORK_INDEX));
-        Ok(if has_index { TableState::Whole } else { TableState::WithoutWorkIndex })
     }
 
     /// Opens the connection to DynamoDB, so that the first request does not wait for a handshake.
@@ -274,10 +169,8 @@ impl Store {
         keys.dedup();
         let mut found = HashMap::with_capacity(keys.len());
         let mut backoff = crate::Backoff::new(std::time::Duration::from_secs(10));
-        let mut waiting: Vec<Item> = keys
-            .iter()
-            .map(|key| HashMap::from(key.attributes()))
-            .collect();
+        let mut waiting: Vec<Item> =
+            keys.iter().map(|key| HashMap::from(key.attributes())).collect();
         while !waiting.is_empty() {
             let rest = waiting.split_off(waiting.len().min(100));
             let wanted = KeysAndAttributes::builder()
@@ -301,9 +194,7 @@ impl Store {
                 .flat_map(|left| left.keys)
                 .collect();
             if !unprocessed.is_empty() {
-                backoff
-                    .wait(StoreError::Conflict { failed: Vec::new() })
-                    .await?;
+                backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
                 waiting.extend(unprocessed);
             }
         }
@@ -329,9 +220,7 @@ impl Store {
                 .set_exclusive_start_key(start);
             let answer = values
                 .into_iter()
-                .fold(answer, |query, (name, value)| {
-                    query.expression_attribute_values(name, value)
-                })
+                .fold(answer, |query, (name, value)| query.expression_attribute_values(name, value))
                 .set_projection_expression(range.keys_only.then(|| format!("{PK}, {SK}")))
                 .send()
                 .await
@@ -406,9 +295,7 @@ impl Store {
                 .map(|key| {
                     let delete =
                         DeleteRequest::builder().set_key(Some(HashMap::from(key.attributes())));
-                    Ok(WriteRequest::builder()
-                        .delete_request(delete.build()?)
-                        .build())
+                    Ok(WriteRequest::builder().delete_request(delete.build()?).build())
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
             while !waiting.is_empty() {
@@ -419,16 +306,10 @@ impl Store {
                     .send()
                     .await
                     .map_err(unavailable)?;
-                waiting = answer
-                    .unprocessed_items
-                    .unwrap_or_default()
-                    .into_values()
-                    .flatten()
-                    .collect();
+                waiting =
+                    answer.unprocessed_items.unwrap_or_default().into_values().flatten().collect();
                 if !waiting.is_empty() {
-                    backoff
-                        .wait(StoreError::Conflict { failed: Vec::new() })
-                        .await?;
+                    backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
                 }
             }
         }
@@ -436,11 +317,7 @@ impl Store {
     }
 
     pub(crate) fn transaction(&self) -> Transaction<'_> {
-        Transaction {
-            store: self,
-            items: Vec::new(),
-            failure: None,
-        }
+        Transaction { store: self, items: Vec::new(), failure: None }
     }
 }
 
@@ -467,16 +344,12 @@ impl Sort {
     fn condition(&self) -> (&'static str, Vec<(&'static str, AttributeValue)>) {
         match self {
             Self::All => ("pk = :pk", Vec::new()),
-            Self::Prefix(prefix) => (
-                "pk = :pk AND begins_with(sk, :sk)",
-                vec![(":sk", string(prefix.as_str()))],
-            ),
+            Self::Prefix(prefix) => {
+                ("pk = :pk AND begins_with(sk, :sk)", vec![(":sk", string(prefix.as_str()))])
+            }
             Self::Between(from, to) => (
                 "pk = :pk AND sk BETWEEN :from AND :to",
-                vec![
-                    (":from", string(from.as_str())),
-                    (":to", string(to.as_str())),
-                ],
+                vec![(":from", string(from.as_str())), (":to", string(to.as_str()))],
             ),
         }
     }
@@ -484,13 +357,7 @@ impl Sort {
 
 impl<'a> Range<'a> {
     pub(crate) const fn new(pk: &'a str, sort: Sort) -> Self {
-        Self {
-            pk,
-            sort,
-            newest_first: false,
-            limit: None,
-            keys_only: false,
-        }
+        Self { pk, sort, newest_first: false, limit: None, keys_only: false }
     }
 }
 
@@ -509,24 +376,14 @@ impl Transaction<'_> {
             .set_item(Some(item))
             .condition_expression(condition.expression())
             .set_expression_attribute_values(values(condition.values()));
-        self.push(
-            put.build()
-                .map(|put| TransactWriteItem::builder().put(put).build()),
-        )
+        self.push(put.build().map(|put| TransactWriteItem::builder().put(put).build()))
     }
 
     pub(crate) fn update(self, key: &Key, change: Change, condition: Condition) -> Self {
         let expression = condition.expression();
-        let all_values = change
-            .values
-            .into_iter()
-            .chain(condition.values())
-            .collect();
-        let names: HashMap<_, _> = change
-            .names
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
+        let all_values = change.values.into_iter().chain(condition.values()).collect();
+        let names: HashMap<_, _> =
+            change.names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let update = Update::builder()
             .table_name(&self.store.table)
             .set_key(Some(HashMap::from(key.attributes())))
@@ -534,11 +391,7 @@ impl Transaction<'_> {
             .condition_expression(expression)
             .set_expression_attribute_names((!names.is_empty()).then_some(names))
             .set_expression_attribute_values(values(all_values));
-        self.push(
-            update
-                .build()
-                .map(|update| TransactWriteItem::builder().update(update).build()),
-        )
+        self.push(update.build().map(|update| TransactWriteItem::builder().update(update).build()))
     }
 
     pub(crate) fn delete(self, key: &Key, condition: Condition) -> Self {
@@ -547,11 +400,7 @@ impl Transaction<'_> {
             .set_key(Some(HashMap::from(key.attributes())))
             .condition_expression(condition.expression())
             .set_expression_attribute_values(values(condition.values()));
-        self.push(
-            delete
-                .build()
-                .map(|delete| TransactWriteItem::builder().delete(delete).build()),
-        )
+        self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()))
     }
 
     fn push(
@@ -569,20 +418,14 @@ impl Transaction<'_> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        let request = self
-            .store
-            .client
-            .transact_write_items()
-            .set_transact_items(Some(self.items));
+        let request = self.store.client.transact_write_items().set_transact_items(Some(self.items));
         request.send().await.map(drop).map_err(transaction_error)
     }
 }
 
 fn values(values: Vec<(&'static str, AttributeValue)>) -> Option<HashMap<String, AttributeValue>> {
-    let values: HashMap<_, _> = values
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
+    let values: HashMap<_, _> =
+        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     (!values.is_empty()).then_some(values)
 }
 

@@ -46,22 +46,10 @@ impl Store {
         let user = owner.user;
         self.transaction()
             .put(item(&keys::team(team.id), team)?, Condition::Absent)
-            .put(
-                item(&keys::team_settings(team.id), settings)?,
-                Condition::Absent,
-            )
-            .put(
-                item(&keys::member(team.id, user), owner)?,
-                Condition::Absent,
-            )
-            .put(
-                item(&keys::membership(user, team.id), owner)?,
-                Condition::Absent,
-            )
-            .put(
-                item(&keys::team_listing(team.id), &TeamRef { team: team.id })?,
-                Condition::Absent,
-            )
+            .put(item(&keys::team_settings(team.id), settings)?, Condition::Absent)
+            .put(item(&keys::member(team.id, user), owner)?, Condition::Absent)
+            .put(item(&keys::membership(user, team.id), owner)?, Condition::Absent)
+            .put(item(&keys::team_listing(team.id), &TeamRef { team: team.id })?, Condition::Absent)
             .commit()
             .await
     }
@@ -73,10 +61,7 @@ impl Store {
     /// When DynamoDB does not answer.
     pub async fn all_teams(&self) -> Result<Vec<TeamId>, StoreError> {
         let listed = self.query(Range::new(keys::TEAMS, Sort::All)).await?;
-        listed
-            .into_iter()
-            .map(|item| value::<TeamRef>(item).map(|listed| listed.team))
-            .collect()
+        listed.into_iter().map(|item| value::<TeamRef>(item).map(|listed| listed.team)).collect()
     }
 
     /// A team as of an instant, whose month the usage is of.
@@ -104,9 +89,8 @@ impl Store {
     ) -> Result<BTreeMap<TeamId, TeamSheet>, StoreError> {
         let month = day_of(now);
         let ids: Vec<TeamId> = ids.into_iter().collect();
-        let mut found = self
-            .batch_get(ids.iter().flat_map(|&team| sheet_keys(team, month)))
-            .await?;
+        let mut found =
+            self.batch_get(ids.iter().flat_map(|&team| sheet_keys(team, month))).await?;
         let mut sheets = BTreeMap::new();
         for id in ids {
             let [team, settings, usage] = sheet_keys(id, month).map(|key| found.remove(&key));
@@ -137,20 +121,14 @@ impl Store {
             names: vec![("#plan", "plan".to_owned())],
             values: vec![
                 (":plan", string(plan.as_str())),
-                (
-                    ":active",
-                    aws_sdk_dynamodb::types::AttributeValue::Bool(is_active),
-                ),
+                (":active", aws_sdk_dynamodb::types::AttributeValue::Bool(is_active)),
                 (":now", string(now.to_string())),
                 (":one", number(1)),
                 (":w", string(keys::team_shard(team))),
                 (":due", number(now.as_millisecond())),
             ],
         };
-        value(
-            self.update(&keys::team(team), change, Some(Condition::Present))
-                .await?,
-        )
+        value(self.update(&keys::team(team), change, Some(Condition::Present)).await?)
     }
 
     /// Writes down that the schedules of all of a team's sites follow its `cfg`.
@@ -165,9 +143,7 @@ impl Store {
             ..Change::default()
         };
         let unchanged = Condition::When("cfg = :cfg", Vec::new());
-        self.update(&keys::team(team.id), change, Some(unchanged))
-            .await
-            .map(drop)
+        self.update(&keys::team(team.id), change, Some(unchanged)).await.map(drop)
     }
 }
 
@@ -177,11 +153,7 @@ struct TeamRef {
 }
 
 pub(crate) fn sheet_keys(team: TeamId, month: Date) -> [Key; 3] {
-    [
-        keys::team(team),
-        keys::team_settings(team),
-        keys::usage(team, month),
-    ]
+    [keys::team(team), keys::team_settings(team), keys::usage(team, month)]
 }
 
 pub(crate) fn sheet(
@@ -194,13 +166,6 @@ pub(crate) fn sheet(
         Some(settings) => value(settings)?,
         None => Settings::defaults(team.plan),
     };
-    let manual_checks = usage
-        .map(value::<UsageItem>)
-        .transpose()?
-        .map_or(0, |usage| usage.n);
-    Ok(TeamSheet {
-        team,
-        settings,
-        manual_checks,
-    })
+    let manual_checks = usage.map(value::<UsageItem>).transpose()?.map_or(0, |usage| usage.n);
+    Ok(TeamSheet { team, settings, manual_checks })
 }

@@ -32,15 +32,10 @@ impl Store {
         let mut overdue = Vec::new();
         for item in try_join_all(shards).await?.into_iter().flatten() {
             let key = key_of(&item)?;
-            let due = item
-                .get(WORK_DUE)
-                .and_then(|due| due.as_n().ok()?.parse().ok());
+            let due = item.get(WORK_DUE).and_then(|due| due.as_n().ok()?.parse().ok());
             let owner = keys::owner(&key);
             let (Some(due), Some(owner)) = (due, owner) else {
-                return Err(StoreError::Corrupt(format!(
-                    "work at {}/{}",
-                    key.pk, key.sk
-                )));
+                return Err(StoreError::Corrupt(format!("work at {}/{}", key.pk, key.sk)));
             };
             overdue.push(Outstanding { owner, key, due });
         }

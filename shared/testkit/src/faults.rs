@@ -79,15 +79,14 @@ impl Faults {
     }
 
     fn next(&self, request: &HttpRequest) -> Option<Fault> {
-        let target = request.headers().get("x-amz-target")?;
-        let operation = target.rsplit('.').next()?;
+        let operation = operation(request)?;
         let is_write = matches!(
             operation,
             "PutItem" | "UpdateItem" | "DeleteItem" | "TransactWriteItems" | "BatchWriteItem"
         );
         // Requests are counted for the throttle in any case; they are no part of a story.
         let body = request.body().bytes().unwrap_or_default();
-        if !is_write || body.windows(2).any(|two| two == b"R#") {
+        if !is_write || is_throttle_window(body) {
             return None;
         }
         let mut plan = self.0.plan.lock().expect("a plan");
@@ -129,15 +128,20 @@ impl HttpConnector for FaultyConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let Some(fault) = self.faults.next(&request) else { return self.inner.call(request) };
         let (inner, faults) = (self.inner.clone(), self.faults.clone());
+        let is_transaction = operation(&request) == Some("TransactWriteItems");
         HttpConnectorFuture::new(async move {
             match fault {
                 Fault::Throttle => Ok(refusal(
                     "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
                     "",
                 )),
-                Fault::Conflict => Ok(refusal(
+                Fault::Conflict if is_transaction => Ok(refusal(
                     "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
                     r#","CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]"#,
+                )),
+                Fault::Conflict => Ok(refusal(
+                    "com.amazonaws.dynamodb.v20120810#TransactionConflictException",
+                    "",
                 )),
                 Fault::LoseAnswer => {
                     inner.call(request).await?;
@@ -153,6 +157,17 @@ impl HttpConnector for FaultyConnector {
             }
         })
     }
+}
+
+/// The operation that a request asks for.
+fn operation(request: &HttpRequest) -> Option<&str> {
+    request.headers().get("x-amz-target")?.rsplit('.').next()
+}
+
+/// Whether a request counts requests; resolved issues have `R#` in a sort key.
+fn is_throttle_window(body: &[u8]) -> bool {
+    const KEY: &[u8] = br#""pk":{"S":"R#"#;
+    body.windows(KEY.len()).any(|part| part == KEY)
 }
 
 fn refusal(kind: &str, more: &str) -> HttpResponse {

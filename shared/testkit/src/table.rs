@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -44,17 +44,57 @@ impl TestTable {
 
     /// Every item, by key, as JSON that shows what is stored.
     pub async fn dump(&self) -> BTreeMap<(String, String), serde_json::Value> {
+        let shown = |item: &Item| {
+            item.iter().map(|(name, value)| (name.clone(), show(value))).collect()
+        };
+        self.scan().await.iter().map(|(key, item)| (key.clone(), shown(item))).collect()
+    }
+
+    /// The bytes by which DynamoDB counts each item, by key.
+    pub async fn sizes(&self) -> BTreeMap<(String, String), usize> {
+        let size = |item: &Item| {
+            item.iter().map(|(name, value)| name.len() + bytes(value)).sum::<usize>()
+        };
+        self.scan().await.iter().map(|(key, item)| (key.clone(), size(item))).collect()
+    }
+
+    /// Writes items that are nothing but their keys.
+    pub async fn fill(&self, pk: &str, sort_keys: impl IntoIterator<Item = String>) {
+        for sk in sort_keys {
+            let put = self.client.put_item().table_name(Self::NAME);
+            let put = put.item("pk", AttributeValue::S(pk.to_owned()));
+            put.item("sk", AttributeValue::S(sk)).send().await.expect("written");
+        }
+    }
+
+    async fn scan(&self) -> BTreeMap<(String, String), Item> {
         let mut items = BTreeMap::new();
         let mut pages =
             self.client.scan().table_name(Self::NAME).consistent_read(true).into_paginator().send();
         while let Some(page) = pages.next().await {
             for item in page.expect("a page").items.unwrap_or_default() {
                 let part = |name: &str| item[name].as_s().expect("a key").clone();
-                let shown = item.iter().map(|(name, value)| (name.clone(), show(value)));
-                items.insert((part("pk"), part("sk")), shown.collect());
+                items.insert((part("pk"), part("sk")), item);
             }
         }
         items
+    }
+}
+
+type Item = HashMap<String, AttributeValue>;
+
+/// What DynamoDB's documentation says of item sizes: a number takes about a byte for two digits,
+/// and one more; a list or map three bytes, and one more for each element.
+fn bytes(value: &AttributeValue) -> usize {
+    match value {
+        AttributeValue::S(text) => text.len(),
+        AttributeValue::N(number) => number.len().div_ceil(2) + 1,
+        AttributeValue::B(bytes) => bytes.as_ref().len(),
+        AttributeValue::L(list) => 3 + list.iter().map(|value| 1 + bytes(value)).sum::<usize>(),
+        AttributeValue::M(map) => {
+            3 + map.iter().map(|(name, value)| 1 + name.len() + bytes(value)).sum::<usize>()
+        }
+        _ => 1,
     }
 }
 

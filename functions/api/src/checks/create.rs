@@ -128,7 +128,6 @@ async fn decide<'a>(
     Ok(orders)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn refused(refusal: Refusal) -> ApiError {
     ApiError::invalid("tools", refusal.to_string())
 }

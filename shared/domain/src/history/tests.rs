@@ -128,7 +128,7 @@ proptest! {
             to: None,
         };
         rows.retain(|(created, tool, kind)| filter.admits_day(*tool, day_of(*created)) && filter.admits(*kind));
-        rows.sort_by(|a, b| b.0.cmp(&a.0));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.0));
         let located = locate(days.iter().map(|((tool, _), day)| (*tool, day)), &filter, offset, limit);
         prop_assert_eq!(located.total, rows.len() as u64);
         let want: Vec<_> = rows.iter().skip(offset as usize).take(limit as usize).map(|row| row.0).collect();

@@ -2,7 +2,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use vedette_domain::check::{Check, CheckError};
-use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::id::{CheckId, SiteId, Trigger};
 use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 
@@ -52,13 +52,12 @@ impl From<&Site> for SiteSummary {
 impl CheckResource {
     /// A check of a site.
     pub fn new(check: &Check, site: &Site) -> Self {
-        let trigger = check.id.trigger();
         Self {
             uuid: check.id,
             tool: check.id.tool(),
             status: check.status,
-            automatic: trigger.is_some_and(|trigger| trigger.is_automatic()),
-            run_reason: trigger.and_then(|trigger| trigger.reason()),
+            automatic: check.id.is_automatic(),
+            run_reason: check.id.trigger().and_then(Trigger::reason),
             site: SiteSummary::from(site),
             result: check.result.clone(),
             error: check.error.clone(),

@@ -7,6 +7,7 @@ use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::settings::{IssueSettings, Settings};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::ToolState;
 use vedette_store::{SiteSheet, TeamSheet};
 
 use super::{CheckResource, Links, wire_time};
@@ -79,7 +80,7 @@ impl SiteResource {
     #[must_use]
     pub fn with_latest(self, sheet: &SiteSheet, checks: &BTreeMap<CheckId, Check>) -> Self {
         let latest = Tool::ALL.into_iter().map(|tool| {
-            let newest = sheet.tools.get(&tool).and_then(|state| state.latest());
+            let newest = sheet.tools.get(&tool).and_then(ToolState::latest);
             let check = newest.and_then(|newest| checks.get(&newest.id));
             (
                 tool,

@@ -1,0 +1,87 @@
+//! The table itself: what `template.yaml` declares, for a DynamoDB on this machine.
+
+use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+    ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
+};
+
+use crate::StoreError;
+use crate::keys::{PK, SK, TTL, WORK_DUE, WORK_INDEX, WORK_SHARD};
+use crate::table::{Store, unavailable};
+
+/// What there is of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableState {
+    /// No table of this name.
+    Missing,
+    /// The table, but not the index of outstanding work.
+    WithoutWorkIndex,
+    /// Table and index.
+    Whole,
+}
+
+impl Store {
+    /// Creates the table as `template.yaml` does, unless it is there.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB cannot be reached or refuses.
+    pub async fn create_table(&self) -> Result<(), StoreError> {
+        if self.table_state().await? != TableState::Missing {
+            return Ok(());
+        }
+        let element = |name: &str, key_type: KeyType| {
+            KeySchemaElement::builder().attribute_name(name).key_type(key_type).build()
+        };
+        let attribute = |name: &str, kind: ScalarAttributeType| {
+            AttributeDefinition::builder().attribute_name(name).attribute_type(kind).build()
+        };
+        let work = GlobalSecondaryIndex::builder()
+            .index_name(WORK_INDEX)
+            .key_schema(element(WORK_SHARD, KeyType::Hash)?)
+            .key_schema(element(WORK_DUE, KeyType::Range)?)
+            .projection(Projection::builder().projection_type(ProjectionType::KeysOnly).build())
+            .build()?;
+        self.client
+            .create_table()
+            .table_name(&self.table)
+            .billing_mode(BillingMode::PayPerRequest)
+            .key_schema(element(PK, KeyType::Hash)?)
+            .key_schema(element(SK, KeyType::Range)?)
+            .attribute_definitions(attribute(PK, ScalarAttributeType::S)?)
+            .attribute_definitions(attribute(SK, ScalarAttributeType::S)?)
+            .attribute_definitions(attribute(WORK_SHARD, ScalarAttributeType::S)?)
+            .attribute_definitions(attribute(WORK_DUE, ScalarAttributeType::N)?)
+            .global_secondary_indexes(work)
+            .send()
+            .await
+            .map_err(unavailable)?;
+        let ttl = TimeToLiveSpecification::builder().attribute_name(TTL).enabled(true).build()?;
+        self.client
+            .update_time_to_live()
+            .table_name(&self.table)
+            .time_to_live_specification(ttl)
+            .send()
+            .await
+            .map_err(unavailable)?;
+        Ok(())
+    }
+
+    /// What there is of the table.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB cannot be reached or refuses.
+    pub async fn table_state(&self) -> Result<TableState, StoreError> {
+        let described = match self.client.describe_table().table_name(&self.table).send().await {
+            Ok(answer) => answer.table,
+            Err(error) if error.code() == Some("ResourceNotFoundException") => None,
+            Err(error) => return Err(unavailable(error)),
+        };
+        let Some(table) = described else { return Ok(TableState::Missing) };
+        let indexes = table.global_secondary_indexes.unwrap_or_default();
+        let has_index = indexes.iter().any(|index| index.index_name() == Some(WORK_INDEX));
+        Ok(if has_index { TableState::Whole } else { TableState::WithoutWorkIndex })
+    }
+}
