@@ -10,7 +10,8 @@ use vedette_domain::issue::record::IssueChange;
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
-use vedette_domain::tool_state::Discard;
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::{Discard, ToolState};
 use vedette_runtime::App;
 use vedette_runtime::settle::{FinishedRun, Settled, settle};
 use vedette_store::StoreError;
@@ -103,7 +104,10 @@ pub async fn handle(
     let finish = match (finish, order) {
         (Some(finish), _) => finish,
         (None, RunOrder::OnDemand { .. }) => Finish::Skipped,
-        (None, RunOrder::Automatic { .. }) => return Ok(Handled::Dropped(Dropped::NotWanted)),
+        (None, RunOrder::Automatic { .. }) => {
+            forget_timer(app, &site, tool, &state).await?;
+            return Ok(Handled::Dropped(Dropped::NotWanted));
+        }
     };
     let check = message.check_id();
     let finished = FinishedRun { site: &site, state, team: &team, tool, check, finish };
@@ -114,6 +118,24 @@ pub async fn handle(
             Handled::Finished(Box::new(Finished { site, check, issues }))
         }
     })
+}
+
+/// A tool that is not to run has no retry or follow-up outstanding.
+async fn forget_timer(
+    app: &App,
+    site: &Site,
+    tool: Tool,
+    state: &ToolState,
+) -> Result<(), StoreError> {
+    if state.timer.is_none() {
+        return Ok(());
+    }
+    let (partition, next) = (site.id.partition(), state.without_timer());
+    match app.store.put_tool(partition, tool, state, &next, app.clock.now()).await {
+        // Whoever wrote in between has decided on the timer anew.
+        Err(StoreError::Conflict { .. }) => Ok(()),
+        outcome => outcome,
+    }
 }
 
 /// Works off a queue message's body.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use vedette_domain::id::{Partition, SiteId, TeamId};
-use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::settings::Settings;
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_runtime::settle::send_timer;
 use vedette_runtime::{App, Schedule};
 use vedette_store::{Backoff, SiteSheet, StoreError, TeamSheet};
 
@@ -59,7 +59,7 @@ pub(crate) async fn follow(
         forget_timer(app, sheet, tool).await?;
     }
     if site.synced == 0 {
-        start_first_runs(app, sheet, &scheduled).await?;
+        send_first_runs(app, sheet, &scheduled).await?;
     }
     if site.synced != site.cfg {
         app.store.set_site_synced(site).await?;
@@ -67,7 +67,7 @@ pub(crate) async fn follow(
     Ok(scheduled)
 }
 
-/// A tool that does not run has no retry or follow-up outstanding.
+/// A tool that does not run has no first run, retry or follow-up outstanding.
 async fn forget_timer(app: &App, sheet: &SiteSheet, tool: Tool) -> Result<(), StoreError> {
     let state = sheet.tool(tool)?;
     if state.timer.is_none() {
@@ -78,17 +78,14 @@ async fn forget_timer(app: &App, sheet: &SiteSheet, tool: Tool) -> Result<(), St
     app.store.put_tool(partition, tool, state, &next, app.clock.now()).await
 }
 
-/// The first runs do not wait for the cadence. Their slot is the site's creation, so however often
-/// they are sent, each counts once.
-async fn start_first_runs(app: &App, sheet: &SiteSheet, tools: &[Tool]) -> Result<(), KeeperError> {
-    let site = &sheet.site;
+/// The first runs do not wait for the cadence. They stand in the table since the site's creation,
+/// which is their slot: however often they are sent, each counts once.
+async fn send_first_runs(app: &App, sheet: &SiteSheet, tools: &[Tool]) -> Result<(), StoreError> {
     for &tool in tools {
-        if sheet.tool(tool)?.automatic.is_some() {
-            continue;
+        let timer = sheet.tool(tool)?.timer;
+        if let Some(timer) = timer.filter(|timer| timer.reason == RunReason::Scheduled) {
+            send_timer(app, &sheet.site, tool, timer).await;
         }
-        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot: site.created_at };
-        let message = Message::Check(CheckMessage { site: site.id, tool, order });
-        app.queue.send(&message, Duration::ZERO).await?;
     }
     Ok(())
 }
