@@ -24,10 +24,7 @@ pub async fn app(config: &Config) -> Result<App, ConfigError> {
     let queues = aws_sdk_sqs::Client::new(&sdk);
     let schedules = aws_sdk_scheduler::Client::new(&sdk);
     Ok(App {
-        store: Store::new(
-            aws_sdk_dynamodb::Client::new(&sdk),
-            deployment.table.clone(),
-        ),
+        store: Store::new(aws_sdk_dynamodb::Client::new(&sdk), deployment.table.clone()),
         queue: Queue::Sqs(SqsQueue::new(queues, deployment.queue_url_prefix.clone())),
         scheduler: Scheduler::EventBridge(EventBridgeScheduler::new(schedules, deployment)),
         clock: Clock::system(),

@@ -10,10 +10,7 @@ pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 impl Clock {
     /// The machine's clock.
     pub fn system() -> Self {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the one place that reads the clock"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
         Self(Arc::new(Timestamp::now))
     }
 

@@ -60,13 +60,8 @@ type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads the process's environment.
 pub fn environment(name: &str) -> Option<String> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the environment"
-    )]
-    std::env::var(name)
-        .ok()
-        .filter(|value| !value.trim().is_empty())
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
 impl Config {
@@ -76,10 +71,7 @@ impl Config {
     ///
     /// The first variable that makes no sense.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
-        Ok(Self {
-            service: Service::read(read)?,
-            outbound: outbound(read)?,
-        })
+        Ok(Self { service: Service::read(read)?, outbound: outbound(read)? })
     }
 }
 
@@ -95,16 +87,9 @@ impl Service {
         let throttle = one(read, "VEDETTE_THROTTLE")?.unwrap_or(THROTTLE_DEFAULT);
         if throttle == 0 {
             let problem = "must be at least 1".to_owned();
-            return Err(ConfigError {
-                name: "VEDETTE_THROTTLE",
-                problem,
-            });
+            return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
-        Ok(Self {
-            base_url,
-            throttle,
-            pace: Pace::default(),
-        })
+        Ok(Self { base_url, throttle, pace: Pace::default() })
     }
 }
 
@@ -115,10 +100,8 @@ fn is_base_url(url: &str) -> bool {
 
 fn outbound(read: Read<'_>) -> Result<Outbound, ConfigError> {
     let extra_roots = match read("VEDETTE_EXTRA_ROOTS") {
-        Some(path) => read_roots(&path).map_err(|problem| ConfigError {
-            name: "VEDETTE_EXTRA_ROOTS",
-            problem,
-        })?,
+        Some(path) => read_roots(&path)
+            .map_err(|problem| ConfigError { name: "VEDETTE_EXTRA_ROOTS", problem })?,
         None => Vec::new(),
     };
     Ok(Outbound {
@@ -137,10 +120,7 @@ impl Deployment {
     /// The first variable that is missing.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
         let required = |name: &'static str| {
-            read(name).ok_or_else(|| ConfigError {
-                name,
-                problem: "is not set".to_owned(),
-            })
+            read(name).ok_or_else(|| ConfigError { name, problem: "is not set".to_owned() })
         };
         Ok(Self {
             table: required("VEDETTE_TABLE")?,
@@ -158,10 +138,7 @@ fn one<T: FromStr<Err: std::fmt::Display>>(
     name: &'static str,
 ) -> Result<Option<T>, ConfigError> {
     let value = read(name).map(|text| text.trim().parse());
-    value.transpose().map_err(|problem: T::Err| ConfigError {
-        name,
-        problem: problem.to_string(),
-    })
+    value.transpose().map_err(|problem: T::Err| ConfigError { name, problem: problem.to_string() })
 }
 
 fn list<T: FromStr<Err: std::fmt::Display>>(
@@ -200,9 +177,7 @@ mod tests {
     fn read(vars: &[(&'static str, &'static str)]) -> Result<Config, String> {
         let vars = vars.to_vec();
         let read = move |name: &str| {
-            vars.iter()
-                .find(|(var, _)| *var == name)
-                .map(|(_, value)| (*value).to_owned())
+            vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned())
         };
         Config::read(&read).map_err(|error| error.to_string())
     }

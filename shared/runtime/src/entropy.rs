@@ -44,9 +44,7 @@ impl Entropy {
     ///
     /// When the source fails.
     pub fn site_id(&self) -> Result<SiteId, EntropyError> {
-        Ok(SiteId(
-            Builder::from_random_bytes(self.bytes()?).into_uuid(),
-        ))
+        Ok(SiteId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
     }
 
     /// A new team's id.
@@ -55,9 +53,7 @@ impl Entropy {
     ///
     /// When the source fails.
     pub fn team_id(&self) -> Result<TeamId, EntropyError> {
-        Ok(TeamId(
-            Builder::from_random_bytes(self.bytes()?).into_uuid(),
-        ))
+        Ok(TeamId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
     }
 
     /// A new user's id.
@@ -66,9 +62,7 @@ impl Entropy {
     ///
     /// When the source fails.
     pub fn user_id(&self) -> Result<UserId, EntropyError> {
-        Ok(UserId(
-            Builder::from_random_bytes(self.bytes()?).into_uuid(),
-        ))
+        Ok(UserId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
     }
 
     /// What parts on-demand checks of one millisecond.

@@ -98,11 +98,7 @@ impl SqsQueue {
         let seconds = delay.min(SQS_DELAY_MAX).as_millis().div_ceil(1_000);
         self.client
             .send_message()
-            .queue_url(format!(
-                "{}{}",
-                self.url_prefix,
-                Destination::of(message).name()
-            ))
+            .queue_url(format!("{}{}", self.url_prefix, Destination::of(message).name()))
             .message_body(body)
             .delay_seconds(i32::try_from(seconds).unwrap_or(0))
             .send()
@@ -144,9 +140,7 @@ impl LocalQueue {
     }
 
     fn lane(&self, destination: Destination) -> &Lane {
-        let place = Destination::ALL
-            .iter()
-            .position(|other| *other == destination);
+        let place = Destination::ALL.iter().position(|other| *other == destination);
         &self.0[place.unwrap_or(0)]
     }
 
@@ -221,16 +215,9 @@ mod tests {
         });
         tokio::time::sleep(Duration::from_secs(60)).await;
         queue.send(upkeep(3), Duration::from_secs(10));
-        assert_eq!(
-            waiting.await.expect("received"),
-            upkeep(3),
-            "a sooner message overtakes"
-        );
+        assert_eq!(waiting.await.expect("received"), upkeep(3), "a sooner message overtakes");
         assert_eq!(started.elapsed(), Duration::from_secs(70));
-        assert_eq!(
-            queue.drain(Destination::Upkeep),
-            [(upkeep(1), Duration::from_secs(50))]
-        );
+        assert_eq!(queue.drain(Destination::Upkeep), [(upkeep(1), Duration::from_secs(50))]);
         assert_eq!(queue.drain(Destination::Upkeep), []);
     }
 }

@@ -102,11 +102,7 @@ impl EventBridgeScheduler {
     }
 
     async fn put(&self, schedule: Schedule) -> Result<(), SchedulerError> {
-        let Schedule {
-            site,
-            tool,
-            cadence_minutes,
-        } = schedule;
+        let Schedule { site, tool, cadence_minutes } = schedule;
         let expression = cron(site, tool, cadence_minutes).ok_or_else(|| {
             SchedulerError(format!("{cadence_minutes} minutes are no cadence preset"))
         })?;
@@ -147,11 +143,7 @@ impl EventBridgeScheduler {
     }
 
     fn target(&self, schedule: Schedule) -> Result<Target, SchedulerError> {
-        let Schedule {
-            site,
-            tool,
-            cadence_minutes,
-        } = schedule;
+        let Schedule { site, tool, cadence_minutes } = schedule;
         let input = serde_json::json!({
             "site": site,
             "tool": tool,
@@ -170,9 +162,7 @@ impl EventBridgeScheduler {
                     .build(),
             )
             .dead_letter_config(
-                DeadLetterConfig::builder()
-                    .arn(&self.deployment.schedule_dlq)
-                    .build(),
+                DeadLetterConfig::builder().arn(&self.deployment.schedule_dlq).build(),
             )
             .build()
             .map_err(broken)
@@ -203,11 +193,7 @@ impl EventBridgeScheduler {
             .send();
         while let Some(page) = pages.next().await {
             let page = page.map_err(broken)?;
-            found.extend(
-                page.schedules
-                    .iter()
-                    .filter_map(|listed| parse_name(listed.name()?)),
-            );
+            found.extend(page.schedules.iter().filter_map(|listed| parse_name(listed.name()?)));
         }
         Ok(found)
     }
@@ -249,24 +235,12 @@ impl LocalScheduler {
     /// No schedules yet.
     pub fn new(clock: Clock, pace: Pace) -> Self {
         let (agenda, changed) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Local {
-            agenda,
-            changed,
-            clock,
-            pace,
-        }))
+        Self(Arc::new(Local { agenda, changed, clock, pace }))
     }
 
     fn put(&self, schedule: Schedule) {
-        let Schedule {
-            site,
-            tool,
-            cadence_minutes,
-        } = schedule;
-        let next = self
-            .0
-            .pace
-            .next_after(site, tool, cadence_minutes, self.0.clock.now());
+        let Schedule { site, tool, cadence_minutes } = schedule;
+        let next = self.0.pace.next_after(site, tool, cadence_minutes, self.0.clock.now());
         let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
         agenda.set(site, tool, cadence_minutes, next);
         drop(agenda);
@@ -274,11 +248,7 @@ impl LocalScheduler {
     }
 
     fn delete(&self, site: SiteId, tool: Tool) {
-        self.0
-            .agenda
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(site, tool);
+        self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner).remove(site, tool);
     }
 
     fn list(&self) -> Vec<(SiteId, Tool)> {
@@ -299,10 +269,7 @@ impl LocalScheduler {
                             let next = self.0.pace.next_after(site, tool, cadence, now);
                             agenda.set(site, tool, cadence, next);
                         }
-                        let order = RunOrder::Automatic {
-                            reason: RunReason::Scheduled,
-                            slot,
-                        };
+                        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
                         return CheckMessage { site, tool, order };
                     }
                     first => first,
@@ -365,45 +332,18 @@ mod tests {
         });
         let scheduler = LocalScheduler::new(clock.clone(), Pace::default());
         let cadence_minutes = 5;
-        scheduler.put(Schedule {
-            site: site(),
-            tool: Tool::Status,
-            cadence_minutes,
-        });
-        scheduler.put(Schedule {
-            site: site(),
-            tool: Tool::Status,
-            cadence_minutes,
-        });
-        scheduler.put(Schedule {
-            site: site(),
-            tool: Tool::Dns,
-            cadence_minutes,
-        });
+        scheduler.put(Schedule { site: site(), tool: Tool::Status, cadence_minutes });
+        scheduler.put(Schedule { site: site(), tool: Tool::Status, cadence_minutes });
+        scheduler.put(Schedule { site: site(), tool: Tool::Dns, cadence_minutes });
         scheduler.delete(site(), Tool::Dns);
         assert_eq!(scheduler.list(), [(site(), Tool::Status)]);
         let expected =
             Pace::default().next_after(site(), Tool::Status, cadence_minutes, clock.now());
         now.fetch_add(3_600, Ordering::Relaxed);
-        let order = RunOrder::Automatic {
-            reason: RunReason::Scheduled,
-            slot: expected,
-        };
+        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot: expected };
         let first = scheduler.next().await;
-        assert_eq!(
-            first,
-            CheckMessage {
-                site: site(),
-                tool: Tool::Status,
-                order
-            }
-        );
+        assert_eq!(first, CheckMessage { site: site(), tool: Tool::Status, order });
         let agenda = scheduler.0.agenda.lock().expect("agenda");
-        assert!(
-            agenda
-                .by_time
-                .first()
-                .is_some_and(|(next, ..)| *next > clock.now())
-        );
+        assert!(agenda.by_time.first().is_some_and(|(next, ..)| *next > clock.now()));
     }
 }

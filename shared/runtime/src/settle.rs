@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::{error, warn};
 use vedette_domain::check::{Check, Finish};
 use vedette_domain::id::CheckId;
+use vedette_domain::issue::InvalidTransition;
 use vedette_domain::issue::evaluate::{Evaluation, Timer};
 use vedette_domain::issue::record::{IssueChange, Observed, follow};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
@@ -91,12 +92,17 @@ pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, Sto
             Ok(conclusion) => conclusion,
             Err(discard) => return Ok(Settled::Discarded(discard)),
         };
-        let issues = follow_events(app, site, &state, &conclusion, &evaluations, run.now).await?;
+        let (issues, refused) =
+            follow_events(app, site, &state, &conclusion, &evaluations, run.now).await?;
         let tools = [ToolChange { tool, read: &state, conclusion: &conclusion }];
-        let changes =
-            Changes { site, tools: &tools, issues: &issues, usage: None, now: run.now };
+        let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now: run.now };
         match app.store.commit(&changes).await {
             Ok(()) => {
+                // Tracker and record are written together; should they ever differ, the tracker
+                // leads. (On a conflict the state that was read is an old one, and means nothing.)
+                for refusal in refused {
+                    error!(site = %site.id, %check, %refusal, "an issue was left as it is");
+                }
                 if let Some(timer) = conclusion.timer {
                     send_timer(app, site, tool, timer).await;
                 }
@@ -111,7 +117,7 @@ pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, Sto
     }
 }
 
-/// What the run's events make of the issues' records.
+/// What the run's events make of the issues' records, and what the records do not admit.
 async fn follow_events(
     app: &App,
     site: &Site,
@@ -119,24 +125,19 @@ async fn follow_events(
     conclusion: &Conclusion,
     evaluations: &[Evaluation],
     now: Timestamp,
-) -> Result<Vec<IssueChange>, StoreError> {
-    let mut changes = Vec::new();
+) -> Result<(Vec<IssueChange>, Vec<InvalidTransition>), StoreError> {
+    let (mut changes, mut refused) = (Vec::new(), Vec::new());
     for (event, index) in &conclusion.events {
         let Some(evaluation) = evaluations.get(*index) else { continue };
         let stored = app.store.issue(site.id.partition(), evaluation.fingerprint).await?;
-        let observed = Observed {
-            check: conclusion.check.id,
-            previous: state.evaluated,
-            evaluation,
-            now,
-        };
+        let observed =
+            Observed { check: conclusion.check.id, previous: state.evaluated, evaluation, now };
         match follow(stored.map(|stored| stored.issue), event, &observed) {
             Ok(change) => changes.extend(change),
-            // Tracker and record are written together; should they ever differ, the tracker leads.
-            Err(refusal) => error!(site = %site.id, issue = %event.issue(), %refusal, "issue kept"),
+            Err(refusal) => refused.push(refusal),
         }
     }
-    Ok(changes)
+    Ok((changes, refused))
 }
 
 /// Sends a retry or follow-up with its delay. What lies further ahead than a queue can delay is

@@ -1,0 +1,214 @@
+//! What a person at the terminal sees: how to come in, then checks and issues as they happen.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use clap::builder::styling::{AnsiColor, Style};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value;
+use vedette_checker::Finished;
+use vedette_domain::check::Check;
+use vedette_domain::issue::record::{IssueChange, TimelineKey};
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_runtime::config::environment;
+
+use crate::demo::Access;
+use crate::service::Service;
+
+const PLAIN: Style = Style::new();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+const ODD: Style = AnsiColor::Yellow.on_default();
+
+/// Lines that wait for a terminal that is slow.
+const WAITING_MAX: usize = 4_096;
+/// The width of a site's name.
+const NAME_WIDTH: usize = 24;
+
+/// The live log on standard error.
+#[derive(Debug, Clone)]
+pub(crate) struct Console {
+    lines: Option<SyncSender<String>>,
+    is_coloured: bool,
+}
+
+impl Console {
+    /// Where the live log goes; nowhere when it is to be quiet.
+    ///
+    /// Lines are written by a thread of their own, and dropped when too many wait: a terminal that
+    /// was stopped with Ctrl-S must not stop the monitoring.
+    pub(crate) fn start(is_quiet: bool) -> io::Result<Self> {
+        let is_coloured = io::stderr().is_terminal() && environment("NO_COLOR").is_none();
+        if is_quiet {
+            return Ok(Self { lines: None, is_coloured });
+        }
+        let (lines, waiting) = sync_channel::<String>(WAITING_MAX);
+        thread::Builder::new().name("console".to_owned()).spawn(move || {
+            for line in waiting {
+                // Standard error may be closed; the service goes on without it.
+                let _ = writeln!(io::stderr(), "{line}");
+            }
+        })?;
+        Ok(Self { lines: Some(lines), is_coloured })
+    }
+
+    /// Shows a check that has ended, with the issues that it opened or resolved.
+    pub(crate) fn show(&self, now: Timestamp, finished: &Finished, took: Duration) {
+        let Some(lines) = &self.lines else { return };
+        for line in self.lines_of(now, finished, took) {
+            let _ = lines.try_send(line);
+        }
+    }
+
+    fn lines_of(&self, now: Timestamp, finished: &Finished, took: Duration) -> Vec<String> {
+        let Finished { site, check, issues } = finished;
+        let time = TimeZone::UTC.to_datetime(now).strftime("%H:%M:%SZ").to_string();
+        let tool = check.id.tool().map_or("", Tool::as_str);
+        let name = fitted(&site.name);
+        let start = format!("{time}  {name:NAME_WIDTH$}  {tool:12}");
+        let (style, text, took) = result_of(check, took);
+        let ms = took.as_secs_f64() * 1_000.0;
+        let result = format!("{start}  {}  {ms:.0} ms", self.styled(style, &text));
+        let issues = issues
+            .iter()
+            .filter_map(issue_of)
+            .map(|(style, text)| format!("{start}  {}", self.styled(style.bold(), &text)));
+        [result].into_iter().chain(issues).collect()
+    }
+
+    fn styled(&self, style: Style, text: &str) -> String {
+        let text = printable(text);
+        if self.is_coloured { format!("{style}{text}{style:#}") } else { text }
+    }
+}
+
+/// What a check found, and how long the target took, or the whole run where nothing says so.
+fn result_of(check: &Check, took: Duration) -> (Style, String, Duration) {
+    match (check.status, &check.result) {
+        (CheckStatus::Completed, Some(result)) if result["up"].is_boolean() => {
+            let response = result["response_time"].as_f64().unwrap_or_default() / 1_000.0;
+            let took = Duration::try_from_secs_f64(response).unwrap_or(took);
+            let (style, word) =
+                if result["up"] == Value::Bool(true) { (GOOD, "up") } else { (BAD, "down") };
+            let why = match result["error"].as_str() {
+                Some(error) => error.to_owned(),
+                None => result["code"].to_string(),
+            };
+            (style, format!("{word} {why}"), took)
+        }
+        (CheckStatus::Failed, _) => {
+            let why = check.error.as_ref().map_or("", |error| error.message.as_str());
+            (ODD, format!("failed: {why}"), took)
+        }
+        (status, _) => (PLAIN, status.as_str().to_owned(), took),
+    }
+}
+
+fn issue_of(change: &IssueChange) -> Option<(Style, String)> {
+    let summary = &change.after.summary;
+    match change.entry.key {
+        TimelineKey::Opened => Some((BAD, format!("issue opened: {summary}"))),
+        TimelineKey::Resolved => Some((GOOD, format!("issue resolved: {summary}"))),
+        TimelineKey::Acknowledged => None,
+    }
+}
+
+fn fitted(name: &str) -> String {
+    let name = printable(name);
+    if name.chars().count() <= NAME_WIDTH {
+        return name;
+    }
+    name.chars().take(NAME_WIDTH - 1).chain(['…']).collect()
+}
+
+/// Text of others without what would move the cursor or change colours.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// Says on standard output where the service is and how to come in.
+pub fn announce(service: &Service) {
+    let api = service.base_url();
+    let table = service.dynamodb();
+    let file = service.token_file();
+    let file = file.display();
+    let (token, bearer) = match service.access() {
+        Access::Issued(secret) => {
+            (format!("{}\n           also in {file}", secret.reveal()), secret.reveal().to_owned())
+        }
+        Access::OnFile => (format!("in {file}"), format!("$(cat '{file}')")),
+        Access::Unknown => ("one of your own".to_owned(), "$TOKEN".to_owned()),
+    };
+    // Standard output may be closed; the service runs all the same.
+    let _ = writeln!(
+        io::stdout(),
+        "\nVedette is running.\n\n  \
+         API      {api}\n  \
+         Table    http://{table} (DynamoDB)\n  \
+         Token    {token}\n\n  \
+         curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vedette_domain::check::{CheckError, Finish};
+    use vedette_domain::id::{CheckId, SiteId};
+    use vedette_domain::tool::RunReason;
+
+    use super::*;
+
+    fn check(finish: Finish) -> Check {
+        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let now = Timestamp::UNIX_EPOCH;
+        Check::finished(
+            CheckId::automatic(site, Tool::Status, RunReason::Scheduled, now),
+            finish,
+            now,
+        )
+    }
+
+    #[test]
+    fn results_are_read_at_a_glance() {
+        let took = Duration::from_millis(70);
+        let completed = |result: Value| Check {
+            status: CheckStatus::Completed,
+            result: Some(result),
+            ..check(Finish::Skipped)
+        };
+        let error =
+            CheckError { message: "forbidden".into(), code: String::new(), data: Value::Null };
+        for (check, said) in [
+            (
+                completed(json!({ "up": true, "code": 200, "response_time": 12.4 })),
+                (GOOD, "up 200".to_owned(), Duration::from_micros(12_400)),
+            ),
+            (
+                completed(json!({ "up": false, "code": 503, "response_time": 5.0 })),
+                (BAD, "down 503".to_owned(), Duration::from_millis(5)),
+            ),
+            (
+                completed(
+                    json!({ "up": false, "code": 0, "response_time": 1.0, "error": "refused" }),
+                ),
+                (BAD, "down refused".to_owned(), Duration::from_millis(1)),
+            ),
+            (completed(json!({ "records": {} })), (PLAIN, "completed".to_owned(), took)),
+            (check(Finish::Failed(error)), (ODD, "failed: forbidden".to_owned(), took)),
+            (check(Finish::Skipped), (PLAIN, "skipped".to_owned(), took)),
+        ] {
+            assert_eq!(result_of(&check, took), said);
+        }
+    }
+
+    #[test]
+    fn names_of_others_do_not_reach_the_terminal_as_commands() {
+        assert_eq!(fitted("\u{1b}[2JShop\n"), "\u{fffd}[2JShop\u{fffd}");
+        assert_eq!(fitted(&"é".repeat(30)), format!("{}…", "é".repeat(23)));
+        assert_eq!(fitted("Shop"), "Shop");
+    }
+}

@@ -1,0 +1,213 @@
+//! The first start: somebody who can use the service at once.
+
+use jiff::{SignedDuration, Timestamp};
+use vedette_domain::account::{
+    Membership, Role, Scope, Secret, TOKEN_LIFETIME_DAYS, Team, Token, User,
+};
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::Settings;
+use vedette_runtime::{Clock, Entropy};
+use vedette_store::{Store, StoreError};
+
+use crate::folder::{Folder, FolderError};
+
+const EMAIL: &str = "demo@example.com";
+
+/// How the person at this machine comes in.
+pub(crate) enum Access {
+    /// With a new token, which is in the token file as well.
+    Issued(Secret),
+    /// With the token that is in the token file.
+    OnFile,
+    /// With a token of their own: the table has no demo user.
+    Unknown,
+}
+
+/// Why there is no demo user.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// The table does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The token file cannot be written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The system has no randomness to give.
+    #[error("{0}")]
+    Entropy(String),
+}
+
+/// Makes demo user, team and token in an empty table; later, sees to it that the token file holds
+/// a token that works.
+///
+/// Each step looks whether it was done, so that a start that was cut off is finished by the next.
+pub(crate) async fn prepare(
+    store: &Store,
+    clock: &Clock,
+    entropy: &Entropy,
+    folder: &Folder,
+) -> Result<Access, DemoError> {
+    let now = clock.now();
+    let is_new = store.all_teams().await?.is_empty();
+    let user = match store.user_by_email(EMAIL).await? {
+        Some(user) => user,
+        None if is_new => create_user(store, entropy, now).await?,
+        None => return Ok(Access::Unknown),
+    };
+    if is_new {
+        create_team(store, entropy, &user, now).await?;
+    }
+    if let Some(secret) = folder.read_token() {
+        let token = store.token(&secret.hash()).await?;
+        if token.is_some_and(|token| token.expires_at > now) {
+            return Ok(Access::OnFile);
+        }
+    }
+    let secret = entropy.secret().map_err(no_randomness)?;
+    store
+        .create_token(&Token {
+            hash: secret.hash(),
+            user: user.id,
+            name: "Demo".to_owned(),
+            scopes: Scope::ALL.to_vec(),
+            expires_at: now + SignedDuration::from_hours(24 * TOKEN_LIFETIME_DAYS),
+            created_at: now,
+            last_used_at: None,
+        })
+        .await?;
+    folder.write_token(&secret)?;
+    Ok(Access::Issued(secret))
+}
+
+async fn create_user(store: &Store, entropy: &Entropy, now: Timestamp) -> Result<User, DemoError> {
+    let user = User {
+        id: entropy.user_id().map_err(no_randomness)?,
+        name: "Demo".to_owned(),
+        email: EMAIL.to_owned(),
+        email_verified_at: Some(now),
+        created_at: now,
+    };
+    store.create_user(&user).await?;
+    Ok(user)
+}
+
+async fn create_team(
+    store: &Store,
+    entropy: &Entropy,
+    user: &User,
+    now: Timestamp,
+) -> Result<(), DemoError> {
+    let team = Team {
+        id: entropy.team_id().map_err(no_randomness)?,
+        name: "Demo team".to_owned(),
+        plan: Plan::Agency,
+        plan_active: true,
+        sites: 0,
+        members: 1,
+        cfg: 1,
+        synced: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    let owner = Membership { team: team.id, user: user.id, role: Role::Owner };
+    store.create_team(&team, &Settings::defaults(team.plan), &owner).await?;
+    Ok(())
+}
+
+fn no_randomness(error: impl std::error::Error) -> DemoError {
+    DemoError::Entropy(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::net::TcpListener;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::database::Database;
+
+    struct Start {
+        store: Store,
+        clock: Clock,
+        entropy: Entropy,
+        folder: Folder,
+        _database: Database,
+        _temporary: tempfile::TempDir,
+    }
+
+    impl Start {
+        async fn on_an_empty_folder() -> Self {
+            let temporary = tempfile::tempdir().expect("a folder");
+            let folder = Folder::lock(temporary.path()).expect("locked");
+            let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let (database, _) = Database::open(&folder, socket).await.expect("a database");
+            let store = database.store();
+            let (clock, entropy) = (Clock::system(), Entropy::system());
+            Self { store, clock, entropy, folder, _database: database, _temporary: temporary }
+        }
+
+        /// Prepares, and says whether a token was issued; whatever happened, the file's works.
+        async fn prepare(&self) -> bool {
+            let access = prepare(&self.store, &self.clock, &self.entropy, &self.folder).await;
+            let secret = self.folder.read_token().expect("a token on file");
+            let token = self.store.token(&secret.hash()).await.expect("an answer").expect("known");
+            let account = self.store.account(token.user).await.expect("an answer").expect("a user");
+            assert_eq!(account.memberships.len(), 1);
+            assert_eq!(account.memberships[0].role, Role::Owner);
+            assert_eq!(self.store.all_teams().await.expect("teams").len(), 1);
+            let mode = fs::metadata(self.folder.token()).expect("a file").permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            match access.expect("prepared") {
+                Access::Issued(issued) => issued == secret,
+                Access::OnFile => false,
+                Access::Unknown => panic!("there is a demo user"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_is_issued_once_and_again_when_it_is_lost() {
+        let start = Start::on_an_empty_folder().await;
+        assert!(start.prepare().await);
+        assert!(!start.prepare().await);
+        fs::remove_file(start.folder.token()).expect("removed");
+        assert!(start.prepare().await);
+        // Of another table, or a draft with another mode that a crash left behind.
+        fs::write(start.folder.token(), "vdt_").expect("written");
+        fs::write(start.folder.token().with_extension("new"), "vdt_").expect("written");
+        assert!(start.prepare().await);
+        assert!(!start.prepare().await);
+    }
+
+    #[tokio::test]
+    async fn a_start_that_was_cut_off_is_finished_by_the_next() {
+        let start = Start::on_an_empty_folder().await;
+        let now = start.clock.now();
+        let user = create_user(&start.store, &start.entropy, now).await.expect("a user");
+        assert!(start.prepare().await);
+        assert!(start.store.account(user.id).await.expect("an answer").is_some());
+
+        let start = Start::on_an_empty_folder().await;
+        let user = create_user(&start.store, &start.entropy, now).await.expect("a user");
+        create_team(&start.store, &start.entropy, &user, now).await.expect("a team");
+        assert!(start.prepare().await);
+    }
+
+    #[tokio::test]
+    async fn a_table_of_others_gets_no_demo_user() {
+        let start = Start::on_an_empty_folder().await;
+        let Start { store, clock, entropy, folder, .. } = &start;
+        let other = User {
+            email: "owner@example.com".to_owned(),
+            ..create_user(&Start::on_an_empty_folder().await.store, entropy, clock.now())
+                .await
+                .expect("a user")
+        };
+        store.create_user(&other).await.expect("a user");
+        create_team(store, entropy, &other, clock.now()).await.expect("a team");
+        let access = prepare(store, clock, entropy, folder).await.expect("prepared");
+        assert!(matches!(access, Access::Unknown));
+        assert!(folder.read_token().is_none());
+    }
+}

@@ -1,0 +1,85 @@
+//! The keeper's rounds.
+
+use std::fmt::Display;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+use tracing::{debug, error, info};
+use vedette_runtime::App;
+
+use crate::database::Sweeper;
+
+/// Between two looks at what is overdue. On AWS it is a minute; here it is also how soon the
+/// changes of the command line take effect.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// Between two rounds that forget what has expired.
+const FORGET_EVERY: Duration = Duration::from_secs(60);
+/// Before the next try to bring back what the last process had in memory.
+const REBUILD_AGAIN: Duration = Duration::from_secs(5);
+
+/// Brings back what the last process had in memory: schedules, then messages.
+pub(crate) async fn rebuild(app: App) {
+    loop {
+        let rebuilt = caught("rebuilding the schedules", async {
+            vedette_keeper::reconcile(&app, &|_| {}).await
+        });
+        if rebuilt.await.is_some() {
+            break;
+        }
+        // Without schedules nothing is monitored.
+        sleep(REBUILD_AGAIN).await;
+    }
+    let sent = caught("sending outstanding work", vedette_keeper::resend_all(&app)).await;
+    if let Some(sent @ 1..) = sent {
+        info!(sent, "outstanding work was sent again");
+    }
+}
+
+/// Sends again what is overdue.
+pub(crate) async fn sweep(app: App) {
+    let mut ticks = interval(SWEEP_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        caught("the keeper's sweep", vedette_keeper::sweep(&app)).await;
+    }
+}
+
+/// Removes expired items, as DynamoDB does by itself.
+pub(crate) async fn forget(sweeper: Sweeper) {
+    let mut ticks = interval(FORGET_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let sweeper = sweeper.clone();
+        let swept = async {
+            match tokio::task::spawn_blocking(move || sweeper.sweep()).await {
+                Ok(swept) => swept.map_err(|error| error.to_string()),
+                Err(panic) => Err(panic.to_string()),
+            }
+        };
+        if let Some(removed @ 1..) = caught("removing expired items", swept).await {
+            debug!(removed, "expired items were removed");
+        }
+    }
+}
+
+/// What a piece of work yields; where it fails or panics, that is logged and the round goes on.
+async fn caught<T, E: Display>(
+    what: &'static str,
+    work: impl Future<Output = Result<T, E>>,
+) -> Option<T> {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(Ok(done)) => Some(done),
+        Ok(Err(error)) => {
+            error!(%error, "{what} failed");
+            None
+        }
+        Err(_) => {
+            error!("{what} ended in a panic");
+            None
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+use jiff::SignedDuration;
+use vedette_domain::schedule::Pace;
+
+const ENVIRONMENT: &str = "\
+Environment:
+  VEDETTE_BASE_URL       Base address of links in answers, ending in /api/v1
+                         [default: the host that the client asked]
+  VEDETTE_THROTTLE       Requests a minute and token [default: 60]
+  VEDETTE_ALLOW_TARGETS  Networks that checks may reach although they are not public,
+                         separated by commas: 127.0.0.0/8,10.0.0.0/8
+  VEDETTE_CONNECT_TO     Detours of checks, separated by commas: HOST:PORT:ADDRESS:PORT
+  VEDETTE_EXTRA_ROOTS    PEM file of certificate authorities that checks trust as well
+  VEDETTE_LOG            What is logged of faults: info, debug, vedette_checker=debug
+  NO_COLOR               Set to anything: no colours on a terminal";
+
+/// Vedette on one machine: API, checks, issues and their table in one process.
+///
+/// The first start on an empty folder makes a demo user with a team and a token, and prints how to
+/// use them. Everything that is known lives in the data folder and survives a crash.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "vedette-local", version, after_help = ENVIRONMENT)]
+pub struct Options {
+    /// The folder that holds everything; it is made where it is missing
+    #[arg(long, value_name = "DIR", default_value = "./data")]
+    pub data: PathBuf,
+
+    /// Where the API listens; port 0 takes a free port
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
+    pub listen: SocketAddr,
+
+    /// Where the table listens, for the command line `vedette` and for DynamoDB tools; port 0 takes
+    /// a free port. It asks for no credentials, so only addresses of the loopback are taken
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8788", value_parser = loopback)]
+    pub dynamodb: SocketAddr,
+
+    /// How long a monitoring minute lasts: 60s, 1m, 500ms. With 1s, a check every five minutes runs
+    /// every five seconds; stored times stay real
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = pace)]
+    pub minute: Pace,
+
+    /// Do not show checks and issues as they happen
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr =
+        text.parse().map_err(|error: std::net::AddrParseError| error.to_string())?;
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        Err("the table asks for no credentials: take an address such as 127.0.0.1".to_owned())
+    }
+}
+
+fn pace(text: &str) -> Result<Pace, String> {
+    let length = text
+        .parse::<SignedDuration>()
+        .ok()
+        .and_then(|length| Duration::try_from(length).ok())
+        .ok_or("not a duration such as 60s, 1m or 500ms")?;
+    Pace::new(length).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Options, clap::Error> {
+        Options::try_parse_from(["vedette-local"].iter().chain(arguments))
+    }
+
+    #[test]
+    fn nothing_needs_to_be_said() {
+        let options = parse(&[]).expect("defaults");
+        assert_eq!(options.data, PathBuf::from("./data"));
+        assert_eq!(options.listen.to_string(), "127.0.0.1:8787");
+        assert_eq!(options.dynamodb.to_string(), "127.0.0.1:8788");
+        assert!(options.minute.is_real() && !options.quiet);
+    }
+
+    #[test]
+    fn a_minute_has_many_spellings() {
+        for (text, millis) in
+            [("1s", 1_000), ("500ms", 500), ("60s", 60_000), ("1m", 60_000), ("1h", 3_600_000)]
+        {
+            let options = parse(&["--minute", text]).expect(text);
+            assert_eq!(options.minute.minute(), Duration::from_millis(millis), "{text}");
+        }
+        for text in ["", "60", "0s", "-1s", "1ns", "25h", "soon"] {
+            let refused = parse(&[&format!("--minute={text}")]).expect_err(text);
+            assert_eq!(refused.exit_code(), 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_table_is_not_for_the_network() {
+        for (address, taken) in [
+            ("127.0.0.1:0", true),
+            ("[::1]:8000", true),
+            ("0.0.0.0:8788", false),
+            ("192.0.2.1:8788", false),
+            ("localhost", false),
+        ] {
+            assert_eq!(parse(&["--dynamodb", address]).is_ok(), taken, "{address}");
+        }
+    }
+}

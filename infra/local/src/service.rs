@@ -1,0 +1,191 @@
+//! Everything put together, in the order in which it starts and stops.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::{error, warn};
+use vedette_checker::Engines;
+use vedette_runtime::{
+    App, Clock, Config, Destination, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
+};
+
+use crate::console::Console;
+use crate::database::{Database, DatabaseError};
+use crate::demo::{self, Access, DemoError};
+use crate::folder::{Folder, FolderError};
+use crate::gateway::Gateway;
+use crate::keeper;
+use crate::options::Options;
+use crate::worker::{self, Worker};
+
+/// Longer than the gateway and the workers give to what is running.
+const GRACE: Duration = Duration::from_secs(7);
+
+/// The running service. Dropping it stops it at once; [`Service::stop`] lets work finish.
+pub struct Service {
+    listen: SocketAddr,
+    base_url: String,
+    access: Access,
+    stop: DropGuard,
+    /// Ends with the keeper's rounds, which may be cut off anywhere.
+    rounds: JoinSet<()>,
+    /// Gateway and workers, which end by themselves when told to stop.
+    loops: JoinSet<()>,
+    database: Database,
+    /// Last, so that nobody takes the folder before everything above is gone.
+    folder: Folder,
+}
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data folder is not usable, or not free.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// An address is not free.
+    #[error("{address}, where the {what} is to listen, cannot be taken: {error}")]
+    Listen {
+        /// Who would listen.
+        what: &'static str,
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The table's file is not usable.
+    #[error("the table cannot be opened: {0}")]
+    Database(#[from] DatabaseError),
+    /// The demo user cannot be made.
+    #[error("the demo user cannot be set up: {0}")]
+    Demo(#[from] DemoError),
+    /// The checks cannot run.
+    #[error("the check engines cannot be set up: {0}")]
+    Engines(String),
+    /// Two routes of the API have one path.
+    #[error("the routes cannot be told apart: {0}")]
+    Routes(#[from] matchit::InsertError),
+    /// The system gives no thread.
+    #[error("the live log cannot be written: {0}")]
+    Console(io::Error),
+}
+
+impl Service {
+    /// Starts everything; when it returns, the API answers.
+    ///
+    /// # Errors
+    ///
+    /// When the data folder, an address or the table cannot be had; nothing is left running.
+    pub async fn start(options: Options, config: Config) -> Result<Self, StartError> {
+        let folder = Folder::lock(&options.data)?;
+        let taken = |what, address| move |error| StartError::Listen { what, address, error };
+        let gateway_socket =
+            TcpListener::bind(options.listen).await.map_err(taken("API", options.listen))?;
+        let listen = gateway_socket.local_addr().map_err(taken("API", options.listen))?;
+        let database_socket = std::net::TcpListener::bind(options.dynamodb)
+            .map_err(taken("table", options.dynamodb))?;
+        let (database, sweeper) = Database::open(&folder, database_socket).await?;
+
+        let store = database.store();
+        let (clock, entropy) = (Clock::system(), Entropy::system());
+        let access = demo::prepare(&store, &clock, &entropy, &folder).await?;
+
+        let Config { mut service, mut outbound } = config;
+        service.pace = options.minute;
+        let base_url = base_url(service.base_url.as_deref(), listen);
+        // Whoever may add a site must not reach the table through us, nor have us call ourselves.
+        outbound.own_listeners.extend([listen, database.address()]);
+        let engines =
+            Engines::new(outbound).map_err(|error| StartError::Engines(error.to_string()))?;
+        let queue = LocalQueue::new();
+        let scheduler = LocalScheduler::new(clock.clone(), service.pace);
+        let app = App {
+            store,
+            queue: Queue::Local(queue.clone()),
+            scheduler: Scheduler::Local(scheduler.clone()),
+            clock,
+            entropy,
+            service,
+        };
+        let gateway = Arc::new(Gateway::new(app.clone())?);
+        let console = Console::start(options.quiet).map_err(StartError::Console)?;
+
+        let stop = CancellationToken::new();
+        let mut loops = JoinSet::new();
+        loops.spawn(gateway.serve(gateway_socket, stop.clone()));
+        let engines = Arc::new(engines);
+        let worker = Worker { app: app.clone(), queue, engines, console, stop: stop.clone() };
+        for destination in Destination::ALL {
+            loops.spawn(worker.clone().consume(destination));
+        }
+        let mut rounds = JoinSet::new();
+        rounds.spawn(worker::schedule(app.clone(), scheduler));
+        rounds.spawn(keeper::rebuild(app.clone()));
+        rounds.spawn(keeper::sweep(app));
+        rounds.spawn(keeper::forget(sweeper));
+        let stop = stop.drop_guard();
+        Ok(Self { listen, base_url, access, stop, rounds, loops, database, folder })
+    }
+
+    /// Where the API listens.
+    pub const fn listen(&self) -> SocketAddr {
+        self.listen
+    }
+
+    /// Where the table listens.
+    pub const fn dynamodb(&self) -> SocketAddr {
+        self.database.address()
+    }
+
+    /// The API's base address.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The file that holds the demo user's token.
+    pub fn token_file(&self) -> PathBuf {
+        self.folder.token()
+    }
+
+    pub(crate) const fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Stops: nothing new is taken, what is running gets a few seconds, the table is closed.
+    pub async fn stop(mut self) {
+        drop(self.stop);
+        self.rounds.shutdown().await;
+        let ended = async {
+            while let Some(ended) = self.loops.join_next().await {
+                if let Err(error) = ended {
+                    error!(%error, "a part of the service ended in a panic");
+                }
+            }
+        };
+        if timeout(GRACE, ended).await.is_err() {
+            warn!("a part of the service was cut off by the end");
+        }
+        self.loops.shutdown().await;
+        if !self.database.stop().await {
+            warn!("the table was not closed in time");
+        }
+        drop(self.folder);
+    }
+}
+
+/// The configured base address, or one that works on this machine.
+fn base_url(configured: Option<&str>, listen: SocketAddr) -> String {
+    match configured {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None if listen.ip().is_unspecified() => {
+            format!("http://127.0.0.1:{}/api/v1", listen.port())
+        }
+        None => format!("http://{listen}/api/v1"),
+    }
+}

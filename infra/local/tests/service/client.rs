@@ -1,0 +1,99 @@
+//! A client that says exactly what it is told, byte for byte.
+
+use std::collections::HashMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout};
+
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Client {
+    address: SocketAddr,
+    token: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: Value,
+}
+
+impl Client {
+    pub(crate) fn with_token_file(address: SocketAddr, file: &Path) -> Self {
+        let token = fs::read_to_string(file).expect("a token file").trim().to_owned();
+        Self { address, token }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, b"").await
+    }
+
+    pub(crate) async fn send(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+        let Self { token, .. } = self;
+        let length = body.len();
+        let mut request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\n\
+             Content-Length: {length}\r\nConnection: close\r\n\r\n"
+        )
+        .into_bytes();
+        request.extend_from_slice(body);
+        self.send_raw(&request).await.expect("an answer")
+    }
+
+    /// Sends bytes as they are; nothing where the connection is closed without an answer.
+    pub(crate) async fn send_raw(&self, request: &[u8]) -> Option<Answer> {
+        let mut stream = TcpStream::connect(self.address).await.expect("connected");
+        stream.write_all(request).await.expect("sent");
+        stream.shutdown().await.expect("said that this was all");
+        let mut answer = Vec::new();
+        let read = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("in time");
+        read.expect("received");
+        let answer = String::from_utf8(answer).expect("text");
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        let mut lines = head.lines();
+        let status = lines.next()?.split(' ').nth(1)?.parse().expect("a status");
+        let headers = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        let body = serde_json::from_str(body).unwrap_or(Value::Null);
+        Some(Answer { status, headers, body })
+    }
+
+    /// Adds a site to the only team there is, and says its id.
+    pub(crate) async fn add_site(&self, url: &str) -> String {
+        let teams = self.get("/api/v1/teams").await.body;
+        let team = teams["data"][0]["uuid"].as_str().expect("a team").to_owned();
+        let body = serde_json::json!({ "url": url }).to_string();
+        let path = format!("/api/v1/teams/{team}/sites");
+        let created = self.send("POST", &path, body.as_bytes()).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        created.body["data"]["uuid"].as_str().expect("an id").to_owned()
+    }
+
+    /// The site's ended status checks, newest first, as soon as there are so many.
+    pub(crate) async fn ended_checks(&self, site: &str, count: usize) -> Vec<Value> {
+        let asked = Instant::now();
+        loop {
+            let answer = self.get(&format!("/api/v1/sites/{site}/checks?per_page=100")).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            let checks = answer.body["data"].as_array().expect("a list").clone();
+            let is_ended =
+                |check: &Value| check["type"] == "status" && !check["completed_at"].is_null();
+            let ended: Vec<Value> = checks.into_iter().filter(is_ended).collect();
+            if ended.len() >= count {
+                return ended;
+            }
+            assert!(asked.elapsed() < PATIENCE, "{} checks of {count}", ended.len());
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}

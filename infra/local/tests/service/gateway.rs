@@ -1,0 +1,88 @@
+//! What the gateway answers before and beside the routes.
+
+use vedette_api::BODY_MAX;
+
+use crate::start;
+
+#[tokio::test]
+async fn unknown_paths_and_methods_are_refused_as_the_api_refuses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let unknown = client.get("/api/v1/nothing").await;
+    assert_eq!(unknown.status, 404);
+    assert_eq!(unknown.body["message"], "The requested resource was not found.");
+    let path = "/api/v1/sites/a%2Fb";
+    for path in ["/", "/api/v1/me/", "/api/v1//me", "/api/v1/sites//checks", path, "*", "//"] {
+        assert_eq!(client.get(path).await.status, 404, "{path}");
+    }
+    for method in ["PUT", "HEAD", "OPTIONS", "BREW"] {
+        let refused = client.send(method, "/api/v1/me", b"").await;
+        assert_eq!((refused.status, refused.headers["allow"].as_str()), (405, "GET"), "{method}");
+    }
+    // An encoded slash is part of the value, for the fallback too.
+    assert_eq!(client.send("PUT", path, b"").await.status, 405);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_and_heads_have_limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let me = client.get("/api/v1/teams").await.body;
+    let team = me["data"][0]["uuid"].as_str().expect("a team");
+    let path = format!("/api/v1/teams/{team}/sites");
+    for (size, status) in [(BODY_MAX, 422), (BODY_MAX + 1, 413)] {
+        let refused = client.send("POST", &path, &vec![b'x'; size]).await;
+        assert_eq!(refused.status, status, "{size} bytes");
+        assert!(refused.body["message"].is_string(), "{refused:?}");
+    }
+    // With `Expect`, the refusal comes before the body does.
+    let expecting = format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+        BODY_MAX + 1
+    );
+    assert_eq!(client.send_raw(expecting.as_bytes()).await.expect("an answer").status, 413);
+    for (length, status) in [(9_000, 401), (10_240, 431)] {
+        let long = "x".repeat(length);
+        let request = format!(
+            "GET /api/v1/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Long: {long}\r\n\r\n"
+        );
+        let answer = client.send_raw(request.as_bytes()).await.expect("an answer");
+        assert_eq!(answer.status, status, "{length}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_refused_and_harms_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let many_headers = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(200));
+    let requests: &[(&[u8], Option<u16>)] = &[
+        (b"", None),
+        (b"\r\n\r\n", None),
+        (b"GARBAGE\r\n\r\n", Some(400)),
+        (b"GET\r\n\r\n", Some(400)),
+        (b"GET / HTTP/9.9\r\n\r\n", Some(400)),
+        (b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n", Some(400)),
+        (b"GET http://[::1/ HTTP/1.1\r\nHost: x\r\n\r\n", Some(400)),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", Some(400)),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", None),
+        (b"GET /api/v1/me HTTP/1.1\r\nHost: \xff\r\n\r\n", Some(401)),
+        (b"GET /api/v1/me HTTP/1.0\r\n\r\n", Some(401)),
+        (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", Some(404)),
+        (b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", Some(404)),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", Some(400)),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nfew", Some(400)),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZ\r\n", Some(400)),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n", Some(413)),
+        (many_headers.as_bytes(), Some(431)),
+    ];
+    for (request, status) in requests {
+        let answer = client.send_raw(request).await;
+        let request = String::from_utf8_lossy(request);
+        assert_eq!(answer.map(|answer| answer.status), *status, "{request}");
+    }
+    assert_eq!(client.get("/api/v1/me").await.status, 200);
+    service.stop().await;
+}

@@ -1,0 +1,42 @@
+//! The whole service, started as its user starts it.
+
+mod client;
+
+mod checks;
+mod gateway;
+mod process;
+
+use std::path::Path;
+
+use client::Client;
+use vedette_local::{Options, Service};
+use vedette_runtime::Config;
+
+/// Options for a service on free ports.
+fn options(data: &Path) -> Options {
+    Options {
+        data: data.to_owned(),
+        listen: ([127, 0, 0, 1], 0).into(),
+        dynamodb: ([127, 0, 0, 1], 0).into(),
+        minute: vedette_domain::schedule::Pace::new(std::time::Duration::from_millis(100))
+            .expect("a pace"),
+        quiet: true,
+    }
+}
+
+/// A configuration that lets checks reach this machine, and asks as often as tests do.
+fn config() -> Config {
+    Config::read(&|name| match name {
+        "VEDETTE_ALLOW_TARGETS" => Some("127.0.0.0/8".to_owned()),
+        "VEDETTE_THROTTLE" => Some("100000".to_owned()),
+        _ => None,
+    })
+    .expect("a configuration")
+}
+
+/// A service on a folder, and a client with the demo user's token.
+async fn start(data: &Path) -> (Service, Client) {
+    let service = Service::start(options(data), config()).await.expect("started");
+    let client = Client::with_token_file(service.listen(), &service.token_file());
+    (service, client)
+}

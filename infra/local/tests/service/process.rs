@@ -1,0 +1,113 @@
+//! The binary: folders, exits, signals.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+use vedette_local::{FolderError, Service, StartError};
+
+use crate::client::Client;
+use crate::{config, options, start};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn command(data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vedette-local"));
+    command
+        .arg("--data")
+        .arg(data)
+        .args(["--listen", "127.0.0.1:0", "--dynamodb", "127.0.0.1:0", "--minute", "1s"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+/// A process that has said where it is.
+async fn running(data: &Path) -> (Child, Client) {
+    let mut child = command(data).arg("--quiet").spawn().expect("started");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let said = async {
+        loop {
+            let line = lines.next_line().await.expect("readable").expect("an address");
+            if let Some((_, rest)) = line.split_once("http://")
+                && let Some(address) = rest.strip_suffix("/api/v1")
+            {
+                return address.parse::<SocketAddr>().expect("an address");
+            }
+        }
+    };
+    let address = timeout(PATIENCE, said).await.expect("in time");
+    (child, Client::with_token_file(address, &data.join("token")))
+}
+
+async fn signal(child: &mut Child, signal: &str) -> ExitStatus {
+    let id = child.id().expect("running").to_string();
+    let sent = Command::new("kill").args([signal, &id]).status().await.expect("kill");
+    assert!(sent.success());
+    timeout(PATIENCE, child.wait()).await.expect("in time").expect("ended")
+}
+
+#[tokio::test]
+async fn it_stops_when_asked_and_loses_nothing_when_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut child, client) = running(folder.path()).await;
+    let token = fs::read(folder.path().join("token")).expect("a token");
+    let site = client.add_site("https://192.0.2.1/").await;
+    let site = format!("/api/v1/sites/{site}");
+    assert!(!signal(&mut child, "-KILL").await.success());
+
+    for stop in ["-TERM", "-INT"] {
+        let (mut child, client) = running(folder.path()).await;
+        assert_eq!(client.get(&site).await.status, 200);
+        assert_eq!(signal(&mut child, stop).await.code(), Some(0), "{stop}");
+    }
+    assert_eq!(fs::read(folder.path().join("token")).expect("a token"), token);
+}
+
+#[tokio::test]
+async fn a_folder_is_for_one_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let mode = fs::metadata(service.token_file()).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    let second = Service::start(options(folder.path()), config()).await;
+    assert!(matches!(second, Err(StartError::Folder(FolderError::InUse(_)))));
+    let second = command(folder.path()).output().await.expect("ended");
+    assert_eq!(second.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(said.contains("in use by another process"), "{said}");
+
+    assert_eq!(client.get("/api/v1/me").await.status, 200);
+    service.stop().await;
+    let (third, _) = start(folder.path()).await;
+    third.stop().await;
+}
+
+#[tokio::test]
+async fn a_wrong_start_says_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let wrong = command(&data).env("VEDETTE_THROTTLE", "many").output().await.expect("ended");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("VEDETTE_THROTTLE"));
+    let wrong = command(&data).args(["--minute", "soon"]).output().await.expect("ended");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(!data.exists(), "nothing was begun");
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address");
+    let mut options = options(&data);
+    options.listen = address;
+    let refused = Service::start(options, config()).await;
+    assert!(matches!(refused, Err(StartError::Listen { what: "API", .. })));
+    assert!(!data.join("token").exists(), "nobody was made");
+}
