@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn a_known_path_says_which_methods_it_has() {
         for (method, path, said) in [
-            ("PUT", "/api/v1/sites/x", "DELETE, GET"),
+            ("PUT", "/api/v1/sites/x", "DELETE, GET, PATCH"),
             ("HEAD", "/api/v1/me", "GET"),
             ("DELETE", "/api/v1/sites/x/checks", "GET, POST"),
             ("GET", "/api/v1/me/", "nothing"),

@@ -5,8 +5,11 @@
 
 mod checks;
 mod fallback;
+mod history;
 mod issues;
 mod me;
+mod monitoring;
+mod reports;
 mod sites;
 mod teams;
 
@@ -20,6 +23,10 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::Links;
 use vedette_http::response::Response;
 use vedette_runtime::App;
+
+pub use reports::performance::DAYS_DEFAULT as PERFORMANCE_DAYS;
+pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
+pub use sites::{SITES_MAX, site_sorts};
 
 /// What a handler gives back.
 type Answer<'a> = BoxFuture<'a, Result<Response, ApiError>>;
@@ -82,6 +89,14 @@ impl Route {
     pub const fn reads_table(&self) -> bool {
         matches!(self.work, Work::Authorized { .. })
     }
+
+    /// The scope that a token must have.
+    pub const fn scope(&self) -> Option<Scope> {
+        match self.work {
+            Work::Authorized { scope, .. } => Some(scope),
+            Work::Refuse(_) => None,
+        }
+    }
 }
 
 /// All routes, in the order of the specification.
@@ -89,12 +104,20 @@ pub const ROUTES: &[Route] = &[
     route!("me.get", "GET" "/me", TeamsRead, Default, me::get::handle),
     route!("teams.list", "GET" "/teams", TeamsRead, Default, teams::list::handle),
     route!("teams.get", "GET" "/teams/{team}", TeamsRead, Default, teams::get::handle),
+    route!("monitoring.get", "GET" "/teams/{team}/monitoring", TeamsRead, Default, monitoring::get::handle),
+    route!("monitoring.update", "PATCH" "/teams/{team}/monitoring", TeamsWrite, Default, monitoring::update::handle),
+    route!("sites.list", "GET" "/teams/{team}/sites", SitesRead, Default, sites::list::handle),
     route!("sites.create", "POST" "/teams/{team}/sites", SitesWrite, Default, sites::create::handle),
+    route!("sites.bulk", "POST" "/teams/{team}/sites/bulk", SitesWrite, Default, sites::bulk::handle),
     route!("sites.get", "GET" "/sites/{site}", SitesRead, Default, sites::get::handle),
+    route!("sites.update", "PATCH" "/sites/{site}", SitesWrite, Default, sites::update::handle),
     route!("sites.delete", "DELETE" "/sites/{site}", SitesDelete, Default, sites::delete::handle),
     route!("checks.list", "GET" "/sites/{site}/checks", ChecksRead, Default, checks::list::handle),
     route!("checks.create", "POST" "/sites/{site}/checks", ChecksRun, CheckRun, checks::create::handle),
     route!("checks.get", "GET" "/checks/{check}", ChecksRead, Default, checks::get::handle),
+    route!("checks.delete", "DELETE" "/checks/{check}", ChecksDelete, Default, checks::delete::handle),
+    route!("reports.uptime", "GET" "/sites/{site}/reports/uptime", SitesRead, Default, reports::uptime::handle),
+    route!("reports.performance", "GET" "/sites/{site}/reports/performance", SitesRead, Default, reports::performance::handle),
     route!("issues.list", "GET" "/issues", IssuesRead, Default, issues::list::handle),
     route!("issues.get", "GET" "/issues/{issue}", IssuesRead, Default, issues::get::handle),
 ];

@@ -49,8 +49,8 @@ pub async fn reconcile(
     };
     let mut wanted: BTreeSet<(SiteId, Tool)> = BTreeSet::new();
     let mut sites = 0;
-    for sheet in sheets.values() {
-        let running = sync::sites_of(app, sheet, &count).await?;
+    for team in sheets.keys() {
+        let running = sync::sites_of(app, *team, &count).await?;
         sites += running.len() as u64;
         for (site, tools) in running {
             wanted.extend(tools.into_iter().map(|tool| (site, tool)));

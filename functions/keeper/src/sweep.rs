@@ -11,7 +11,7 @@ use vedette_domain::message::{CheckMessage, Message, RunOrder, Upkeep};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
-use vedette_domain::work::{LONGEST_DELAY, UPKEEP_GRACE};
+use vedette_domain::work::{UPKEEP_GRACE, look_at};
 use vedette_runtime::App;
 use vedette_runtime::settle::{FinishedRun, send_timer, settle};
 use vedette_store::keys::Owner;
@@ -109,8 +109,12 @@ async fn send_tool(
     let later = |at: Timestamp| at.saturating_add(tool.run_limit()).unwrap_or(at);
     let mut next = None;
     if let Some(check) = state.pending {
+        if !vedette_probe::TOOLS.contains(&tool) {
+            end(app, &site, state, tool, check, Finish::Skipped).await?;
+            return Ok(None);
+        }
         if now.duration_since(check.created_at()) > tool.pending_limit() {
-            give_up(app, &site, state, tool, check).await?;
+            end(app, &site, state, tool, check, timed_out(tool)).await?;
             return Ok(None);
         }
         let order = RunOrder::OnDemand { check };
@@ -120,26 +124,29 @@ async fn send_tool(
     }
     if let Some(timer) = state.timer {
         send_timer(app, &site, tool, timer).await;
-        let is_far = timer.due.duration_since(now) > LONGEST_DELAY;
-        let look = if is_far { state.work_due(tool, now).unwrap_or(now) } else { later(timer.due.max(now)) };
+        let look = if timer.is_far(now) { look_at(timer, tool, now) } else { later(timer.due.max(now)) };
         next = Some(next.map_or(look, |other: Timestamp| other.min(look)));
     }
     Ok(next)
 }
 
-/// Ends an on-demand check that nobody will end any more.
-async fn give_up(
+fn timed_out(tool: Tool) -> Finish {
+    Finish::Failed(CheckError {
+        message: "The check did not finish in time.".to_owned(),
+        code: "timed_out".to_owned(),
+        data: serde_json::json!({ "limit_seconds": tool.pending_limit().as_secs() }),
+    })
+}
+
+/// Ends an on-demand check that no checker will end.
+async fn end(
     app: &App,
     site: &Site,
     state: ToolState,
     tool: Tool,
     check: CheckId,
+    finish: Finish,
 ) -> Result<(), StoreError> {
     let Some(team) = app.store.team(site.team, app.clock.now()).await? else { return Ok(()) };
-    let finish = Finish::Failed(CheckError {
-        message: "The check did not finish in time.".to_owned(),
-        code: "timed_out".to_owned(),
-        data: serde_json::json!({ "limit_seconds": tool.pending_limit().as_secs() }),
-    });
     settle(app, FinishedRun { site, state, team: &team, tool, check, finish }).await.map(drop)
 }

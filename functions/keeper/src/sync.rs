@@ -5,43 +5,125 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use vedette_domain::id::{Partition, SiteId, TeamId};
+use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::settings::Settings;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::settle::send_timer;
-use vedette_runtime::{App, Schedule};
+use vedette_runtime::{App, Schedule, SchedulerError};
 use vedette_store::{Backoff, SiteSheet, StoreError, TeamSheet};
 
 use crate::KeeperError;
 
-/// How long a sync competes with changes of the same site.
+/// How long a sync competes with changes of the same sites.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Sites synced at once.
+/// Batches in hand at once.
 const CONCURRENCY: usize = 16;
 /// Sites read in one batch.
 const BATCH: usize = 16;
+/// Sites of a team that one message has synced: some seconds' work, well below the two minutes
+/// that the keeper's function has.
+const SLICE: usize = CONCURRENCY * BATCH;
 
-/// Syncs one site, until the settings it followed are still the settings.
+/// Syncs one site. One that is gone has no schedules, whoever may have left them.
 pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), KeeperError> {
+    if app.store.site(id.partition()).await?.is_none() {
+        return Ok(remove_schedules(app, id).await?);
+    }
+    follow(app, vec![id.partition()]).await.map(drop)
+}
+
+/// Syncs the next sites of a team, and asks for those after them. A resync that is lost on its way
+/// is taken up by the keeper's sweep where it was.
+pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), KeeperError> {
+    let Some(slice) = app.store.next_resync_slice(id, SLICE).await? else { return Ok(()) };
+    follow_all(app, &slice.sites, &|_| {}).await?;
+    let mut backoff = Backoff::new(PATIENCE);
+    let is_ahead = loop {
+        match app.store.finish_resync_slice(&slice, app.clock.now()).await {
+            Ok(is_ahead) => break is_ahead,
+            Err(error) => backoff.wait(error).await?,
+        }
+    };
+    // Whoever else has come this far, or begun anew, goes on.
+    if is_ahead && slice.has_next() {
+        app.queue.send(&Message::Upkeep(Upkeep::Resync(id)), Duration::ZERO).await?;
+    }
+    Ok(())
+}
+
+/// Syncs every site of a team and returns what runs on each.
+pub(crate) async fn sites_of(
+    app: &App,
+    team: TeamId,
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<BTreeMap<SiteId, Vec<Tool>>, KeeperError> {
+    let rows = app.store.directory(team).await?;
+    let partitions: Vec<Partition> = rows.iter().map(|row| row.id.partition()).collect();
+    follow_all(app, &partitions, done).await
+}
+
+async fn follow_all(
+    app: &App,
+    sites: &[Partition],
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<BTreeMap<SiteId, Vec<Tool>>, KeeperError> {
+    let batches: Vec<Vec<Partition>> = sites.chunks(BATCH).map(<[_]>::to_vec).collect();
+    let synced = stream::iter(batches).map(|batch| async move {
+        let read = batch.len() as u64;
+        let running = follow(app, batch).await?;
+        done(read);
+        Ok::<_, KeeperError>(running)
+    });
+    let running: Vec<_> = synced.buffer_unordered(CONCURRENCY).try_collect().await?;
+    Ok(running.into_iter().flatten().collect())
+}
+
+/// Makes the schedules of sites of one team what plan and settings say. Returns the tools that
+/// have a schedule.
+///
+/// Whoever has written schedules looks whether what they followed is still so, and otherwise
+/// writes them again. So the last to write has written what stands in the table, however many
+/// do so at once.
+async fn follow(
+    app: &App,
+    mut sites: Vec<Partition>,
+) -> Result<Vec<(SiteId, Vec<Tool>)>, KeeperError> {
+    let mut running = Vec::with_capacity(sites.len());
     let mut backoff = Backoff::new(PATIENCE);
     loop {
-        let Some(sheet) = app.store.site(id.partition()).await? else { return Ok(()) };
-        let Some(team) = app.store.team(sheet.site.team, app.clock.now()).await? else {
-            return Ok(());
+        let sheets = app.store.sites(sites).await?;
+        let Some(team) = sheets.values().next().map(|sheet| sheet.site.team) else {
+            return Ok(running);
         };
-        match follow(app, &sheet, &team).await {
-            Err(KeeperError::Store(error)) => backoff.wait(error).await?,
-            outcome => return outcome.map(drop),
+        let Some(team) = app.store.team(team, app.clock.now()).await? else { return Ok(running) };
+        let mut written = Vec::with_capacity(sheets.len());
+        for sheet in sheets.values() {
+            written.push((sheet, write_schedules(app, sheet, &team).await?));
         }
+        let versions = app.store.versions(team.team.id, sheets.keys().copied()).await?;
+        sites = Vec::new();
+        for (sheet, tools) in written {
+            if !versions.has(sheet) {
+                remove_schedules(app, sheet.site.id).await?;
+            } else if versions.are_of(sheet, &team) && finish(app, sheet, &tools).await? {
+                running.push((sheet.site.id, tools));
+            } else {
+                sites.push(sheet.site.id.partition());
+            }
+        }
+        if sites.is_empty() {
+            return Ok(running);
+        }
+        backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
     }
 }
 
-/// Makes a site's schedules what its settings say, starts a new site's first runs, and says so in
-/// the table. Returns the tools that have a schedule.
-pub(crate) async fn follow(
+/// Makes a site's schedules and removes the others. Returns the tools that have one.
+async fn write_schedules(
     app: &App,
     sheet: &SiteSheet,
     team: &TeamSheet,
-) -> Result<Vec<Tool>, KeeperError> {
+) -> Result<Vec<Tool>, SchedulerError> {
     let site = &sheet.site;
     let plan = team.team.plan;
     let settings = Settings::resolve(&team.settings, &site.overrides, plan);
@@ -54,17 +136,41 @@ pub(crate) async fn follow(
         let cadence_minutes = settings.tools.cadence_minutes(tool);
         app.scheduler.put(Schedule { site: site.id, tool, cadence_minutes }).await?;
     }
-    for &tool in &idle {
+    for tool in idle {
         app.scheduler.delete(site.id, tool).await?;
+    }
+    Ok(scheduled)
+}
+
+async fn remove_schedules(app: &App, id: SiteId) -> Result<(), SchedulerError> {
+    for tool in Tool::ALL {
+        app.scheduler.delete(id, tool).await?;
+    }
+    Ok(())
+}
+
+/// Does what goes with a site's schedules: forgets what idle tools had outstanding, starts a new
+/// site's first runs, and says in the table that the schedules follow. Says no where the site was
+/// written meanwhile.
+async fn finish(app: &App, sheet: &SiteSheet, scheduled: &[Tool]) -> Result<bool, StoreError> {
+    match try_finish(app, sheet, scheduled).await {
+        Err(error) if error.is_conflict() => Ok(false),
+        outcome => outcome.map(|()| true),
+    }
+}
+
+async fn try_finish(app: &App, sheet: &SiteSheet, scheduled: &[Tool]) -> Result<(), StoreError> {
+    let site = &sheet.site;
+    for tool in Tool::ALL.into_iter().filter(|tool| !scheduled.contains(tool)) {
         forget_timer(app, sheet, tool).await?;
     }
     if site.synced == 0 {
-        send_first_runs(app, sheet, &scheduled).await?;
+        send_first_runs(app, sheet, scheduled).await?;
     }
     if site.synced != site.cfg {
         app.store.set_site_synced(site).await?;
     }
-    Ok(scheduled)
+    Ok(())
 }
 
 /// A tool that does not run has no first run, retry or follow-up outstanding.
@@ -90,60 +196,14 @@ async fn send_first_runs(app: &App, sheet: &SiteSheet, tools: &[Tool]) -> Result
     Ok(())
 }
 
-/// Syncs every site of a team, until plan and settings that they followed are still the same.
-pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), KeeperError> {
-    let mut backoff = Backoff::new(PATIENCE);
-    loop {
-        let Some(team) = app.store.team(id, app.clock.now()).await? else { return Ok(()) };
-        if team.team.synced == team.team.cfg {
-            return Ok(());
-        }
-        sites_of(app, &team, &|_| {}).await?;
-        match app.store.set_team_synced(&team.team).await {
-            Ok(()) => return Ok(()),
-            Err(error) => backoff.wait(error).await?,
-        }
-    }
-}
-
-/// Syncs every site of a team and returns what runs on each.
-pub(crate) async fn sites_of(
-    app: &App,
-    team: &TeamSheet,
-    done: &(dyn Fn(u64) + Sync),
-) -> Result<BTreeMap<SiteId, Vec<Tool>>, KeeperError> {
-    let rows = app.store.directory(team.team.id).await?;
-    let partitions: Vec<Partition> = rows.iter().map(|row| row.id.partition()).collect();
-    let batches: Vec<Vec<Partition>> = partitions.chunks(BATCH).map(<[_]>::to_vec).collect();
-    let synced = stream::iter(batches).map(|batch| async move {
-        let read = batch.len() as u64;
-        let sheets = app.store.sites(batch).await?;
-        let mut running = Vec::with_capacity(sheets.len());
-        for sheet in sheets.into_values() {
-            let tools = match follow(app, &sheet, team).await {
-                // Changed while it was synced: its own sync follows the change.
-                Err(KeeperError::Store(error)) if error.is_conflict() => {
-                    site(app, sheet.site.id).await?;
-                    continue;
-                }
-                outcome => outcome?,
-            };
-            running.push((sheet.site.id, tools));
-        }
-        done(read);
-        Ok::<_, KeeperError>(running)
-    });
-    let running: Vec<_> = synced.buffer_unordered(CONCURRENCY).try_collect().await?;
-    Ok(running.into_iter().flatten().collect())
-}
-
-/// Removes what is left of a deleted site.
+/// Removes what is left of a deleted site, a slice at a time.
 pub(crate) async fn purge(app: &App, id: SiteId) -> Result<(), KeeperError> {
     if app.store.deleted_site(id.partition()).await? != Some(id) {
         return Ok(());
     }
-    for tool in Tool::ALL {
-        app.scheduler.delete(id, tool).await?;
+    remove_schedules(app, id).await?;
+    if !app.store.purge(id.partition()).await? {
+        app.queue.send(&Message::Upkeep(Upkeep::Purge(id)), Duration::ZERO).await?;
     }
-    Ok(app.store.purge(id.partition()).await?)
+    Ok(())
 }

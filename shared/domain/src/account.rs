@@ -48,6 +48,18 @@ pub struct Team {
     pub updated_at: Timestamp,
 }
 
+impl Team {
+    /// The team after its monitoring settings changed. Where the schedules of its sites do not
+    /// follow from what changed, they need not follow it.
+    #[must_use]
+    pub fn reconfigured(&self, schedules_change: bool, now: Timestamp) -> Self {
+        let cfg = self.cfg + 1;
+        let is_synced = self.synced == self.cfg;
+        let synced = if is_synced && !schedules_change { cfg } else { self.synced };
+        Self { cfg, synced, updated_at: now, ..self.clone() }
+    }
+}
+
 /// A user's place in a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Membership {

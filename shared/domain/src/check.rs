@@ -12,6 +12,7 @@ use crate::tool::CheckStatus;
 
 /// Why an engine could not run; the check is then `failed` and never an observation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckError {
     /// For people.
     pub message: String,
@@ -24,6 +25,7 @@ pub struct CheckError {
 
 /// The result of a `status` check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusResult {
     /// True when the final answer's HTTP status is 2xx or 3xx.
     pub up: bool,
@@ -44,11 +46,13 @@ pub struct StatusResult {
     pub redirects: Vec<String>,
     /// Why no answer came; only with `code` 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub error: Option<String>,
 }
 
 /// A tool's result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "CheckResult"))]
 #[serde(untagged)]
 pub enum ToolResult {
     /// Of a status check.

@@ -215,6 +215,12 @@ impl Sum {
         self.count = self.count.saturating_add(1);
     }
 
+    /// Both sums together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { sum: self.sum + other.sum, count: self.count.saturating_add(other.count) }
+    }
+
     fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -10,7 +10,10 @@ pub mod issue;
 pub mod message;
 pub mod on_demand;
 pub mod plan;
+pub mod report;
 pub mod schedule;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod settings;
 pub mod site;
 pub mod site_url;

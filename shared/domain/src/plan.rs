@@ -13,6 +13,7 @@ use crate::tool::Tool;
 
 /// A team's plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Plan {
     /// For one person with a few sites.
@@ -137,6 +138,7 @@ impl std::fmt::Display for Plan {
 
 /// A tool of the plan as the API lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolOption {
     /// The tool.
     pub value: Tool,

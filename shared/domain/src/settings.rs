@@ -56,8 +56,9 @@ pub const HEADER_VALUE_MAX: usize = 2_000;
 /// The longest item of `ignore_paths`, in characters.
 pub const IGNORE_PATH_MAX: usize = 255;
 
-/// A team's monitoring settings, or a site's once resolved; serializes as the API's `settings`.
+/// A team's monitoring settings, or a site's once resolved: the API's `settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MonitoringSettings"))]
 #[serde(default)]
 pub struct Settings {
     /// What each tool does.
@@ -72,11 +73,20 @@ pub struct Settings {
 
 /// A header sent with checks: both parts or neither.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RequestHeader {
     /// A valid header name of at most [`HEADER_NAME_MAX`] characters.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(description = "A valid header name.", length(max = HEADER_NAME_MAX))
+    )]
     pub name: Option<String>,
     /// A valid header value of at most [`HEADER_VALUE_MAX`] characters, without CR or LF.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(description = "A valid header value.", length(max = HEADER_VALUE_MAX))
+    )]
     pub value: Option<String>,
 }
 
@@ -94,6 +104,7 @@ impl RequestHeader {
 
 /// A daily window, in UTC, in which issue alerts are held back; it may pass midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct QuietTime {
     /// Whether alerts are held back at all.
@@ -116,12 +127,20 @@ impl Default for QuietTime {
 
 /// Reminders of active issues.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Escalation {
     /// Whether reminders are sent.
     pub enabled: bool,
     /// Minutes since the issue opened at which a reminder is sent; each is one of
     /// [`ESCALATION_PRESETS`](crate::plan::ESCALATION_PRESETS).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "Minutes since the issue opened at which a reminder is sent.",
+            schema_with = "crate::schema::intervals"
+        )
+    )]
     pub intervals: BTreeSet<u32>,
 }
 
@@ -169,6 +188,14 @@ impl Settings {
             escalation.apply(&mut merged.escalation);
         }
         merged
+    }
+
+    /// Whether the same tools run, and equally often, so that the same schedules follow from both.
+    pub fn runs_like(&self, other: &Self) -> bool {
+        Tool::ALL.into_iter().all(|tool| {
+            self.tools.is_enabled(tool) == other.tools.is_enabled(tool)
+                && self.tools.cadence_minutes(tool) == other.tools.cadence_minutes(tool)
+        })
     }
 
     /// The tools that run automatically: enabled and part of the plan, in enumeration order.

@@ -33,6 +33,8 @@ pub struct Site {
     /// DNS records that must be there; empty where the first check is the baseline.
     #[serde(default)]
     pub expected_records: ExpectedRecords,
+    /// Rises with every change by a client.
+    pub rev: u64,
     /// Version of url and monitoring: a run that began under another one is discarded.
     pub cfg: u64,
     /// The `cfg` that the site's schedules are known to follow; 0 for a new site.
@@ -41,6 +43,28 @@ pub struct Site {
     pub created_at: Timestamp,
     /// Last change.
     pub updated_at: Timestamp,
+}
+
+impl Site {
+    /// The site after a client's change: what it is `changed` to, with the versions that follow
+    /// from what differs. None where nothing does.
+    ///
+    /// A run that is under way was ordered for the URL and the settings it began with, so a change
+    /// of these discards it; what merely describes the site does not.
+    pub fn change_to(&self, mut changed: Self, now: Timestamp) -> Option<Self> {
+        if changed == *self {
+            return None;
+        }
+        let is_watched_alike = changed.url == self.url
+            && changed.overrides == self.overrides
+            && changed.expected_records == self.expected_records;
+        if !is_watched_alike {
+            changed.cfg += 1;
+        }
+        changed.rev += 1;
+        changed.updated_at = now;
+        Some(changed)
+    }
 }
 
 /// The longest `name`, in characters.

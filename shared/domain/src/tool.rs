@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A check tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Tool {
     /// HTTP reachability.
@@ -80,6 +81,7 @@ impl std::fmt::Display for Tool {
 
 /// The state of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CheckStatus {
     /// Queued or running.
@@ -116,6 +118,7 @@ impl CheckStatus {
 
 /// Why an automatic check ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunReason {
     /// The tool's cadence.

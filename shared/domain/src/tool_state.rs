@@ -5,6 +5,8 @@
 //! saves does so on the condition that `rev` is still the same, and otherwise reads and asks again
 //! with the same run: nothing is probed twice.
 
+mod forget;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -23,6 +25,8 @@ use crate::schedule::Pace;
 use crate::settings::Settings;
 use crate::tool::{CheckStatus, RunReason, Tool};
 
+pub use forget::{Forgotten, LatestChange};
+
 /// What is remembered of one tool on one site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct ToolState {
@@ -33,7 +37,7 @@ pub struct ToolState {
     /// By fingerprint, those that were ever observed.
     #[serde(rename = "tr", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub trackers: BTreeMap<Fingerprint, Tracked>,
-    /// The retry or follow-up that must still run.
+    /// The run outside the schedule that must still come: first run, retry or follow-up.
     #[serde(rename = "ti", default, skip_serializing_if = "Option::is_none")]
     pub timer: Option<Timer>,
     /// The on-demand check that must still run.
@@ -223,12 +227,23 @@ pub struct Conclusion {
 }
 
 impl ToolState {
-    /// The state of a new site's tool.
+    /// The state of a tool that nothing is known of.
     pub fn new() -> Self {
         Self {
             rev: 1,
             cfg: 1,
             ..Self::default()
+        }
+    }
+
+    /// The state of a new site's tool: its first run does not wait for the schedule.
+    pub fn of_new_site(created_at: Timestamp) -> Self {
+        Self {
+            timer: Some(Timer {
+                reason: RunReason::Scheduled,
+                due: created_at,
+            }),
+            ..Self::new()
         }
     }
 
@@ -347,10 +362,7 @@ impl ToolState {
                 events = next.observe(run);
                 let step = next_timer(&AfterRun {
                     issue_active: next.has_active_issue(),
-                    failing: next
-                        .trackers
-                        .values()
-                        .any(|tracked| tracked.tracker.is_failing_below_threshold()),
+                    failing: next.is_failing_below_threshold(),
                     outstanding: self.timer,
                     slot: created_at,
                     now: run.now,
@@ -492,16 +504,31 @@ impl ToolState {
         if let Some(tracked) = next.trackers.get_mut(&fingerprint) {
             tracked.tracker = resolve_by_hand(&tracked.tracker);
         }
-        if !next.has_active_issue() {
+        if !next.has_active_issue() && !next.is_failing_below_threshold() {
             next.timer = None;
         }
         next
+    }
+
+    fn is_failing_below_threshold(&self) -> bool {
+        self.trackers.values().any(|tracked| tracked.tracker.is_failing_below_threshold())
     }
 
     fn has_active_issue(&self) -> bool {
         self.trackers
             .values()
             .any(|tracked| tracked.tracker.issue().is_some())
+    }
+
+    /// The state after the site's URL or monitoring changed: runs that began before are discarded.
+    /// Trackers and issues stay; the next check decides about them.
+    #[must_use]
+    pub fn under(&self, cfg: u64) -> Self {
+        Self {
+            rev: self.rev + 1,
+            cfg,
+            ..self.clone()
+        }
     }
 
     /// The state after the tool was disabled: no retry or follow-up is outstanding.

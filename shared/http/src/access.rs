@@ -21,10 +21,12 @@ pub enum Throttle {
 }
 
 /// Check runs a minute and user: a limit of the API.
-const CHECK_RUNS_PER_MINUTE: u32 = 10;
+pub const CHECK_RUNS_PER_MINUTE: u32 = 10;
 
-const LIMIT_HEADER: &str = "x-ratelimit-limit";
-const REMAINING_HEADER: &str = "x-ratelimit-remaining";
+/// Says how many requests a minute are served.
+pub const LIMIT_HEADER: &str = "x-ratelimit-limit";
+/// Says how many of them are left in this minute.
+pub const REMAINING_HEADER: &str = "x-ratelimit-remaining";
 
 /// How far a client is with a minute's requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -95,17 +95,21 @@ impl ApiError {
         }
     }
 
+    /// What the client is told: of a fault no more than that there is one.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Unavailable(_) => "The service is unavailable. Please try again.".to_owned(),
+            Self::Internal(_) => "Something went wrong.".to_owned(),
+            refusal => refusal.to_string(),
+        }
+    }
+
     /// The answer that the client gets.
     pub fn into_response(self) -> Response {
         let status = self.status();
         let mut response = match &self {
             Self::Validation(error) => answer(status, error),
-            Self::Unavailable(_) => answer(
-                status,
-                &json!({ "message": "The service is unavailable. Please try again." }),
-            ),
-            Self::Internal(_) => answer(status, &json!({ "message": "Something went wrong." })),
-            refusal => answer(status, &json!({ "message": refusal.to_string() })),
+            other => answer(status, &json!({ "message": other.message() })),
         };
         let headers = response.headers_mut();
         match self {

@@ -9,9 +9,9 @@ use crate::response::{Response, json};
 use crate::validation::Errors;
 
 /// The most entries of a page.
-const PER_PAGE_MAX: u64 = 100;
+pub const PER_PAGE_MAX: u64 = 100;
 /// The entries of a page where the client does not say.
-const PER_PAGE_DEFAULT: u64 = 25;
+pub const PER_PAGE_DEFAULT: u64 = 25;
 
 /// Which page a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,29 +51,49 @@ impl Page {
     }
 }
 
+/// One page of a collection.
 #[derive(Debug, Serialize)]
-struct Collection<'a, T> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub struct Collection<'a, T> {
+    /// The page's entries.
     data: &'a [T],
+    /// Other pages, with the same filters.
     links: Links,
+    /// Where the page stands in the collection.
     meta: Meta<'a>,
 }
 
+/// Other pages of a collection.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PageLinks"))]
 struct Links {
+    /// The first page.
     first: String,
+    /// The last page.
     last: String,
+    /// The page before, null on the first.
     prev: Option<String>,
+    /// The page after, null on the last and beyond it.
     next: Option<String>,
 }
 
+/// Where a page stands in its collection.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PageMeta"))]
 struct Meta<'a> {
+    /// The page's number.
     current_page: u64,
+    /// The number of its first entry, counted from 1; null when it has none.
     from: Option<u64>,
+    /// The number of the last page, 1 for an empty collection.
     last_page: u64,
+    /// The collection's URL without a query.
     path: &'a str,
+    /// The most entries of a page.
     per_page: u64,
+    /// The number of its last entry; null when it has none.
     to: Option<u64>,
+    /// Entries of the whole collection.
     total: u64,
 }
 

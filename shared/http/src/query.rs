@@ -1,7 +1,6 @@
 //! Query parameters: digits for integers, `true|false|1|0` for booleans, ISO days for dates.
 
 use std::cell::RefCell;
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use jiff::civil::Date;
@@ -46,6 +45,11 @@ impl Query {
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
         kept.into_iter()
+    }
+
+    /// Free text, trimmed; a blank one asks for nothing.
+    pub fn search(&self, name: &'static str) -> Option<&str> {
+        self.text(name).map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// An integer within bounds.
@@ -119,7 +123,8 @@ impl Query {
     /// A day, `YYYY-MM-DD`.
     pub fn date(&self, name: &'static str, errors: &mut Errors) -> Option<Date> {
         let text = self.text(name)?;
-        let date = text.parse().ok().filter(|date: &Date| same(date, text));
+        // The parser accepts more spellings than one, and years before Christ.
+        let date = text.parse().ok().filter(|date: &Date| text.len() == 10 && date.to_string() == text);
         if date.is_none() {
             errors.push(
                 name,
@@ -130,11 +135,6 @@ impl Query {
     }
 }
 
-/// Whether a value's one spelling is the text: the parser of dates accepts more than one.
-fn same(value: &impl Display, text: &str) -> bool {
-    value.to_string() == text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +143,7 @@ mod tests {
     fn values_have_one_form() {
         let query = Query::parse(Some(
             "a=100&b=101&c=0&d=1.5&e=abc&f=&g=true&h=1&i=yes&j=2026-11-20&k=20261120&l=-1&m=%2B1\
-             &n=99999999999999999999999&o=2026-02-30&a=7&p=a%20b+c",
+             &n=99999999999999999999999&o=-009999-03-14&a=7&p=a%20b+c",
         ));
         let mut errors = Errors::new();
         for name in ["b", "c", "d", "e", "f", "l", "m", "n"] {
@@ -163,7 +163,9 @@ mod tests {
             query.date("j", &mut errors),
             Some(jiff::civil::date(2026, 11, 20))
         );
-        assert_eq!(query.text("p"), Some("a b c"));
+        assert_eq!(query.search("p"), Some("a b c"));
+        assert_eq!(query.search("f"), None);
+        assert_eq!(query.search("absent"), None);
         assert_eq!(errors.len(), 8);
         assert_eq!(query.boolean("i", &mut errors), None);
         assert_eq!(query.date("k", &mut errors), None);

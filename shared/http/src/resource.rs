@@ -2,6 +2,9 @@
 
 mod check;
 mod issue;
+mod monitoring;
+mod outcome;
+mod report;
 mod site;
 mod team;
 mod user;
@@ -11,9 +14,12 @@ use serde::Serializer;
 
 pub use check::{CheckResource, SiteSummary};
 pub use issue::{IssueParts, IssueResource};
+pub use monitoring::MonitoringResource;
+pub use outcome::SitesOutcome;
+pub use report::{PerformanceResource, UptimeResource};
 pub use site::SiteResource;
 pub use team::TeamResource;
-pub use user::UserResource;
+pub use user::{MeResource, UserResource};
 
 /// Instants as the API writes them.
 fn wire_time<S: Serializer>(instant: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {

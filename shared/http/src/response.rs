@@ -10,7 +10,9 @@ pub type Response = lambda_http::http::Response<Body>;
 
 /// A single resource or a plain list: `{ "data": … }`.
 #[derive(Debug, Serialize)]
-struct Data<T> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub struct Data<T> {
+    /// What was asked for.
     data: T,
 }
 

@@ -21,7 +21,8 @@ use vedette_domain::settings::{
     RequestHeader, Settings, SiteOverrides, TeamUpdate, TimeOfDay, ToolsOverrides,
 };
 
-pub use expected_records::parse_expected_records;
+pub use expected_records::{VALUE_MAX, VALUES_MAX, parse_expected_records};
+pub use tools::IGNORE_PATHS_MAX;
 
 use crate::validation::{Errors, Field};
 
@@ -29,18 +30,19 @@ use crate::validation::{Errors, Field};
 const TEAM_PATH: &str = "monitoring_settings";
 
 /// Repetitions that a list of a few possible values may carry; our own limit.
-const CHOICES_MAX: usize = 100;
+pub const CHOICES_MAX: usize = 100;
 
 /// Whose settings are read.
 #[derive(Clone, Copy)]
 enum Level<'a> {
     /// A team's defaults.
     Team,
-    /// The overrides of a site whose URL has this host.
-    Site { domain: &'a str },
+    /// The overrides of a site whose URL has this host, unless that could not be read.
+    Site { domain: Option<&'a str> },
 }
 
-/// Reads the overrides of a site whose host is `site_domain`, standing at `path`.
+/// Reads the overrides of a site whose host is `site_domain`, standing at `path`. Where the site's
+/// own URL could not be read there is no host, and nothing is held against it.
 ///
 /// The result replaces all overrides of the site, so what is omitted is inherited. It is of use
 /// only if no error was recorded.
@@ -48,7 +50,7 @@ pub fn parse_site_overrides(
     value: &Value,
     path: &str,
     plan: Plan,
-    site_domain: &str,
+    site_domain: Option<&str>,
     errors: &mut Errors,
 ) -> SiteOverrides {
     let Some(fields) = Field::at(path, value).object(errors) else {

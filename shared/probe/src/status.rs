@@ -32,9 +32,9 @@ const BODY_LIMIT: usize = 64 * 1024;
 /// hold a worker.
 const BODY_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Bytes of a `Location` that is followed: what servers commonly accept as a request line, and a
+/// The longest URL that a redirect is followed to, in bytes: as long as a site's own may be, and a
 /// bound on what a target can have us store.
-const LOCATION_LIMIT: usize = 8 * 1024;
+const URL_LIMIT: usize = vedette_domain::site_url::MAX_LENGTH;
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
 /// to them.
@@ -63,7 +63,7 @@ pub struct StatusProbe<'a> {
 /// answer, or to the failure; in milliseconds with two decimals. `url` and the URLs of redirects
 /// are as the `url` crate spells them (`https://example.com/` with its slash).
 ///
-/// A `Location` that is empty, not text, over 8 KiB or not a URL is not followed: the redirect
+/// A `Location` that is empty, not text, not a URL or over 2,048 bytes is not followed: the redirect
 /// itself is then the final answer. An `https` target is down when its certificate is not trusted,
 /// as for any client.
 ///
@@ -139,13 +139,13 @@ fn next_url(answer: &Answer, url: &Url) -> Option<Url> {
         return None;
     }
     let location = answer.location()?.trim();
-    if location.is_empty() || location.len() > LOCATION_LIMIT {
+    if location.is_empty() {
         return None;
     }
     let mut next = without_credentials(&url.join(location).ok()?);
     // Never sent, so it would only make equal URLs look different.
     next.set_fragment(None);
-    Some(next)
+    (next.as_str().len() <= URL_LIMIT).then_some(next)
 }
 
 /// Whether a request to `url` may carry the header meant for `first`: to the same host, and not in

@@ -1,5 +1,6 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use aws_sdk_scheduler::error::{DisplayErrorContext, ProvideErrorMetadata};
 use aws_sdk_scheduler::types::{
@@ -242,6 +243,11 @@ impl LocalScheduler {
         let Schedule { site, tool, cadence_minutes } = schedule;
         let next = self.0.pace.next_after(site, tool, cadence_minutes, self.0.clock.now());
         let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
+        // A run that is due this moment must not be passed over because its schedule is confirmed.
+        let is_same = |&(cadence, _): &(u32, Timestamp)| cadence == cadence_minutes;
+        if agenda.schedules.get(&(site, tool)).is_some_and(is_same) {
+            return;
+        }
         agenda.set(site, tool, cadence_minutes, next);
         drop(agenda);
         self.0.changed.notify_one();
@@ -277,7 +283,8 @@ impl LocalScheduler {
             };
             match first {
                 Some((slot, ..)) => {
-                    let wait = slot.duration_since(now).unsigned_abs();
+                    // Timers stand still while a machine sleeps, its clock does not.
+                    let wait = slot.duration_since(now).unsigned_abs().min(Duration::from_mins(1));
                     tokio::select! {
                         () = tokio::time::sleep(wait) => {}
                         () = self.0.changed.notified() => {}

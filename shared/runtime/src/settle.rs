@@ -103,7 +103,7 @@ pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, Sto
                 for refusal in refused {
                     error!(site = %site.id, %check, %refusal, "an issue was left as it is");
                 }
-                if let Some(timer) = conclusion.timer {
+                if let Some(timer) = conclusion.timer.filter(|timer| !timer.is_far(run.now)) {
                     send_timer(app, site, tool, timer).await;
                 }
                 return Ok(Settled::Saved { check: conclusion.check, issues });

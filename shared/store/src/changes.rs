@@ -2,10 +2,11 @@
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use vedette_domain::id::Partition;
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::{Conclusion, DayWrite, ToolState};
+use vedette_domain::tool_state::{Conclusion, DayWrite, Forgotten, LatestChange, ToolState};
 
 use crate::StoreError;
 use crate::keys;
@@ -73,6 +74,45 @@ impl Store {
         transaction.commit().await
     }
 
+    /// Deletes an on-demand check with all that its tool, its day and the directory say of it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when its tool was written meanwhile, or its run has ended.
+    pub async fn delete_check(
+        &self,
+        site: &Site,
+        tool: Tool,
+        read: &ToolState,
+        forgotten: &Forgotten,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let Forgotten { state, check, status, day, latest } = forgotten;
+        let partition = site.id.partition();
+        let row = keys::check(*check, *status)
+            .ok_or_else(|| StoreError::Corrupt(format!("check {check} is not one of ours")))?;
+        // The counters go by this state; the rev alone would let a row that was read before it pass.
+        let unchanged = Condition::When("s = :status", vec![(":status", string(status.as_str()))]);
+        let state = tool_item(partition, tool, state, now)?;
+        let transaction =
+            self.transaction().delete(&row, unchanged).put(state, Condition::Rev(read.rev));
+        let transaction = write_day(transaction, partition, tool, day.as_ref())?;
+        let change = match latest {
+            LatestChange::Same => return transaction.commit().await,
+            LatestChange::Now(status) => Change {
+                expression: "SET latest.#tool = :latest".into(),
+                values: vec![(":latest", string(status.as_str()))],
+                ..Change::default()
+            },
+            LatestChange::Gone => {
+                Change { expression: "REMOVE latest.#tool".into(), ..Change::default() }
+            }
+        };
+        let change = Change { names: vec![("#tool", tool.to_string())], ..change };
+        let row = keys::directory(site.team, &site.url);
+        transaction.update(&row, change, Condition::Present).commit().await
+    }
+
     /// Writes a person's decision about an issue, with the tool's state where a resolution resets
     /// its tracker.
     ///
@@ -85,12 +125,15 @@ impl Store {
         change: &IssueChange,
         tool: Option<(Tool, &ToolState, &ToolState)>,
     ) -> Result<(), StoreError> {
-        let mut transaction = write_issue(self.transaction(), site, change)?;
-        if let Some((tool, read, next)) = tool {
-            let stored = tool_item(site.id.partition(), tool, next, change.after.updated_at)?;
-            transaction = transaction.put(stored, Condition::Rev(read.rev));
-        }
-        transaction.commit().await
+        let Some((tool, read, next)) = tool else {
+            return write_issue(self.transaction(), site, change)?.commit().await;
+        };
+        let change = change.clone().keeping_checks(read);
+        let stored = tool_item(site.id.partition(), tool, next, change.after.updated_at)?;
+        write_issue(self.transaction(), site, &change)?
+            .put(stored, Condition::Rev(read.rev))
+            .commit()
+            .await
     }
 }
 
@@ -115,7 +158,16 @@ fn write_tool<'a>(
     let row = expiring(row::write(&key, check)?, conclusion.expires_at);
     let state = tool_item(partition, *tool, &conclusion.state, changes.now)?;
     let transaction = transaction.put(row, condition).put(state, Condition::Rev(read.rev));
-    let (day, condition) = match &conclusion.day {
+    write_day(transaction, partition, *tool, conclusion.day.as_ref())
+}
+
+fn write_day<'a>(
+    transaction: Transaction<'a>,
+    partition: Partition,
+    tool: Tool,
+    write: Option<&DayWrite>,
+) -> Result<Transaction<'a>, StoreError> {
+    let (day, condition) = match write {
         None => return Ok(transaction),
         Some(DayWrite::Close(day)) => (day, Condition::Absent),
         Some(DayWrite::Amend(day)) if day.rev == 1 => (day, Condition::Absent),
@@ -123,7 +175,7 @@ fn write_tool<'a>(
             (day, Condition::When("v = :rev", vec![(":rev", number(day.rev - 1))]))
         }
     };
-    let stored = item(&keys::day(partition, *tool, day.date), day)?;
+    let stored = item(&keys::day(partition, tool, day.date), day)?;
     Ok(transaction.put(expiring(stored, day.item_expires_at()), condition))
 }
 

@@ -6,7 +6,7 @@ use futures::future::try_join_all;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 use vedette_domain::check::Check;
-use vedette_domain::history::{Day, Filter, Window};
+use vedette_domain::history::{Day, Filter, Kind, Window};
 use vedette_domain::id::{CheckId, Partition, Trigger};
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::Latest;
@@ -45,6 +45,31 @@ impl Store {
         let keys = pointers.into_iter().filter_map(|latest| keys::check(latest.id, latest.status));
         let found = self.batch_get(keys).await?;
         found.into_values().map(|item| row::read(item).map(|check| (check.id, check))).collect()
+    }
+
+    /// The newest on-demand check of the same tool before this one.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn on_demand_before(&self, check: CheckId) -> Result<Option<Latest>, StoreError> {
+        let Some(tool) = check.tool() else { return Ok(None) };
+        // On-demand checks share a stream, whatever their state.
+        let kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
+        let stream = keys::stream(tool, kind);
+        let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
+        let end = place(check.created_at(), check.unique());
+        let sort = Sort::Between(place(Timestamp::UNIX_EPOCH, 0), end);
+        let pk = keys::site_partition(check.partition());
+        // Both ends are included, so the check itself is the newest.
+        let range = Range { newest_first: true, limit: Some(2), ..Range::new(&pk, sort) };
+        for item in self.query(range).await? {
+            let Check { id, status, .. } = row::read(item)?;
+            if id != check {
+                return Ok(Some(Latest { id, status }));
+            }
+        }
+        Ok(None)
     }
 
     /// A closed day of a tool.

@@ -9,7 +9,7 @@ use vedette_domain::site::Site;
 
 use crate::StoreError;
 use crate::keys;
-use crate::table::{Range, Sort, Store, key_of, value};
+use crate::table::{Range, Sort, Store, value};
 
 /// An issue with its timeline.
 #[derive(Debug, Clone)]
@@ -49,7 +49,8 @@ pub(crate) fn index_row(site: &Site, issue: &Issue, fingerprint: Fingerprint) ->
 }
 
 impl Store {
-    /// The issue of a fingerprint, with its timeline: one query.
+    /// The issue of a fingerprint, with its timeline: a get and a query at once. However long the
+    /// timeline has grown, only what is shown is read.
     ///
     /// # Errors
     ///
@@ -60,18 +61,14 @@ impl Store {
         fingerprint: Fingerprint,
     ) -> Result<Option<StoredIssue>, StoreError> {
         let pk = keys::site_partition(partition);
-        let sort = Sort::Prefix(keys::issue_sort(fingerprint));
-        let mut issue = None;
-        let mut timeline = Vec::new();
-        for item in self.query(Range::new(&pk, sort)).await? {
-            if key_of(&item)?.sk == keys::issue_sort(fingerprint) {
-                issue = Some(value(item)?);
-            } else {
-                timeline.push(value(item)?);
-            }
-        }
-        let newest = timeline.split_off(timeline.len().saturating_sub(TIMELINE_SHOWN));
-        Ok(issue.map(|issue| StoredIssue { issue, timeline: newest }))
+        let sort = Sort::Prefix(keys::timeline_prefix(fingerprint));
+        let newest =
+            Range { newest_first: true, limit: Some(TIMELINE_SHOWN), ..Range::new(&pk, sort) };
+        let key = keys::issue(partition, fingerprint);
+        let (issue, entries) = futures::try_join!(self.get(&key), self.query(newest))?;
+        let Some(issue) = issue else { return Ok(None) };
+        let timeline: Result<Vec<_>, _> = entries.into_iter().rev().map(value).collect();
+        Ok(Some(StoredIssue { issue: value(issue)?, timeline: timeline? }))
     }
 
     /// All issues of a site.

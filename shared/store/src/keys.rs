@@ -105,13 +105,18 @@ pub(crate) fn issue(partition: Partition, fingerprint: Fingerprint) -> Key {
     Key::new(site_partition(partition), issue_sort(fingerprint))
 }
 
+/// Prefix of an issue's timeline.
+pub(crate) fn timeline_prefix(fingerprint: Fingerprint) -> String {
+    format!("{}#", issue_sort(fingerprint))
+}
+
 pub(crate) fn timeline(
     partition: Partition,
     fingerprint: Fingerprint,
     entry: &TimelineEntry,
 ) -> Key {
     let place = stream_place(entry.timestamp, 0);
-    let sort = format!("{}#{place}#{}", issue_sort(fingerprint), entry.key.as_str());
+    let sort = format!("{}{place}#{}", timeline_prefix(fingerprint), entry.key.as_str());
     Key::new(site_partition(partition), sort)
 }
 

@@ -1,5 +1,7 @@
 //! Sites with their tools, the team directory, deletion.
 
+mod update;
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -18,6 +20,8 @@ use crate::keys::{self, Key, SELF};
 use crate::table::{
     Change, Condition, Item, Range, Sort, Store, item, key_of, number, outstanding, string, value,
 };
+
+pub use update::is_taken_url;
 
 /// A site with what is remembered of its five tools.
 #[derive(Debug, Clone)]
@@ -150,8 +154,9 @@ impl Store {
             .put(row, Condition::Absent)
             .put(site_item(site)?, Condition::Absent);
         for tool in Tool::ALL {
-            let state = tool_item(partition, tool, &ToolState::new(), site.created_at)?;
-            transaction = transaction.put(state, Condition::Absent);
+            let state = ToolState::of_new_site(site.created_at);
+            let stored = tool_item(partition, tool, &state, site.created_at)?;
+            transaction = transaction.put(stored, Condition::Absent);
         }
         transaction.commit().await
     }
@@ -194,7 +199,11 @@ impl Store {
                     tools.insert(tool, value(state)?);
                 }
             }
-            sheets.insert(partition, SiteSheet { site: value(stored)?, tools });
+            // Items of a batch may be read at different moments: a site whose tools are not all
+            // there is being deleted.
+            if tools.len() == Tool::ALL.len() {
+                sheets.insert(partition, SiteSheet { site: value(stored)?, tools });
+            }
         }
         Ok(sheets)
     }
@@ -311,24 +320,28 @@ impl Store {
         deleted.map(|item| value::<Tombstone>(item).map(|tombstone| tombstone.id)).transpose()
     }
 
-    /// Removes everything of a deleted site, its tombstone last. Can be stopped and begun again.
+    /// Removes a slice of what is left of a deleted site, its tombstone last, and says whether
+    /// that was all. A slice is small enough for one run of the keeper's function.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn purge(&self, partition: Partition) -> Result<(), StoreError> {
+    pub async fn purge(&self, partition: Partition) -> Result<bool, StoreError> {
         const PAGE: usize = 500;
+        const PAGES: usize = 10;
         let pk = keys::site_partition(partition);
         let page = || Range { limit: Some(PAGE), keys_only: true, ..Range::new(&pk, Sort::All) };
-        loop {
+        for _ in 0..PAGES {
             let items = self.query(page()).await?;
             let keys: Vec<Key> = items.iter().map(key_of).collect::<Result<_, _>>()?;
             let rest: Vec<Key> = keys.into_iter().filter(|key| key.sk != SELF).collect();
             if rest.is_empty() {
-                return self.batch_delete(&[keys::site(partition)]).await;
+                self.batch_delete(&[keys::site(partition)]).await?;
+                return Ok(true);
             }
             self.batch_delete(&rest).await?;
         }
+        Ok(false)
     }
 }
 

@@ -336,6 +336,7 @@ pub(crate) struct Range<'a> {
 pub(crate) enum Sort {
     All,
     Prefix(String),
+    After(String),
     /// Both ends included.
     Between(String, String),
 }
@@ -346,6 +347,9 @@ impl Sort {
             Self::All => ("pk = :pk", Vec::new()),
             Self::Prefix(prefix) => {
                 ("pk = :pk AND begins_with(sk, :sk)", vec![(":sk", string(prefix.as_str()))])
+            }
+            Self::After(last) => {
+                ("pk = :pk AND sk > :sk", vec![(":sk", string(last.as_str()))])
             }
             Self::Between(from, to) => (
                 "pk = :pk AND sk BETWEEN :from AND :to",

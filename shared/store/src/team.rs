@@ -1,6 +1,7 @@
 //! Teams, their settings and their monthly usage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,7 +12,7 @@ use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 
-use crate::StoreError;
+use crate::{Backoff, StoreError};
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Item, Range, Sort, Store, item, number, string, value};
 
@@ -89,16 +90,15 @@ impl Store {
     ) -> Result<BTreeMap<TeamId, TeamSheet>, StoreError> {
         let month = day_of(now);
         let ids: Vec<TeamId> = ids.into_iter().collect();
-        let mut found =
-            self.batch_get(ids.iter().flat_map(|&team| sheet_keys(team, month))).await?;
-        let mut sheets = BTreeMap::new();
-        for id in ids {
-            let [team, settings, usage] = sheet_keys(id, month).map(|key| found.remove(&key));
-            if let Some(team) = team {
-                sheets.insert(id, sheet(team, settings, usage)?);
+        let mut backoff = Backoff::new(PATIENCE);
+        loop {
+            let keys = ids.iter().flat_map(|&team| sheet_keys(team, month));
+            let found = self.batch_get(keys).await?;
+            match sheets(&ids, month, found) {
+                Ok(sheets) => return Ok(sheets),
+                Err(error) => backoff.wait(error).await?,
             }
         }
-        Ok(sheets)
     }
 
     /// Gives a team another plan, or takes the plan away; the keeper's next pass makes the schedules
@@ -116,7 +116,7 @@ impl Store {
     ) -> Result<Team, StoreError> {
         let change = Change {
             expression: "SET #plan = :plan, plan_active = :active, updated_at = :now, \
-                         cfg = cfg + :one, w = :w, due = :due"
+                         cfg = cfg + :one, w = :w, due = :due REMOVE resync"
                 .into(),
             names: vec![("#plan", "plan".to_owned())],
             values: vec![
@@ -131,19 +131,45 @@ impl Store {
         value(self.update(&keys::team(team), change, Some(Condition::Present)).await?)
     }
 
-    /// Writes down that the schedules of all of a team's sites follow its `cfg`.
+    /// Saves a team's monitoring settings, and `next` as what the team becomes with them.
     ///
     /// # Errors
     ///
-    /// A conflict when `cfg` has risen since.
-    pub async fn set_team_synced(&self, team: &Team) -> Result<(), StoreError> {
-        let change = Change {
-            expression: "SET synced = :cfg REMOVE w, due".into(),
-            values: vec![(":cfg", number(team.cfg))],
+    /// A conflict when plan or settings changed since the team was `read`.
+    pub async fn save_settings(
+        &self,
+        read: &Team,
+        next: &Team,
+        settings: &Settings,
+    ) -> Result<(), StoreError> {
+        let mut change = Change {
+            expression: "SET cfg = :cfg, settings_cfg = :cfg, synced = :synced, updated_at = :now \
+                         REMOVE resync, w, due"
+                .into(),
+            values: vec![
+                (":cfg", number(next.cfg)),
+                (":synced", number(next.synced)),
+                (":now", string(next.updated_at.to_string())),
+            ],
             ..Change::default()
         };
-        let unchanged = Condition::When("cfg = :cfg", Vec::new());
-        self.update(&keys::team(team.id), change, Some(unchanged)).await.map(drop)
+        if let Some(due) = next.work_due() {
+            change.expression = "SET cfg = :cfg, settings_cfg = :cfg, synced = :synced, updated_at = :now, \
+                                 w = :w, due = :due REMOVE resync"
+                .into();
+            change.values.extend([
+                (":w", string(keys::team_shard(read.id))),
+                (":due", number(due.as_millisecond())),
+            ]);
+        }
+        let unchanged = Condition::When("cfg = :seen", vec![(":seen", number(read.cfg))]);
+        let mut stored = item(&keys::team_settings(read.id), settings)?;
+        stored.insert(SAVED_WITH.to_owned(), number(next.cfg));
+        self.transaction()
+            .update(&keys::team(read.id), change, unchanged)
+            .put(stored, Condition::Present)
+            .commit()
+            .await
     }
 }
 
@@ -152,11 +178,35 @@ struct TeamRef {
     team: TeamId,
 }
 
-pub(crate) fn sheet_keys(team: TeamId, month: Date) -> [Key; 3] {
+fn sheet_keys(team: TeamId, month: Date) -> [Key; 3] {
     [keys::team(team), keys::team_settings(team), keys::usage(team, month)]
 }
 
-pub(crate) fn sheet(
+/// How long a read waits for team and settings of one moment.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// On the settings: the `cfg` that they were saved with, which the team has as `settings_cfg`.
+/// Items of a batch may be read at different moments; these two tell.
+const SAVED_WITH: &str = "cfg";
+
+fn sheets(
+    ids: &[TeamId],
+    month: Date,
+    mut found: HashMap<Key, Item>,
+) -> Result<BTreeMap<TeamId, TeamSheet>, StoreError> {
+    let mut sheets = BTreeMap::new();
+    for &id in ids {
+        let [team, settings, usage] = sheet_keys(id, month).map(|key| found.remove(&key));
+        let Some(team) = team else { continue };
+        let saved_with = settings.as_ref().and_then(|settings| settings.get(SAVED_WITH));
+        if team.get("settings_cfg") != saved_with {
+            return Err(StoreError::Conflict { failed: Vec::new() });
+        }
+        sheets.insert(id, sheet(team, settings, usage)?);
+    }
+    Ok(sheets)
+}
+
+fn sheet(
     team: Item,
     settings: Option<Item>,
     usage: Option<Item>,

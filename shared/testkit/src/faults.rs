@@ -37,6 +37,8 @@ pub struct Faults(Arc<Shared>);
 struct Shared {
     plan: Mutex<Plan>,
     crashed: Notify,
+    held: Notify,
+    released: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +46,8 @@ struct Plan {
     writes: u64,
     items: u64,
     faults: VecDeque<(u64, Fault)>,
+    /// How many batch reads from now on it is until the one whose answer is held back.
+    hold_in: Option<u64>,
 }
 
 impl Faults {
@@ -52,6 +56,22 @@ impl Faults {
         let mut plan = self.0.plan.lock().expect("a plan");
         let at = plan.writes + n;
         plan.faults.push_back((at, fault));
+    }
+
+    /// Holds back the answer to the n-th batch read from now on, counted from 1: what was read is
+    /// old by the time it arrives.
+    pub fn hold_read(&self, n: u64) {
+        self.0.plan.lock().expect("a plan").hold_in = Some(n);
+    }
+
+    /// Waits until an answer is held back.
+    pub async fn until_held(&self) {
+        self.0.held.notified().await;
+    }
+
+    /// Lets the answer arrive.
+    pub fn release(&self) {
+        self.0.released.notify_one();
     }
 
     /// Writes so far.
@@ -76,6 +96,15 @@ impl Faults {
     pub(crate) fn client(&self) -> SharedHttpClient {
         let inner = aws_smithy_http_client::Builder::new().build_http();
         SharedHttpClient::new(FaultyClient { inner, faults: self.clone() })
+    }
+
+    fn is_to_be_held(&self, request: &HttpRequest) -> bool {
+        if operation(request) != Some("BatchGetItem") {
+            return false;
+        }
+        let hold_in = &mut self.0.plan.lock().expect("a plan").hold_in;
+        *hold_in = hold_in.and_then(|reads| reads.checked_sub(1));
+        hold_in.take_if(|reads| *reads == 0).is_some()
     }
 
     fn next(&self, request: &HttpRequest) -> Option<Fault> {
@@ -126,8 +155,16 @@ struct FaultyConnector {
 
 impl HttpConnector for FaultyConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let Some(fault) = self.faults.next(&request) else { return self.inner.call(request) };
         let (inner, faults) = (self.inner.clone(), self.faults.clone());
+        if faults.is_to_be_held(&request) {
+            return HttpConnectorFuture::new(async move {
+                let answer = inner.call(request).await;
+                faults.0.held.notify_one();
+                faults.0.released.notified().await;
+                answer
+            });
+        }
+        let Some(fault) = faults.next(&request) else { return inner.call(request) };
         let is_transaction = operation(&request) == Some("TransactWriteItems");
         HttpConnectorFuture::new(async move {
             match fault {
@@ -139,10 +176,9 @@ impl HttpConnector for FaultyConnector {
                     "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
                     r#","CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict"}]"#,
                 )),
-                Fault::Conflict => Ok(refusal(
-                    "com.amazonaws.dynamodb.v20120810#TransactionConflictException",
-                    "",
-                )),
+                Fault::Conflict => {
+                    Ok(refusal("com.amazonaws.dynamodb.v20120810#TransactionConflictException", ""))
+                }
                 Fault::LoseAnswer => {
                     inner.call(request).await?;
                     Err(ConnectorError::timeout("the answer was lost".into()))
@@ -172,8 +208,7 @@ fn is_throttle_window(body: &[u8]) -> bool {
 
 fn refusal(kind: &str, more: &str) -> HttpResponse {
     let body = format!(r#"{{"__type":"{kind}","message":"made by a test"{more}}}"#);
-    let mut response =
-        HttpResponse::new(400.try_into().expect("a status"), SdkBody::from(body));
+    let mut response = HttpResponse::new(400.try_into().expect("a status"), SdkBody::from(body));
     response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
     response
 }

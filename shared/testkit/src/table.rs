@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use dynoxide::Database;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -44,26 +44,29 @@ impl TestTable {
 
     /// Every item, by key, as JSON that shows what is stored.
     pub async fn dump(&self) -> BTreeMap<(String, String), serde_json::Value> {
-        let shown = |item: &Item| {
-            item.iter().map(|(name, value)| (name.clone(), show(value))).collect()
-        };
+        let shown =
+            |item: &Item| item.iter().map(|(name, value)| (name.clone(), show(value))).collect();
         self.scan().await.iter().map(|(key, item)| (key.clone(), shown(item))).collect()
     }
 
     /// The bytes by which DynamoDB counts each item, by key.
     pub async fn sizes(&self) -> BTreeMap<(String, String), usize> {
-        let size = |item: &Item| {
-            item.iter().map(|(name, value)| name.len() + bytes(value)).sum::<usize>()
-        };
+        let size =
+            |item: &Item| item.iter().map(|(name, value)| name.len() + bytes(value)).sum::<usize>();
         self.scan().await.iter().map(|(key, item)| (key.clone(), size(item))).collect()
     }
 
     /// Writes items that are nothing but their keys.
     pub async fn fill(&self, pk: &str, sort_keys: impl IntoIterator<Item = String>) {
-        for sk in sort_keys {
-            let put = self.client.put_item().table_name(Self::NAME);
-            let put = put.item("pk", AttributeValue::S(pk.to_owned()));
-            put.item("sk", AttributeValue::S(sk)).send().await.expect("written");
+        let put = |sk| {
+            let put = PutRequest::builder().item("pk", AttributeValue::S(pk.to_owned()));
+            let put = put.item("sk", AttributeValue::S(sk)).build().expect("a request");
+            WriteRequest::builder().put_request(put).build()
+        };
+        let puts: Vec<_> = sort_keys.into_iter().map(put).collect();
+        for batch in puts.chunks(25) {
+            let write = self.client.batch_write_item().request_items(Self::NAME, batch.to_vec());
+            write.send().await.expect("written");
         }
     }
 

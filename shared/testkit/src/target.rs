@@ -1,9 +1,10 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::http::StatusCode;
 use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 /// A web server on loopback to be watched. It answers every request with the status it is told.
@@ -17,7 +18,9 @@ pub struct Target {
 
 #[derive(Debug)]
 struct State {
-    status: AtomicU16,
+    status: watch::Sender<u16>,
+    /// For those who wait for requests.
+    asked: Notify,
     requests: AtomicUsize,
 }
 
@@ -29,17 +32,20 @@ impl Target {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let state = Arc::new(State { status: AtomicU16::new(200), requests: AtomicUsize::new(0) });
+        let state = Arc::new(State {
+            status: watch::Sender::new(200),
+            asked: Notify::new(),
+            requests: AtomicUsize::new(0),
+        });
         let router = Router::new().fallback({
             let state = Arc::clone(&state);
             move || {
                 let state = Arc::clone(&state);
                 async move {
                     state.requests.fetch_add(1, Ordering::SeqCst);
-                    let status = state.status.load(Ordering::SeqCst);
-                    if status == SILENT {
-                        std::future::pending::<()>().await;
-                    }
+                    state.asked.notify_waiters();
+                    let mut told = state.status.subscribe();
+                    let status = *told.wait_for(|status| *status != SILENT).await.expect("told");
                     (StatusCode::from_u16(status).expect("a status"), "hello")
                 }
             }
@@ -52,12 +58,23 @@ impl Target {
 
     /// Answers with this status from now on.
     pub fn answer(&self, status: u16) {
-        self.state.status.store(status, Ordering::SeqCst);
+        self.state.status.send_replace(status);
     }
 
-    /// Takes requests and never answers from now on.
+    /// Takes requests and does not answer them until it is told how.
     pub fn hang(&self) {
         self.answer(SILENT);
+    }
+
+    /// Waits until there were so many requests.
+    pub async fn asked(&self, requests: usize) {
+        loop {
+            let asked = self.state.asked.notified();
+            if self.requests() >= requests {
+                return;
+            }
+            asked.await;
+        }
     }
 
     /// Requests so far.

@@ -12,8 +12,8 @@ use crate::Context;
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("check", CheckId::parse)?;
     let store = &context.app.store;
-    let access = context.caller.site_of_check(store, id, Permission::View).await?;
     let (check, expires_at) = store.check(id).await?.ok_or(ApiError::NotFound)?;
+    let access = context.caller.site_of_check(store, id, Permission::View).await?;
     // Past retention a check is gone, even where its row is still to be removed.
     let retention_days = access.team.team.plan.limits().history_retention_days;
     let today = day_of(context.caller.now);

@@ -1,3 +1,4 @@
 pub(crate) mod create;
+pub(crate) mod delete;
 pub(crate) mod get;
 pub(crate) mod list;

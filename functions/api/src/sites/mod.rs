@@ -1,3 +1,12 @@
+pub(crate) mod bulk;
 pub(crate) mod create;
+mod creation;
 pub(crate) mod delete;
 pub(crate) mod get;
+mod input;
+pub(crate) mod list;
+mod listing;
+pub(crate) mod update;
+
+pub use bulk::SITES_MAX;
+pub use listing::site_sorts;

@@ -54,6 +54,7 @@ async fn add_site(bench: &Bench, team: &str) {
         pinned: false,
         overrides: Default::default(),
         expected_records: Default::default(),
+        rev: 1,
         cfg: 1,
         synced: 0,
         created_at: now,

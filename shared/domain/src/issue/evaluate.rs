@@ -98,7 +98,7 @@ fn clipped(text: &str) -> String {
 /// A run to come outside the schedule. A tool of a site has at most one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
-    /// Confirmation retry or incident follow-up.
+    /// Confirmation retry or incident follow-up; `Scheduled` is the first run on a new site.
     pub reason: RunReason,
     /// When it is due, which is also the slot of its run.
     #[serde(with = "millisecond::required")]

@@ -137,6 +137,7 @@ impl<'de> Deserialize<'de> for Fingerprint {
 
 /// How grave an issue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Visitors cannot use the site, or soon will see that.
@@ -176,6 +177,7 @@ impl std::fmt::Display for Severity {
 
 /// The state of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum IssueStatus {
     /// Nobody has taken it yet.

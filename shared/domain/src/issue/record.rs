@@ -9,6 +9,7 @@ use super::tracker::{Event, Failures};
 use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle};
 use crate::id::{CheckId, IssueId, UserId};
 use crate::time::wire;
+use crate::tool_state::ToolState;
 
 /// An issue: one record per site and fingerprint, opened again when the problem recurs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,6 +53,7 @@ pub struct TimelineEntry {
 
 /// What can happen to an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TimelineKey {
     /// It opened, or opened again.
@@ -131,16 +133,11 @@ pub fn follow(
             Event::Opened { failures, .. }
             | Event::Relapsed { failures, .. }
             | Event::Resolved { failures, .. },
-        ) => (
-            observed.evaluation.summary.clone(),
-            context(observed.evaluation, failures),
-        ),
+        ) => (observed.evaluation.summary.clone(), context(observed.evaluation, failures)),
     };
     let after = Issue {
         id: event.issue(),
-        rev: before
-            .as_ref()
-            .map_or(1, |issue| issue.rev.saturating_add(1)),
+        rev: before.as_ref().map_or(1, |issue| issue.rev.saturating_add(1)),
         lifecycle,
         summary,
         context,
@@ -150,16 +147,8 @@ pub fn follow(
         created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
         updated_at: observed.now,
     };
-    let entry = TimelineEntry {
-        key,
-        timestamp: slot,
-        user: None,
-    };
-    Ok(Some(IssueChange {
-        before,
-        after,
-        entry,
-    }))
+    let entry = TimelineEntry { key, timestamp: slot, user: None };
+    Ok(Some(IssueChange { before, after, entry }))
 }
 
 /// A member takes the issue.
@@ -173,13 +162,7 @@ pub fn acknowledge(
     now: Timestamp,
 ) -> Result<IssueChange, InvalidTransition> {
     let lifecycle = before.lifecycle.acknowledge(now, by)?;
-    Ok(by_hand(
-        before,
-        lifecycle,
-        TimelineKey::Acknowledged,
-        by,
-        now,
-    ))
+    Ok(by_hand(before, lifecycle, TimelineKey::Acknowledged, by, now))
 }
 
 /// A member resolves the issue; the caller resets the tracker in the same transaction.
@@ -196,6 +179,21 @@ pub fn resolve(
     Ok(by_hand(before, lifecycle, TimelineKey::Resolved, by, now))
 }
 
+impl IssueChange {
+    /// The change that ends an issue's life by hand: the checks that it was last judged by, which
+    /// it had from its tool's state while it was active, are its own from now on.
+    #[must_use]
+    pub fn keeping_checks(mut self, state: &ToolState) -> Self {
+        let after = &mut self.after;
+        if after.check != state.evaluated {
+            after.check = state.evaluated;
+            after.previous_check = state.previous;
+            after.last_evaluated_at = state.evaluated.map(CheckId::created_at);
+        }
+        self
+    }
+}
+
 fn by_hand(
     before: Issue,
     lifecycle: Lifecycle,
@@ -203,22 +201,10 @@ fn by_hand(
     by: UserId,
     now: Timestamp,
 ) -> IssueChange {
-    let after = Issue {
-        rev: before.rev.saturating_add(1),
-        lifecycle,
-        updated_at: now,
-        ..before.clone()
-    };
-    let entry = TimelineEntry {
-        key,
-        timestamp: now,
-        user: Some(by),
-    };
-    IssueChange {
-        before: Some(before),
-        after,
-        entry,
-    }
+    let after =
+        Issue { rev: before.rev.saturating_add(1), lifecycle, updated_at: now, ..before.clone() };
+    let entry = TimelineEntry { key, timestamp: now, user: Some(by) };
+    IssueChange { before: Some(before), after, entry }
 }
 
 fn context(evaluation: &Evaluation, failures: Failures) -> Value {
@@ -231,11 +217,7 @@ fn context(evaluation: &Evaluation, failures: Failures) -> Value {
         })
     };
     let whole = context(&evaluation.measured);
-    if whole.to_string().len() <= CONTEXT_MAX {
-        whole
-    } else {
-        context(&Value::Null)
-    }
+    if whole.to_string().len() <= CONTEXT_MAX { whole } else { context(&Value::Null) }
 }
 
 impl Issue {
@@ -247,5 +229,259 @@ impl Issue {
     /// Its state.
     pub const fn status(&self) -> IssueStatus {
         self.lifecycle.status()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::id::SiteId;
+    use crate::issue::{Cause, Outcome, Transition};
+    use crate::tool::{RunReason, Tool};
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    const FAILED: &str = "2026-11-20T09:52:00Z";
+    const OPENED: &str = "2026-11-20T09:54:00Z";
+    const CLEARED: &str = "2026-11-20T09:59:00Z";
+    const AGAIN: &str = "2026-11-20T11:00:00Z";
+
+    fn site() -> SiteId {
+        SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id")
+    }
+
+    fn user(number: u128) -> UserId {
+        UserId(Uuid::from_u128(number))
+    }
+
+    fn check(slot: &str) -> CheckId {
+        CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, at(slot))
+    }
+
+    fn failures(last: &str) -> Failures {
+        let streak = NonZeroU32::new(2).expect("not zero");
+        Failures { first: at(FAILED), last: at(last), streak }
+    }
+
+    fn issue() -> IssueId {
+        IssueId::new(site(), Fingerprint::StatusDown, at(OPENED))
+    }
+
+    fn opened(slot: &str) -> Event {
+        Event::Opened { issue: issue(), failures: failures(slot) }
+    }
+
+    fn resolved(slot: &str) -> Event {
+        Event::Resolved { issue: issue(), failures: failures(OPENED), since: at(slot) }
+    }
+
+    fn evaluation(summary: &str, measured: Value) -> Evaluation {
+        Evaluation {
+            fingerprint: Fingerprint::StatusDown,
+            outcome: Outcome::Down(Cause("HTTP 503".to_owned())),
+            summary: summary.to_owned(),
+            measured,
+        }
+    }
+
+    /// Follows an event of the run at this slot, which was evaluated a second later.
+    fn followed(before: Option<Issue>, event: &Event, slot: &str) -> Option<IssueChange> {
+        try_to_follow(before, event, slot).expect("the record is as the tracker says")
+    }
+
+    fn try_to_follow(
+        before: Option<Issue>,
+        event: &Event,
+        slot: &str,
+    ) -> Result<Option<IssueChange>, InvalidTransition> {
+        let evaluation = evaluation(&format!("down at {slot}"), json!({ "code": 503 }));
+        let observed = Observed {
+            check: check(slot),
+            previous: Some(check(FAILED)),
+            evaluation: &evaluation,
+            now: at(slot) + jiff::SignedDuration::from_secs(1),
+        };
+        follow(before, event, &observed)
+    }
+
+    fn open() -> Issue {
+        followed(None, &opened(OPENED), OPENED).expect("a record").after
+    }
+
+    #[test]
+    fn an_opening_makes_the_record() {
+        let IssueChange { before, after, entry } =
+            followed(None, &opened(OPENED), OPENED).expect("a record");
+        assert_eq!(before, None);
+        let expected = Issue {
+            id: issue(),
+            rev: 1,
+            lifecycle: Lifecycle::open(at(OPENED)),
+            summary: format!("down at {OPENED}"),
+            context: json!({
+                "measured": { "code": 503 },
+                "failures": 2,
+                "first_failed_at": "2026-11-20T09:52:00+00:00",
+                "last_failed_at": "2026-11-20T09:54:00+00:00",
+            }),
+            check: Some(check(OPENED)),
+            previous_check: Some(check(FAILED)),
+            last_evaluated_at: Some(at("2026-11-20T09:54:01Z")),
+            created_at: at(OPENED),
+            updated_at: at("2026-11-20T09:54:01Z"),
+        };
+        assert_eq!(after, expected);
+        assert_eq!(
+            (after.fingerprint(), after.status()),
+            (Some(Fingerprint::StatusDown), IssueStatus::Open)
+        );
+        let opened = TimelineEntry { key: TimelineKey::Opened, timestamp: at(OPENED), user: None };
+        assert_eq!(entry, opened);
+        let stored = serde_json::to_value(&after).expect("json");
+        assert_eq!(serde_json::from_value::<Issue>(stored).expect("readable"), after);
+    }
+
+    #[test]
+    fn a_resolution_keeps_what_the_opening_said() {
+        let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
+        let change = followed(Some(taken.clone()), &resolved(CLEARED), CLEARED).expect("a change");
+        let expected = Issue {
+            rev: 3,
+            lifecycle: taken.lifecycle.resolve(at(CLEARED), None).expect("active"),
+            check: Some(check(CLEARED)),
+            last_evaluated_at: Some(at("2026-11-20T09:59:01Z")),
+            updated_at: at("2026-11-20T09:59:01Z"),
+            ..taken.clone()
+        };
+        assert_eq!((change.before, change.after), (Some(taken), expected));
+        let entry =
+            TimelineEntry { key: TimelineKey::Resolved, timestamp: at(CLEARED), user: None };
+        assert_eq!(change.entry, entry);
+    }
+
+    #[test]
+    fn a_recurrence_opens_the_same_record_again() {
+        let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
+        let over = followed(Some(taken), &resolved(CLEARED), CLEARED).expect("a change").after;
+        let again = followed(Some(over.clone()), &opened(AGAIN), AGAIN).expect("a change").after;
+        assert_eq!((again.id, again.rev, again.created_at), (over.id, 4, over.created_at));
+        assert_eq!(again.lifecycle, Lifecycle::open(at(AGAIN)), "nobody has taken it");
+        assert_eq!(again.summary, format!("down at {AGAIN}"));
+        assert_eq!(again.context["last_failed_at"], "2026-11-20T11:00:00+00:00");
+    }
+
+    #[test]
+    fn a_relapse_and_the_end_of_what_has_no_record_change_nothing() {
+        let relapsed = Event::Relapsed { issue: issue(), failures: failures(CLEARED) };
+        assert_eq!(followed(Some(open()), &relapsed, CLEARED), None);
+        assert_eq!(followed(None, &relapsed, CLEARED), None);
+        assert_eq!(followed(None, &resolved(CLEARED), CLEARED), None);
+    }
+
+    #[test]
+    fn a_record_that_is_not_as_the_tracker_says_is_refused() {
+        let refused = |from, transition| Err(InvalidTransition { from, transition });
+        let over = followed(Some(open()), &resolved(CLEARED), CLEARED).expect("a change").after;
+        assert_eq!(
+            try_to_follow(Some(open()), &opened(AGAIN), AGAIN),
+            refused(IssueStatus::Open, Transition::Reopen)
+        );
+        assert_eq!(
+            try_to_follow(Some(over), &resolved(AGAIN), AGAIN),
+            refused(IssueStatus::Resolved, Transition::Resolve)
+        );
+    }
+
+    #[test]
+    fn a_run_that_is_done_again_makes_the_same_record_but_for_the_time_of_its_end() {
+        let evaluation = evaluation("down", Value::Null);
+        let at_second = |second: i64| {
+            let now = at(OPENED) + jiff::SignedDuration::from_secs(second);
+            let observed =
+                Observed { check: check(OPENED), previous: None, evaluation: &evaluation, now };
+            follow(None, &opened(OPENED), &observed).expect("no record").expect("a record")
+        };
+        let (first, mut second) = (at_second(1), at_second(90));
+        assert_eq!(first.entry, second.entry);
+        second.after.updated_at = first.after.updated_at;
+        second.after.last_evaluated_at = first.after.last_evaluated_at;
+        assert_eq!(first, second);
+    }
+
+    #[test]
+    fn a_context_that_is_too_long_loses_its_measurements_only() {
+        let slot = "2026-11-20T09:54:00+00:00";
+        let rest = json!({
+            "measured": null, "failures": 2,
+            "first_failed_at": "2026-11-20T09:52:00+00:00", "last_failed_at": slot,
+        });
+        let around = rest.to_string().len() - "null".len();
+        let longest = Value::String("m".repeat(CONTEXT_MAX - around - 2));
+        let whole = context(&evaluation("", longest.clone()), failures(OPENED));
+        assert_eq!(whole["measured"], longest);
+        assert_eq!(whole.to_string().len(), CONTEXT_MAX);
+        let longer = Value::String("m".repeat(CONTEXT_MAX - around - 1));
+        assert_eq!(context(&evaluation("", longer), failures(OPENED)), rest);
+    }
+
+    #[test]
+    fn people_take_an_issue_and_resolve_it() {
+        let (taken_at, over_at) = (at("2026-11-20T09:55:00Z"), at("2026-11-20T09:57:00Z"));
+        let taken = acknowledge(open(), user(1), taken_at).expect("open");
+        let expected = Issue {
+            rev: 2,
+            lifecycle: open().lifecycle.acknowledge(taken_at, user(1)).expect("open"),
+            updated_at: taken_at,
+            ..open()
+        };
+        assert_eq!((taken.before, &taken.after), (Some(open()), &expected));
+        let entry = |key, timestamp, by| TimelineEntry { key, timestamp, user: Some(user(by)) };
+        assert_eq!(taken.entry, entry(TimelineKey::Acknowledged, taken_at, 1));
+
+        let over = resolve(taken.after.clone(), user(2), over_at).expect("active");
+        assert_eq!((over.after.rev, over.after.status()), (3, IssueStatus::Resolved));
+        assert_eq!(over.after.lifecycle.resolved_by(), Some(user(2)));
+        assert_eq!(over.after.check, Some(check(OPENED)));
+        assert_eq!(over.entry, entry(TimelineKey::Resolved, over_at, 2));
+
+        let refused = |from, transition| Err(InvalidTransition { from, transition });
+        let acknowledged = IssueStatus::Acknowledged;
+        let again = acknowledge(taken.after, user(2), over_at);
+        assert_eq!(again, refused(acknowledged, Transition::Acknowledge));
+        let again = resolve(over.after, user(2), over_at);
+        assert_eq!(again, refused(IssueStatus::Resolved, Transition::Resolve));
+        assert!(resolve(open(), user(2), over_at).is_ok(), "without having taken it");
+    }
+
+    #[test]
+    fn what_ends_by_hand_keeps_the_checks_it_was_last_judged_by() {
+        let over = resolve(open(), user(1), at(AGAIN)).expect("active");
+        let state = ToolState {
+            evaluated: Some(check(CLEARED)),
+            previous: Some(check(OPENED)),
+            ..ToolState::new()
+        };
+        let after = over.clone().keeping_checks(&state).after;
+        assert_eq!(
+            (after.check, after.previous_check),
+            (Some(check(CLEARED)), Some(check(OPENED)))
+        );
+        assert_eq!(after.last_evaluated_at, Some(at(CLEARED)));
+        let unchanged =
+            ToolState { evaluated: Some(check(OPENED)), previous: None, ..ToolState::new() };
+        assert_eq!(over.clone().keeping_checks(&unchanged), over);
+    }
+
+    #[test]
+    fn keys_of_the_timeline_are_those_of_the_wire() {
+        for key in [TimelineKey::Opened, TimelineKey::Acknowledged, TimelineKey::Resolved] {
+            assert_eq!(serde_json::to_value(key).expect("json"), json!(key.as_str()));
+        }
     }
 }

@@ -8,6 +8,7 @@ pub const CADENCE_MINUTES: [u32; 11] = [1, 5, 10, 15, 30, 60, 120, 360, 720, 144
 
 /// A selectable cadence as the API lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CadencePreset {
     /// Minutes between two automatic checks.
     pub minutes: u32,
@@ -19,6 +20,7 @@ pub struct CadencePreset {
 
 /// A named number of failed checks that opens an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailureThresholdPreset {
     /// Names the preset on the wire.
     pub key: &'static str,
@@ -49,6 +51,7 @@ pub const FAILURE_THRESHOLD_PRESETS: [FailureThresholdPreset; 3] = [
 
 /// A selectable reminder interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EscalationPreset {
     /// Names the preset on the wire.
     pub key: &'static str,

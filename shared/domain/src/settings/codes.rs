@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// Whom a status code blames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CodeGroup {
     /// 4xx.
@@ -14,6 +15,7 @@ pub enum CodeGroup {
 
 /// A selectable status code as the API lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusCodeOption {
     /// The HTTP status.
     pub code: u16,

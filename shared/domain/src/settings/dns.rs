@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A DNS record type that can be watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum DnsRecordType {
     /// IPv4 address.

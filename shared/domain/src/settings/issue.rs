@@ -11,6 +11,7 @@ use crate::tool::Tool;
 /// A site's resolved settings in the form that the API calls `issue_settings`. Here, and only
 /// here, broken links are called `links`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IssueSettings<'a> {
     /// Enabled tools that the plan includes, in enumeration order.
     pub enabled_tools: Vec<Tool>,
@@ -32,6 +33,7 @@ pub struct IssueSettings<'a> {
 
 /// The DNS part of [`IssueSettings`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct DnsIssueSettings<'a> {
     /// The tool's own settings.
     #[serde(flatten)]

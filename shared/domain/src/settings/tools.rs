@@ -18,6 +18,7 @@ const FOURTEEN: NonZeroU32 = ONE.saturating_add(13);
 
 /// The five tools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ToolsSettings"))]
 #[serde(default)]
 pub struct Tools {
     /// HTTP reachability.
@@ -69,6 +70,11 @@ impl Tools {
 
 /// One tool: whether and how often it runs, and its own settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(inline, bound = "S: ToolDefaults + Serialize + schemars::JsonSchema")
+)]
 #[serde(default)]
 #[serde(bound(deserialize = "S: ToolDefaults + Deserialize<'de>"))]
 pub struct ToolSettings<S> {
@@ -76,6 +82,13 @@ pub struct ToolSettings<S> {
     pub enabled: bool,
     /// Minutes between two automatic checks; one of
     /// [`CADENCE_MINUTES`](crate::plan::CADENCE_MINUTES).
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "Minutes between two automatic checks.",
+            schema_with = "crate::schema::cadence"
+        )
+    )]
     pub cadence_minutes: u32,
     /// The tool's own settings.
     pub settings: S,
@@ -99,10 +112,18 @@ impl<S: ToolDefaults> Default for ToolSettings<S> {
 
 /// When status checks open and resolve an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct StatusSettings {
     /// Response codes that count as failed, each one of [`STATUS_INCIDENT_CODES`]; no response
     /// always counts.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "Response codes that count as failed; no response always counts.",
+            schema_with = "crate::schema::incident_codes"
+        )
+    )]
     pub incident_status_codes: BTreeSet<u16>,
     /// Failed checks in a row before an issue opens.
     pub failures_to_open: NonZeroU32,
@@ -135,6 +156,7 @@ impl ToolDefaults for StatusSettings {
 
 /// When certificate checks open an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SslSettings {
     /// Days before expiry from which the certificate is reported.
@@ -161,6 +183,7 @@ impl ToolDefaults for SslSettings {
 
 /// When DNS checks open an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DnsSettings {
     /// Whether only failed lookups open an issue, and changed records do not.
@@ -190,6 +213,7 @@ impl ToolDefaults for DnsSettings {
 
 /// What a crawl looks at, and when broken links open an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "BrokenLinksSettings"))]
 #[serde(default)]
 pub struct LinksSettings {
     /// Broken URLs in one crawl that make a breach.
@@ -222,8 +246,9 @@ impl ToolDefaults for LinksSettings {
 
 /// Which page is audited, and the budget beyond which an issue opens.
 ///
-/// Serializes with the legacy `max_response_time_ms` beside `max_ttfb_ms`, always equal to it.
+/// The legacy `max_response_time_ms` is shown beside `max_ttfb_ms`, always equal to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, into = "PerformanceShape")]
 pub struct PerformanceSettings {
     /// The page audited, on the site's own domain; `None` is the site's root. A team has none.
@@ -256,12 +281,19 @@ impl ToolDefaults for PerformanceSettings {
 
 /// [`PerformanceSettings`] as the API shows it.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct PerformanceShape {
+    /// The page audited, on the site's own host; null is the site's root. A team has none.
     url: Option<String>,
+    /// The lowest acceptable score, 1 to 100.
     min_score: u32,
+    /// The older name of `max_ttfb_ms`, always equal to it.
     max_response_time_ms: Option<NonZeroU32>,
+    /// The longest acceptable time to first byte, in milliseconds; null is no limit.
     max_ttfb_ms: Option<NonZeroU32>,
+    /// The longest acceptable Time to Interactive, in seconds; null is no limit.
     max_load_time_seconds: Option<NonZeroU32>,
+    /// Breaches in a row before an issue opens.
     consecutive_breaches_to_open: NonZeroU32,
 }
 

@@ -1,6 +1,8 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
+#[cfg(feature = "schema")]
+use vedette_domain::check::ToolResult;
 use vedette_domain::check::{Check, CheckError};
 use vedette_domain::id::{CheckId, SiteId, Trigger};
 use vedette_domain::site::Site;
@@ -10,31 +12,51 @@ use super::{wire_time, wire_time_or_null};
 
 /// A check.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Check"))]
 pub struct CheckResource {
+    /// Identity.
     uuid: CheckId,
+    /// The tool that ran.
     #[serde(rename = "type")]
+    #[cfg_attr(feature = "schema", schemars(with = "Tool"))]
     tool: Option<Tool>,
+    /// Where the check stands; all states but `pending` are terminal.
     status: CheckStatus,
+    /// Whether the service ran it by itself; false when it was run on demand.
     automatic: bool,
+    /// Why an automatic check ran; null on demand.
     run_reason: Option<RunReason>,
+    /// The site that was checked.
     site: SiteSummary,
+    /// What the tool found; null unless the check is completed.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<ToolResult>"))]
     result: Option<Value>,
+    /// Why the check failed; absent unless it did.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "CheckError"))]
     error: Option<CheckError>,
+    /// Creation; the slot of a scheduled run.
     #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
+    /// Last change.
     #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
+    /// When it reached a terminal state.
     #[serde(serialize_with = "wire_time_or_null")]
     completed_at: Option<Timestamp>,
 }
 
 /// The site of a check.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SiteSummary {
+    /// Identity.
     uuid: SiteId,
+    /// Display name.
     name: String,
+    /// The canonical monitored URL.
     url: String,
+    /// The URL's host.
     domain: String,
 }
 

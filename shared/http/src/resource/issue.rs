@@ -16,42 +16,70 @@ use super::{CheckResource, Links, SiteResource, UserResource, wire_time, wire_ti
 
 /// An issue.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Issue"))]
 pub struct IssueResource {
+    /// Identity; it stays when the issue opens again.
     uuid: IssueId,
+    /// The team of the site.
     team_uuid: TeamId,
+    /// The tool that found the problem.
     #[serde(rename = "type")]
     tool: Tool,
+    /// Where the issue stands.
     status: IssueStatus,
+    /// How grave the problem is.
     severity: Severity,
+    /// Which condition of the tool holds: `<tool>:<condition>`, once for each site.
     fingerprint: Fingerprint,
+    /// What is wrong, for people.
     summary: String,
+    /// What was measured when the issue opened.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
     context: Value,
+    /// The site, without its latest checks.
     site: SiteResource,
+    /// The last automatic check that was evaluated; null once it is purged.
     check: Option<CheckResource>,
+    /// The one before it.
     previous_check: Option<CheckResource>,
+    /// Who took the issue.
     acknowledged_by: Option<UserResource>,
+    /// Who resolved it; null when the checks did.
     resolved_by: Option<UserResource>,
+    /// What happened to the issue, oldest first.
     timeline: Vec<TimelineResource>,
+    /// Whether the issue is open or acknowledged.
     is_active: bool,
+    /// The last opening.
     #[serde(serialize_with = "wire_time")]
     opened_at: Timestamp,
+    /// When it was taken.
     #[serde(serialize_with = "wire_time_or_null")]
     acknowledged_at: Option<Timestamp>,
+    /// When it was resolved.
     #[serde(serialize_with = "wire_time_or_null")]
     resolved_at: Option<Timestamp>,
+    /// When `check` was evaluated.
     #[serde(serialize_with = "wire_time_or_null")]
     last_evaluated_at: Option<Timestamp>,
+    /// The first opening.
     #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
+    /// Last change.
     #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
 }
 
+/// A moment in an issue's life.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TimelineEntry"))]
 struct TimelineResource {
+    /// What happened.
     key: TimelineKey,
+    /// When.
     #[serde(serialize_with = "wire_time")]
     timestamp: Timestamp,
+    /// Who did it; null where a check did.
     user: Option<UserResource>,
 }
 
@@ -122,8 +150,9 @@ impl IssueResource {
             timestamp: entry.timestamp,
             user: entry.user.and_then(user),
         };
-        let evaluated_at = active_state(issue, sheet)
-            .and_then(|state| parts.checks.get(&state.evaluated?)?.completed_at);
+        let [judged_by, _] = Self::checks(issue, sheet);
+        let evaluated_at =
+            judged_by.and_then(|pointer| parts.checks.get(&pointer.id)?.completed_at);
         Some(Self {
             uuid: issue.id,
             team_uuid: sheet.site.team,

@@ -14,36 +14,73 @@ use super::{CheckResource, Links, wire_time};
 
 /// A site.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Site"))]
 pub struct SiteResource {
+    /// Identity.
     uuid: SiteId,
+    /// The owning team.
     team_uuid: TeamId,
+    /// Display name.
     name: String,
+    /// The canonical monitored URL.
     url: String,
+    /// The URL's host.
     domain: String,
+    /// Free text.
     notes: Option<String>,
+    /// Whether broken-link crawls render pages with a browser.
     js_rendered: bool,
+    /// Whether the team keeps it at the top.
     is_pinned: bool,
+    /// Tools that run automatically, in enumeration order.
     enabled_checks: Vec<Tool>,
+    /// How the site is monitored.
     monitoring: Monitoring,
+    /// What opens an issue, resolved from the team's defaults and the site's overrides.
+    #[cfg_attr(feature = "schema", schemars(with = "IssueSettings<'static>"))]
     issue_settings: serde_json::Value,
+    /// The newest check of each tool, null where there is none; absent within an issue.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "latest_checks_schema"))]
     latest_checks: Option<BTreeMap<Tool, Option<CheckResource>>>,
+    /// Where the site's reports are.
     reports: Reports,
+    /// Creation.
     #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
+    /// Last change.
     #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Monitoring {
+    /// The settings in force: the team's with the site's overrides.
     settings: Settings,
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Reports {
+    /// URL of the uptime report.
     uptime: String,
+    /// URL of the performance report.
     performance: String,
+}
+
+/// Each tool has its key: a map's own schema would promise none.
+#[cfg(feature = "schema")]
+fn latest_checks_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let check = generator.subschema_for::<Option<CheckResource>>();
+    let tools = Tool::ALL.map(Tool::as_str);
+    let checks: BTreeMap<_, _> = tools.into_iter().map(|tool| (tool, &check)).collect();
+    schemars::json_schema!({
+        "type": "object",
+        "properties": checks,
+        "required": tools,
+        "additionalProperties": false,
+    })
 }
 
 impl SiteResource {

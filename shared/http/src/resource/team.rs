@@ -9,47 +9,73 @@ use super::wire_time;
 
 /// A team with its limits.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Team"))]
 pub struct TeamResource {
+    /// Identity, used in `/teams/{team}`.
     uuid: TeamId,
+    /// Display name.
     name: String,
+    /// Sites of the team.
     sites_count: u32,
+    /// Members, the owner included.
     members_count: u32,
+    /// What the plan allows, and how much of it is used.
     limits: Limits,
+    /// Creation.
     #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
+    /// Last change.
     #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
 }
 
+/// What a team may use.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TeamLimits"))]
 struct Limits {
+    /// The plan, or the last one where none is active.
     plan: Plan,
+    /// Sites.
     sites: Quota,
+    /// Members and pending invitations.
     seats: Seats,
+    /// On-demand checks in this calendar month (UTC).
     manual_checks: Quota,
+    /// The tools available to the team.
     enabled_checks: EnabledChecks,
+    /// The fastest automatic cadence, in minutes.
     minimum_check_cadence_minutes: u32,
+    /// How long check history is kept, in days.
     history_retention_days: u32,
 }
 
-/// `limit` and `remaining` are null when unlimited.
+/// How much is used of something limited.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Quota {
+    /// How many there are.
     used: u32,
+    /// How many there may be; null is unlimited.
     limit: Option<u32>,
+    /// How many more there may be; null is unlimited.
     remaining: Option<u32>,
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Seats {
+    /// Members, the owner included.
     members: u32,
+    /// People who were invited and have not answered.
     pending_invitations: u32,
     #[serde(flatten)]
     quota: Quota,
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct EnabledChecks {
+    /// In enumeration order.
     allowed: &'static [Tool],
 }
 

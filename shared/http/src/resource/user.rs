@@ -2,15 +2,36 @@ use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::account::User;
 
-use super::wire_time_or_null;
+use super::{TeamResource, wire_time_or_null};
 
 /// A user.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "User"))]
 pub struct UserResource {
+    /// Display name.
     name: String,
+    /// Where mail reaches them.
     email: String,
+    /// When they proved that the address is theirs.
     #[serde(serialize_with = "wire_time_or_null")]
     email_verified_at: Option<Timestamp>,
+}
+
+/// Whom a token belongs to.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub struct MeResource {
+    /// The token's owner.
+    user: UserResource,
+    /// Their teams, oldest first.
+    teams: Vec<TeamResource>,
+}
+
+impl MeResource {
+    /// A user and their teams.
+    pub fn new(user: &User, teams: Vec<TeamResource>) -> Self {
+        Self { user: UserResource::from(user), teams }
+    }
 }
 
 impl From<&User> for UserResource {

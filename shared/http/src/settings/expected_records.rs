@@ -8,9 +8,9 @@ use vedette_domain::settings::{DnsRecordType, ExpectedRecords};
 use crate::validation::{Errors, Field};
 
 /// The most values of one type; our own limit, it keeps a site within one stored item.
-const VALUES_MAX: usize = 50;
+pub const VALUES_MAX: usize = 50;
 /// The longest value in characters: far beyond the longest DKIM key; our own limit.
-const VALUE_MAX: usize = 4_096;
+pub const VALUE_MAX: usize = 4_096;
 /// The most bytes of all values together; our own limit, for the same reason as [`VALUES_MAX`].
 const BYTES_MAX: usize = 8_192;
 

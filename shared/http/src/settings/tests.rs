@@ -26,7 +26,7 @@ fn site_on(plan: Plan, sent: &Value) -> Result<Value, Value> {
         sent,
         "monitoring_settings",
         plan,
-        "example.com",
+        Some("example.com"),
         &mut errors,
     );
     match errors.finish(Some(read)) {

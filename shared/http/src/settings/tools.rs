@@ -16,7 +16,7 @@ use super::{CHOICES_MAX, Level};
 use crate::validation::{Errors, Field, Fields};
 
 /// The most items of `ignore_paths`; our own limit, it keeps a site within one stored item.
-const IGNORE_PATHS_MAX: usize = 100;
+pub const IGNORE_PATHS_MAX: usize = 100;
 /// The most bytes of all `ignore_paths` together; our own limit, for the same reason.
 const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 
@@ -250,11 +250,13 @@ fn read_page(field: &Field<'_>, level: Level<'_>, errors: &mut Errors) -> Option
             return None;
         };
         let page = field.string(PAGE_URL_MAX, errors)?;
-        let complaint = match check_page_url(&page, domain) {
+        let complaint = match check_page_url(&page, domain.unwrap_or_default()) {
             Ok(()) => return Some(page),
             Err(PageUrlError::Invalid) => "must be a valid http or https URL".to_owned(),
             Err(PageUrlError::Credentials) => "must not contain a user name or password".to_owned(),
-            Err(PageUrlError::OtherDomain) => format!("must be on the site's domain {domain}"),
+            Err(PageUrlError::OtherDomain) => {
+                format!("must be on the site's domain {}", domain?)
+            }
         };
         field.refuse(errors, complaint);
         None

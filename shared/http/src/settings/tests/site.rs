@@ -257,7 +257,7 @@ fn everything_wrong_is_told_in_the_order_of_the_tables() {
         &sent,
         "monitoring_settings",
         Plan::Agency,
-        "example.com",
+        Some("example.com"),
         &mut errors,
     );
     let error = errors.finish(Some(())).expect_err("much is wrong");

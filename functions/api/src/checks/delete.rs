@@ -1,0 +1,51 @@
+//! `DELETE /checks/{check}`: an on-demand check is gone; what it cost stays.
+
+use std::time::Duration;
+
+use vedette_domain::account::Permission;
+use vedette_domain::history::{day_of, row_shows};
+use vedette_domain::id::CheckId;
+use vedette_http::access::require;
+use vedette_http::error::ApiError;
+use vedette_http::response::{Response, no_content};
+use vedette_store::{Backoff, StoreError};
+
+use crate::Context;
+
+/// How long a deletion competes with runs of the same tool.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let id = context.id("check", CheckId::parse)?;
+    let mut backoff = Backoff::new(PATIENCE);
+    while let Err(error) = delete(context, id).await? {
+        backoff.wait(error).await?;
+    }
+    Ok(no_content())
+}
+
+/// One try, on what the table says now.
+async fn delete(context: Context<'_>, id: CheckId) -> Result<Result<(), StoreError>, ApiError> {
+    let (store, caller) = (&context.app.store, context.caller);
+    // What is not there is told before what may not be done: plan, role, then the check itself.
+    let (check, expires_at) = store.check(id).await?.ok_or(ApiError::NotFound)?;
+    let access = caller.site_of_check(store, id, Permission::View).await?;
+    let (site, team) = (&access.sheet.site, &access.team);
+    let retention_days = team.team.plan.limits().history_retention_days;
+    if !row_shows(id.created_at(), expires_at, day_of(caller.now), retention_days) {
+        return Err(ApiError::NotFound);
+    }
+    require(team, caller.role_in(site.team)?, Permission::RunChecks)?;
+    let Some(tool) = id.tool().filter(|_| !id.is_automatic()) else {
+        return Err(ApiError::Forbidden("Automatic checks cannot be deleted.".to_owned()));
+    };
+
+    let state = access.sheet.tool(tool)?;
+    let closed = match state.closed_day(id.created_at()) {
+        Some(date) => store.day(id.partition(), tool, date).await?,
+        None => None,
+    };
+    let older = store.on_demand_before(id).await?;
+    let forgotten = state.forget(closed.as_ref(), &check, older);
+    Ok(store.delete_check(site, tool, state, &forgotten, caller.now).await)
+}

@@ -1,0 +1,40 @@
+//! The counted days of a site, as far as its team may look back.
+
+use jiff::ToSpan;
+use vedette_domain::history::{Day, Filter, day_of};
+use vedette_domain::tool::Tool;
+use vedette_http::access::SiteAccess;
+use vedette_http::error::ApiError;
+
+use crate::Context;
+
+/// The counted days that the team's retention still shows, open and closed ones.
+pub(crate) async fn shown_days(
+    context: Context<'_>,
+    access: &SiteAccess,
+    filter: &Filter,
+) -> Result<Vec<(Tool, Day)>, ApiError> {
+    let today = day_of(context.caller.now);
+    let retention_days = access.team.team.plan.limits().history_retention_days;
+    let oldest = today.saturating_sub(i64::from(retention_days).days());
+    let tools: Vec<Tool> = Tool::ALL
+        .into_iter()
+        .filter(|tool| filter.tool.is_none_or(|wanted| wanted == *tool))
+        .collect();
+    let from = filter.from.map_or(oldest, |from| from.max(oldest));
+    // A run whose slot lies in tomorrow's first seconds may have begun already.
+    let to = filter.to.unwrap_or_else(|| today.saturating_add(1.day()));
+    let partition = access.sheet.site.id.partition();
+    let mut days = context.app.store.days(partition, &tools, from, to).await?;
+    // A day that closed between the two reads is there twice; its item is the newer one.
+    for tool in tools {
+        let open = access.sheet.tool(tool)?.day.as_ref();
+        if let Some(open) = open
+            && !days.iter().any(|(other, day)| (*other, day.date) == (tool, open.date))
+        {
+            days.push((tool, open.clone()));
+        }
+    }
+    days.retain(|(_, day)| day.shows(today, retention_days));
+    Ok(days)
+}

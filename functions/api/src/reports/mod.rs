@@ -1,0 +1,42 @@
+//! Reports of a site.
+
+pub(crate) mod performance;
+pub(crate) mod uptime;
+
+use jiff::civil::Date;
+use vedette_domain::account::Permission;
+use vedette_domain::history::{Day, Filter, day_of};
+use vedette_domain::id::SiteId;
+use vedette_domain::report::{DAYS_MAX, Span};
+use vedette_domain::tool::Tool;
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::validation::{Errors, ValidationError};
+
+use crate::Context;
+use crate::history::shown_days;
+
+/// What a report of one tool is made of: the days that the client asks for, and those of them that
+/// have checks.
+async fn read(
+    context: Context<'_>,
+    tool: Tool,
+    default_days: u16,
+) -> Result<(Span, Vec<Day>), ApiError> {
+    let id = context.id("site", SiteId::parse)?;
+    let access = context.caller.site(&context.app.store, id, Permission::View).await?;
+    let query = Query::parse(context.request.uri().query());
+    let span = parse(&query, day_of(context.caller.now), default_days)?;
+
+    let filter =
+        Filter { tool: Some(tool), from: Some(span.from), to: Some(span.to), ..Filter::default() };
+    let days = shown_days(context, &access, &filter).await?;
+    Ok((span, days.into_iter().map(|(_, day)| day).collect()))
+}
+
+fn parse(query: &Query, today: Date, default_days: u16) -> Result<Span, ValidationError> {
+    let mut errors = Errors::new();
+    let days = query.integer("days", 1..=u64::from(DAYS_MAX), &mut errors);
+    let days = days.and_then(|days| u16::try_from(days).ok()).unwrap_or(default_days);
+    errors.finish(Some(Span::until(today, days)))
+}

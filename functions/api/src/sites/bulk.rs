@@ -1,0 +1,116 @@
+//! `POST /teams/{team}/sites/bulk`: puts many URLs under watch, each on its own.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tracing::error;
+use vedette_domain::account::Permission;
+use vedette_domain::id::TeamId;
+use vedette_domain::plan::Plan;
+use vedette_domain::site::NAME_MAX;
+use vedette_http::error::ApiError;
+use vedette_http::resource::SitesOutcome;
+use vedette_http::response::{Response, ok};
+use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
+
+use super::creation::{self, NotCreated};
+use super::input::{Input, duplicate_url};
+use crate::Context;
+
+/// The most sites of a request.
+pub const SITES_MAX: usize = 100;
+/// What is not begun by then is left: the gateway gives up after 30 seconds, and then the client
+/// would not learn what was created.
+const BUDGET: Duration = Duration::from_secs(25);
+
+const REPEATED: &str = "This URL occurs more than once in the request.";
+const OUT_OF_TIME: &str =
+    "The request ran out of time before this site was created. Please send it again.";
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let team_id = context.id("team", TeamId::parse)?;
+    let (store, caller) = (&context.app.store, context.caller);
+    let mut team = caller.team(store, team_id, Permission::ManageSites).await?;
+    let items = parse(&parse_body(context.body()?)?)?;
+
+    let mut outcome = SitesOutcome::default();
+    let mut seen = BTreeSet::new();
+    for item in items {
+        let input = match item.input(team.team.plan) {
+            Ok(input) => input,
+            Err(error) => {
+                outcome.fail(item.url, error.message());
+                continue;
+            }
+        };
+        if !seen.insert(input.url.clone()) {
+            outcome.skip(item.url, REPEATED);
+            continue;
+        }
+        let now = context.app.clock.now();
+        let spent = Duration::try_from(now.duration_since(caller.now)).unwrap_or_default();
+        let left = BUDGET.saturating_sub(spent);
+        if left.is_zero() {
+            outcome.fail(item.url, OUT_OF_TIME);
+            continue;
+        }
+        let patience = creation::PATIENCE.min(left);
+        // Nothing that is asked of a site here depends on the plan.
+        match creation::create(context, &mut team, input, now, patience, |_| Ok(())).await {
+            Ok(site) => outcome.create(site),
+            Err(NotCreated::Duplicate) => outcome.skip(item.url, duplicate_url().message()),
+            Err(NotCreated::Refused(refusal)) => {
+                if refusal.is_fault() {
+                    error!(team = %team_id, %refusal, "a site of many was not created");
+                }
+                outcome.fail(item.url, refusal.message());
+            }
+        }
+    }
+    Ok(ok(&outcome))
+}
+
+/// What a client says of one of the sites: strings, be they of use or not.
+#[derive(Debug)]
+struct Item {
+    url: String,
+    name: Option<String>,
+}
+
+impl Item {
+    /// The site, read as if it were alone.
+    fn input(&self, plan: Plan) -> Result<Input, ValidationError> {
+        let mut body = Map::new();
+        body.insert("url".to_owned(), self.url.as_str().into());
+        if let Some(name) = &self.name {
+            body.insert("name".to_owned(), name.as_str().into());
+        }
+        Input::parse(&body, plan)
+    }
+}
+
+fn parse(body: &Map<String, Value>) -> Result<Vec<Item>, ValidationError> {
+    let mut errors = Errors::new();
+    let sites = Fields::body(body).field("sites").required(&mut errors);
+    let items = sites
+        .items(1..=SITES_MAX, &mut errors)
+        .map(|sites| sites.iter().filter_map(|site| read_item(site, &mut errors)).collect());
+    errors.finish(items)
+}
+
+fn read_item(site: &Field<'_>, errors: &mut Errors) -> Option<Item> {
+    let fields = site.object(errors)?;
+    let url = as_sent(fields.field("url"), true, errors);
+    let name = as_sent(fields.field("name"), false, errors);
+    Some(Item { url: url?, name })
+}
+
+/// A string as it was sent. Whether it is of use is found out later, for this site alone.
+fn as_sent(field: Field<'_>, is_required: bool, errors: &mut Errors) -> Option<String> {
+    match field.value() {
+        Some(Value::String(text)) => Some(text.clone()),
+        _ if is_required => field.required(errors).string(NAME_MAX, errors),
+        _ => field.string(NAME_MAX, errors),
+    }
+}

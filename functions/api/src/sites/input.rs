@@ -1,0 +1,88 @@
+//! What a client says of a site, be it new or known.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::{ExpectedRecords, SiteOverrides};
+use vedette_domain::site::{NAME_MAX, NOTES_MAX, Site};
+use vedette_domain::site_url::SiteUrl;
+use vedette_http::settings::{parse_expected_records, parse_site_overrides};
+use vedette_http::validation::{Errors, Fields, ValidationError};
+
+/// The fields that creation and PATCH share; `None` was not sent.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub(super) url: SiteUrl,
+    pub(super) name: Option<String>,
+    /// `Some(None)` is a null that was sent.
+    pub(super) notes: Option<Option<String>>,
+    pub(super) js_rendered: Option<bool>,
+    /// All overrides of the site; what they leave out is inherited.
+    pub(super) overrides: Option<SiteOverrides>,
+    pub(super) expected_records: Option<ExpectedRecords>,
+}
+
+impl Input {
+    /// Reads what a client says of a new site.
+    pub(super) fn parse(body: &Map<String, Value>, plan: Plan) -> Result<Self, ValidationError> {
+        let mut errors = Errors::new();
+        let input = Self::read(body, plan, &mut errors);
+        errors.finish(input)
+    }
+
+    /// Reads the fields; none where the URL is missing or wrong.
+    pub(super) fn read(body: &Map<String, Value>, plan: Plan, errors: &mut Errors) -> Option<Self> {
+        let fields = Fields::body(body);
+        let url = read_url(&fields, errors);
+        let name = fields.field("name").string(NAME_MAX, errors);
+        let notes = fields.field("notes").nullable(|field| field.string(NOTES_MAX, errors));
+        let js_rendered = fields.field("js_rendered").boolean(errors);
+        let domain = url.as_ref().map(SiteUrl::domain);
+        let overrides = body
+            .get("monitoring_settings")
+            .map(|value| parse_site_overrides(value, "monitoring_settings", plan, domain, errors));
+        let expected_records = body
+            .get("dns_expected_records")
+            .map(|value| parse_expected_records(value, "dns_expected_records", errors));
+        Some(Self { url: url?, name, notes, js_rendered, overrides, expected_records })
+    }
+
+    /// The new site.
+    pub(super) fn into_site(self, id: SiteId, team: TeamId, now: Timestamp) -> Site {
+        Site {
+            id,
+            team,
+            name: self.name.unwrap_or_else(|| self.url.generated_name().to_owned()),
+            url: self.url,
+            notes: self.notes.flatten(),
+            js_rendered: self.js_rendered.unwrap_or_default(),
+            pinned: false,
+            overrides: self.overrides.unwrap_or_default(),
+            expected_records: self.expected_records.unwrap_or_default(),
+            rev: 1,
+            cfg: 1,
+            synced: 0,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+/// The URL to be monitored, in its canonical form.
+fn read_url(fields: &Fields<'_>, errors: &mut Errors) -> Option<SiteUrl> {
+    let field = fields.field("url").required(errors);
+    // Whatever is too long is refused by the URL's own rule.
+    let text = field.string(usize::MAX, errors)?;
+    match SiteUrl::parse(&text) {
+        Ok(url) => Some(url),
+        Err(error) => {
+            errors.push("url", error.to_string());
+            None
+        }
+    }
+}
+
+pub(super) fn duplicate_url() -> ValidationError {
+    ValidationError::new("url", "This URL is already monitored by the team.")
+}

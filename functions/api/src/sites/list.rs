@@ -1,0 +1,55 @@
+//! `GET /teams/{team}/sites`: a team's sites with their latest checks.
+
+use vedette_domain::account::Permission;
+use vedette_domain::id::TeamId;
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::ToolState;
+use vedette_http::error::ApiError;
+use vedette_http::paging::{self, Page};
+use vedette_http::query::Query;
+use vedette_http::resource::SiteResource;
+use vedette_http::response::Response;
+use vedette_http::validation::{Errors, ValidationError};
+
+use super::listing::{Listing, Sort};
+use crate::Context;
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let id = context.id("team", TeamId::parse)?;
+    let store = &context.app.store;
+    let team = context.caller.team(store, id, Permission::View).await?;
+    let query = Query::parse(context.request.uri().query());
+    let (listing, page) = parse(&query)?;
+
+    let rows = listing.of(store.directory(id).await?, &team.settings, team.team.plan);
+    let shown = page.slice(&rows);
+    let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();
+    let sheets = store.sites(partitions).await?;
+    let states = sheets.values().flat_map(|sheet| sheet.tools.values());
+    let latest: Vec<_> = states.filter_map(ToolState::latest).collect();
+    let checks = store.checks(latest).await?;
+
+    // A site that was deleted since the directory was read is not there, and not counted.
+    let sheets = shown.iter().filter_map(|row| sheets.get(&row.id.partition()));
+    let data: Vec<_> = sheets
+        .map(|sheet| {
+            SiteResource::new(&sheet.site, &team, context.links).with_latest(sheet, &checks)
+        })
+        .collect();
+    let total = rows.len() - (shown.len() - data.len());
+    let path = context.links.to(&format!("/teams/{id}/sites"));
+    Ok(paging::page(&data, total as u64, page, &query, &path))
+}
+
+fn parse(query: &Query) -> Result<(Listing, Page), ValidationError> {
+    let mut errors = Errors::new();
+    let page = Page::parse(query, &mut errors);
+    let listing = Listing {
+        search: query.search("search").map(str::to_owned),
+        pinned: query.boolean("pinned", &mut errors),
+        tool: query.one_of("tool", Tool::parse, &mut errors),
+        status: query.one_of("status", CheckStatus::parse, &mut errors),
+        sort: query.one_of("sort", Sort::parse, &mut errors).unwrap_or_default(),
+    };
+    errors.finish(Some((listing, page)))
+}

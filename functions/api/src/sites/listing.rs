@@ -1,0 +1,278 @@
+//! Which sites of a team a list shows, and in which order: decided on the team's directory.
+
+use std::cmp::Reverse;
+
+use vedette_domain::id::SiteId;
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::Settings;
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_store::DirectoryRow;
+
+/// What a client asks a list of sites for.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Part of the name or of the canonical URL, whatever its case.
+    pub(super) search: Option<String>,
+    /// Only pinned ones, or only the others.
+    pub(super) pinned: Option<bool>,
+    /// Only those that have the tool enabled.
+    pub(super) tool: Option<Tool>,
+    /// Only those with a newest check in this state: of `tool`, or of any tool where none is named.
+    pub(super) status: Option<CheckStatus>,
+    /// The order.
+    pub(super) sort: Sort,
+}
+
+/// The order of a list of sites. The uuid decides between equals, and an order with a minus is the
+/// reverse of the one without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Sort {
+    /// `created_at`: the oldest first.
+    Oldest,
+    /// `-created_at`: the newest first.
+    #[default]
+    Newest,
+    /// `name`, whatever its case.
+    Name,
+    /// `-name`.
+    NameReversed,
+    /// `pinned`: pinned ones first, the newest of each first.
+    Pinned,
+}
+
+impl Sort {
+    /// The orders by their names, the default first.
+    const NAMED: [(&'static str, Self); 5] = [
+        ("-created_at", Self::Newest),
+        ("created_at", Self::Oldest),
+        ("name", Self::Name),
+        ("-name", Self::NameReversed),
+        ("pinned", Self::Pinned),
+    ];
+
+    /// The order of this name.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, sort)| sort)
+    }
+
+    fn sort(self, rows: &mut [DirectoryRow]) {
+        let by_age = |row: &DirectoryRow| (row.created_at, row.id);
+        match self {
+            Self::Oldest => rows.sort_unstable_by_key(by_age),
+            Self::Newest => rows.sort_unstable_by_key(|row| Reverse(by_age(row))),
+            Self::Name => rows.sort_by_cached_key(by_name),
+            Self::NameReversed => rows.sort_by_cached_key(|row| Reverse(by_name(row))),
+            Self::Pinned => {
+                rows.sort_unstable_by_key(|row| Reverse((row.pinned, by_age(row))));
+            }
+        }
+    }
+}
+
+/// The names of the orders, the default first.
+pub fn site_sorts() -> [&'static str; 5] {
+    Sort::NAMED.map(|(name, _)| name)
+}
+
+fn by_name(row: &DirectoryRow) -> (String, SiteId) {
+    (row.name.to_lowercase(), row.id)
+}
+
+impl Listing {
+    /// The sites that the list shows, in its order, of all sites of a team with these settings.
+    pub(super) fn of(
+        &self,
+        mut rows: Vec<DirectoryRow>,
+        team: &Settings,
+        plan: Plan,
+    ) -> Vec<DirectoryRow> {
+        let search = self.search.as_deref().map(str::to_lowercase);
+        rows.retain(|row| {
+            search.as_deref().is_none_or(|part| contains(row, part))
+                && self.pinned.is_none_or(|pinned| row.pinned == pinned)
+                && self.tool.is_none_or(|tool| is_enabled(row, tool, team, plan))
+                && self.status.is_none_or(|status| self.has_status(row, status))
+        });
+        self.sort.sort(&mut rows);
+        rows
+    }
+
+    fn has_status(&self, row: &DirectoryRow, status: CheckStatus) -> bool {
+        match self.tool {
+            Some(tool) => row.latest.get(&tool) == Some(&status),
+            None => row.latest.values().any(|latest| *latest == status),
+        }
+    }
+}
+
+/// Whether name or canonical URL contain a part, which is in lower case.
+fn contains(row: &DirectoryRow, part: &str) -> bool {
+    row.name.to_lowercase().contains(part) || row.url.as_str().to_lowercase().contains(part)
+}
+
+/// Whether a tool is among the site's `enabled_checks`: by its own setting or else its team's, and
+/// part of the plan.
+fn is_enabled(row: &DirectoryRow, tool: Tool, team: &Settings, plan: Plan) -> bool {
+    let own = row.enabled.get(&tool).copied();
+    own.unwrap_or_else(|| team.tools.is_enabled(tool)) && plan.allows(tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use vedette_domain::site_url::SiteUrl;
+
+    use super::*;
+
+    /// A site whose number is also the minute of its creation, and its id.
+    fn row(number: u8, name: &str, url: &str) -> DirectoryRow {
+        let id = format!("00000000-0000-4000-8000-0000000000{number:02}");
+        let created_at = format!("2026-11-20T09:{number:02}:00Z");
+        DirectoryRow {
+            id: SiteId::parse(&id).expect("an id"),
+            name: name.to_owned(),
+            url: SiteUrl::parse(url).expect("a URL"),
+            pinned: false,
+            created_at: created_at.parse().expect("a timestamp"),
+            enabled: [].into(),
+            latest: [].into(),
+        }
+    }
+
+    /// The names of the sites that a list shows.
+    fn names(listing: &Listing, rows: &[DirectoryRow], team: &Settings) -> Vec<String> {
+        let shown = listing.of(rows.to_vec(), team, Plan::Agency);
+        shown.into_iter().map(|row| row.name).collect()
+    }
+
+    fn shown(listing: &Listing, rows: &[DirectoryRow]) -> Vec<String> {
+        names(listing, rows, &Settings::defaults(Plan::Agency))
+    }
+
+    #[test]
+    fn a_search_is_part_of_name_or_url_in_any_case() {
+        let rows = [
+            row(1, "Shop", "https://example.com/50%_off"),
+            row(2, "Straße Ä", "https://example.org/Path"),
+            row(3, "100_percent", "https://a.test"),
+        ];
+        for (search, expected) in [
+            ("shop", vec!["Shop"]),
+            ("SHOP", vec!["Shop"]),
+            ("ä", vec!["Straße Ä"]),
+            ("EXAMPLE", vec!["Shop", "Straße Ä"]),
+            ("https://", vec!["Shop", "Straße Ä", "100_percent"]),
+            ("/path", vec!["Straße Ä"]),
+            // Neither stands for anything but itself.
+            ("%", vec!["Shop"]),
+            ("_", vec!["Shop", "100_percent"]),
+            ("_off", vec!["Shop"]),
+            ("s%p", vec![]),
+            ("sh_p", vec![]),
+            (".*", vec![]),
+        ] {
+            let search = Some(search.to_owned());
+            let listing = Listing { search, sort: Sort::Oldest, ..Listing::default() };
+            assert_eq!(shown(&listing, &rows), expected, "{listing:?}");
+        }
+    }
+
+    #[test]
+    fn orders_go_by_creation_name_or_pin_and_then_by_uuid() {
+        let minute = |row: DirectoryRow, minute: u8| {
+            let created_at: Timestamp =
+                format!("2026-11-20T09:{minute:02}:00Z").parse().expect("a timestamp");
+            DirectoryRow { created_at, ..row }
+        };
+        let rows = [
+            minute(row(3, "b", "https://a.test/1"), 10),
+            DirectoryRow { pinned: true, ..minute(row(1, "B", "https://a.test/2"), 10) },
+            minute(row(4, "a", "https://a.test/3"), 20),
+            DirectoryRow { pinned: true, ..minute(row(2, "C", "https://a.test/4"), 5) },
+        ];
+        for (name, expected) in [
+            ("created_at", ["C", "B", "b", "a"]),
+            ("-created_at", ["a", "b", "B", "C"]),
+            ("name", ["a", "B", "b", "C"]),
+            ("-name", ["C", "b", "B", "a"]),
+            ("pinned", ["B", "C", "a", "b"]),
+        ] {
+            let sort = Sort::parse(name).expect("an order");
+            let listing = Listing { sort, ..Listing::default() };
+            assert_eq!(shown(&listing, &rows), expected, "{name}");
+        }
+        assert_eq!(Sort::default(), Sort::Newest);
+        for name in ["-pinned", "", "url", "Name", "--name", "+name", "created_at,name"] {
+            assert_eq!(Sort::parse(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_tool_is_enabled_by_the_site_or_else_by_its_team() {
+        let with = |number, name: &str, dns: Option<bool>| DirectoryRow {
+            enabled: dns.map(|dns| (Tool::Dns, dns)).into_iter().collect(),
+            ..row(number, name, &format!("https://a.test/{number}"))
+        };
+        let rows = [with(1, "on", Some(true)), with(2, "off", Some(false)), with(3, "team", None)];
+        let listing = |tool| Listing { tool: Some(tool), sort: Sort::Oldest, ..Listing::default() };
+        let mut team = Settings::defaults(Plan::Agency);
+        assert_eq!(names(&listing(Tool::Dns), &rows, &team), ["on", "team"]);
+        assert_eq!(names(&listing(Tool::Ssl), &rows, &team), ["on", "off", "team"]);
+        team.tools.dns.enabled = false;
+        assert_eq!(names(&listing(Tool::Dns), &rows, &team), ["on"]);
+    }
+
+    #[test]
+    fn a_status_is_that_of_any_newest_check_or_of_the_tools_own() {
+        use CheckStatus::{Completed, Failed, Pending, Skipped};
+        let with = |number, name: &str, latest: &[(Tool, CheckStatus)]| DirectoryRow {
+            latest: latest.iter().copied().collect(),
+            ..row(number, name, &format!("https://a.test/{number}"))
+        };
+        let disabled = DirectoryRow {
+            enabled: [(Tool::Dns, false)].into(),
+            ..with(4, "disabled", &[(Tool::Dns, Failed)])
+        };
+        let rows = [
+            with(1, "mixed", &[(Tool::Status, Completed), (Tool::Dns, Failed)]),
+            with(2, "calm", &[(Tool::Status, Completed), (Tool::Dns, Completed)]),
+            with(3, "new", &[]),
+            disabled,
+        ];
+        for (tool, status, expected) in [
+            (None, Completed, vec!["mixed", "calm"]),
+            (None, Failed, vec!["mixed", "disabled"]),
+            (None, Pending, vec![]),
+            (Some(Tool::Status), Completed, vec!["mixed", "calm"]),
+            (Some(Tool::Dns), Completed, vec!["calm"]),
+            (Some(Tool::Dns), Failed, vec!["mixed"]),
+            (Some(Tool::Status), Failed, vec![]),
+            (Some(Tool::Ssl), Skipped, vec![]),
+        ] {
+            let status = Some(status);
+            let listing = Listing { tool, status, sort: Sort::Oldest, ..Listing::default() };
+            assert_eq!(shown(&listing, &rows), expected, "{listing:?}");
+        }
+    }
+
+    #[test]
+    fn filters_hold_together() {
+        let pinned = |row| DirectoryRow { pinned: true, ..row };
+        let rows = [
+            pinned(row(1, "shop", "https://a.test/1")),
+            row(2, "shop two", "https://a.test/2"),
+            pinned(row(3, "blog", "https://a.test/3")),
+        ];
+        for (search, pinned, expected) in [
+            (None, None, vec!["blog", "shop two", "shop"]),
+            (None, Some(true), vec!["blog", "shop"]),
+            (None, Some(false), vec!["shop two"]),
+            (Some("shop"), Some(true), vec!["shop"]),
+            (Some("blog"), Some(false), vec![]),
+        ] {
+            let search = search.map(str::to_owned);
+            let listing = Listing { search, pinned, ..Listing::default() };
+            assert_eq!(shown(&listing, &rows), expected, "{listing:?}");
+        }
+    }
+}

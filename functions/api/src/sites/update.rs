@@ -1,0 +1,100 @@
+//! `PATCH /sites/{site}`: changes what is said of a site, where it is, or how it is watched.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tracing::warn;
+use vedette_domain::account::Permission;
+use vedette_domain::id::SiteId;
+use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::plan::Plan;
+use vedette_domain::site::Site;
+use vedette_domain::tool_state::ToolState;
+use vedette_http::error::ApiError;
+use vedette_http::resource::SiteResource;
+use vedette_http::response::{Response, ok};
+use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
+use vedette_store::{Backoff, is_taken_url};
+
+use super::input::{Input, duplicate_url};
+use crate::Context;
+
+/// How long a change competes with others of the site, and with runs that write to it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
+    let id = context.id("site", SiteId::parse)?;
+    let store = &context.app.store;
+    let caller = context.caller;
+    let mut access = caller.site(store, id, Permission::ManageSites).await?;
+    let body = parse_body(context.body()?)?;
+
+    let mut backoff = Backoff::new(PATIENCE);
+    loop {
+        let site = &access.sheet.site;
+        let update = Update::parse(&body, access.team.team.plan)?;
+        let Some(next) = update.apply_to(site, caller.now) else { break };
+        let has_moved = next.url != site.url;
+        match store.update_site(&access.sheet, &next, caller.now).await {
+            Ok(()) => {
+                if next.cfg != site.cfg {
+                    sync(context, id).await;
+                }
+                access.sheet.site = next;
+                break;
+            }
+            Err(error) if has_moved && is_taken_url(&error) => return Err(duplicate_url().into()),
+            Err(error) => backoff.wait(error).await?,
+        }
+        access = caller.site(store, id, Permission::ManageSites).await?;
+    }
+
+    let latest = access.sheet.tools.values().filter_map(ToolState::latest);
+    let checks = store.checks(latest.collect::<Vec<_>>()).await?;
+    let resource = SiteResource::new(&access.sheet.site, &access.team, context.links);
+    Ok(ok(&resource.with_latest(&access.sheet, &checks)))
+}
+
+async fn sync(context: Context<'_>, id: SiteId) {
+    let sync = Message::Upkeep(Upkeep::Sync(id));
+    if let Err(error) = context.app.queue.send(&sync, Duration::ZERO).await {
+        warn!(site = %id, %error, "the schedules are left to the keeper's sweep");
+    }
+}
+
+/// What a client wants changed.
+#[derive(Debug)]
+struct Update {
+    input: Input,
+    pinned: Option<bool>,
+}
+
+impl Update {
+    fn parse(body: &Map<String, Value>, plan: Plan) -> Result<Self, ValidationError> {
+        let mut errors = Errors::new();
+        let input = Input::read(body, plan, &mut errors);
+        let pinned = Fields::body(body).field("pinned").boolean(&mut errors);
+        errors.finish(input.map(|input| Self { input, pinned }))
+    }
+
+    /// The site as the client wants it; none where it is so already. A generated name stays when
+    /// the URL changes: by now it is how the team knows the site.
+    fn apply_to(self, site: &Site, now: Timestamp) -> Option<Site> {
+        let Self { input, pinned } = self;
+        let inherited = || site.overrides.clone().moved_to(input.url.domain());
+        let changed = Site {
+            overrides: input.overrides.unwrap_or_else(inherited),
+            name: input.name.unwrap_or_else(|| site.name.clone()),
+            notes: input.notes.unwrap_or_else(|| site.notes.clone()),
+            js_rendered: input.js_rendered.unwrap_or(site.js_rendered),
+            pinned: pinned.unwrap_or(site.pinned),
+            expected_records: input
+                .expected_records
+                .unwrap_or_else(|| site.expected_records.clone()),
+            url: input.url,
+            ..site.clone()
+        };
+        site.change_to(changed, now)
+    }
+}

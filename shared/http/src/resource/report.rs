@@ -1,0 +1,118 @@
+use jiff::Timestamp;
+use serde::Serialize;
+use vedette_domain::history::day_start;
+use vedette_domain::report::{Performance, PerformanceDay, Uptime, UptimeDay};
+
+use super::wire_time;
+
+/// How reachable a site was.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "UptimeReport"))]
+pub struct UptimeResource {
+    /// Each day, oldest first and today last.
+    days: Vec<UptimeDayResource>,
+    /// Over all checks of the days; null without checks.
+    total_uptime_percentage: Option<f64>,
+    /// The average of the days' response times, in milliseconds; null without checks.
+    average_response_time: Option<u64>,
+}
+
+/// A day of an uptime report.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "UptimeDay"))]
+struct UptimeDayResource {
+    /// The start of the UTC day.
+    #[serde(serialize_with = "wire_time")]
+    date: Timestamp,
+    /// How many of the checks found the site up; null without checks.
+    uptime_percentage: Option<f64>,
+    /// The slowest response, in milliseconds; null without checks.
+    response_time: Option<u64>,
+    /// Automatic, completed status checks.
+    total_checks: u64,
+    /// Those that found the site up.
+    up_checks: u64,
+}
+
+impl From<Uptime> for UptimeResource {
+    fn from(report: Uptime) -> Self {
+        Self {
+            days: report.days.into_iter().map(UptimeDayResource::from).collect(),
+            total_uptime_percentage: report.total_uptime_percentage,
+            average_response_time: report.average_response_time,
+        }
+    }
+}
+
+impl From<UptimeDay> for UptimeDayResource {
+    fn from(day: UptimeDay) -> Self {
+        Self {
+            date: day_start(day.date),
+            uptime_percentage: day.uptime_percentage,
+            response_time: day.response_time,
+            total_checks: day.total_checks,
+            up_checks: day.up_checks,
+        }
+    }
+}
+
+/// How fast a site was in lab audits.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "PerformanceReport")
+)]
+pub struct PerformanceResource {
+    /// Each day, oldest first and today last.
+    days: Vec<PerformanceDayResource>,
+    /// The average score of all checks that have one.
+    average_performance_score: Option<f64>,
+    /// The average response time of all checks, in milliseconds.
+    average_response_time: Option<u64>,
+    /// The average Speed Index of all checks that have one, in seconds.
+    average_speed: Option<f64>,
+    /// Automatic, completed performance checks.
+    total_checks: u64,
+}
+
+/// A day of a performance report.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PerformanceDay"))]
+struct PerformanceDayResource {
+    /// The start of the UTC day.
+    #[serde(serialize_with = "wire_time")]
+    date: Timestamp,
+    /// The average score.
+    performance_score: Option<f64>,
+    /// The average response time, in milliseconds.
+    response_time: Option<u64>,
+    /// The average Speed Index, in seconds.
+    speed: Option<f64>,
+    /// Automatic, completed performance checks.
+    total_checks: u64,
+}
+
+impl From<Performance> for PerformanceResource {
+    fn from(report: Performance) -> Self {
+        Self {
+            days: report.days.into_iter().map(PerformanceDayResource::from).collect(),
+            average_performance_score: report.average_performance_score,
+            average_response_time: report.average_response_time,
+            average_speed: report.average_speed,
+            total_checks: report.total_checks,
+        }
+    }
+}
+
+impl From<PerformanceDay> for PerformanceDayResource {
+    fn from(day: PerformanceDay) -> Self {
+        Self {
+            date: day_start(day.date),
+            performance_score: day.performance_score,
+            response_time: day.response_time,
+            speed: day.speed,
+            total_checks: day.total_checks,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A client's change of a site.
+
+use jiff::Timestamp;
+use vedette_domain::site::Site;
+
+use super::{DirectoryRow, SiteSheet, directory_row, site_item, tool_item};
+use crate::StoreError;
+use crate::keys;
+use crate::table::{Change, Condition, Store, Transaction, item, number, string};
+
+/// The place of the site in the transaction of [`Store::update_site`].
+const SITE: usize = 0;
+/// The place of the directory row there, when it is a new one.
+const DIRECTORY: usize = 1;
+
+impl Store {
+    /// Writes what a client changed of a site, with its directory row. Where `next` has another
+    /// `cfg`, so have its tools: no run that is under way is counted any more.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when anything of it was written meanwhile, or when the team has the new URL; see
+    /// [`is_taken_url`].
+    pub async fn update_site(
+        &self,
+        sheet: &SiteSheet,
+        next: &Site,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let site = &sheet.site;
+        // The keeper writes `synced` without raising `rev`.
+        let unchanged = Condition::When(
+            "rev = :rev AND synced = :synced",
+            vec![(":rev", number(site.rev)), (":synced", number(site.synced))],
+        );
+        let transaction = self.transaction().put(site_item(next)?, unchanged);
+        let mut transaction = write_directory(transaction, sheet, next)?;
+        if next.cfg != site.cfg {
+            for (&tool, state) in &sheet.tools {
+                let stored = tool_item(site.id.partition(), tool, &state.under(next.cfg), now)?;
+                transaction = transaction.put(stored, Condition::Rev(state.rev));
+            }
+        }
+        transaction.commit().await
+    }
+}
+
+/// Moves the directory row to a new URL, or changes it where it says something else now.
+fn write_directory<'a>(
+    transaction: Transaction<'a>,
+    sheet: &SiteSheet,
+    next: &Site,
+) -> Result<Transaction<'a>, StoreError> {
+    let site = &sheet.site;
+    let (old, new) = (directory_row(site), directory_row(next));
+    let [old_key, new_key] = [site, next].map(|site| keys::directory(site.team, &site.url));
+    if old_key != new_key {
+        // The newest checks come from the tools' states, which are written under conditions too.
+        let latest = sheet.tools.iter();
+        let latest = latest.filter_map(|(&tool, state)| Some((tool, state.latest()?.status)));
+        let moved = DirectoryRow { latest: latest.collect(), ..new };
+        return Ok(transaction
+            .put(item(&new_key, &moved)?, Condition::Absent)
+            .delete(&old_key, Condition::Present));
+    }
+    if (&old.name, old.pinned, &old.enabled) == (&new.name, new.pinned, &new.enabled) {
+        return Ok(transaction);
+    }
+    let change = Change {
+        expression: "SET #name = :name, #pinned = :pinned, #enabled = :enabled".into(),
+        names: ["name", "pinned", "enabled"]
+            .into_iter()
+            .zip(["#name", "#pinned", "#enabled"])
+            .map(|(attribute, name)| (name, attribute.to_owned()))
+            .collect(),
+        values: vec![
+            (":name", string(new.name)),
+            (":pinned", aws_sdk_dynamodb::types::AttributeValue::Bool(new.pinned)),
+            (":enabled", serde_dynamo::to_attribute_value(&new.enabled)?),
+        ],
+    };
+    Ok(transaction.update(&old_key, change, Condition::Present))
+}
+
+/// Whether a conflict of [`Store::update_site`], asked to move a site to another URL, means that
+/// the team has this URL already.
+pub fn is_taken_url(error: &StoreError) -> bool {
+    // A site that was itself written meanwhile may have taken the URL: read it again first.
+    error.has_failed(DIRECTORY) && !error.has_failed(SITE)
+}

@@ -1,0 +1,161 @@
+//! What the keeper asks while it makes schedules follow the table: whether what it followed is
+//! still so, and how far a resync of a team's sites is.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use vedette_domain::id::{Partition, SiteId, TeamId};
+use vedette_domain::work::UPKEEP_GRACE;
+
+use crate::keys;
+use crate::table::{Change, Condition, Range, Sort, Store, key_of, number, string, value};
+use crate::{DirectoryRow, SiteSheet, StoreError, TeamSheet};
+
+/// The `cfg` of a team and of sites at one moment.
+#[derive(Debug, Clone)]
+pub struct Versions {
+    team: Option<u64>,
+    sites: BTreeMap<Partition, u64>,
+}
+
+impl Versions {
+    /// Whether there is still such a site.
+    pub fn has(&self, sheet: &SiteSheet) -> bool {
+        self.sites.contains_key(&sheet.site.id.partition())
+    }
+
+    /// Whether the same schedules follow as from what was read of site and team.
+    pub fn are_of(&self, sheet: &SiteSheet, team: &TeamSheet) -> bool {
+        self.sites.get(&sheet.site.id.partition()) == Some(&sheet.site.cfg)
+            && self.team == Some(team.team.cfg)
+    }
+}
+
+/// Some sites of a team, whose schedules are the next to follow its plan and settings.
+#[derive(Debug)]
+pub struct ResyncSlice {
+    /// The sites.
+    pub sites: Vec<Partition>,
+    team: TeamId,
+    cfg: u64,
+    /// The place of the last one in the directory; none where no further ones can come.
+    last: Option<String>,
+}
+
+impl ResyncSlice {
+    /// Whether more slices come after this one.
+    pub const fn has_next(&self) -> bool {
+        self.last.is_some()
+    }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    /// None on the tombstone of a deleted site.
+    cfg: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    cfg: u64,
+    synced: u64,
+    /// The place in the directory up to which sites follow `cfg`; whoever raises `cfg` removes it.
+    resync: Option<String>,
+}
+
+impl Store {
+    /// The present `cfg` of a team and of sites of it.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn versions(
+        &self,
+        team: TeamId,
+        sites: impl IntoIterator<Item = Partition>,
+    ) -> Result<Versions, StoreError> {
+        let team_key = keys::team(team);
+        let sites: Vec<Partition> = sites.into_iter().collect();
+        let site_keys = sites.iter().map(|&partition| keys::site(partition));
+        let mut found = self.batch_get(site_keys.chain([team_key.clone()])).await?;
+        let mut version = |key: &keys::Key| match found.remove(key) {
+            Some(stored) => value::<Version>(stored).map(|version| version.cfg),
+            None => Ok(None),
+        };
+        let mut versions = Versions { team: version(&team_key)?, sites: BTreeMap::new() };
+        for partition in sites {
+            if let Some(cfg) = version(&keys::site(partition))? {
+                versions.sites.insert(partition, cfg);
+            }
+        }
+        Ok(versions)
+    }
+
+    /// The next sites of a team to be synced, at most so many; none where all follow its plan and
+    /// settings.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn next_resync_slice(
+        &self,
+        team: TeamId,
+        limit: usize,
+    ) -> Result<Option<ResyncSlice>, StoreError> {
+        let Some(stored) = self.get(&keys::team(team)).await? else { return Ok(None) };
+        let Progress { cfg, synced, resync } = value(stored)?;
+        if synced == cfg {
+            return Ok(None);
+        }
+        let pk = keys::directory_partition(team);
+        let rest = resync.map_or(Sort::All, Sort::After);
+        let rows = self.query(Range { limit: Some(limit), ..Range::new(&pk, rest) }).await?;
+        let last = match rows.last() {
+            Some(row) if rows.len() >= limit => Some(key_of(row)?.sk),
+            _ => None,
+        };
+        let sites = rows.into_iter().map(|row| value::<DirectoryRow>(row).map(|row| row.id));
+        let sites = sites.map(|id| id.map(SiteId::partition)).collect::<Result<_, _>>()?;
+        Ok(Some(ResyncSlice { sites, team, cfg, last }))
+    }
+
+    /// Writes down that a slice is done, and with the last one that all schedules follow. Says no
+    /// where another resync has come this far, or begun anew because plan or settings changed.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer, or another write was at the team.
+    pub async fn finish_resync_slice(
+        &self,
+        slice: &ResyncSlice,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let cfg = (":cfg", number(slice.cfg));
+        let (change, condition) = match &slice.last {
+            Some(place) => {
+                let due = now.saturating_add(UPKEEP_GRACE).unwrap_or(now);
+                let change = Change {
+                    expression: "SET resync = :place, due = :due".into(),
+                    values: vec![(":place", string(place)), (":due", number(due.as_millisecond()))],
+                    ..Change::default()
+                };
+                let behind = "cfg = :cfg AND (attribute_not_exists(resync) OR resync < :place)";
+                (change, Condition::When(behind, vec![cfg]))
+            }
+            None => {
+                let change = Change {
+                    expression: "SET synced = :cfg REMOVE resync, w, due".into(),
+                    values: vec![cfg],
+                    ..Change::default()
+                };
+                (change, Condition::When("cfg = :cfg", Vec::new()))
+            }
+        };
+        match self.update(&keys::team(slice.team), change, Some(condition)).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.has_failed(0) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
