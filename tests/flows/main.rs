@@ -1,3 +1,15 @@
 //! Stories across routes, queues and time.
 
+mod budget;
+mod census;
+mod deletion;
+mod delivery;
+mod events;
+mod faults;
+mod forgetting;
 mod incident;
+mod midnight;
+mod monitoring;
+mod scene;
+mod schedules;
+mod timing;

@@ -1,0 +1,68 @@
+"""Puts sites, checks and an issue into the service, and writes what Schemathesis is to know of them.
+
+    seed.py BASE_URL
+
+The folder that it runs in has the tokens: data/token of the owner, token.json of the stranger.
+A request that names something that is there gets further than one that makes up its uuid.
+"""
+
+import json
+import pathlib
+import sys
+import time
+import urllib.request
+
+OWNER = pathlib.Path("data/token").read_text().strip()
+STRANGER = json.loads(pathlib.Path("token.json").read_text())["secret"]
+
+
+def ask(method, path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {OWNER}"}
+    request = urllib.request.Request(sys.argv[1] + path, data, headers, method=method)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return json.load(response)["data"]
+
+
+def until(found):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if result := found():
+            return result
+        time.sleep(0.1)
+    sys.exit("what was put into the service did not come up")
+
+
+def header(token):
+    return [{"name": "Authorization", "value": f"Bearer {token}"}]
+
+
+users = [
+    {"name": "owner", "fixedHeaders": header(OWNER)},
+    {"name": "stranger", "fixedHeaders": header(STRANGER)},
+]
+pathlib.Path("users.json").write_text(json.dumps({"auth": users}))
+
+team = ask("GET", "/teams")[0]["uuid"]
+# Nobody listens on port 1: the first check of the first site opens its issue.
+strict = {"tools": {"status": {"settings": {"failures_to_open": 1}}}}
+bodies = [
+    {"url": "http://127.0.0.1:1", "monitoring_settings": strict},
+    {"url": "http://127.0.0.1:1/other"},
+]
+bodies += [{"url": f"http://127.0.0.1:1/doomed/{number}"} for number in range(5)]
+made = [ask("POST", f"/teams/{team}/sites", body)["uuid"] for body in bodies]
+sites, doomed = made[:2], made[2:]
+issues = until(lambda: ask("GET", "/issues"))
+ordered = [check["uuid"] for site in sites for check in ask("POST", f"/sites/{site}/checks", {})]
+until(lambda: all(ask("GET", f"/checks/{check}")["status"] != "pending" for check in ordered))
+checks = [check["uuid"] for site in sites for check in ask("GET", f"/sites/{site}/checks")]
+
+for name, values in [
+    ("team", [team]),
+    ("site", sites),
+    ("doomed", doomed),
+    ("check", checks),
+    ("issue", [issue["uuid"] for issue in issues]),
+]:
+    pathlib.Path(f"{name}.txt").write_text("".join(f'"{value}"\n' for value in values))

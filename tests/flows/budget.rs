@@ -1,0 +1,176 @@
+//! What things cost: writes of an uneventful check, sizes of items.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use vedette_domain::history::{Day, Kind, Sample, Sum, day_of};
+use vedette_domain::id::{CheckId, IssueId, SiteId};
+use vedette_domain::issue::Fingerprint;
+use vedette_domain::issue::evaluate::Timer;
+use vedette_domain::issue::tracker::{Failures, Phase, Tracker};
+use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::tool_state::{Latest, ToolState, Tracked};
+
+use crate::scene::{Scene, URL};
+
+impl Scene {
+    /// The size of the item at this sort key, or the largest below it.
+    async fn size(&self, sort_key: &str) -> usize {
+        let sizes = self.service.test.table.sizes().await;
+        let of_site = sizes.iter().filter(|((pk, _), _)| pk.starts_with("S#"));
+        let found = of_site.filter(|((_, sk), _)| sk.starts_with(sort_key));
+        *found.map(|(_, size)| size).max().expect("an item")
+    }
+}
+
+#[tokio::test]
+async fn an_uneventful_check_writes_two_items_in_one_transaction() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let faults = scene.service.test.faults();
+    for minutes in [5, 10, 600] {
+        scene.service.advance_minutes(minutes);
+        let (writes, items) = (faults.writes(), faults.transacted_items());
+        scene.service.run_scheduled(site, Tool::Status).await;
+        assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 2));
+    }
+    // The same while an issue is active: nothing changes but the streak.
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    scene.service.run_scheduled(site, Tool::Status).await;
+    scene.run_timer(site).await;
+    for _ in 0..2 {
+        let (writes, items) = (faults.writes(), faults.transacted_items());
+        scene.run_timer(site).await;
+        assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 2));
+    }
+    // The turn of the day is one item more.
+    scene.service.advance_minutes(24 * 60);
+    let (writes, items) = (faults.writes(), faults.transacted_items());
+    scene.service.run_scheduled(site, Tool::Status).await;
+    assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 3));
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_wanted_writes_nothing() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let faults = scene.service.test.faults();
+    let writes = faults.writes();
+    for _ in 0..3 {
+        scene.service.run_scheduled(site, Tool::Status).await;
+    }
+    assert_eq!(faults.writes(), writes);
+    scene.sweep().await;
+    assert_eq!(faults.writes(), writes, "a sweep that finds nothing");
+}
+
+#[tokio::test]
+async fn a_row_of_a_status_check_is_small() {
+    let scene = Scene::start().await;
+    let url = format!("{URL}/a/path/as/long/as/they/usually/are");
+    scene.create(&url, &json!({})).await;
+    scene.service.work_off().await;
+    let size = scene.size("H#status#").await;
+    assert!(size <= 512, "{size} bytes");
+    let size = scene.size("T#status").await;
+    assert!(size <= 512, "{size} bytes on a new site");
+}
+
+/// A tool's state with all that it can hold at once.
+fn fullest(site: SiteId, now: Timestamp) -> ToolState {
+    let later = |hours| now + SignedDuration::from_hours(hours);
+    let mut day = Day::new(day_of(now), 365);
+    for kind in Kind::all() {
+        for hour in 0..24 {
+            for _ in 0..60 {
+                day.counters.add(kind, later(hour));
+            }
+        }
+    }
+    day.sums.add(Sample::Status { up: true, response_ms: 12_345.67 });
+    let sum = Sum { sum: 123_456_789.123_456, count: 1_440 };
+    (day.sums.score, day.sums.response_ms, day.sums.speed_s) = (sum, sum, sum);
+    let many = NonZeroU32::new(1_000_000).expect("not zero");
+    let fingerprints = [
+        Fingerprint::DnsLookupFailed,
+        Fingerprint::DnsRecordsMissing,
+        Fingerprint::DnsRecordsChanged,
+    ];
+    let tracked = fingerprints.map(|fingerprint| {
+        let issue = IssueId::new(site, fingerprint, now);
+        let failures = Failures { first: now, last: later(1), streak: many };
+        let phase = Phase::Recovering { issue, failures, since: later(2), streak: many };
+        let tracker = Tracker { phase, last_slot: Some(later(3)), generation: 1_000_000 };
+        (fingerprint, Tracked { tracker, issue: Some(issue) })
+    });
+    let automatic = CheckId::automatic(site, Tool::Dns, RunReason::Scheduled, later(3));
+    let on_demand = CheckId::on_demand(site, Tool::Dns, later(4), 127);
+    ToolState {
+        rev: 100_000_000,
+        cfg: 100_000,
+        trackers: BTreeMap::from(tracked),
+        timer: Some(Timer { reason: RunReason::ConfirmationRetry, due: later(5) }),
+        pending: Some(on_demand),
+        last_on_demand: Some(later(4)),
+        automatic: Some(Latest { id: automatic, status: CheckStatus::Completed }),
+        on_demand: Some(Latest { id: on_demand, status: CheckStatus::Pending }),
+        evaluated: Some(automatic),
+        previous: Some(automatic),
+        day: Some(day),
+    }
+}
+
+#[tokio::test]
+async fn a_tool_item_stays_below_a_write_unit_at_its_fullest() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let test = &scene.service.test;
+    let (store, now) = (&test.app.store, test.now());
+    let sheet = store.site(site.partition()).await.expect("read").expect("a site");
+    let read = sheet.tool(Tool::Dns).expect("a tool");
+    let midnight = vedette_domain::history::day_start(day_of(now));
+    let state = fullest(site, midnight);
+    store.put_tool(site.partition(), Tool::Dns, read, &state, now).await.expect("written");
+    let size = scene.size("T#dns").await;
+    assert!(size < 2_048, "{size} bytes");
+    let read = store.site_tool(site.partition(), Tool::Dns).await.expect("read");
+    assert_eq!(read.expect("a site").1, state, "and is read back as it was");
+}
+
+/// A site with everything as long as the API lets it be.
+fn largest() -> Value {
+    let paths: Vec<String> = (0..32).map(|number| format!("/{number:0254}")).collect();
+    let records: Vec<String> = (0..2).map(|number| format!("{number}").repeat(4_096)).collect();
+    let host = "site.test";
+    json!({
+        "url": format!("http://{host}/{}", "u".repeat(2_048 - 17)),
+        "name": "n".repeat(255),
+        "notes": "o".repeat(5_000),
+        "js_rendered": true,
+        "monitoring_settings": {
+            "tools": {
+                "status": { "enabled": true, "cadence_minutes": 5 },
+                "broken-links": { "enabled": true, "settings": { "ignore_paths": paths } },
+                "performance": {
+                    "enabled": true,
+                    "settings": { "url": format!("http://{host}/{}", "p".repeat(2_048 - 17)) },
+                },
+            },
+            "request_header": { "name": "h".repeat(255), "value": "v".repeat(2_000) },
+        },
+        "dns_expected_records": { "TXT": records },
+    })
+}
+
+#[tokio::test]
+async fn a_site_item_stays_within_thirty_kilobytes_at_the_limits() {
+    let scene = Scene::start().await;
+    let path = format!("/teams/{}/sites", scene.owner.team);
+    let created = scene.client().post(&path, &largest()).await;
+    assert_eq!(created.status, 201, "{}", created.shown());
+    let size = scene.size("A").await;
+    assert!((28_000..=30_720).contains(&size), "{size} bytes");
+}

@@ -1,0 +1,210 @@
+//! The table looked at from outside: what its rows say, held against what it has counted.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use serde_json::{Value, json};
+use vedette_domain::history::{day_of, day_start};
+use vedette_tests::Service;
+
+/// Every item by key, as [`vedette_testkit::TestTable::dump`] shows them.
+pub(crate) type Dump = BTreeMap<(String, String), Value>;
+
+/// One tool's day on one site: partition, tool, date.
+type Place = (String, String, Date);
+
+/// What is known of a day.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Day {
+    /// Checks by kind and hour.
+    checks: BTreeMap<(String, usize), u64>,
+    /// Completed automatic status checks that found the site up.
+    up: u64,
+    /// The slowest of the completed automatic status checks.
+    slowest_ms: Option<f64>,
+}
+
+impl Day {
+    /// Completed automatic checks, and those of them that found the site up.
+    pub(crate) fn up(&self) -> (u64, u64) {
+        let completed = self.checks.iter().filter(|((kind, _), _)| is_reported(kind));
+        (completed.map(|(_, count)| count).sum(), self.up)
+    }
+}
+
+/// What is known of all days that have checks.
+pub(crate) type Census = BTreeMap<Place, Day>;
+
+/// Asserts that what is counted is what there is, and that rows and days are forgotten in time;
+/// returns what there is.
+pub(crate) async fn assert_balanced(service: &Service) -> Census {
+    let dump = service.test.table.dump().await;
+    let rows = of_rows(&dump);
+    assert_eq!(of_counters(&dump), rows);
+    assert_forgotten_in_time(&dump);
+    rows
+}
+
+/// Recounts the rows.
+fn of_rows(dump: &Dump) -> Census {
+    let mut census = Census::new();
+    for (pk, tool, kind, row) in rows(dump) {
+        let created_at = created_at(row);
+        let place = (pk.to_owned(), tool.to_owned(), day_of(created_at));
+        let day = census.entry(place).or_default();
+        let hour = TimeZone::UTC.to_datetime(created_at).hour();
+        let hour = usize::try_from(hour).expect("an hour");
+        *day.checks.entry((kind.clone(), hour)).or_default() += 1;
+        if tool == "status" && is_reported(&kind) {
+            let result: Value = serde_json::from_str(text(&row["r"])).expect("a result");
+            day.up += u64::from(result["up"] == true);
+            let ms = result["response_time"].as_f64().expect("a time");
+            day.slowest_ms = Some(day.slowest_ms.map_or(ms, |slowest| slowest.max(ms)));
+        }
+    }
+    census
+}
+
+/// Whether the reports are made of checks of this kind: automatic, completed ones.
+fn is_reported(kind: &str) -> bool {
+    ["sc", "rc", "fc"].contains(&kind)
+}
+
+/// Reads the counters of open and closed days.
+fn of_counters(dump: &Dump) -> Census {
+    let mut census = Census::new();
+    for ((pk, sk), item) in dump {
+        let Some(tool) = tool_of(pk, sk) else { continue };
+        let day = if sk.matches('#').count() == 1 { &item["da"] } else { item };
+        if day.is_null() {
+            continue;
+        }
+        let date: Date = text(&day["d"]).parse().expect("a date");
+        let counted = Day {
+            checks: counted_checks(&day["c"]),
+            up: day["r"]["up"].as_u64().unwrap_or(0),
+            slowest_ms: day["r"]["slowest_ms"].as_f64(),
+        };
+        let before = census.insert((pk.clone(), tool.to_owned(), date), counted);
+        assert_eq!(before, None, "{sk} is both open and closed");
+    }
+    census
+}
+
+/// Counts by kind and hour; each kind has a number of seven-bit groups for each hour.
+fn counted_checks(counters: &Value) -> BTreeMap<(String, usize), u64> {
+    let mut counts = BTreeMap::new();
+    for (kind, hours) in counters.as_object().expect("counters") {
+        let (mut hour, mut shift) = (0, 0);
+        for byte in hours.as_array().expect("bytes") {
+            let byte = byte.as_u64().expect("a byte");
+            *counts.entry((kind.clone(), hour)).or_default() += (byte & 0x7f) << shift;
+            (hour, shift) = if byte & 0x80 == 0 { (hour + 1, 0) } else { (hour, shift + 7) };
+        }
+    }
+    counts.retain(|_, count| *count > 0);
+    counts
+}
+
+/// Rows outlive their day by two days; day items are kept for 400.
+fn assert_forgotten_in_time(dump: &Dump) {
+    let mut until = BTreeMap::new();
+    for ((pk, sk), item) in dump {
+        let Some(tool) = tool_of(pk, sk) else { continue };
+        let is_closed = sk.matches('#').count() == 2;
+        let day = if is_closed { item } else { &item["da"] };
+        if day.is_null() {
+            continue;
+        }
+        let [date, end]: [Date; 2] =
+            ["d", "u"].map(|field| text(&day[field]).parse().expect("a date"));
+        until.insert((pk.as_str(), tool, date), end);
+        if is_closed {
+            assert_eq!(item["ttl"], day_start(date + 400.days()).as_second(), "{sk}");
+        }
+    }
+    for (pk, tool, kind, row) in rows(dump) {
+        let end = until[&(pk, tool, day_of(created_at(row)))];
+        assert_eq!(row["ttl"], day_start(end + 2.days()).as_second(), "a row of {kind}");
+    }
+}
+
+/// Check rows with their partition, tool and kind.
+fn rows(dump: &Dump) -> impl Iterator<Item = (&str, &str, String, &Value)> {
+    dump.iter().filter_map(|((pk, sk), row)| {
+        let mut parts = sk.strip_prefix("H#")?.split('#');
+        let (tool, stream) = (parts.next()?, parts.next()?);
+        let kind = match stream {
+            "d" => format!("d{}", &text(&row["s"])[..1]),
+            kind => kind.to_owned(),
+        };
+        Some((pk.as_str(), tool, kind, row))
+    })
+}
+
+/// The ids of all checks of a site, newest first, with kind and creation.
+pub(crate) fn checks(dump: &Dump) -> Vec<(Timestamp, String, String)> {
+    let mut checks: Vec<_> = rows(dump)
+        .map(|(_, _, kind, row)| (created_at(row), text(&row["id"]).to_owned(), kind))
+        .collect();
+    checks.sort_by(|one, other| other.cmp(one));
+    checks
+}
+
+/// How many checks of each kind there are.
+pub(crate) fn kinds(dump: &Dump) -> BTreeMap<String, u64> {
+    let mut kinds = BTreeMap::new();
+    for (_, _, kind, _) in rows(dump) {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    kinds
+}
+
+/// The tool of a tool item or day item.
+fn tool_of<'a>(pk: &str, sk: &'a str) -> Option<&'a str> {
+    pk.strip_prefix("S#")?;
+    sk.strip_prefix("T#")?.split('#').next()
+}
+
+/// The first 48 bits of a check's id are the milliseconds of its creation.
+fn created_at(row: &Value) -> Timestamp {
+    let digits = text(&row["id"]).replace('-', "");
+    let millis = i64::from_str_radix(&digits[..12], 16).expect("an id");
+    Timestamp::from_millisecond(millis).expect("an instant")
+}
+
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+/// The table without what differs from run to run though all is well: measured times, and the
+/// windows in which requests are counted.
+pub(crate) fn comparable(mut dump: Dump) -> Dump {
+    dump.retain(|(pk, _), _| !pk.starts_with("R#"));
+    dump.values_mut().for_each(forget_times);
+    dump
+}
+
+fn forget_times(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if ["response_time", "slowest_ms"].contains(&name.as_str()) {
+                    *value = json!(0);
+                } else {
+                    forget_times(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_times),
+        Value::String(text) if text.starts_with('{') => {
+            if let Ok(mut inner) = serde_json::from_str(text) {
+                forget_times(&mut inner);
+                *value = inner;
+            }
+        }
+        _ => {}
+    }
+}

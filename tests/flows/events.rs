@@ -1,0 +1,162 @@
+//! The sample events, by which functions can be tried out: each is what its trigger sends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lambda_http::RequestExt as _;
+use lambda_http::request::RequestContext;
+use serde_json::Value;
+use vedette_api::{FALLBACK, ROUTES};
+use vedette_checker::Incoming;
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::message::{CheckMessage, RunOrder, Upkeep};
+use vedette_domain::tool::Tool;
+
+use crate::census::text;
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../events").join(folder);
+    let entries = fs::read_dir(&folder).expect("a folder");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{folder:?}");
+    files
+}
+
+fn name(file: &Path) -> &str {
+    file.file_stem().and_then(|name| name.to_str()).expect("a name")
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).expect("a file")
+}
+
+/// Bodies of an SQS event's messages, with the queue that they came from.
+fn bodies(file: &Path) -> Vec<(String, String)> {
+    let event: Value = serde_json::from_str(&read(file)).expect("json");
+    let records = event["Records"].as_array().expect("records").clone();
+    let sent = |record: &Value| {
+        assert!(!text(&record["messageId"]).is_empty(), "{file:?}");
+        let sent_at = text(&record["attributes"]["SentTimestamp"]);
+        sent_at.parse::<i64>().expect("milliseconds");
+        let queue = text(&record["eventSourceARN"]).rsplit_once("vedette-").expect("a queue").1;
+        (queue.to_owned(), text(&record["body"]).to_owned())
+    };
+    records.iter().map(sent).collect()
+}
+
+/// Ids say where they live: what a message says besides is the same.
+fn assert_consistent(message: &CheckMessage) {
+    let id = message.check_id();
+    assert_eq!(id.partition(), message.site.partition());
+    assert_eq!(id.tool(), Some(message.tool));
+    assert_eq!(id.is_automatic(), matches!(message.order, RunOrder::Automatic { .. }));
+}
+
+#[test]
+fn events_of_the_checker_hold_check_messages_of_their_queue() {
+    for file in files("checker") {
+        for (queue, body) in bodies(&file) {
+            let tool = match Incoming::parse(&body).expect("a check message") {
+                Incoming::Complete(message) => {
+                    assert_consistent(&message);
+                    assert_ne!(name(&file), "scheduled_unfilled");
+                    message.tool
+                }
+                Incoming::Unfilled { tool, .. } => {
+                    assert_eq!(name(&file), "scheduled_unfilled");
+                    tool
+                }
+            };
+            assert_eq!(Tool::parse(&queue), Some(tool), "{file:?}");
+        }
+    }
+}
+
+#[test]
+fn events_of_the_keeper_hold_upkeep_or_ask_for_a_sweep() {
+    let mut kinds = Vec::new();
+    for file in files("keeper") {
+        if name(&file) == "sweep" {
+            let event: Value = serde_json::from_str(&read(&file)).expect("json");
+            assert!(event["Records"].is_null(), "a sweep has no messages");
+            continue;
+        }
+        for (queue, body) in bodies(&file) {
+            assert_eq!(queue, "upkeep");
+            kinds.push(match serde_json::from_str(&body).expect("upkeep") {
+                Upkeep::Sync(_) => "sync",
+                Upkeep::Purge(_) => "purge",
+                Upkeep::Resync(_) => "resync",
+            });
+        }
+    }
+    assert_eq!(kinds, ["sync", "purge", "resync"]);
+}
+
+#[test]
+fn events_of_the_api_are_requests_of_its_routes() {
+    for file in files("api") {
+        let event = read(&file);
+        let request = lambda_http::request::from_str(&event).expect("a request");
+        let RequestContext::ApiGatewayV2(context) = request.request_context() else {
+            panic!("{file:?} is not of an HTTP API")
+        };
+        let key = context.route_key.expect("a route key");
+        let route = ROUTES
+            .iter()
+            .find(|route| format!("{} {}", route.method, route.path) == key)
+            .unwrap_or(&FALLBACK);
+        assert_eq!(route.name, name(&file), "{key}");
+        if route.name == FALLBACK.name {
+            assert_eq!(key, FALLBACK.path);
+            continue;
+        }
+        assert_eq!(request.method().as_str(), route.method, "{file:?}");
+        assert_eq!(filled(route.path, &request), request.raw_http_path(), "{file:?}");
+    }
+}
+
+/// A route's path with the parameters of a request, each of which must be a uuid.
+fn filled(path: &str, request: &lambda_http::Request) -> String {
+    let parameters = request.path_parameters();
+    let parts = path.split('/').map(|part| {
+        let Some(parameter) = part.strip_prefix('{').and_then(|part| part.strip_suffix('}')) else {
+            return part.to_owned();
+        };
+        let value = parameters.first(parameter).expect("the parameter").to_owned();
+        assert!(SiteId::parse(&value).is_some(), "{value}");
+        value
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+#[test]
+fn every_route_has_a_sample_event() {
+    let names: Vec<String> = files("api").iter().map(|file| name(file).to_owned()).collect();
+    for route in ROUTES.iter().chain([&FALLBACK]) {
+        assert!(names.iter().any(|name| name == route.name), "{} has none", route.name);
+    }
+}
+
+#[test]
+fn the_events_speak_of_one_site_and_one_team() {
+    let mut sites = Vec::new();
+    let mut teams = Vec::new();
+    for file in files("keeper").iter().filter(|file| name(file) == "upkeep") {
+        for (_, body) in bodies(file) {
+            match serde_json::from_str(&body).expect("upkeep") {
+                Upkeep::Sync(site) | Upkeep::Purge(site) => sites.push(site),
+                Upkeep::Resync(team) => teams.push(team),
+            }
+        }
+    }
+    for file in files("api") {
+        let request = lambda_http::request::from_str(&read(&file)).expect("a request");
+        let parameters = request.path_parameters();
+        sites.extend(parameters.first("site").and_then(SiteId::parse));
+        teams.extend(parameters.first("team").and_then(TeamId::parse));
+    }
+    assert!(sites.iter().all(|site| *site == sites[0]), "{sites:?}");
+    assert!(teams.iter().all(|team| *team == teams[0]), "{teams:?}");
+}

@@ -1,0 +1,487 @@
+//! A site's whole story, in which one write goes wrong: any of them, in any way. What is then in
+//! the table is what would have been there anyway.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use tokio::task::JoinSet;
+use vedette_domain::history::Kind;
+use vedette_domain::id::{SiteId, Trigger};
+use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::ToolState;
+use vedette_runtime::{Entropy, LocalScheduler, Scheduler};
+use vedette_testkit::Fault;
+use vedette_tests::scheduled;
+
+use crate::census::{self, Dump, comparable};
+use crate::scene::{Scene, URL};
+
+/// What happens in the story.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A client puts the site under watch.
+    Create,
+    /// The keeper makes its schedules.
+    Sync,
+    /// Its schedule fires, and the site answers so.
+    Scheduled(u16),
+    /// The first run, a retry or a follow-up comes at its time, and the site answers so.
+    Run(u16),
+    /// A client orders a check.
+    Order,
+    /// The order is carried out.
+    OnDemand,
+}
+
+const STORY: [Step; 13] = [
+    Step::Create,
+    Step::Sync,
+    Step::Run(200),
+    Step::Scheduled(503),
+    // Confirmed: the issue opens.
+    Step::Run(503),
+    // Followed: a recovery that does not hold.
+    Step::Run(200),
+    Step::Run(503),
+    // Resolved.
+    Step::Run(200),
+    Step::Run(200),
+    Step::Order,
+    Step::OnDemand,
+    // The issue opens again.
+    Step::Scheduled(503),
+    Step::Run(503),
+];
+
+impl Step {
+    fn is_begun_by(self, message: &Message) -> bool {
+        match message {
+            Message::Upkeep(_) => self == Self::Sync,
+            Message::Check(CheckMessage { order: RunOrder::OnDemand { .. }, .. }) => {
+                self == Self::OnDemand
+            }
+            Message::Check(CheckMessage { tool, .. }) => {
+                *tool == Tool::Status && matches!(self, Self::Run(_))
+            }
+        }
+    }
+}
+
+/// What brings a crashed service back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Recovery {
+    /// The queue delivers the message in hand again, the client repeats its request, and what else
+    /// is outstanding is sent again at once.
+    Redelivery,
+    /// Every message is lost, also the one in hand: only the keeper's sweep is left.
+    Sweep,
+    /// Every message and every schedule is lost: one machine starts again.
+    Restart,
+}
+
+/// The story as it is told.
+struct Telling {
+    scene: Scene,
+    site: SiteId,
+    /// Messages on their way.
+    inbox: Vec<Message>,
+    /// The message that is being worked off.
+    in_hand: Option<Message>,
+    /// How many messages came back of which only the table knew any more.
+    recovered: usize,
+}
+
+impl Telling {
+    async fn start() -> Self {
+        let mut scene = Scene::start().await;
+        // A request that is repeated draws the same ids as the first one.
+        scene.service.test.app.entropy = Entropy::from_fn(|bytes| bytes.fill(0x77));
+        let site = scene.service.test.app.entropy.site_id().expect("an id");
+        // The token's use is written once an hour, and is no part of the story.
+        scene.client().get("/me").await;
+        Self { scene, site, inbox: Vec::new(), in_hand: None, recovered: 0 }
+    }
+
+    /// Tells the story, with at most one crash.
+    async fn tell(&mut self, recovery: Recovery) {
+        for (number, step) in STORY.into_iter().enumerate() {
+            if recovery == Recovery::Redelivery {
+                assert!(self.begin(step), "{step:?} at {number}: no message");
+                if self.deliver_until_crash(step).await {
+                    self.deliver(step).await;
+                    self.resend().await;
+                }
+                continue;
+            }
+            while !self.has_happened(number).await {
+                if !self.begin(step) {
+                    self.sweep(step).await;
+                } else if self.deliver_until_crash(step).await {
+                    self.inbox.clear();
+                    self.in_hand = None;
+                    if recovery == Recovery::Restart {
+                        self.restart().await;
+                    }
+                }
+            }
+        }
+        let (next, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut self.inbox)
+            .into_iter()
+            .partition(|message| Step::Run(503).is_begun_by(message));
+        assert!(next.len() <= 1, "one follow-up is to come: {next:?}");
+        // What is left over, such as first runs of tools that are off, changes nothing.
+        for message in rest {
+            self.scene.service.deliver(&message).await;
+        }
+        self.receive();
+        assert_eq!(self.inbox, []);
+    }
+
+    /// Sets the stage for a step; false where its message is not there.
+    fn begin(&mut self, step: Step) -> bool {
+        let Self { scene, site, .. } = self;
+        if let Step::Scheduled(status) | Step::Run(status) = step {
+            scene.target.answer(status);
+        }
+        let message = match step {
+            Step::Create => return true,
+            Step::Order => {
+                scene.service.advance_minutes(1);
+                return true;
+            }
+            Step::Scheduled(_) => {
+                scene.service.advance_minutes(5);
+                Message::Check(scheduled(*site, Tool::Status, scene.service.test.now()))
+            }
+            Step::Sync | Step::Run(_) | Step::OnDemand => {
+                let wanted = |message: &Message| step.is_begun_by(message);
+                let Some(place) = self.inbox.iter().position(wanted) else { return false };
+                self.inbox.remove(place)
+            }
+        };
+        if let Message::Check(CheckMessage { order: RunOrder::Automatic { slot, .. }, .. }) =
+            message
+        {
+            self.not_before(slot);
+        }
+        self.in_hand = Some(message);
+        true
+    }
+
+    fn not_before(&self, instant: Timestamp) {
+        let test = &self.scene.service.test;
+        test.set_clock(test.now().max(instant));
+    }
+
+    /// Does what a step consists of; it may be done again.
+    async fn deliver(&mut self, step: Step) {
+        match (step, &self.in_hand) {
+            (Step::Create, _) => {
+                let answer = self.scene.post_site(URL, &json!({ "successes_to_resolve": 2 })).await;
+                // A repeated request is told that the site is there.
+                assert!([201, 422].contains(&answer.status), "{answer:?}");
+            }
+            (Step::Order, _) => {
+                let path = format!("/sites/{}/checks", self.site);
+                let answer = self.scene.client().post(&path, &json!({})).await;
+                assert!([202, 422].contains(&answer.status), "{answer:?}");
+            }
+            (_, Some(message)) => self.scene.service.deliver(message).await,
+            (_, None) => panic!("{step:?} needs a message"),
+        }
+        self.receive();
+    }
+
+    /// Whether the process crashed meanwhile.
+    async fn deliver_until_crash(&mut self, step: Step) -> bool {
+        let faults = self.scene.service.test.faults().clone();
+        let has_crashed = faults.until_crash(self.deliver(step)).await.is_none();
+        self.receive();
+        has_crashed
+    }
+
+    /// Takes what was sent; a message that is on its way twice is delivered once.
+    fn receive(&mut self) {
+        for (message, _) in self.scene.service.waiting() {
+            if !self.inbox.contains(&message) {
+                self.inbox.push(message);
+            }
+        }
+    }
+
+    async fn resend(&mut self) {
+        let app = &self.scene.service.test.app;
+        Box::pin(vedette_keeper::resend_all(app)).await.expect("resent");
+        self.receive();
+    }
+
+    /// Starts one machine again, with nothing but its table.
+    async fn restart(&mut self) {
+        let app = &mut self.scene.service.test.app;
+        let empty = LocalScheduler::new(app.clock.clone(), app.service.pace);
+        app.scheduler = Scheduler::Local(empty);
+        Box::pin(vedette_keeper::reconcile(app, &|_| {})).await.expect("reconciled");
+        self.resend().await;
+        self.recovered += self.inbox.len();
+    }
+
+    /// Has the keeper look at what was lost, when it is time.
+    async fn sweep(&mut self, step: Step) {
+        let dump = self.scene.service.test.table.dump().await;
+        let due = dump.values().filter_map(|item| item["due"].as_i64()).min();
+        let due = due.unwrap_or_else(|| panic!("{step:?} is nowhere outstanding"));
+        self.not_before(Timestamp::from_millisecond(due).expect("an instant"));
+        Box::pin(vedette_keeper::sweep(&self.scene.service.test.app)).await.expect("swept");
+        self.receive();
+        self.recovered += self.inbox.len();
+        assert!(!self.inbox.is_empty(), "{step:?} was due at {due} and was not sent");
+    }
+
+    /// Whether the table has what the story's steps up to this one have brought about.
+    async fn has_happened(&self, number: usize) -> bool {
+        let partition = self.site.partition();
+        let store = &self.scene.service.test.app.store;
+        let Some(sheet) = store.site(partition).await.expect("read") else { return false };
+        let state = sheet.tool(Tool::Status).expect("a tool");
+        let so_far = |wanted: fn(&Step) -> bool| {
+            STORY[..=number].iter().filter(|step| wanted(step)).count() as u64
+        };
+        let runs = so_far(|step| matches!(step, Step::Scheduled(_) | Step::Run(_)));
+        (so_far(|step| *step == Step::Sync) == 0 || sheet.site.synced == sheet.site.cfg)
+            && automatic(state) >= runs
+            && on_demand(state, &CheckStatus::ALL) >= so_far(|step| *step == Step::Order)
+            && on_demand(state, &[CheckStatus::Completed]) >= so_far(|step| *step == Step::OnDemand)
+    }
+}
+
+fn automatic(state: &ToolState) -> u64 {
+    state.day.as_ref().map_or(0, vedette_domain::history::Day::completed_automatic)
+}
+
+fn on_demand(state: &ToolState, statuses: &[CheckStatus]) -> u64 {
+    let kinds = statuses.iter().map(|&status| Kind { trigger: Trigger::OnDemand, status });
+    state.day.as_ref().map_or(0, |day| kinds.map(|kind| day.counters.count(kind)).sum())
+}
+
+/// How a telling ended.
+struct Ending {
+    table: Dump,
+    schedules: Vec<(SiteId, Tool)>,
+    requests: usize,
+    writes: u64,
+    recovered: usize,
+}
+
+/// Tells the story with faults at these writes.
+async fn tell(at: &[u64], fault: Fault, recovery: Recovery) -> Ending {
+    let mut telling = Telling::start().await;
+    let faults = telling.scene.service.test.faults().clone();
+    let before = faults.writes();
+    for &n in at {
+        faults.on_write(n, fault);
+    }
+    Box::pin(telling.tell(recovery)).await;
+    let Telling { scene, recovered, .. } = telling;
+    census::assert_balanced(&scene.service).await;
+    Ending {
+        table: comparable(scene.service.test.table.dump().await),
+        schedules: scene.service.test.app.scheduler.list().await.expect("schedules"),
+        requests: scene.target.requests(),
+        writes: faults.writes() - before,
+        recovered,
+    }
+}
+
+/// Tells the story as it should be; once for all tests.
+async fn tell_well() -> &'static Ending {
+    static WELL: OnceCell<Ending> = OnceCell::const_new();
+    let well = WELL.get_or_init(|| tell(&[], Fault::CrashBefore, Recovery::Sweep)).await;
+    assert_eq!(well.recovered, 0, "nothing is lost where nothing fails");
+    well
+}
+
+/// Tells the story once for each fault, or set of faults.
+async fn tell_all(
+    faults: impl IntoIterator<Item = (Vec<u64>, Fault)>,
+    recovery: Recovery,
+) -> Vec<(String, Ending)> {
+    let mut tellings = JoinSet::new();
+    for (at, fault) in faults {
+        tellings.spawn(async move {
+            let ending = tell(&at, fault, recovery).await;
+            (format!("{fault:?} at write {at:?}"), ending)
+        });
+    }
+    tellings.join_all().await
+}
+
+/// A sync forgets the first runs of four tools that are off, each in a write of its own; the first
+/// of these writes stands for all of them.
+const ALIKE: RangeInclusive<u64> = 3..=5;
+
+/// The writes of the story, each by itself.
+fn every_write(well: &Ending) -> impl Iterator<Item = u64> + use<> {
+    (1..=well.writes).filter(|n| !ALIKE.contains(n))
+}
+
+/// What is to be the same even where instants differ.
+#[derive(Debug, PartialEq)]
+struct Shape {
+    kinds: BTreeMap<String, u64>,
+    /// Status and timeline by fingerprint.
+    issues: Vec<(String, String, Vec<String>)>,
+    /// Sort keys of the team's index, without ids.
+    index: Vec<(String, String)>,
+    phases: Vec<String>,
+    outstanding: Vec<String>,
+    latest: Vec<Value>,
+    sites: Value,
+    used: Value,
+    schedules: Vec<(SiteId, Tool)>,
+}
+
+impl Shape {
+    fn of(ending: &Ending) -> Self {
+        let table = &ending.table;
+        let of_kind = |pk: &'static str, sk: &'static str| {
+            table.iter().filter(move |((p, s), _)| p.starts_with(pk) && s.starts_with(sk))
+        };
+        let first = |pk, sk| of_kind(pk, sk).map(|(_, item)| item.clone()).next();
+        let statuses = of_kind("S#", "T#status").filter_map(|(_, item)| item["tr"].as_object());
+        let issues = of_kind("S#", "I#").filter(|((_, sk), _)| !sk[2..].contains('#'));
+        Self {
+            kinds: census::kinds(table),
+            issues: issues
+                .map(|((_, sk), issue)| {
+                    let entries = of_kind("S#", "I#").filter(|((_, entry), _)| entry > sk);
+                    let keys = entries.map(|(_, entry)| census::text(&entry["key"]).to_owned());
+                    let status = census::text(&issue["lifecycle"]["status"]).to_owned();
+                    (sk.clone(), status, keys.collect())
+                })
+                .collect(),
+            index: of_kind("N#", "")
+                .map(|((_, sk), row)| (sk[..2].to_owned(), census::text(&row["status"]).to_owned()))
+                .collect(),
+            phases: statuses
+                .flat_map(|trackers| trackers.values())
+                .map(|tracked| tracked["t"]["p"].as_object().expect("a phase"))
+                .flat_map(|phase| phase.keys().cloned())
+                .collect(),
+            outstanding: table
+                .iter()
+                .filter(|(_, item)| !item["w"].is_null())
+                .map(|((_, sk), _)| sk.clone())
+                .collect(),
+            latest: of_kind("L#", "").map(|(_, row)| row["latest"].clone()).collect(),
+            sites: first("T#", "A").expect("the team")["sites"].clone(),
+            used: first("T#", "Q#").expect("the month")["n"].clone(),
+            schedules: ending.schedules.clone(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_story_ends_as_it_is_told() {
+    let well = tell_well().await;
+    let shape = Shape::of(well);
+    let kinds = [("dc", 1), ("fc", 4), ("rc", 2), ("sc", 3)];
+    assert_eq!(shape.kinds, kinds.map(|(kind, count)| (kind.to_owned(), count)).into());
+    let [(_, status, timeline)] = shape.issues.as_slice() else { panic!("{shape:?}") };
+    assert_eq!(status, "open");
+    assert_eq!(timeline, &["opened", "resolved", "opened"]);
+    assert_eq!(shape.index, [("A#".to_owned(), "open".to_owned())]);
+    assert_eq!(shape.phases, ["d"]);
+    assert_eq!(shape.outstanding, ["T#status"], "a follow-up");
+    assert_eq!(shape.latest, [json!({ "status": "completed" })]);
+    assert_eq!((&shape.sites, &shape.used), (&json!(1), &json!(1)));
+    assert_eq!(shape.schedules.len(), 1);
+    assert_eq!(well.requests, 10, "one for each check");
+    // One transaction for each request and each run, four that forget the first runs of tools that
+    // are off, and the sync.
+    assert_eq!(well.writes, 17);
+}
+
+async fn crashes_are_repaired_by_redelivery(fault: Fault, probed_again: usize) {
+    let well = tell_well().await;
+    let faults = every_write(well).map(|n| (vec![n], fault));
+    for (told, ending) in tell_all(faults, Recovery::Redelivery).await {
+        assert_eq!(ending.table, well.table, "{told}");
+        assert_eq!(ending.schedules, well.schedules, "{told}");
+        let more = ending.requests - well.requests;
+        assert!(more <= probed_again, "{told}: {more} more requests");
+    }
+}
+
+#[tokio::test]
+async fn a_crash_before_any_write_is_repaired_by_redelivery() {
+    crashes_are_repaired_by_redelivery(Fault::CrashBefore, 1).await;
+}
+
+#[tokio::test]
+async fn a_crash_after_any_write_is_repaired_by_redelivery_and_nothing_is_probed_again() {
+    crashes_are_repaired_by_redelivery(Fault::CrashAfter, 0).await;
+}
+
+async fn crashes_are_repaired(fault: impl Fn(u64) -> Fault, recovery: Recovery) {
+    let well = tell_well().await;
+    let shape = Shape::of(well);
+    let faults = every_write(well).map(|n| (vec![n], fault(n)));
+    let endings = tell_all(faults, recovery).await;
+    for (told, ending) in &endings {
+        assert_eq!(Shape::of(ending), shape, "{told}");
+    }
+    let recovered = endings.iter().filter(|(_, ending)| ending.recovered > 0).count();
+    assert!(recovered > 5, "messages were lost and came back: {recovered}");
+}
+
+#[tokio::test]
+async fn a_crash_before_any_write_is_repaired_by_the_sweep_alone() {
+    crashes_are_repaired(|_| Fault::CrashBefore, Recovery::Sweep).await;
+}
+
+#[tokio::test]
+async fn a_crash_after_any_write_is_repaired_by_the_sweep_alone() {
+    crashes_are_repaired(|_| Fault::CrashAfter, Recovery::Sweep).await;
+}
+
+#[tokio::test]
+async fn a_crash_at_any_write_is_repaired_by_a_restart() {
+    let alternately = |n| if n % 2 == 0 { Fault::CrashAfter } else { Fault::CrashBefore };
+    crashes_are_repaired(alternately, Recovery::Restart).await;
+}
+
+/// A few tellings, each with faults at every so many writes, so that each write has one once. A
+/// write that fails is tried again, and so each fault comes one write later than the last says.
+async fn steps_succeed_by_themselves(fault: Fault) {
+    const APART: usize = 4;
+    let well = tell_well().await;
+    let faults = (1..).take(APART).map(|first| {
+        let writes = (first..=well.writes).step_by(APART);
+        (writes.zip(0..).map(|(n, tried_again)| n + tried_again).collect(), fault)
+    });
+    for (told, ending) in tell_all(faults, Recovery::Redelivery).await {
+        assert_eq!(ending.table, well.table, "{told}");
+        assert_eq!(ending.schedules, well.schedules, "{told}");
+        assert_eq!(ending.requests, well.requests, "{told}: something was probed again");
+        assert!(ending.writes > well.writes, "{told}: no write was tried again");
+    }
+}
+
+#[tokio::test]
+async fn a_throttled_write_is_tried_again() {
+    steps_succeed_by_themselves(Fault::Throttle).await;
+}
+
+#[tokio::test]
+async fn a_conflicting_write_is_decided_again_without_probing_again() {
+    steps_succeed_by_themselves(Fault::Conflict).await;
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_counts_once() {
+    steps_succeed_by_themselves(Fault::LoseAnswer).await;
+}

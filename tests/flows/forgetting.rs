@@ -1,0 +1,93 @@
+//! On-demand checks that are deleted while others are ordered, run and turn into history: what is
+//! counted is always what there is.
+
+use futures::future::join_all;
+use serde_json::json;
+use vedette_domain::id::SiteId;
+use vedette_domain::tool::Tool;
+
+use crate::census::{assert_balanced, kinds};
+use crate::scene::{Scene, check_message};
+
+impl Scene {
+    async fn delete_check(&self, check: &str) -> u16 {
+        self.client().delete(&format!("/checks/{check}")).await.status
+    }
+
+    /// Orders a check a minute later and has it run.
+    async fn run_ordered(&self, site: SiteId) -> String {
+        self.service.advance_minutes(1);
+        let message = self.order(site).await;
+        self.service.check(&message).await;
+        message.check_id().to_string()
+    }
+}
+
+#[tokio::test]
+async fn counters_follow_deletions_in_open_and_closed_days() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let service = &scene.service;
+    let mut checks = Vec::new();
+    for time in ["2026-11-20T23:50:00Z", "2026-11-21T00:10:00Z", "2026-11-21T23:59:00Z"] {
+        service.test.set_clock(time.parse().expect("a time"));
+        service.run_scheduled(site, Tool::Status).await;
+        checks.push(scene.run_ordered(site).await);
+        checks.push(scene.run_ordered(site).await);
+    }
+    // Ordered before midnight, deleted after: pending in a day that has closed.
+    service.test.set_clock("2026-11-22T23:59:59Z".parse().expect("a time"));
+    service.run_scheduled(site, Tool::Status).await;
+    let late = scene.order(site).await;
+    service.advance_minutes(1);
+    service.run_scheduled(site, Tool::Status).await;
+    checks.push(late.check_id().to_string());
+    assert_balanced(service).await;
+    for check in checks.iter().rev() {
+        assert_eq!(scene.delete_check(check).await, 204);
+        assert_balanced(service).await;
+    }
+    service.check(&late).await;
+    assert_balanced(service).await;
+    let left = kinds(&service.test.table.dump().await);
+    assert_eq!(left.into_iter().collect::<Vec<_>>(), [("sc".to_owned(), 6)]);
+    assert_eq!(scene.state(site).await.on_demand, None);
+}
+
+#[tokio::test]
+async fn counters_follow_deletions_among_runs_and_orders() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let service = &scene.service;
+    for _ in 0..5 {
+        let old = scene.run_ordered(site).await;
+        service.advance_minutes(1);
+        let pending = scene.order(site).await;
+        let scheduled = vedette_tests::scheduled(site, Tool::Status, service.test.now());
+        let pending_id = pending.check_id().to_string();
+        let deletions = [&old, &pending_id, &old, &pending_id];
+        let deletions = join_all(deletions.map(|check| scene.delete_check(check)));
+        let runs = join_all([&pending, &scheduled].map(|message| service.check(message)));
+        let (statuses, _) = futures::join!(deletions, runs);
+        assert_eq!(statuses.iter().filter(|status| **status == 204).count(), 2, "{statuses:?}");
+        assert_balanced(service).await;
+    }
+    let left = kinds(&service.test.table.dump().await);
+    assert_eq!(left.into_iter().collect::<Vec<_>>(), [("sc".to_owned(), 6)]);
+
+    // The tool is free again while the run of the deleted check is still to come.
+    service.advance_minutes(1);
+    let deleted = scene.order(site).await;
+    assert_eq!(scene.delete_check(&deleted.check_id().to_string()).await, 204);
+    service.advance_minutes(1);
+    let next = scene.client().post(&format!("/sites/{site}/checks"), &json!({})).await;
+    assert_eq!(next.status, 202, "{next:?}");
+    for (message, _) in service.waiting() {
+        service.check(&deleted).await;
+        service.check(&check_message(&message)).await;
+    }
+    let left = assert_balanced(service).await;
+    assert_eq!(left.len(), 1);
+    let kinds = kinds(&service.test.table.dump().await);
+    assert_eq!(kinds.get("dc"), Some(&1));
+}

@@ -1,0 +1,170 @@
+//! What the stories share: a team that watches a web server.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vedette_checker::{Engines, Handled};
+use vedette_domain::id::SiteId;
+use vedette_domain::issue::evaluate::Timer;
+use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::plan::Plan;
+use vedette_domain::site::Site;
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::ToolState;
+use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
+use vedette_tests::{Answer, Client, Service};
+
+/// The watched web server's address, the same in every story.
+pub(crate) const URL: &str = "http://site.test";
+
+/// A team, its service and the web server it watches.
+pub(crate) struct Scene {
+    pub(crate) service: Service,
+    pub(crate) owner: Member,
+    pub(crate) target: Target,
+}
+
+impl Scene {
+    pub(crate) async fn start() -> Self {
+        Self::on_plan(Plan::Agency).await
+    }
+
+    pub(crate) async fn on_plan(plan: Plan) -> Self {
+        let target = Target::start().await;
+        let engines = engines(&[("site.test", &target)]);
+        let service = Service { test: TestApp::start().await, engines };
+        let owner = new_team(&service.test, plan).await;
+        Self { service, owner, target }
+    }
+
+    pub(crate) fn client(&self) -> Client<'_> {
+        self.service.client(&self.owner)
+    }
+
+    /// Has a client put a URL under watch; `status` are settings of its status checks, and no
+    /// other tool runs.
+    pub(crate) async fn post_site(&self, url: &str, status: &Value) -> Answer {
+        let body = json!({ "url": url, "monitoring_settings": only_status(status) });
+        self.client().post(&format!("/teams/{}/sites", self.owner.team), &body).await
+    }
+
+    /// A site whose first run is still to come.
+    pub(crate) async fn create(&self, url: &str, status: &Value) -> SiteId {
+        let created = self.post_site(url, status).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        SiteId::parse(&created.data("uuid")).expect("an id")
+    }
+
+    /// A site whose first run is done; retries and follow-ups as the settings say.
+    pub(crate) async fn watch_with(&self, status: &Value) -> SiteId {
+        let site = self.create(URL, status).await;
+        self.service.work_off().await;
+        site
+    }
+
+    /// A site whose first run is done.
+    pub(crate) async fn watch(&self) -> SiteId {
+        self.watch_with(&json!({})).await
+    }
+
+    /// A site that is down: its issue is open, and its first follow-up is to come.
+    pub(crate) async fn watch_down(&self, status: &Value) -> SiteId {
+        let site = self.watch_with(status).await;
+        self.target.answer(503);
+        self.service.advance_minutes(5);
+        self.service.run_scheduled(site, Tool::Status).await;
+        self.run_timer(site).await;
+        self.service.waiting();
+        assert!(self.state(site).await.timer.is_some(), "a follow-up");
+        site
+    }
+
+    pub(crate) async fn stored(&self, site: SiteId) -> (Site, ToolState) {
+        let store = &self.service.test.app.store;
+        let found = store.site_tool(site.partition(), Tool::Status).await.expect("read");
+        found.expect("a site")
+    }
+
+    pub(crate) async fn state(&self, site: SiteId) -> ToolState {
+        self.stored(site).await.1
+    }
+
+    pub(crate) async fn timer(&self, site: SiteId) -> Timer {
+        self.state(site).await.timer.expect("a timer")
+    }
+
+    /// Runs the outstanding retry or follow-up at its time.
+    pub(crate) async fn run_timer(&self, site: SiteId) -> Handled {
+        let timer = self.timer(site).await;
+        self.service.test.set_clock(timer.due);
+        self.service.check(&timer_message(site, timer)).await
+    }
+
+    /// Orders a status check and takes its message out of the queue.
+    pub(crate) async fn order(&self, site: SiteId) -> CheckMessage {
+        let path = format!("/sites/{site}/checks");
+        let ordered = self.client().post(&path, &json!({ "tools": ["status"] })).await;
+        assert_eq!(ordered.status, 202, "{ordered:?}");
+        let [(message, _)] = <[_; 1]>::try_from(self.service.waiting()).expect("one message");
+        check_message(&message)
+    }
+
+    /// One pass of the keeper; the messages that it sent, with their delays.
+    pub(crate) async fn sweep(&self) -> Vec<(Message, Duration)> {
+        Box::pin(vedette_keeper::sweep(&self.service.test.app)).await.expect("swept");
+        self.service.waiting()
+    }
+}
+
+/// Engines that find hosts at web servers of the test.
+pub(crate) fn engines(hosts: &[(&str, &Target)]) -> Engines {
+    let detour = |(host, target): &(&str, &Target)| {
+        let address = target.url.strip_prefix("http://").expect("an address");
+        format!("{host}:80:{address}").parse().expect("a detour")
+    };
+    let mut outbound = loopback();
+    outbound.connect_to = hosts.iter().map(detour).collect();
+    Engines::new(outbound).expect("engines")
+}
+
+/// Settings of a site on which nothing but status checks run.
+fn only_status(settings: &Value) -> Value {
+    let mut status = json!({ "enabled": true });
+    for (name, value) in settings.as_object().expect("settings") {
+        if name == "cadence_minutes" {
+            status[name] = value.clone();
+        } else {
+            status["settings"][name] = value.clone();
+        }
+    }
+    let off = json!({ "enabled": false });
+    json!({ "tools": {
+        "status": status, "ssl": off, "dns": off, "broken-links": off, "performance": off,
+    } })
+}
+
+/// The message of a retry or follow-up.
+pub(crate) fn timer_message(site: SiteId, timer: Timer) -> CheckMessage {
+    let order = RunOrder::Automatic { reason: timer.reason, slot: timer.due };
+    CheckMessage { site, tool: Tool::Status, order }
+}
+
+pub(crate) fn check_message(message: &Message) -> CheckMessage {
+    match message {
+        Message::Check(check) => *check,
+        Message::Upkeep(upkeep) => panic!("no check: {upkeep:?}"),
+    }
+}
+
+/// Why a message was dropped.
+pub(crate) fn dropped(handled: &Handled) -> vedette_checker::Dropped {
+    match handled {
+        Handled::Dropped(reason) => *reason,
+        Handled::Finished(finished) => panic!("not dropped: {finished:?}"),
+    }
+}
+
+/// Whether a message led to a saved check.
+pub(crate) fn is_finished(handled: &Handled) -> bool {
+    matches!(handled, Handled::Finished(_))
+}

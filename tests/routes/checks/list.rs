@@ -1,0 +1,637 @@
+use std::mem::swap;
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use vedette_domain::account::Role;
+use vedette_domain::id::SiteId;
+use vedette_domain::message::Message;
+use vedette_domain::plan::Plan;
+use vedette_domain::tool::Tool;
+use vedette_testkit::{Member, Target, new_team};
+use vedette_tests::{Answer, Service};
+
+use crate::support::{
+    assert_invalid, assert_not_found, assert_plan_required, colleague, guarded, masked, new_site,
+    new_site_with, odd_spellings, set_plan, suspend,
+};
+
+async fn list(service: &Service, caller: &Member, site: SiteId, query: &str) -> Answer {
+    service.client(caller).get(&format!("/sites/{site}/checks{query}")).await
+}
+
+fn rows(answer: &Answer) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.body["data"].as_array().expect("rows").clone()
+}
+
+fn text<'a>(row: &'a Value, field: &str) -> &'a str {
+    row[field].as_str().unwrap_or_default()
+}
+
+async fn queue(service: &Service, owner: &Member, site: SiteId, tools: &[&str]) {
+    let body = json!({ "tools": tools });
+    let queued = service.client(owner).post(&format!("/sites/{site}/checks"), &body).await;
+    assert_eq!(queued.status, 202, "{queued:?}");
+}
+
+fn set_clock(service: &Service, time: &str) {
+    service.test.set_clock(time.parse().expect("a time"));
+}
+
+/// A site whose history holds every kind of check there is, over three days: nine automatic ones,
+/// of which two failed, and six on demand, of which one is pending.
+async fn eventful(service: &mut Service, owner: &Member) -> SiteId {
+    let target = Target::start().await;
+    let site = new_site(service, owner, &target.url).await;
+    // Scheduled, completed; on demand, completed and skipped.
+    service.work_off().await;
+    queue(service, owner, site, &["status", "ssl"]).await;
+    service.work_off().await;
+
+    // Scheduled, retry, follow-up: an issue opens and resolves.
+    target.answer(503);
+    set_clock(service, "2026-11-20T23:50:00Z");
+    service.run_scheduled(site, Tool::Status).await;
+    service.advance_minutes(2);
+    follow(service).await;
+    service.advance_minutes(9);
+    target.answer(200);
+    follow(service).await;
+
+    // The next day: runs that fail, scheduled, on demand and as a retry.
+    let mut others = guarded();
+    swap(&mut service.engines, &mut others);
+    set_clock(service, "2026-11-21T12:00:00Z");
+    service.run_scheduled(site, Tool::Status).await;
+    queue(service, owner, site, &["status"]).await;
+    service.work_off().await;
+    swap(&mut service.engines, &mut others);
+    target.answer(503);
+    set_clock(service, "2026-11-21T12:30:00Z");
+    service.run_scheduled(site, Tool::Status).await;
+    swap(&mut service.engines, &mut others);
+    service.advance_minutes(2);
+    follow(service).await;
+    swap(&mut service.engines, &mut others);
+
+    // And one day more: one check queued late and finished, another pending.
+    target.answer(200);
+    set_clock(service, "2026-11-22T08:00:00Z");
+    service.run_scheduled(site, Tool::Status).await;
+    service.advance_minutes(1);
+    queue(service, owner, site, &["dns"]).await;
+    service.work_off().await;
+    service.advance_minutes(1);
+    service.run_scheduled(site, Tool::Status).await;
+    queue(service, owner, site, &["status", "ssl"]).await;
+    for (message, _) in service.waiting() {
+        if matches!(message, Message::Check(check) if check.tool == Tool::Ssl) {
+            service.deliver(&message).await;
+        }
+    }
+    site
+}
+
+/// Runs the one retry or follow-up that waits.
+async fn follow(service: &Service) {
+    let waiting = service.waiting();
+    let [(message, _)] = waiting.as_slice() else { panic!("{waiting:?}") };
+    service.deliver(message).await;
+}
+
+#[tokio::test]
+async fn a_page_holds_checks_links_and_seven_facts_about_the_list() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    queue(&service, &owner, site, &["broken-links"]).await;
+    let answer = list(&service, &owner, site, "").await;
+    insta::assert_snapshot!(masked(&answer, &target), @r#"
+    200 {
+      "data": [
+        {
+          "automatic": false,
+          "completed_at": null,
+          "created_at": "2026-11-20T09:54:00+00:00",
+          "result": null,
+          "run_reason": null,
+          "site": {
+            "domain": "127.0.0.1",
+            "name": "127.0.0.1",
+            "url": "http://127.0.0.1:PORT",
+            "uuid": "00000000-0000-4000-8000-000000000004"
+          },
+          "status": "pending",
+          "type": "broken-links",
+          "updated_at": "2026-11-20T09:54:00+00:00",
+          "uuid": "01a1f860-8ec0-8600-8000-000000000004"
+        },
+        {
+          "automatic": true,
+          "completed_at": "2026-11-20T09:54:00+00:00",
+          "created_at": "2026-11-20T09:54:00+00:00",
+          "result": {
+            "code": 200,
+            "effective_url": "http://127.0.0.1:PORT",
+            "redirect_count": 0,
+            "redirected": false,
+            "response_time": "<float>",
+            "up": true,
+            "url": "http://127.0.0.1:PORT"
+          },
+          "run_reason": "scheduled",
+          "site": {
+            "domain": "127.0.0.1",
+            "name": "127.0.0.1",
+            "url": "http://127.0.0.1:PORT",
+            "uuid": "00000000-0000-4000-8000-000000000004"
+          },
+          "status": "completed",
+          "type": "status",
+          "updated_at": "2026-11-20T09:54:00+00:00",
+          "uuid": "01a1f860-8ec0-8080-8000-000000000004"
+        }
+      ],
+      "links": {
+        "first": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?page=1",
+        "last": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?page=1",
+        "next": null,
+        "prev": null
+      },
+      "meta": {
+        "current_page": 1,
+        "from": 1,
+        "last_page": 1,
+        "path": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks",
+        "per_page": 25,
+        "to": 2,
+        "total": 2
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn an_empty_list_has_one_page_and_no_bounds() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let answer = list(&service, &owner, site, "?automatic=false&run_reason=scheduled").await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    200 {
+      "data": [],
+      "links": {
+        "first": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?automatic=false&run_reason=scheduled&page=1",
+        "last": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?automatic=false&run_reason=scheduled&page=1",
+        "next": null,
+        "prev": null
+      },
+      "meta": {
+        "current_page": 1,
+        "from": null,
+        "last_page": 1,
+        "path": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks",
+        "per_page": 25,
+        "to": null,
+        "total": 0
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_page_past_the_end_is_empty_and_leads_back() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    queue(&service, &owner, site, &["ssl", "dns", "performance"]).await;
+    let answer = list(&service, &owner, site, "?page=7&per_page=2").await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    200 {
+      "data": [],
+      "links": {
+        "first": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?per_page=2&page=1",
+        "last": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?per_page=2&page=2",
+        "next": null,
+        "prev": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?per_page=2&page=6"
+      },
+      "meta": {
+        "current_page": 7,
+        "from": null,
+        "last_page": 2,
+        "path": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks",
+        "per_page": 2,
+        "to": null,
+        "total": 3
+      }
+    }
+    "#);
+    let far = list(&service, &owner, site, "?page=99999999999999999999999999").await;
+    assert_eq!((far.status, &far.body["data"]), (200, &json!([])));
+}
+
+#[tokio::test]
+async fn filters_alone_in_pairs_and_all_together_show_what_they_say() {
+    let (mut service, owner) = Service::with_team().await;
+    let site = eventful(&mut service, &owner).await;
+    let all = rows(&list(&service, &owner, site, "?per_page=100").await);
+    assert_eq!(all.len(), 15);
+    let mut shown = 0;
+    for tool in ["", "status", "ssl"] {
+        for status in ["", "pending", "completed", "failed", "skipped"] {
+            for automatic in ["", "true", "false"] {
+                for reason in ["", "scheduled", "confirmation_retry", "incident_follow_up"] {
+                    let mut filters = vec![
+                        ("type", tool),
+                        ("status", status),
+                        ("automatic", automatic),
+                        ("run_reason", reason),
+                    ];
+                    filters.retain(|(_, wanted)| !wanted.is_empty());
+                    if filters.len() == 3 {
+                        continue;
+                    }
+                    let matches = |row: &Value| {
+                        filters.iter().all(|(field, wanted)| match &row[field] {
+                            Value::Bool(value) => value.to_string() == *wanted,
+                            value => value == wanted,
+                        })
+                    };
+                    let expected: Vec<_> = all.iter().filter(|row| matches(row)).cloned().collect();
+                    let said: Vec<_> =
+                        filters.iter().map(|(field, wanted)| format!("{field}={wanted}")).collect();
+                    let query = format!("?{}", said.join("&"));
+                    let answer = list(&service, &owner, site, &query).await;
+                    assert_eq!(rows(&answer), expected, "{query}");
+                    assert_eq!(answer.body["meta"]["total"], expected.len(), "{query}");
+                    shown += expected.len();
+                }
+            }
+        }
+    }
+    assert!(shown > 100, "the lists are not all empty: {shown}");
+    for (digit, word) in [("1", "true"), ("0", "false")] {
+        let digits = list(&service, &owner, site, &format!("?automatic={digit}")).await;
+        let words = list(&service, &owner, site, &format!("?automatic={word}")).await;
+        assert_eq!(rows(&digits), rows(&words));
+    }
+}
+
+#[tokio::test]
+async fn the_newest_check_comes_first_and_the_uuid_decides_between_equals() {
+    let (mut service, owner) = Service::with_team().await;
+    let site = eventful(&mut service, &owner).await;
+    let all = rows(&list(&service, &owner, site, "").await);
+    let place = |row: &Value| (text(row, "created_at").to_owned(), text(row, "uuid").to_owned());
+    assert!(all.is_sorted_by(|one, next| place(one) > place(next)));
+    let lines: Vec<_> = all
+        .iter()
+        .map(|row| {
+            let reason = row["run_reason"].as_str().unwrap_or("on demand");
+            let [time, tool, status] = ["created_at", "type", "status"].map(|name| text(row, name));
+            format!("{time} {tool} {reason}: {status}")
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    2026-11-22T08:02:00+00:00 ssl on demand: skipped
+    2026-11-22T08:02:00+00:00 status scheduled: completed
+    2026-11-22T08:02:00+00:00 status on demand: pending
+    2026-11-22T08:01:00+00:00 dns on demand: skipped
+    2026-11-22T08:00:00+00:00 status scheduled: completed
+    2026-11-21T12:32:00+00:00 status confirmation_retry: failed
+    2026-11-21T12:30:00+00:00 status scheduled: completed
+    2026-11-21T12:00:00+00:00 status scheduled: failed
+    2026-11-21T12:00:00+00:00 status on demand: failed
+    2026-11-20T23:57:00+00:00 status incident_follow_up: completed
+    2026-11-20T23:52:00+00:00 status confirmation_retry: completed
+    2026-11-20T23:50:00+00:00 status scheduled: completed
+    2026-11-20T09:54:00+00:00 ssl on demand: skipped
+    2026-11-20T09:54:00+00:00 status scheduled: completed
+    2026-11-20T09:54:00+00:00 status on demand: completed
+    ");
+}
+
+#[tokio::test]
+async fn days_are_whole_and_both_ends_belong_to_the_span() {
+    let (mut service, owner) = Service::with_team().await;
+    let site = eventful(&mut service, &owner).await;
+    let all = rows(&list(&service, &owner, site, "?per_page=100").await);
+    for (from, to) in [
+        ("2026-11-20", ""),
+        ("2026-11-21", ""),
+        ("", "2026-11-20"),
+        ("", "2026-11-21"),
+        ("2026-11-21", "2026-11-21"),
+        ("2026-11-20", "2026-11-21"),
+        ("2026-11-22", "2026-11-22"),
+        ("2026-11-23", ""),
+        ("", "2026-11-19"),
+        ("0001-01-01", "9999-12-31"),
+    ] {
+        for more in ["", "automatic=false"] {
+            let bounds = [("from", from), ("to", to)]
+                .into_iter()
+                .filter(|(_, day)| !day.is_empty())
+                .map(|(name, day)| format!("{name}={day}&"));
+            let query = format!("?{}{more}", bounds.collect::<String>());
+            let expected: Vec<_> = all
+                .iter()
+                .filter(|row| {
+                    let day = &text(row, "created_at")[..10];
+                    (from.is_empty() || from <= day) && (to.is_empty() || day <= to)
+                })
+                .filter(|row| more != "automatic=false" || row["automatic"] == false)
+                .cloned()
+                .collect();
+            let answer = list(&service, &owner, site, &query).await;
+            assert_eq!(rows(&answer), expected, "{query}");
+            assert_eq!(answer.body["meta"]["total"], expected.len(), "{query}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_of_any_size_put_together_are_the_whole_list() {
+    let (mut service, owner) = Service::with_team().await;
+    let site = eventful(&mut service, &owner).await;
+    let client = service.client(&owner);
+    for filter in ["", "automatic=false&"] {
+        let all = rows(&list(&service, &owner, site, &format!("?{filter}per_page=100")).await);
+        for size in [1, 4, all.len()] {
+            let mut next = Some(format!("/sites/{site}/checks?{filter}per_page={size}"));
+            let mut walked = Vec::new();
+            while let Some(path) = next {
+                let answer = client.get(&path).await;
+                walked.extend(rows(&answer));
+                assert_eq!(answer.body["meta"]["total"], all.len(), "{path}");
+                let link = answer.body["links"]["next"].as_str();
+                next = link.map(|link| link.replace("https://monitor.test/api/v1", ""));
+            }
+            assert_eq!(walked, all, "{filter} {size}");
+        }
+    }
+
+    // Filters stand in links as they were sent, and the page comes last.
+    let query = "?page=2&to=2026-11-22&unknown=1&per_page=3&type=status&from=2026-11-20";
+    let answer = list(&service, &owner, site, query).await;
+    insta::assert_snapshot!(
+        serde_json::to_string_pretty(&json!([answer.body["links"], answer.body["meta"]]))
+            .expect("json"),
+        @r#"
+    [
+      {
+        "first": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?to=2026-11-22&per_page=3&type=status&from=2026-11-20&page=1",
+        "last": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?to=2026-11-22&per_page=3&type=status&from=2026-11-20&page=4",
+        "next": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?to=2026-11-22&per_page=3&type=status&from=2026-11-20&page=3",
+        "prev": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks?to=2026-11-22&per_page=3&type=status&from=2026-11-20&page=1"
+      },
+      {
+        "current_page": 2,
+        "from": 4,
+        "last_page": 4,
+        "path": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/checks",
+        "per_page": 3,
+        "to": 6,
+        "total": 12
+      }
+    ]
+    "#
+    );
+    let last = list(&service, &owner, site, "?per_page=4&page=4").await;
+    let links = &last.body["links"];
+    let path = format!("https://monitor.test/api/v1/sites/{site}/checks");
+    assert_eq!(links["prev"], format!("{path}?per_page=4&page=3"));
+    assert_eq!(links["next"], json!(null));
+    assert_eq!((&last.body["meta"]["from"], &last.body["meta"]["to"]), (&json!(13), &json!(15)));
+}
+
+#[tokio::test]
+async fn parameters_have_one_form_each() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let integer = |name: &str| format!("The {name} field must be an integer.");
+    let date = |name: &str| format!("The {name} field must be a date of the form YYYY-MM-DD.");
+    let choice = |name: &str| format!("The selected {name} is invalid.");
+    let boolean = "The automatic field must be true or false.".to_owned();
+    for (query, field, message) in [
+        ("page=0", "page", "The page field must be at least 1.".to_owned()),
+        ("page=", "page", integer("page")),
+        ("page=-1", "page", integer("page")),
+        ("page=1.0", "page", integer("page")),
+        ("page=%2B1", "page", integer("page")),
+        ("per_page=0", "per_page", "The per_page field must be at least 1.".to_owned()),
+        ("per_page=101", "per_page", "The per_page field must not be greater than 100.".to_owned()),
+        ("per_page=1.5", "per_page", integer("per_page")),
+        ("per_page=abc", "per_page", integer("per_page")),
+        ("per_page=", "per_page", integer("per_page")),
+        ("type=uptime", "type", choice("type")),
+        ("type=links", "type", choice("type")),
+        ("type=", "type", choice("type")),
+        ("type=Status", "type", choice("type")),
+        ("status=open", "status", choice("status")),
+        ("status=", "status", choice("status")),
+        ("run_reason=manual", "run_reason", choice("run_reason")),
+        ("run_reason=", "run_reason", choice("run_reason")),
+        ("automatic=yes", "automatic", boolean.clone()),
+        ("automatic=True", "automatic", boolean.clone()),
+        ("automatic=2", "automatic", boolean.clone()),
+        ("automatic=", "automatic", boolean),
+        ("from=20261120", "from", date("from")),
+        ("from=2026-11-20T00:00:00Z", "from", date("from")),
+        ("from=2026-02-30", "from", date("from")),
+        ("from=2026-1-2", "from", date("from")),
+        ("from=", "from", date("from")),
+        ("to=tomorrow", "to", date("to")),
+        (
+            "from=2026-11-21&to=2026-11-20",
+            "to",
+            "The to field must be a date on or after from.".to_owned(),
+        ),
+    ] {
+        assert_invalid(&list(&service, &owner, site, &format!("?{query}")).await, field, &message);
+    }
+    for query in
+        ["per_page=100", "per_page=1", "page=1", "from=2026-11-20&to=2026-11-20", "x=&y[]=1"]
+    {
+        assert_eq!(list(&service, &owner, site, &format!("?{query}")).await.status, 200, "{query}");
+    }
+    let many = list(&service, &owner, site, "?to=x&status=x&page=x&type=x").await;
+    insta::assert_snapshot!(many.shown(), @r#"
+    422 {
+      "errors": {
+        "page": [
+          "The page field must be an integer."
+        ],
+        "status": [
+          "The selected status is invalid."
+        ],
+        "to": [
+          "The to field must be a date of the form YYYY-MM-DD."
+        ],
+        "type": [
+          "The selected type is invalid."
+        ]
+      },
+      "message": "The page field must be an integer. (and 3 more errors)"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn checks_of_other_sites_are_not_listed() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let other = new_site(&service, &owner, "https://example.org").await;
+    queue(&service, &owner, other, &["dns"]).await;
+    assert_eq!(list(&service, &owner, site, "").await.body["meta"]["total"], 0);
+    assert_eq!(list(&service, &owner, other, "").await.body["meta"]["total"], 1);
+}
+
+#[tokio::test]
+async fn history_shows_for_as_many_days_as_the_plan_keeps_it() {
+    let service = Service::start().await;
+    let owner = new_team(&service.test, Plan::Starter).await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    queue(&service, &owner, site, &["status", "dns"]).await;
+    service.work_off().await;
+    set_clock(&service, "2026-11-21T00:00:00Z");
+    service.run_scheduled(site, Tool::Status).await;
+    // Thirty days are today and the twenty-nine before.
+    for (now, total) in [
+        ("2026-12-19T23:59:59Z", 4),
+        ("2026-12-20T00:00:00Z", 1),
+        ("2026-12-20T23:59:59Z", 1),
+        ("2026-12-21T00:00:00Z", 0),
+        ("2027-05-20T00:00:00Z", 0),
+    ] {
+        set_clock(&service, now);
+        for query in ["", "?from=2026-01-01", "?to=2029-12-31"] {
+            let answer = list(&service, &owner, site, query).await;
+            assert_eq!(rows(&answer).len(), total, "{now} {query}");
+            assert_eq!(answer.body["meta"]["total"], total, "{now} {query}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_smaller_plan_shows_less_at_once_and_a_larger_one_no_more_than_was_kept() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    set_plan(&service, owner.team, Plan::Starter, true).await;
+    set_clock(&service, "2026-11-21T00:00:00Z");
+    service.run_scheduled(site, Tool::Status).await;
+    let total = async |now: &str| {
+        set_clock(&service, now);
+        list(&service, &owner, site, "").await.body["meta"]["total"].clone()
+    };
+    assert_eq!(total("2026-12-20T00:00:00Z").await, 1);
+    set_plan(&service, owner.team, Plan::Growth, true).await;
+    // The first day was begun on the agency plan, the second on the starter plan.
+    assert_eq!(total("2026-12-20T12:00:00Z").await, 2);
+    assert_eq!(total("2026-12-21T00:00:00Z").await, 1);
+    assert_eq!(total("2027-02-17T23:59:59Z").await, 1);
+    assert_eq!(total("2027-02-18T00:00:00Z").await, 0);
+}
+
+#[tokio::test]
+async fn a_check_that_ends_after_midnight_stays_in_its_day() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    set_clock(&service, "2026-11-20T23:59:59Z");
+    queue(&service, &owner, site, &["status", "ssl"]).await;
+    let waiting = service.waiting();
+
+    // The day turns for one of the tools before its pending check ends.
+    set_clock(&service, "2026-11-21T00:00:01Z");
+    service.run_scheduled(site, Tool::Status).await;
+    let states = async || {
+        let mut found = Vec::new();
+        for day in ["2026-11-20", "2026-11-21"] {
+            for status in ["pending", "completed", "skipped"] {
+                let query = format!("?from={day}&to={day}&status={status}");
+                let answer = list(&service, &owner, site, &query).await;
+                assert_eq!(answer.body["meta"]["total"], rows(&answer).len(), "{query}");
+                found.push(rows(&answer).len());
+            }
+        }
+        found
+    };
+    assert_eq!(states().await, [2, 1, 0, 0, 1, 0]);
+    for (message, _) in &waiting {
+        service.deliver(message).await;
+    }
+    assert_eq!(states().await, [0, 2, 1, 0, 1, 0]);
+    let whole = list(&service, &owner, site, "").await;
+    assert_eq!(whole.body["meta"]["total"], 4);
+    let newest = &rows(&whole)[0];
+    assert_eq!(newest["created_at"], "2026-11-21T00:00:01+00:00");
+}
+
+#[tokio::test]
+async fn pages_do_not_move_when_the_day_turns() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    set_clock(&service, "2026-11-20T23:00:00Z");
+    for _ in 0..5 {
+        service.advance_minutes(10);
+        service.run_scheduled(site, Tool::Status).await;
+    }
+    let pages = async |filter: &str| {
+        let mut pages = Vec::new();
+        for page in 1..=4 {
+            let query = format!("?per_page=2&page={page}{filter}");
+            pages.push(list(&service, &owner, site, &query).await.body);
+        }
+        pages
+    };
+    let before = pages("").await;
+    set_clock(&service, "2026-11-21T00:00:00Z");
+    assert_eq!(pages("").await, before, "midnight alone");
+    service.test.advance(SignedDuration::from_mins(30));
+    service.run_scheduled(site, Tool::Status).await;
+    let after = pages("&to=2026-11-20").await;
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(after["data"], before["data"]);
+        assert_eq!(after["meta"], before["meta"]);
+    }
+    assert_eq!(list(&service, &owner, site, "").await.body["meta"]["total"], 7);
+}
+
+#[tokio::test]
+async fn every_role_may_view_checks() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    for role in Role::ALL {
+        let member = colleague(&service, &owner, role).await;
+        assert_eq!(list(&service, &member, site, "").await.status, 200, "{role:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_site_of_the_callers_teams_is_not_found() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    // Whatever else is wrong with the request.
+    assert_not_found(&list(&service, &stranger, site, "?page=0").await);
+    for spelling in odd_spellings(&site) {
+        let path = format!("/sites/{spelling}/checks");
+        assert_not_found(&service.client(&owner).get(&path).await);
+    }
+}
+
+#[tokio::test]
+async fn without_an_active_plan_checks_are_not_listed() {
+    let (service, owner) = Service::with_team().await;
+    let off = json!({ "tools": { "status": { "enabled": false } } });
+    let site = new_site_with(&service, &owner, "https://example.com", &off).await;
+    suspend(&service, &owner).await;
+    assert_plan_required(&list(&service, &owner, site, "?page=0").await);
+}

@@ -1,0 +1,4 @@
+mod create;
+mod delete;
+mod get;
+mod list;

@@ -1,0 +1,92 @@
+mod get;
+mod list;
+
+use serde_json::{Value, json};
+use vedette_domain::id::{IssueId, SiteId, UserId};
+use vedette_domain::issue::record::{
+    Issue, IssueChange, TimelineEntry, TimelineKey, acknowledge, resolve,
+};
+use vedette_domain::issue::{Fingerprint, Lifecycle};
+use vedette_domain::tool::Tool;
+use vedette_store::{SiteSheet, StoredIssue};
+use vedette_testkit::{Member, Target};
+use vedette_tests::Service;
+
+use crate::support::new_site_with;
+
+/// A site whose first failure opens an issue, and which has failed once.
+async fn broken(service: &Service, owner: &Member) -> (SiteId, Target) {
+    let target = Target::start().await;
+    target.answer(503);
+    let at_once: Value =
+        json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
+    let site = new_site_with(service, owner, &target.url, &at_once).await;
+    service.work_off().await;
+    (site, target)
+}
+
+/// Runs the status tool five minutes later.
+async fn next_run(service: &Service, site: SiteId) {
+    service.advance_minutes(5);
+    service.run_scheduled(site, Tool::Status).await;
+}
+
+async fn sheet(service: &Service, site: SiteId) -> SiteSheet {
+    service.test.app.store.site(site.partition()).await.expect("read").expect("a site")
+}
+
+/// Opens an issue as if a check of its tool had found something.
+async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> IssueId {
+    let now = service.test.now();
+    let id = IssueId::new(site, fingerprint, now);
+    let change = IssueChange {
+        before: None,
+        after: Issue {
+            id,
+            rev: 1,
+            lifecycle: Lifecycle::open(now),
+            summary: format!("{fingerprint} on example.com"),
+            context: json!({ "measured": null }),
+            check: None,
+            previous_check: None,
+            last_evaluated_at: None,
+            created_at: now,
+            updated_at: now,
+        },
+        entry: TimelineEntry { key: TimelineKey::Opened, timestamp: now, user: None },
+    };
+    commit(service, site, &change, false).await;
+    id
+}
+
+/// A member takes an issue.
+async fn acknowledge_by(service: &Service, issue: IssueId, user: UserId) {
+    let (site, stored) = stored(service, issue).await;
+    let change = acknowledge(stored.issue, user, service.test.now()).expect("open");
+    commit(service, site, &change, false).await;
+}
+
+/// A member says that an issue is over.
+async fn resolve_by(service: &Service, issue: IssueId, user: UserId) {
+    let (site, stored) = stored(service, issue).await;
+    let change = resolve(stored.issue, user, service.test.now()).expect("active");
+    commit(service, site, &change, true).await;
+}
+
+async fn stored(service: &Service, issue: IssueId) -> (SiteId, StoredIssue) {
+    let store = &service.test.app.store;
+    let site = store.site(issue.partition()).await.expect("read").expect("a site").site.id;
+    let fingerprint = issue.fingerprint().expect("a fingerprint");
+    let stored = store.issue(issue.partition(), fingerprint).await.expect("read");
+    (site, stored.expect("an issue"))
+}
+
+/// Saves a decision; a resolution together with its tool's state, whose tracker starts afresh.
+async fn commit(service: &Service, site: SiteId, change: &IssueChange, resets: bool) {
+    let sheet = sheet(service, site).await;
+    let fingerprint = change.after.fingerprint().expect("a fingerprint");
+    let read = &sheet.tools[&fingerprint.tool()];
+    let next = read.resolved_by_hand(fingerprint);
+    let tool = resets.then_some((fingerprint.tool(), read, &next));
+    service.test.app.store.commit_issue(&sheet.site, change, tool).await.expect("saved");
+}

@@ -1,0 +1,471 @@
+//! Who is let in, in which order requests are refused, and the headers that say so.
+
+use jiff::SignedDuration;
+use lambda_http::Body;
+use serde_json::json;
+use vedette_api::{BODY_MAX, ROUTES, Route};
+use vedette_domain::account::{Membership, Role, Scope, Team, User};
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::Settings;
+use vedette_runtime::aws;
+use vedette_testkit::{Member, Target, member_of, new_team};
+use vedette_tests::{Answer, Service};
+
+use crate::support::{
+    assert_invalid, assert_not_found, assert_plan_required, assert_refused, assert_role_required,
+    colleague, join, new_site, new_token, suspend,
+};
+
+/// The scope that the specification asks for, by method and path.
+const SCOPES: [(&str, &str, Scope); 19] = [
+    ("GET", "/me", Scope::TeamsRead),
+    ("GET", "/teams", Scope::TeamsRead),
+    ("GET", "/teams/{team}", Scope::TeamsRead),
+    ("GET", "/teams/{team}/monitoring", Scope::TeamsRead),
+    ("PATCH", "/teams/{team}/monitoring", Scope::TeamsWrite),
+    ("GET", "/teams/{team}/sites", Scope::SitesRead),
+    ("POST", "/teams/{team}/sites", Scope::SitesWrite),
+    ("POST", "/teams/{team}/sites/bulk", Scope::SitesWrite),
+    ("GET", "/sites/{site}", Scope::SitesRead),
+    ("PATCH", "/sites/{site}", Scope::SitesWrite),
+    ("DELETE", "/sites/{site}", Scope::SitesDelete),
+    ("GET", "/sites/{site}/checks", Scope::ChecksRead),
+    ("POST", "/sites/{site}/checks", Scope::ChecksRun),
+    ("GET", "/checks/{check}", Scope::ChecksRead),
+    ("DELETE", "/checks/{check}", Scope::ChecksDelete),
+    ("GET", "/sites/{site}/reports/uptime", Scope::SitesRead),
+    ("GET", "/sites/{site}/reports/performance", Scope::SitesRead),
+    ("GET", "/issues", Scope::IssuesRead),
+    ("GET", "/issues/{issue}", Scope::IssuesRead),
+];
+
+fn scope_of(route: &Route) -> Scope {
+    let asked = SCOPES.into_iter().find(|(method, path, _)| {
+        (*method, route.path.strip_prefix("/api/v1")) == (route.method, Some(path))
+    });
+    asked.expect("a route of the specification").2
+}
+
+/// A path below `/api/v1` that a route's template allows, about nothing there is.
+fn some_path(template: &str) -> String {
+    let path = template.strip_prefix("/api/v1").expect("below the base");
+    let parts = path.split('/').map(|part| match part.strip_prefix('{') {
+        Some(_) => "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01",
+        None => part,
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+fn bearer(secret: &str) -> String {
+    format!("Bearer {secret}")
+}
+
+#[track_caller]
+fn assert_unauthenticated(answer: &Answer, message: &str) {
+    assert_refused(answer, 401, message);
+    assert_eq!(answer.header("www-authenticate"), "Bearer");
+    assert_eq!(answer.header("x-ratelimit-limit"), "", "nobody's requests are counted");
+}
+
+const UNKNOWN_TOKEN: &str = "The access token is missing or invalid.";
+
+#[tokio::test]
+async fn every_route_asks_for_a_token() {
+    let service = Service::start().await;
+    for route in ROUTES {
+        let path = some_path(route.path);
+        let answer = service.client_with(None).send(route.method, &path, "{".into()).await;
+        assert_unauthenticated(&answer, UNKNOWN_TOKEN);
+        assert_eq!(answer.header("content-type"), "application/json");
+    }
+}
+
+#[tokio::test]
+async fn only_a_whole_token_after_bearer_counts() {
+    let (service, owner) = Service::with_team().await;
+    let secret = &owner.secret;
+    let mut altered = secret.clone();
+    let last = altered.pop().expect("a character");
+    altered.push(if last == '0' { '1' } else { '0' });
+    for header in [
+        secret.clone(),
+        String::new(),
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        format!("Basic {secret}"),
+        format!("Token {secret}"),
+        format!("Bearer{secret}"),
+        format!("Bearer {}", &secret[4..]),
+        format!("Bearer {}", &secret[..secret.len() - 1]),
+        format!("Bearer {secret}0"),
+        format!("Bearer {secret} {secret}"),
+        format!("Bearer {altered}"),
+        "Bearer vdt_0000000000000000000000000000000000000000".to_owned(),
+    ] {
+        let answer = service.client_with(Some(&header)).get("/me").await;
+        assert_unauthenticated(&answer, UNKNOWN_TOKEN);
+    }
+    for header in [format!("bearer {secret}"), format!("BEARER  {secret} ")] {
+        let answer = service.client_with(Some(&header)).get("/me").await;
+        assert_eq!(answer.status, 200, "{header}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_was_never_given_out_is_unknown() {
+    let (service, _owner) = Service::with_team().await;
+    let secret = service.test.app.entropy.secret().expect("a secret");
+    let answer = service.client_with(Some(&bearer(secret.reveal()))).get("/me").await;
+    assert_unauthenticated(&answer, UNKNOWN_TOKEN);
+}
+
+#[tokio::test]
+async fn garbage_is_refused_without_a_look_into_the_table_whose_faults_stay_our_own() {
+    let (mut service, owner) = Service::with_team().await;
+    let elsewhere = aws::local_store(&service.test.table.endpoint, "no-such-table");
+    service.test.app.store = elsewhere;
+    let garbage = service.client_with(Some("Bearer vdt_garbage")).get("/me").await;
+    assert_unauthenticated(&garbage, UNKNOWN_TOKEN);
+
+    let fault = service.client(&owner).get("/me").await;
+    insta::assert_snapshot!(fault.shown(), @r#"
+    503 {
+      "message": "The service is unavailable. Please try again."
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_token_works_until_the_instant_at_which_it_expires() {
+    let (service, owner) = Service::with_team().await;
+    let lifetime = SignedDuration::from_hours(24 * 183);
+    service.test.advance(lifetime - SignedDuration::from_millis(1));
+    assert_eq!(service.client(&owner).get("/me").await.status, 200);
+    service.test.advance(SignedDuration::from_millis(1));
+    let answer = service.client(&owner).get("/me").await;
+    assert_unauthenticated(&answer, "The access token has expired.");
+}
+
+#[tokio::test]
+async fn a_revoked_token_stops_working_at_once() {
+    let (service, owner) = Service::with_team().await;
+    let store = &service.test.app.store;
+    let tokens = store.tokens_of(owner.user).await.expect("tokens");
+    store.revoke_token(&tokens[0]).await.expect("revoked");
+    assert_unauthenticated(&service.client(&owner).get("/me").await, UNKNOWN_TOKEN);
+}
+
+/// A user whose address is not verified, in a team of their own, with a token.
+async fn unverified(service: &Service) -> Member {
+    let app = &service.test.app;
+    let now = app.clock.now();
+    let id = app.entropy.user_id().expect("an id");
+    let user = User {
+        id,
+        name: "Ada".to_owned(),
+        email: "unverified@example.com".to_owned(),
+        email_verified_at: None,
+        created_at: now,
+    };
+    app.store.create_user(&user).await.expect("a user");
+    let team = app.entropy.team_id().expect("an id");
+    let record = Team {
+        id: team,
+        name: "Observers".to_owned(),
+        plan: Plan::Agency,
+        plan_active: true,
+        sites: 0,
+        members: 1,
+        cfg: 1,
+        synced: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    let owner = Membership { team, user: id, role: Role::Owner };
+    let settings = Settings::defaults(Plan::Agency);
+    app.store.create_team(&record, &settings, &owner).await.expect("a team");
+    Member { user: id, team, secret: new_token(service, id, &Scope::ALL).await }
+}
+
+#[tokio::test]
+async fn nobody_is_let_in_before_their_address_is_verified() {
+    let service = Service::start().await;
+    let member = unverified(&service).await;
+    for route in ROUTES {
+        let path = some_path(route.path);
+        let answer = service.client(&member).send(route.method, &path, Body::Empty).await;
+        assert_unauthenticated(&answer, "Your email address is not verified.");
+    }
+    let now = service.test.now();
+    service.test.app.store.verify_email(member.user, now).await.expect("a user");
+    assert_eq!(service.client(&member).get("/me").await.status, 200);
+}
+
+#[tokio::test]
+async fn every_route_asks_for_its_own_scope_and_for_no_other() {
+    let (service, owner) = Service::with_team().await;
+    for route in ROUTES {
+        let (path, scope) = (some_path(route.path), scope_of(route));
+        let others: Vec<_> = Scope::ALL.into_iter().filter(|other| *other != scope).collect();
+        let without = new_token(&service, owner.user, &others).await;
+        let client = service.client_with(Some(&bearer(&without)));
+        // 403 although nothing is there, and although the body is not JSON.
+        let refused = client.send(route.method, &path, "{".into()).await;
+        let message = format!("The access token lacks the {} scope.", scope.as_str());
+        assert_refused(&refused, 403, &message);
+
+        let with = new_token(&service, owner.user, &[scope]).await;
+        let client = service.client_with(Some(&bearer(&with)));
+        let answer = client.send(route.method, &path, Body::Empty).await;
+        let expected = if path.contains("0b2c7a52") { 404 } else { 200 };
+        assert_eq!(answer.status, expected, "{}", route.name);
+    }
+}
+
+#[tokio::test]
+async fn requests_are_refused_for_the_first_of_their_faults() {
+    // Everything is wrong with this request; what the answer names is mended, one after the other.
+    let (mut service, owner) = Service::with_team().await;
+    suspend(&service, &owner).await;
+    let path = format!("/teams/{}/sites", owner.team);
+    let member = unverified(&service).await;
+    let store = service.test.app.store.clone();
+    let wrong = Body::from(r#"{"name": null, "url": "x"}"#);
+    service.test.app.service.throttle = 0;
+    let narrow = bearer(&new_token(&service, member.user, &[Scope::SitesRead]).await);
+    let wide = bearer(&new_token(&service, member.user, &[Scope::SitesWrite]).await);
+
+    let send = async |service: &Service, token: &str| {
+        service.client_with(Some(token)).send("POST", &path, wrong.clone()).await
+    };
+    let answer = send(&service, &narrow).await;
+    assert_unauthenticated(&answer, "Your email address is not verified.");
+
+    store.verify_email(member.user, service.test.now()).await.expect("a user");
+    let answer = send(&service, &narrow).await;
+    assert_refused(&answer, 429, "Too many requests. Please slow down.");
+
+    service.test.app.service.throttle = 60;
+    service.advance_minutes(1);
+    let answer = send(&service, &narrow).await;
+    assert_refused(&answer, 403, "The access token lacks the sites:write scope.");
+
+    assert_not_found(&send(&service, &wide).await);
+
+    join(&service, member.user, owner.team, Role::Viewer).await;
+    assert_plan_required(&send(&service, &wide).await);
+
+    store.set_plan(owner.team, Plan::Agency, true, service.test.now()).await.expect("a team");
+    assert_role_required(&send(&service, &wide).await);
+
+    let role = Membership { team: owner.team, user: member.user, role: Role::Member };
+    store.put_member(&role, None).await.expect("a member");
+    let answer = send(&service, &wide).await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    422 {
+      "errors": {
+        "name": [
+          "The name field must not be empty."
+        ],
+        "url": [
+          "The url must start with http:// or https://."
+        ]
+      },
+      "message": "The url must start with http:// or https://. (and 1 more error)"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_missing_scope_says_nothing_about_another_teams_site() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    let narrow = member_of(&service.test, stranger.team, Role::Owner, &[Scope::TeamsRead]).await;
+    let client = service.client(&narrow);
+    let there = client.get(&format!("/sites/{site}")).await;
+    let nowhere = client.get("/sites/0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").await;
+    assert_eq!((there.status, &there.body), (403, &nowhere.body));
+}
+
+#[tokio::test]
+async fn requests_of_a_token_are_limited_by_the_minute() {
+    let (mut service, owner) = Service::with_team().await;
+    service.test.app.service.throttle = 3;
+    service.test.advance(SignedDuration::from_secs(20));
+    let client = service.client(&owner);
+    for (path, remaining) in [("/me", "2"), ("/teams/x", "1"), ("/issues?page=0", "0")] {
+        let answer = client.get(path).await;
+        assert_ne!(answer.status, 429);
+        assert_eq!(answer.header("x-ratelimit-limit"), "3");
+        assert_eq!(answer.header("x-ratelimit-remaining"), remaining, "{path}");
+        assert_eq!(answer.header("retry-after"), "");
+    }
+    for _ in 0..2 {
+        let answer = client.get("/me").await;
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(answer.shown(), @r#"
+            429 {
+              "message": "Too many requests. Please slow down."
+            }
+            "#);
+        }
+        assert_eq!(answer.header("retry-after"), "40");
+        assert_eq!(answer.header("x-ratelimit-limit"), "3");
+        assert_eq!(answer.header("x-ratelimit-remaining"), "0");
+    }
+    service.test.advance(SignedDuration::from_millis(39_999));
+    let answer = client.get("/me").await;
+    assert_eq!((answer.status, answer.header("retry-after")), (429, "1"));
+    service.test.advance(SignedDuration::from_millis(1));
+    let answer = client.get("/me").await;
+    assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, "2"));
+}
+
+#[tokio::test]
+async fn the_default_throttle_counts_each_token_alone() {
+    let (mut service, owner) = Service::with_team().await;
+    service.test.app.service.throttle = 1;
+    let second = bearer(&new_token(&service, owner.user, &Scope::ALL).await);
+    assert_eq!(service.client(&owner).get("/me").await.status, 200);
+    assert_eq!(service.client(&owner).get("/me").await.status, 429);
+    assert_eq!(service.client_with(Some(&second)).get("/me").await.status, 200);
+}
+
+#[tokio::test]
+async fn check_runs_are_under_the_default_throttle_too() {
+    let (mut service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    service.test.app.service.throttle = 2;
+    service.advance_minutes(1);
+    let client = service.client(&owner);
+    let path = format!("/sites/{site}/checks");
+    for remaining in ["9", "8"] {
+        let answer = client.post(&path, &json!({ "tools": [] })).await;
+        assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (422, remaining));
+    }
+    let answer = client.post(&path, &json!({ "tools": [] })).await;
+    assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (429, "2"));
+    assert_eq!(answer.header("retry-after"), "60");
+}
+
+#[tokio::test]
+async fn many_requests_at_once_are_counted_one_by_one() {
+    let (mut service, owner) = Service::with_team().await;
+    service.test.app.service.throttle = 20;
+    let client = service.client(&owner);
+    let answers = futures::future::join_all((0..50).map(|_| client.get("/teams"))).await;
+    let served = answers.iter().filter(|answer| answer.status == 200).count();
+    let refused = answers.iter().filter(|answer| answer.status == 429).count();
+    assert_eq!((served, refused), (20, 30));
+}
+
+#[tokio::test]
+async fn successes_and_refusals_are_json_and_say_how_far_the_minute_is_used() {
+    let (service, owner) = Service::with_team().await;
+    let client = service.client(&owner);
+    let path = format!("/teams/{}/sites", owner.team);
+    let answers = [
+        client.get("/me").await,
+        client.post(&path, &json!({ "url": "https://example.com" })).await,
+        client.post(&path, &json!({})).await,
+        client.get("/sites/x").await,
+    ];
+    assert_eq!(answers.each_ref().map(|answer| answer.status), [200, 201, 422, 404]);
+    for (used, answer) in (1..).zip(&answers) {
+        assert_eq!(answer.header("content-type"), "application/json");
+        assert_eq!(answer.header("x-ratelimit-limit"), "1000000");
+        assert_eq!(answer.header("x-ratelimit-remaining"), (1_000_000 - used).to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_body_may_have_a_megabyte_and_no_more() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let sized = |size: usize| {
+        let head = r#"{"tools": ["uptime"], "filler": ""#;
+        Body::from(format!("{head}{}\"}}", "x".repeat(size - head.len() - 2)))
+    };
+    let client = service.client(&owner);
+    for path in [format!("/teams/{}/sites", owner.team), format!("/sites/{site}/checks")] {
+        assert_eq!(client.send("POST", &path, sized(BODY_MAX)).await.status, 422);
+        let refused = client.send("POST", &path, sized(BODY_MAX + 1)).await;
+        assert_refused(&refused, 413, "The request body is too large.");
+    }
+    // What may not be done at all is refused first.
+    let viewer = colleague(&service, &owner, Role::Viewer).await;
+    let path = format!("/teams/{}/sites", owner.team);
+    let answer = service.client(&viewer).send("POST", &path, sized(BODY_MAX + 1)).await;
+    assert_role_required(&answer);
+}
+
+#[tokio::test]
+async fn links_lead_to_the_host_that_was_asked_unless_a_base_address_is_set() {
+    let (mut service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let checks = format!("/sites/{site}/checks");
+    let path = async |service: &Service, headers: &[(&'static str, &'static str)]| {
+        let client = headers
+            .iter()
+            .fold(service.client(&owner), |client, (name, value)| client.with_header(name, value));
+        let reports = client.get(&format!("/sites/{site}")).await.body["data"]["reports"].clone();
+        let list = client.get(&checks).await;
+        assert_eq!(
+            reports["uptime"].as_str().map(|url| url.replace("/reports/uptime", "/checks")),
+            list.body["meta"]["path"].as_str().map(str::to_owned)
+        );
+        list.body["meta"]["path"].as_str().expect("a path").replace(&checks, "")
+    };
+    let asked = [("host", "watch.example.com"), ("x-forwarded-proto", "https")];
+    assert_eq!(path(&service, &asked).await, "https://monitor.test/api/v1");
+    service.test.app.service.base_url = None;
+    assert_eq!(path(&service, &asked).await, "https://watch.example.com/api/v1");
+    assert_eq!(path(&service, &asked[..1]).await, "http://watch.example.com/api/v1");
+    service.test.app.service.base_url = Some("https://other.test/x/api/v1/".to_owned());
+    assert_eq!(path(&service, &asked).await, "https://other.test/x/api/v1");
+}
+
+#[tokio::test]
+async fn the_use_of_a_token_is_noted_once_an_hour() {
+    let (service, owner) = Service::with_team().await;
+    let last_used = async || {
+        let tokens = service.test.app.store.tokens_of(owner.user).await.expect("tokens");
+        tokens[0].last_used_at.map(|time| time.to_string())
+    };
+    assert_eq!(last_used().await, None);
+    for (minutes, noted) in
+        [(0, "2026-11-20T09:54:00Z"), (59, "2026-11-20T09:54:00Z"), (1, "2026-11-20T10:54:00Z")]
+    {
+        service.advance_minutes(minutes);
+        service.client(&owner).get("/me").await;
+        assert_eq!(last_used().await.as_deref(), Some(noted));
+    }
+}
+
+#[tokio::test]
+async fn a_member_who_has_left_sees_nothing_of_the_team_any_more() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    let leaver = colleague(&service, &owner, Role::Admin).await;
+    let client = service.client(&leaver);
+    let list = client.get(&format!("/sites/{site}/checks")).await;
+    let check = list.body["data"][0]["uuid"].as_str().expect("a check").to_owned();
+    service.test.app.store.remove_member(owner.team, leaver.user).await.expect("removed");
+    for path in [
+        format!("/teams/{}", owner.team),
+        format!("/sites/{site}"),
+        format!("/sites/{site}/checks"),
+        format!("/checks/{check}"),
+        format!("/issues?site={site}"),
+    ] {
+        assert_not_found(&client.get(&path).await);
+    }
+    assert_invalid(
+        &client.get("/issues?page=0").await,
+        "page",
+        "The page field must be at least 1.",
+    );
+}

@@ -1,0 +1,188 @@
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::json;
+use vedette_checker::{Dropped, Handled};
+use vedette_domain::account::Role;
+use vedette_domain::id::SiteId;
+use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::plan::Plan;
+use vedette_domain::tool::Tool;
+use vedette_testkit::{Fault, Member, Target, new_team};
+use vedette_tests::{Answer, Service};
+
+use crate::support::{
+    assert_not_found, assert_plan_required, assert_role_required, colleague, new_site,
+    new_site_with, odd_spellings, suspend,
+};
+
+async fn delete(service: &Service, caller: &Member, site: SiteId) -> Answer {
+    service.client(caller).delete(&format!("/sites/{site}")).await
+}
+
+#[tokio::test]
+async fn a_site_goes_with_its_checks_and_issues() {
+    let (service, owner) = Service::with_team().await;
+    let client = service.client(&owner);
+    let target = Target::start().await;
+    target.answer(503);
+    let at_once = json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
+    let site = new_site_with(&service, &owner, &target.url, &at_once).await;
+    service.work_off().await;
+    let check = client.get(&format!("/sites/{site}/checks")).await.body["data"][0]["uuid"].clone();
+    let issue = client.get("/issues").await.body["data"][0]["uuid"].clone();
+    let paths = [
+        format!("/sites/{site}"),
+        format!("/sites/{site}/checks"),
+        format!("/checks/{}", check.as_str().expect("a check")),
+        format!("/issues/{}", issue.as_str().expect("an issue")),
+        format!("/issues?site={site}"),
+    ];
+    for path in &paths {
+        assert_eq!(client.get(path).await.status, 200, "{path}");
+    }
+
+    let answer = delete(&service, &owner, site).await;
+    assert_eq!((answer.shown().as_str(), answer.header("content-type")), ("204 null", ""));
+    for path in &paths {
+        assert_not_found(&client.get(path).await);
+    }
+    for status in ["active", "resolved"] {
+        let issues = client.get(&format!("/issues?status={status}")).await;
+        assert_eq!(issues.body["meta"]["total"], 0);
+    }
+    assert_not_found(&client.post(&format!("/sites/{site}/checks"), &json!({})).await);
+    assert_not_found(&delete(&service, &owner, site).await);
+}
+
+#[tokio::test]
+async fn nothing_of_a_deleted_site_stays_in_the_table() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let keys = async || -> Vec<_> {
+        // What requests leave: their counts, and the month's quota.
+        let fleeting = |pk: &str, sk: &str| pk.starts_with("R#") || sk.starts_with("Q#");
+        let items = service.test.table.dump().await;
+        items.into_keys().filter(|(pk, sk)| !fleeting(pk, sk)).collect()
+    };
+    let before = keys().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    service.client(&owner).post(&format!("/sites/{site}/checks"), &json!({})).await;
+    service.waiting();
+    assert_ne!(keys().await, before);
+
+    delete(&service, &owner, site).await;
+    let waiting = service.waiting();
+    assert_eq!(waiting, [(Message::Upkeep(Upkeep::Purge(site)), Duration::ZERO)]);
+    service.deliver(&waiting[0].0).await;
+    assert_eq!(keys().await, before);
+}
+
+#[tokio::test]
+async fn runs_that_come_too_late_bring_nothing_back() {
+    let (service, owner) = Service::with_team().await;
+    let client = service.client(&owner);
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    let run = json!({ "tools": ["status"] });
+    client.post(&format!("/sites/{site}/checks"), &run).await;
+    let waiting = service.waiting();
+    let [(Message::Check(pending), _)] = waiting.as_slice() else { panic!("{waiting:?}") };
+
+    delete(&service, &owner, site).await;
+    let requests = target.requests();
+    let late = service.check(pending).await;
+    assert!(matches!(late, Handled::Dropped(Dropped::Gone)), "{late:?}");
+    service.advance_minutes(5);
+    let late = service.run_scheduled(site, Tool::Status).await;
+    assert!(matches!(late, Handled::Dropped(Dropped::Gone)), "{late:?}");
+    assert_eq!(target.requests(), requests, "a deleted site is left alone");
+    assert_not_found(&client.get(&format!("/sites/{site}")).await);
+}
+
+#[tokio::test]
+async fn a_url_is_free_again() {
+    let (service, owner) = Service::with_team().await;
+    let first = new_site(&service, &owner, "https://example.com").await;
+    delete(&service, &owner, first).await;
+    let second = new_site(&service, &owner, "https://example.com").await;
+    assert_ne!(first, second);
+    assert_not_found(&service.client(&owner).get(&format!("/sites/{first}")).await);
+}
+
+#[tokio::test]
+async fn of_many_deletions_at_once_one_succeeds() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    new_site(&service, &owner, "https://example.org").await;
+    let answers = join_all((0..10).map(|_| delete(&service, &owner, site))).await;
+    let (deleted, missed): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|answer| answer.status == 204);
+    assert_eq!(deleted.len(), 1);
+    missed.iter().for_each(assert_not_found);
+    let team = service.client(&owner).get(&format!("/teams/{}", owner.team)).await;
+    assert_eq!(team.body["data"]["sites_count"], 1);
+}
+
+#[tokio::test]
+async fn a_deletion_survives_what_goes_wrong_on_the_way_to_the_table() {
+    let (service, owner) = Service::with_team().await;
+    for (n, fault) in [Fault::Throttle, Fault::Conflict, Fault::LoseAnswer].into_iter().enumerate()
+    {
+        let site = new_site(&service, &owner, &format!("https://example.com/{n}")).await;
+        service.test.faults().on_write(1, fault);
+        let answer = delete(&service, &owner, site).await;
+        assert_eq!(answer.status, 204, "{fault:?}: {answer:?}");
+    }
+    let team = service.client(&owner).get(&format!("/teams/{}", owner.team)).await;
+    assert_eq!(team.body["data"]["sites_count"], 0);
+}
+
+#[tokio::test]
+async fn other_sites_stay() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let other = new_site(&service, &owner, "https://example.org").await;
+    service.waiting();
+    delete(&service, &owner, site).await;
+    service.work_off().await;
+    let answer = service.client(&owner).get(&format!("/sites/{other}")).await;
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn members_delete_sites_and_viewers_do_not() {
+    let (service, owner) = Service::with_team().await;
+    for (n, role) in Role::ALL.into_iter().enumerate() {
+        let site = new_site(&service, &owner, &format!("https://example.com/{n}")).await;
+        let member = colleague(&service, &owner, role).await;
+        let answer = delete(&service, &member, site).await;
+        match role {
+            Role::Viewer => assert_role_required(&answer),
+            Role::Member | Role::Admin | Role::Owner => assert_eq!(answer.status, 204),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_site_of_the_callers_teams_is_not_found_and_stays() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    assert_not_found(&delete(&service, &stranger, site).await);
+    for spelling in odd_spellings(&site) {
+        assert_not_found(&service.client(&owner).delete(&format!("/sites/{spelling}")).await);
+    }
+    let answer = service.client(&owner).get(&format!("/sites/{site}")).await;
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn without_an_active_plan_nothing_is_deleted() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    suspend(&service, &owner).await;
+    assert_plan_required(&delete(&service, &owner, site).await);
+}

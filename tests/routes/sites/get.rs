@@ -1,0 +1,382 @@
+use serde_json::{Value, json};
+use vedette_domain::account::Role;
+use vedette_domain::id::SiteId;
+use vedette_domain::plan::Plan;
+use vedette_domain::tool::Tool;
+use vedette_testkit::{Member, Target, new_team};
+use vedette_tests::{Answer, Service};
+
+use crate::support::{
+    assert_not_found, assert_plan_required, colleague, guarded, masked, new_site, new_site_with,
+    odd_spellings, set_plan, suspend,
+};
+
+async fn get(service: &Service, caller: &Member, site: SiteId) -> Answer {
+    service.client(caller).get(&format!("/sites/{site}")).await
+}
+
+#[tokio::test]
+async fn a_site_is_shown_whole_with_its_latest_checks() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    let run = json!({ "tools": ["ssl"] });
+    service.client(&owner).post(&format!("/sites/{site}/checks"), &run).await;
+
+    let answer = get(&service, &owner, site).await;
+    insta::assert_snapshot!(masked(&answer, &target), @r#"
+    200 {
+      "data": {
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "domain": "127.0.0.1",
+        "enabled_checks": [
+          "status",
+          "ssl",
+          "dns",
+          "broken-links",
+          "performance"
+        ],
+        "is_pinned": false,
+        "issue_settings": {
+          "dns": {
+            "confirmation_retry_minutes": 2,
+            "expected_records": {},
+            "failures_to_open": 2,
+            "hard_failures_only": false,
+            "monitored_record_types": [
+              "A",
+              "AAAA",
+              "CNAME",
+              "MX",
+              "NS",
+              "TXT"
+            ]
+          },
+          "enabled_tools": [
+            "status",
+            "ssl",
+            "dns",
+            "broken-links",
+            "performance"
+          ],
+          "escalation": {
+            "enabled": false,
+            "intervals": []
+          },
+          "links": {
+            "consecutive_breaches_to_open": 1,
+            "ignore_external_links": false,
+            "ignore_paths": [],
+            "ignore_redirects": false,
+            "min_broken_count": 5
+          },
+          "performance": {
+            "consecutive_breaches_to_open": 2,
+            "max_load_time_seconds": null,
+            "max_response_time_ms": null,
+            "max_ttfb_ms": null,
+            "min_score": 50,
+            "url": null
+          },
+          "quiet_time": {
+            "enabled": false,
+            "ends_at": "07:00",
+            "starts_at": "22:00"
+          },
+          "ssl": {
+            "confirmation_retry_minutes": 2,
+            "expiry_days": 14,
+            "failures_to_open": 2
+          },
+          "status": {
+            "confirmation_retry_minutes": 2,
+            "failures_to_open": 2,
+            "incident_follow_up_minutes": 5,
+            "incident_status_codes": [
+              400,
+              401,
+              403,
+              404,
+              405,
+              408,
+              410,
+              429,
+              500,
+              501,
+              502,
+              503,
+              504,
+              521,
+              522,
+              523,
+              524
+            ],
+            "successes_to_resolve": 1
+          }
+        },
+        "js_rendered": false,
+        "latest_checks": {
+          "broken-links": null,
+          "dns": null,
+          "performance": null,
+          "ssl": {
+            "automatic": false,
+            "completed_at": null,
+            "created_at": "2026-11-20T09:54:00+00:00",
+            "result": null,
+            "run_reason": null,
+            "site": {
+              "domain": "127.0.0.1",
+              "name": "127.0.0.1",
+              "url": "http://127.0.0.1:PORT",
+              "uuid": "00000000-0000-4000-8000-000000000004"
+            },
+            "status": "pending",
+            "type": "ssl",
+            "updated_at": "2026-11-20T09:54:00+00:00",
+            "uuid": "01a1f860-8ec0-8200-8000-000000000004"
+          },
+          "status": {
+            "automatic": true,
+            "completed_at": "2026-11-20T09:54:00+00:00",
+            "created_at": "2026-11-20T09:54:00+00:00",
+            "result": {
+              "code": 200,
+              "effective_url": "http://127.0.0.1:PORT",
+              "redirect_count": 0,
+              "redirected": false,
+              "response_time": "<float>",
+              "up": true,
+              "url": "http://127.0.0.1:PORT"
+            },
+            "run_reason": "scheduled",
+            "site": {
+              "domain": "127.0.0.1",
+              "name": "127.0.0.1",
+              "url": "http://127.0.0.1:PORT",
+              "uuid": "00000000-0000-4000-8000-000000000004"
+            },
+            "status": "completed",
+            "type": "status",
+            "updated_at": "2026-11-20T09:54:00+00:00",
+            "uuid": "01a1f860-8ec0-8080-8000-000000000004"
+          }
+        },
+        "monitoring": {
+          "settings": {
+            "escalation": {
+              "enabled": false,
+              "intervals": []
+            },
+            "quiet_time": {
+              "enabled": false,
+              "ends_at": "07:00",
+              "starts_at": "22:00"
+            },
+            "request_header": {
+              "name": null,
+              "value": null
+            },
+            "tools": {
+              "broken-links": {
+                "cadence_minutes": 10080,
+                "enabled": true,
+                "settings": {
+                  "consecutive_breaches_to_open": 1,
+                  "ignore_external_links": false,
+                  "ignore_paths": [],
+                  "ignore_redirects": false,
+                  "min_broken_count": 5
+                }
+              },
+              "dns": {
+                "cadence_minutes": 60,
+                "enabled": true,
+                "settings": {
+                  "confirmation_retry_minutes": 2,
+                  "failures_to_open": 2,
+                  "hard_failures_only": false,
+                  "monitored_record_types": [
+                    "A",
+                    "AAAA",
+                    "CNAME",
+                    "MX",
+                    "NS",
+                    "TXT"
+                  ]
+                }
+              },
+              "performance": {
+                "cadence_minutes": 1440,
+                "enabled": true,
+                "settings": {
+                  "consecutive_breaches_to_open": 2,
+                  "max_load_time_seconds": null,
+                  "max_response_time_ms": null,
+                  "max_ttfb_ms": null,
+                  "min_score": 50,
+                  "url": null
+                }
+              },
+              "ssl": {
+                "cadence_minutes": 1440,
+                "enabled": true,
+                "settings": {
+                  "confirmation_retry_minutes": 2,
+                  "expiry_days": 14,
+                  "failures_to_open": 2
+                }
+              },
+              "status": {
+                "cadence_minutes": 5,
+                "enabled": true,
+                "settings": {
+                  "confirmation_retry_minutes": 2,
+                  "failures_to_open": 2,
+                  "incident_follow_up_minutes": 5,
+                  "incident_status_codes": [
+                    400,
+                    401,
+                    403,
+                    404,
+                    405,
+                    408,
+                    410,
+                    429,
+                    500,
+                    501,
+                    502,
+                    503,
+                    504,
+                    521,
+                    522,
+                    523,
+                    524
+                  ],
+                  "successes_to_resolve": 1
+                }
+              }
+            }
+          }
+        },
+        "name": "127.0.0.1",
+        "notes": null,
+        "reports": {
+          "performance": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/reports/performance",
+          "uptime": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/reports/uptime"
+        },
+        "team_uuid": "00000000-0000-4000-8000-000000000001",
+        "updated_at": "2026-11-20T09:54:00+00:00",
+        "url": "http://127.0.0.1:PORT",
+        "uuid": "00000000-0000-4000-8000-000000000004"
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn the_latest_check_is_the_newest_of_either_sort_in_whatever_state() {
+    let (mut service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    let latest = async |service: &Service| {
+        let answer = get(service, &owner, site).await;
+        let check = &answer.body["data"]["latest_checks"]["status"];
+        ["status", "automatic", "created_at"].map(|field| check[field].clone())
+    };
+    let shown = |status: &str, automatic: bool, time: &str| -> [Value; 3] {
+        [json!(status), json!(automatic), json!(format!("2026-11-20T{time}+00:00"))]
+    };
+    assert_eq!(latest(&service).await, [json!(null), json!(null), json!(null)]);
+
+    service.work_off().await;
+    assert_eq!(latest(&service).await, shown("completed", true, "09:54:00"));
+
+    service.advance_minutes(1);
+    let run = json!({ "tools": ["status"] });
+    service.client(&owner).post(&format!("/sites/{site}/checks"), &run).await;
+    assert_eq!(latest(&service).await, shown("pending", false, "09:55:00"));
+    service.work_off().await;
+    assert_eq!(latest(&service).await, shown("completed", false, "09:55:00"));
+
+    service.advance_minutes(4);
+    service.engines = guarded();
+    service.run_scheduled(site, Tool::Status).await;
+    assert_eq!(latest(&service).await, shown("failed", true, "09:59:00"));
+    let answer = get(&service, &owner, site).await;
+    let check = &answer.body["data"]["latest_checks"]["status"];
+    assert_eq!(check["error"]["code"], "target_forbidden");
+}
+
+#[tokio::test]
+async fn a_smaller_plan_slows_checks_down_that_were_set_faster() {
+    let (service, owner) = Service::with_team().await;
+    let tools = json!({ "tools": {
+        "status": { "cadence_minutes": 1 },
+        "dns": { "cadence_minutes": 120 },
+        "broken-links": { "cadence_minutes": 720 },
+    } });
+    let site = new_site_with(&service, &owner, "https://example.com", &tools).await;
+    let cadences = async || {
+        let answer = get(&service, &owner, site).await;
+        let tools = &answer.body["data"]["monitoring"]["settings"]["tools"];
+        ["status", "dns", "broken-links"].map(|tool| tools[tool]["cadence_minutes"].clone())
+    };
+    assert_eq!(cadences().await, [1, 120, 720]);
+    set_plan(&service, owner.team, Plan::Starter, true).await;
+    assert_eq!(cadences().await, [30, 120, 720]);
+    set_plan(&service, owner.team, Plan::Growth, true).await;
+    assert_eq!(cadences().await, [5, 120, 720]);
+}
+
+#[tokio::test]
+async fn a_uuid_is_read_in_any_case_and_shown_in_lower_case() {
+    let (service, owner) = Service::with_team().await;
+    let mut site = new_site(&service, &owner, "https://example.com/0").await;
+    // Ids are counted: one of sixteen in a row has each letter at its end.
+    for n in 1..16 {
+        if site.to_string().ends_with('f') {
+            break;
+        }
+        site = new_site(&service, &owner, &format!("https://example.com/{n}")).await;
+    }
+    let upper = site.to_string().to_uppercase();
+    assert_ne!(upper, site.to_string());
+    let answer = service.client(&owner).get(&format!("/sites/{upper}")).await;
+    assert_eq!((answer.status, answer.data("uuid")), (200, site.to_string()));
+}
+
+#[tokio::test]
+async fn every_role_may_view_a_site() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    for role in Role::ALL {
+        let member = colleague(&service, &owner, role).await;
+        assert_eq!(get(&service, &member, site).await.status, 200, "{role:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_site_of_the_callers_teams_is_not_found() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    assert_not_found(&get(&service, &stranger, site).await);
+    let nothing = service.test.app.entropy.site_id().expect("an id");
+    assert_not_found(&get(&service, &owner, nothing).await);
+    for spelling in odd_spellings(&site) {
+        assert_not_found(&service.client(&owner).get(&format!("/sites/{spelling}")).await);
+    }
+    // Ids that differ only where the partition does not look.
+    let twin = site.to_string().replacen('0', "1", 1);
+    assert_not_found(&service.client(&owner).get(&format!("/sites/{twin}")).await);
+}
+
+#[tokio::test]
+async fn without_an_active_plan_sites_are_not_shown() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    suspend(&service, &owner).await;
+    assert_plan_required(&get(&service, &owner, site).await);
+}

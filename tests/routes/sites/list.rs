@@ -1,0 +1,590 @@
+mod filters;
+
+use futures::future::join_all;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use vedette_domain::account::Role;
+use vedette_domain::id::SiteId;
+use vedette_domain::message::Message;
+use vedette_domain::plan::Plan;
+use vedette_domain::tool::Tool;
+use vedette_testkit::{Member, Target, new_team};
+use vedette_tests::{Answer, Service};
+
+use crate::support::{
+    assert_invalid, assert_not_found, assert_plan_required, colleague, masked, new_site,
+    odd_spellings, suspend,
+};
+
+async fn list(service: &Service, caller: &Member, query: &str) -> Answer {
+    service.client(caller).get(&format!("/teams/{}/sites{query}", caller.team)).await
+}
+
+fn rows(answer: &Answer) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.body["data"].as_array().expect("rows").clone()
+}
+
+fn names(answer: &Answer) -> Vec<String> {
+    rows(answer).iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+async fn patch(service: &Service, owner: &Member, site: SiteId, body: &Value) {
+    let answer = service.client(owner).patch(&format!("/sites/{site}"), body).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+async fn order(service: &Service, owner: &Member, site: SiteId, tool: &str) {
+    let body = json!({ "tools": [tool] });
+    let ordered = service.client(owner).post(&format!("/sites/{site}/checks"), &body).await;
+    assert_eq!(ordered.status, 202, "{ordered:?}");
+}
+
+/// A new site with a name, a minute after the one before.
+async fn named(service: &Service, owner: &Member, name: &str, url: &str) -> SiteId {
+    service.advance_minutes(1);
+    let body = json!({ "url": url, "name": name });
+    let created = service.client(owner).post(&format!("/teams/{}/sites", owner.team), &body).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    SiteId::parse(&created.data("uuid")).expect("an id")
+}
+
+#[tokio::test]
+async fn a_page_holds_sites_with_the_latest_check_of_each_tool() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    order(&service, &owner, site, "ssl").await;
+    let answer = list(&service, &owner, "").await;
+    insta::assert_snapshot!(masked(&answer, &target), @r#"
+    200 {
+      "data": [
+        {
+          "created_at": "2026-11-20T09:54:00+00:00",
+          "domain": "127.0.0.1",
+          "enabled_checks": [
+            "status",
+            "ssl",
+            "dns",
+            "broken-links",
+            "performance"
+          ],
+          "is_pinned": false,
+          "issue_settings": {
+            "dns": {
+              "confirmation_retry_minutes": 2,
+              "expected_records": {},
+              "failures_to_open": 2,
+              "hard_failures_only": false,
+              "monitored_record_types": [
+                "A",
+                "AAAA",
+                "CNAME",
+                "MX",
+                "NS",
+                "TXT"
+              ]
+            },
+            "enabled_tools": [
+              "status",
+              "ssl",
+              "dns",
+              "broken-links",
+              "performance"
+            ],
+            "escalation": {
+              "enabled": false,
+              "intervals": []
+            },
+            "links": {
+              "consecutive_breaches_to_open": 1,
+              "ignore_external_links": false,
+              "ignore_paths": [],
+              "ignore_redirects": false,
+              "min_broken_count": 5
+            },
+            "performance": {
+              "consecutive_breaches_to_open": 2,
+              "max_load_time_seconds": null,
+              "max_response_time_ms": null,
+              "max_ttfb_ms": null,
+              "min_score": 50,
+              "url": null
+            },
+            "quiet_time": {
+              "enabled": false,
+              "ends_at": "07:00",
+              "starts_at": "22:00"
+            },
+            "ssl": {
+              "confirmation_retry_minutes": 2,
+              "expiry_days": 14,
+              "failures_to_open": 2
+            },
+            "status": {
+              "confirmation_retry_minutes": 2,
+              "failures_to_open": 2,
+              "incident_follow_up_minutes": 5,
+              "incident_status_codes": [
+                400,
+                401,
+                403,
+                404,
+                405,
+                408,
+                410,
+                429,
+                500,
+                501,
+                502,
+                503,
+                504,
+                521,
+                522,
+                523,
+                524
+              ],
+              "successes_to_resolve": 1
+            }
+          },
+          "js_rendered": false,
+          "latest_checks": {
+            "broken-links": null,
+            "dns": null,
+            "performance": null,
+            "ssl": {
+              "automatic": false,
+              "completed_at": null,
+              "created_at": "2026-11-20T09:54:00+00:00",
+              "result": null,
+              "run_reason": null,
+              "site": {
+                "domain": "127.0.0.1",
+                "name": "127.0.0.1",
+                "url": "http://127.0.0.1:PORT",
+                "uuid": "00000000-0000-4000-8000-000000000004"
+              },
+              "status": "pending",
+              "type": "ssl",
+              "updated_at": "2026-11-20T09:54:00+00:00",
+              "uuid": "01a1f860-8ec0-8200-8000-000000000004"
+            },
+            "status": {
+              "automatic": true,
+              "completed_at": "2026-11-20T09:54:00+00:00",
+              "created_at": "2026-11-20T09:54:00+00:00",
+              "result": {
+                "code": 200,
+                "effective_url": "http://127.0.0.1:PORT",
+                "redirect_count": 0,
+                "redirected": false,
+                "response_time": "<float>",
+                "up": true,
+                "url": "http://127.0.0.1:PORT"
+              },
+              "run_reason": "scheduled",
+              "site": {
+                "domain": "127.0.0.1",
+                "name": "127.0.0.1",
+                "url": "http://127.0.0.1:PORT",
+                "uuid": "00000000-0000-4000-8000-000000000004"
+              },
+              "status": "completed",
+              "type": "status",
+              "updated_at": "2026-11-20T09:54:00+00:00",
+              "uuid": "01a1f860-8ec0-8080-8000-000000000004"
+            }
+          },
+          "monitoring": {
+            "settings": {
+              "escalation": {
+                "enabled": false,
+                "intervals": []
+              },
+              "quiet_time": {
+                "enabled": false,
+                "ends_at": "07:00",
+                "starts_at": "22:00"
+              },
+              "request_header": {
+                "name": null,
+                "value": null
+              },
+              "tools": {
+                "broken-links": {
+                  "cadence_minutes": 10080,
+                  "enabled": true,
+                  "settings": {
+                    "consecutive_breaches_to_open": 1,
+                    "ignore_external_links": false,
+                    "ignore_paths": [],
+                    "ignore_redirects": false,
+                    "min_broken_count": 5
+                  }
+                },
+                "dns": {
+                  "cadence_minutes": 60,
+                  "enabled": true,
+                  "settings": {
+                    "confirmation_retry_minutes": 2,
+                    "failures_to_open": 2,
+                    "hard_failures_only": false,
+                    "monitored_record_types": [
+                      "A",
+                      "AAAA",
+                      "CNAME",
+                      "MX",
+                      "NS",
+                      "TXT"
+                    ]
+                  }
+                },
+                "performance": {
+                  "cadence_minutes": 1440,
+                  "enabled": true,
+                  "settings": {
+                    "consecutive_breaches_to_open": 2,
+                    "max_load_time_seconds": null,
+                    "max_response_time_ms": null,
+                    "max_ttfb_ms": null,
+                    "min_score": 50,
+                    "url": null
+                  }
+                },
+                "ssl": {
+                  "cadence_minutes": 1440,
+                  "enabled": true,
+                  "settings": {
+                    "confirmation_retry_minutes": 2,
+                    "expiry_days": 14,
+                    "failures_to_open": 2
+                  }
+                },
+                "status": {
+                  "cadence_minutes": 5,
+                  "enabled": true,
+                  "settings": {
+                    "confirmation_retry_minutes": 2,
+                    "failures_to_open": 2,
+                    "incident_follow_up_minutes": 5,
+                    "incident_status_codes": [
+                      400,
+                      401,
+                      403,
+                      404,
+                      405,
+                      408,
+                      410,
+                      429,
+                      500,
+                      501,
+                      502,
+                      503,
+                      504,
+                      521,
+                      522,
+                      523,
+                      524
+                    ],
+                    "successes_to_resolve": 1
+                  }
+                }
+              }
+            }
+          },
+          "name": "127.0.0.1",
+          "notes": null,
+          "reports": {
+            "performance": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/reports/performance",
+            "uptime": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/reports/uptime"
+          },
+          "team_uuid": "00000000-0000-4000-8000-000000000001",
+          "updated_at": "2026-11-20T09:54:00+00:00",
+          "url": "http://127.0.0.1:PORT",
+          "uuid": "00000000-0000-4000-8000-000000000004"
+        }
+      ],
+      "links": {
+        "first": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites?page=1",
+        "last": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites?page=1",
+        "next": null,
+        "prev": null
+      },
+      "meta": {
+        "current_page": 1,
+        "from": 1,
+        "last_page": 1,
+        "path": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites",
+        "per_page": 25,
+        "to": 1,
+        "total": 1
+      }
+    }
+    "#);
+    let alone = service.client(&owner).get(&format!("/sites/{site}")).await;
+    assert_eq!(rows(&answer), [alone.body["data"].clone()]);
+}
+
+#[tokio::test]
+async fn a_team_without_sites_has_one_empty_page() {
+    let (service, owner) = Service::with_team().await;
+    let answer = list(&service, &owner, "").await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    200 {
+      "data": [],
+      "links": {
+        "first": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites?page=1",
+        "last": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites?page=1",
+        "next": null,
+        "prev": null
+      },
+      "meta": {
+        "current_page": 1,
+        "from": null,
+        "last_page": 1,
+        "path": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites",
+        "per_page": 25,
+        "to": null,
+        "total": 0
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn sites_are_ordered_as_the_client_asks_and_the_newest_first_otherwise() {
+    let (service, owner) = Service::with_team().await;
+    let url = |n: u8| format!("https://example.com/{n}");
+    let first = named(&service, &owner, "b", &url(1)).await;
+    named(&service, &owner, "a", &url(2)).await;
+    let third = named(&service, &owner, "B", &url(3)).await;
+    named(&service, &owner, "C", &url(4)).await;
+    for (site, n) in [(first, 1), (third, 3)] {
+        patch(&service, &owner, site, &json!({ "url": url(n), "pinned": true })).await;
+    }
+    for (sort, expected) in [
+        ("", ["C", "B", "a", "b"]),
+        ("?sort=-created_at", ["C", "B", "a", "b"]),
+        ("?sort=created_at", ["b", "a", "B", "C"]),
+        ("?sort=name", ["a", "b", "B", "C"]),
+        ("?sort=-name", ["C", "B", "b", "a"]),
+        ("?sort=pinned", ["B", "b", "C", "a"]),
+    ] {
+        assert_eq!(names(&list(&service, &owner, sort).await), expected, "{sort}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_any_size_put_together_are_the_whole_list() {
+    let (service, owner) = Service::with_team().await;
+    // All of one instant: the uuid decides.
+    for n in 0..30 {
+        new_site(&service, &owner, &format!("https://example.com/{n:02}")).await;
+    }
+    let first = list(&service, &owner, "").await;
+    assert_eq!(rows(&first).len(), 25);
+    let client = service.client(&owner);
+    for filter in ["", "sort=name&", "search=1&"] {
+        let all = rows(&list(&service, &owner, &format!("?{filter}per_page=100")).await);
+        assert_eq!(all.len(), if filter == "search=1&" { 12 } else { 30 });
+        for size in [1, 7, 29, 30] {
+            let mut next = Some(format!("/teams/{}/sites?{filter}per_page={size}", owner.team));
+            let mut walked = Vec::new();
+            while let Some(path) = next {
+                let answer = client.get(&path).await;
+                walked.extend(rows(&answer));
+                assert_eq!(answer.body["meta"]["total"], all.len(), "{path}");
+                let link = answer.body["links"]["next"].as_str();
+                next = link.map(|link| link.replace("https://monitor.test/api/v1", ""));
+            }
+            assert_eq!(walked, all, "{filter} {size}");
+        }
+    }
+    let past = list(&service, &owner, "?page=3").await;
+    assert_eq!((past.status, &past.body["data"]), (200, &json!([])));
+    assert_eq!(past.body["meta"]["total"], 30);
+}
+
+#[tokio::test]
+async fn links_keep_filters_as_sent_and_put_the_page_last() {
+    let (service, owner) = Service::with_team().await;
+    for n in 0..5 {
+        new_site(&service, &owner, &format!("https://example.com/{n}")).await;
+    }
+    let query = "?page=2&sort=name&unknown=1&search=exa%4Dple&per_page=2&pinned=0";
+    let answer = list(&service, &owner, query).await;
+    let facts = json!([answer.body["links"], answer.body["meta"]]);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&facts).expect("json"), @r#"
+    [
+      {
+        "first": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites?sort=name&search=exaMple&per_page=2&pinned=0&page=1",
+        "last": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites?sort=name&search=exaMple&per_page=2&pinned=0&page=3",
+        "next": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites?sort=name&search=exaMple&per_page=2&pinned=0&page=3",
+        "prev": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites?sort=name&search=exaMple&per_page=2&pinned=0&page=1"
+      },
+      {
+        "current_page": 2,
+        "from": 3,
+        "last_page": 3,
+        "path": "https://monitor.test/api/v1/teams/00000000-0000-4000-8000-000000000001/sites",
+        "per_page": 2,
+        "to": 4,
+        "total": 5
+      }
+    ]
+    "#);
+}
+
+#[tokio::test]
+async fn parameters_have_one_form_each() {
+    let (service, owner) = Service::with_team().await;
+    let integer = |name: &str| format!("The {name} field must be an integer.");
+    let choice = |name: &str| format!("The selected {name} is invalid.");
+    let boolean = "The pinned field must be true or false.".to_owned();
+    for (query, field, message) in [
+        ("page=0", "page", "The page field must be at least 1.".to_owned()),
+        ("page=", "page", integer("page")),
+        ("page=1.0", "page", integer("page")),
+        ("per_page=0", "per_page", "The per_page field must be at least 1.".to_owned()),
+        ("per_page=101", "per_page", "The per_page field must not be greater than 100.".to_owned()),
+        ("per_page=1.5", "per_page", integer("per_page")),
+        ("per_page=abc", "per_page", integer("per_page")),
+        ("per_page=", "per_page", integer("per_page")),
+        ("pinned=yes", "pinned", boolean.clone()),
+        ("pinned=True", "pinned", boolean.clone()),
+        ("pinned=", "pinned", boolean),
+        ("tool=links", "tool", choice("tool")),
+        ("tool=Status", "tool", choice("tool")),
+        ("tool=", "tool", choice("tool")),
+        ("status=up", "status", choice("status")),
+        ("status=", "status", choice("status")),
+        ("sort=-pinned", "sort", choice("sort")),
+        ("sort=url", "sort", choice("sort")),
+        ("sort=Name", "sort", choice("sort")),
+        ("sort=", "sort", choice("sort")),
+    ] {
+        assert_invalid(&list(&service, &owner, &format!("?{query}")).await, field, &message);
+    }
+    for query in ["per_page=100", "per_page=1", "search=", "pinned=1", "pinned=0", "x=&y[]=1"] {
+        assert_eq!(list(&service, &owner, &format!("?{query}")).await.status, 200, "{query}");
+    }
+    let many = list(&service, &owner, "?sort=x&status=x&tool=x&pinned=x&per_page=x&page=x").await;
+    insta::assert_snapshot!(many.shown(), @r#"
+    422 {
+      "errors": {
+        "page": [
+          "The page field must be an integer."
+        ],
+        "per_page": [
+          "The per_page field must be an integer."
+        ],
+        "pinned": [
+          "The pinned field must be true or false."
+        ],
+        "sort": [
+          "The selected sort is invalid."
+        ],
+        "status": [
+          "The selected status is invalid."
+        ],
+        "tool": [
+          "The selected tool is invalid."
+        ]
+      },
+      "message": "The page field must be an integer. (and 5 more errors)"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn sites_of_other_teams_are_not_listed() {
+    let (service, owner) = Service::with_team().await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    new_site(&service, &stranger, "https://example.com").await;
+    assert_eq!(rows(&list(&service, &owner, "").await), Vec::<Value>::new());
+    assert_eq!(rows(&list(&service, &stranger, "").await).len(), 1);
+}
+
+#[tokio::test]
+async fn a_site_that_is_deleted_meanwhile_is_neither_shown_nor_counted() {
+    let (service, owner) = Service::with_team().await;
+    let mut sites = Vec::new();
+    for n in 0..20 {
+        sites.push(new_site(&service, &owner, &format!("https://example.com/{n}")).await);
+    }
+    let client = service.client(&owner);
+    let deletions = join_all(sites.iter().map(async |site| {
+        assert_eq!(client.delete(&format!("/sites/{site}")).await.status, 204);
+    }));
+    let lists = join_all((0..40).map(async |_| {
+        let answer = list(&service, &owner, "?per_page=100").await;
+        assert_eq!(answer.body["meta"]["total"], rows(&answer).len());
+    }));
+    futures::join!(deletions, lists);
+    assert_eq!(list(&service, &owner, "").await.body["meta"]["total"], 0);
+}
+
+#[tokio::test]
+async fn a_moved_site_is_listed_once_and_as_it_is_now() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    patch(&service, &owner, site, &json!({ "url": format!("{}/new", target.url) })).await;
+    let answer = list(&service, &owner, "?status=completed&tool=status&search=/new").await;
+    assert_eq!(rows(&answer).len(), 1);
+    assert_eq!(rows(&list(&service, &owner, "").await).len(), 1);
+}
+
+#[tokio::test]
+async fn the_latest_check_is_that_of_each_site() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let mut sites = Vec::new();
+    for n in 0..3 {
+        sites.push(new_site(&service, &owner, &format!("{}/{n}", target.url)).await);
+    }
+    service.work_off().await;
+    for (minutes, site) in (1..).zip(&sites) {
+        service.test.advance(SignedDuration::from_mins(minutes));
+        service.run_scheduled(*site, Tool::Status).await;
+    }
+    order(&service, &owner, sites[1], "dns").await;
+    let waiting = service.waiting();
+    assert!(waiting.iter().any(|(message, _)| matches!(message, Message::Check(_))));
+    for row in rows(&list(&service, &owner, "").await) {
+        let uuid = row["uuid"].as_str().expect("an id");
+        let alone = service.client(&owner).get(&format!("/sites/{uuid}")).await;
+        assert_eq!(row, alone.body["data"]);
+    }
+}
+
+#[tokio::test]
+async fn every_role_may_list_sites() {
+    let (service, owner) = Service::with_team().await;
+    new_site(&service, &owner, "https://example.com").await;
+    for role in Role::ALL {
+        let member = colleague(&service, &owner, role).await;
+        assert_eq!(rows(&list(&service, &member, "").await).len(), 1, "{role:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_team_of_the_callers_is_not_found() {
+    let (service, owner) = Service::with_team().await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    let path = format!("/teams/{}/sites?page=0", owner.team);
+    assert_not_found(&service.client(&stranger).get(&path).await);
+    for spelling in odd_spellings(&owner.team) {
+        let path = format!("/teams/{spelling}/sites");
+        assert_not_found(&service.client(&owner).get(&path).await);
+    }
+}
+
+#[tokio::test]
+async fn without_an_active_plan_sites_are_not_listed() {
+    let (service, owner) = Service::with_team().await;
+    suspend(&service, &owner).await;
+    assert_plan_required(&list(&service, &owner, "?page=0").await);
+}

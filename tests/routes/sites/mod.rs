@@ -1,0 +1,6 @@
+mod bulk;
+mod create;
+mod delete;
+mod get;
+mod list;
+mod update;

@@ -1,0 +1,608 @@
+//! What a client changes of a site; `moving` is about its URL, `watching` about its monitoring.
+
+mod moving;
+mod watching;
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+use vedette_domain::account::Role;
+use vedette_domain::id::SiteId;
+use vedette_domain::message::Message;
+use vedette_domain::plan::Plan;
+use vedette_testkit::{Member, Target, new_team};
+use vedette_tests::{Answer, Service};
+
+use crate::support::{
+    assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
+    masked, new_site, new_site_with, odd_spellings, suspend,
+};
+
+const URL: &str = "https://example.com";
+
+/// A site and who changes it.
+struct Scene {
+    service: Service,
+    owner: Member,
+    site: SiteId,
+}
+
+impl Scene {
+    /// A site at [`URL`] with these overrides, known to the keeper.
+    async fn with(settings: &Value) -> Self {
+        let (service, owner) = Service::with_team().await;
+        let site = new_site_with(&service, &owner, URL, settings).await;
+        let scene = Self { service, owner, site };
+        scene.keep().await;
+        scene
+    }
+
+    async fn start() -> Self {
+        Self::with(&json!({})).await
+    }
+
+    /// Has the keeper work off what waits for it; runs of checks are left out.
+    async fn keep(&self) {
+        for (message, _) in self.service.waiting() {
+            if let Message::Upkeep(_) = message {
+                self.service.deliver(&message).await;
+            }
+        }
+        self.service.waiting();
+    }
+
+    async fn patch(&self, body: &Value) -> Answer {
+        self.service.client(&self.owner).patch(&format!("/sites/{}", self.site), body).await
+    }
+
+    /// PATCHes one field beside the site's own URL.
+    async fn patch_with(&self, field: &str, value: &Value) -> Answer {
+        self.patch(&json!({ "url": URL, field: value })).await
+    }
+
+    async fn get(&self) -> Answer {
+        self.service.client(&self.owner).get(&format!("/sites/{}", self.site)).await
+    }
+
+    /// The versions of the site and of its five tools.
+    async fn versions(&self) -> (u64, Vec<u64>) {
+        let sheet = self.service.test.app.store.site(self.site.partition()).await.expect("read");
+        let sheet = sheet.expect("a site");
+        (sheet.site.cfg, sheet.tools.values().map(|state| state.cfg).collect())
+    }
+
+    /// The team's only directory row.
+    async fn listed(&self) -> Value {
+        let dump = self.service.test.table.dump().await;
+        let mut rows = dump.into_iter().filter(|((pk, _), _)| pk.starts_with("L#"));
+        let row = rows.next().expect("a row");
+        assert_eq!(rows.next(), None, "one row a site");
+        row.1
+    }
+}
+
+#[tokio::test]
+async fn a_change_answers_with_the_site_as_it_reads_from_then_on() {
+    let (service, owner) = Service::with_team().await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    service.advance_minutes(60);
+    let body = json!({
+        "url": format!("{}/shop", target.url),
+        "name": " Shop ",
+        "notes": "Ask first.",
+        "js_rendered": true,
+        "pinned": true,
+        "monitoring_settings": {
+            "tools": {
+                "status": { "cadence_minutes": 1, "settings": { "failures_to_open": 1 } },
+                "dns": { "enabled": false },
+            },
+            "request_header": { "name": "X-Watch", "value": "a" },
+        },
+        "dns_expected_records": { "MX": ["10 mail.example.com"] },
+    });
+    let client = service.client(&owner);
+    let answer = client.patch(&format!("/sites/{site}"), &body).await;
+    insta::assert_snapshot!(masked(&answer, &target), @r#"
+    200 {
+      "data": {
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "domain": "127.0.0.1",
+        "enabled_checks": [
+          "status",
+          "ssl",
+          "broken-links",
+          "performance"
+        ],
+        "is_pinned": true,
+        "issue_settings": {
+          "dns": {
+            "confirmation_retry_minutes": 2,
+            "expected_records": {
+              "MX": [
+                "10 mail.example.com"
+              ]
+            },
+            "failures_to_open": 2,
+            "hard_failures_only": false,
+            "monitored_record_types": [
+              "A",
+              "AAAA",
+              "CNAME",
+              "MX",
+              "NS",
+              "TXT"
+            ]
+          },
+          "enabled_tools": [
+            "status",
+            "ssl",
+            "broken-links",
+            "performance"
+          ],
+          "escalation": {
+            "enabled": false,
+            "intervals": []
+          },
+          "links": {
+            "consecutive_breaches_to_open": 1,
+            "ignore_external_links": false,
+            "ignore_paths": [],
+            "ignore_redirects": false,
+            "min_broken_count": 5
+          },
+          "performance": {
+            "consecutive_breaches_to_open": 2,
+            "max_load_time_seconds": null,
+            "max_response_time_ms": null,
+            "max_ttfb_ms": null,
+            "min_score": 50,
+            "url": null
+          },
+          "quiet_time": {
+            "enabled": false,
+            "ends_at": "07:00",
+            "starts_at": "22:00"
+          },
+          "ssl": {
+            "confirmation_retry_minutes": 2,
+            "expiry_days": 14,
+            "failures_to_open": 2
+          },
+          "status": {
+            "confirmation_retry_minutes": 2,
+            "failures_to_open": 1,
+            "incident_follow_up_minutes": 5,
+            "incident_status_codes": [
+              400,
+              401,
+              403,
+              404,
+              405,
+              408,
+              410,
+              429,
+              500,
+              501,
+              502,
+              503,
+              504,
+              521,
+              522,
+              523,
+              524
+            ],
+            "successes_to_resolve": 1
+          }
+        },
+        "js_rendered": true,
+        "latest_checks": {
+          "broken-links": null,
+          "dns": null,
+          "performance": null,
+          "ssl": null,
+          "status": {
+            "automatic": true,
+            "completed_at": "2026-11-20T09:54:00+00:00",
+            "created_at": "2026-11-20T09:54:00+00:00",
+            "result": {
+              "code": 200,
+              "effective_url": "http://127.0.0.1:PORT",
+              "redirect_count": 0,
+              "redirected": false,
+              "response_time": "<float>",
+              "up": true,
+              "url": "http://127.0.0.1:PORT"
+            },
+            "run_reason": "scheduled",
+            "site": {
+              "domain": "127.0.0.1",
+              "name": "Shop",
+              "url": "http://127.0.0.1:PORT/shop",
+              "uuid": "00000000-0000-4000-8000-000000000004"
+            },
+            "status": "completed",
+            "type": "status",
+            "updated_at": "2026-11-20T09:54:00+00:00",
+            "uuid": "01a1f860-8ec0-8080-8000-000000000004"
+          }
+        },
+        "monitoring": {
+          "settings": {
+            "escalation": {
+              "enabled": false,
+              "intervals": []
+            },
+            "quiet_time": {
+              "enabled": false,
+              "ends_at": "07:00",
+              "starts_at": "22:00"
+            },
+            "request_header": {
+              "name": "X-Watch",
+              "value": "a"
+            },
+            "tools": {
+              "broken-links": {
+                "cadence_minutes": 10080,
+                "enabled": true,
+                "settings": {
+                  "consecutive_breaches_to_open": 1,
+                  "ignore_external_links": false,
+                  "ignore_paths": [],
+                  "ignore_redirects": false,
+                  "min_broken_count": 5
+                }
+              },
+              "dns": {
+                "cadence_minutes": 60,
+                "enabled": false,
+                "settings": {
+                  "confirmation_retry_minutes": 2,
+                  "failures_to_open": 2,
+                  "hard_failures_only": false,
+                  "monitored_record_types": [
+                    "A",
+                    "AAAA",
+                    "CNAME",
+                    "MX",
+                    "NS",
+                    "TXT"
+                  ]
+                }
+              },
+              "performance": {
+                "cadence_minutes": 1440,
+                "enabled": true,
+                "settings": {
+                  "consecutive_breaches_to_open": 2,
+                  "max_load_time_seconds": null,
+                  "max_response_time_ms": null,
+                  "max_ttfb_ms": null,
+                  "min_score": 50,
+                  "url": null
+                }
+              },
+              "ssl": {
+                "cadence_minutes": 1440,
+                "enabled": true,
+                "settings": {
+                  "confirmation_retry_minutes": 2,
+                  "expiry_days": 14,
+                  "failures_to_open": 2
+                }
+              },
+              "status": {
+                "cadence_minutes": 1,
+                "enabled": true,
+                "settings": {
+                  "confirmation_retry_minutes": 2,
+                  "failures_to_open": 1,
+                  "incident_follow_up_minutes": 5,
+                  "incident_status_codes": [
+                    400,
+                    401,
+                    403,
+                    404,
+                    405,
+                    408,
+                    410,
+                    429,
+                    500,
+                    501,
+                    502,
+                    503,
+                    504,
+                    521,
+                    522,
+                    523,
+                    524
+                  ],
+                  "successes_to_resolve": 1
+                }
+              }
+            }
+          }
+        },
+        "name": "Shop",
+        "notes": "Ask first.",
+        "reports": {
+          "performance": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/reports/performance",
+          "uptime": "https://monitor.test/api/v1/sites/00000000-0000-4000-8000-000000000004/reports/uptime"
+        },
+        "team_uuid": "00000000-0000-4000-8000-000000000001",
+        "updated_at": "2026-11-20T10:54:00+00:00",
+        "url": "http://127.0.0.1:PORT/shop",
+        "uuid": "00000000-0000-4000-8000-000000000004"
+      }
+    }
+    "#);
+    let read = client.get(&format!("/sites/{site}")).await;
+    assert_eq!((read.status, read.body), (200, answer.body));
+}
+
+#[tokio::test]
+async fn its_own_url_changes_nothing_however_it_is_spelt() {
+    let scene = Scene::start().await;
+    scene.service.advance_minutes(60);
+    let before = scene.get().await;
+    for url in [URL, "HTTPS://EXAMPLE.com:443/", " https://example.com/#top "] {
+        let writes = scene.service.test.faults().writes();
+        let answer = scene.patch(&json!({ "url": url })).await;
+        assert_eq!((answer.status, &answer.body), (200, &before.body), "{url}");
+        assert_eq!(scene.service.test.faults().writes(), writes, "nothing is written");
+    }
+    assert_eq!(scene.service.waiting(), [], "nobody is told");
+}
+
+#[tokio::test]
+async fn what_was_read_can_be_sent_back_and_changes_nothing_that_can_be_seen() {
+    let scene = Scene::start().await;
+    let read = scene.get().await;
+    let data = &read.body["data"];
+    let mut settings = data["monitoring"]["settings"].clone();
+    for section in ["quiet_time", "escalation", "request_header"] {
+        settings.as_object_mut().expect("settings").remove(section);
+    }
+    let body = json!({
+        "url": data["url"],
+        "name": data["name"],
+        "notes": data["notes"],
+        "js_rendered": data["js_rendered"],
+        "pinned": data["is_pinned"],
+        "monitoring_settings": settings,
+        "dns_expected_records": data["issue_settings"]["dns"]["expected_records"],
+    });
+    let answer = scene.patch(&body).await;
+    assert_eq!((answer.status, answer.body), (200, read.body));
+}
+
+#[tokio::test]
+async fn the_url_is_required_and_nothing_else() {
+    let scene = Scene::start().await;
+    for (body, message) in [
+        (json!({}), "The url field is required."),
+        (json!({ "name": "Shop" }), "The url field is required."),
+        (json!({ "url": null }), "The url field is required."),
+        (json!({ "url": " " }), "The url field is required."),
+        (json!({ "url": 5 }), "The url field must be a string."),
+        (json!({ "url": "example.com" }), "The url must start with http:// or https://."),
+        (
+            json!({ "url": "https://ada:secret@example.com" }),
+            "The url must not contain a user name or password.",
+        ),
+        (
+            json!({ "url": format!("https://example.com/{}", "a".repeat(2048 - 19)) }),
+            "The url must not be longer than 2048 characters.",
+        ),
+    ] {
+        assert_invalid(&scene.patch(&body).await, "url", message);
+    }
+}
+
+#[tokio::test]
+async fn what_is_left_out_stays() {
+    let scene = Scene::start().await;
+    let all = json!({
+        "url": URL,
+        "name": "Shop",
+        "notes": "Ask first.",
+        "js_rendered": true,
+        "pinned": true,
+        "monitoring_settings": { "tools": { "ssl": { "enabled": false } } },
+        "dns_expected_records": { "A": ["192.0.2.1"] },
+    });
+    let changed = scene.patch(&all).await;
+    for (body, field, value) in [
+        (json!({ "url": URL }), "name", json!("Shop")),
+        (json!({ "url": URL, "name": "Store" }), "name", json!("Store")),
+        (json!({ "url": URL, "notes": null }), "notes", json!(null)),
+        (json!({ "url": URL, "js_rendered": false }), "js_rendered", json!(false)),
+        (json!({ "url": URL, "pinned": false }), "is_pinned", json!(false)),
+    ] {
+        let answer = scene.patch(&body).await;
+        assert_eq!((answer.status, &answer.body["data"][field]), (200, &value), "{body}");
+        for same in ["monitoring", "issue_settings", "enabled_checks", "url"] {
+            assert_eq!(answer.body["data"][same], changed.body["data"][same], "{same}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_field_takes_what_creation_takes() {
+    let scene = Scene::start().await;
+    for (field, shown, sent, kept) in [
+        ("name", "name", json!("ü".repeat(255)), json!("ü".repeat(255))),
+        ("notes", "notes", json!(" a\nb "), json!("a\nb")),
+        ("notes", "notes", json!(""), json!(null)),
+        ("notes", "notes", json!("ü".repeat(5000)), json!("ü".repeat(5000))),
+        ("notes", "notes", json!(null), json!(null)),
+        ("js_rendered", "js_rendered", json!(true), json!(true)),
+        ("pinned", "is_pinned", json!(true), json!(true)),
+        ("pinned", "is_pinned", json!(false), json!(false)),
+    ] {
+        let answer = scene.patch_with(field, &sent).await;
+        assert_eq!((answer.status, &answer.body["data"][shown]), (200, &kept), "{field}");
+    }
+    for (field, sent, complaint) in [
+        ("name", json!("n".repeat(256)), "must not be longer than 255 characters"),
+        ("name", json!(null), "must not be empty"),
+        ("name", json!(""), "must not be empty"),
+        ("name", json!(" \t"), "must not be empty"),
+        ("name", json!(5), "must be a string"),
+        ("notes", json!("n".repeat(5001)), "must not be longer than 5000 characters"),
+        ("notes", json!(5), "must be a string"),
+        ("js_rendered", json!(1), "must be true or false"),
+        ("js_rendered", json!(null), "must not be empty"),
+        ("pinned", json!(1), "must be true or false"),
+        ("pinned", json!("true"), "must be true or false"),
+        ("pinned", json!(null), "must not be empty"),
+        ("monitoring_settings", json!(null), "must not be empty"),
+        ("monitoring_settings", json!([]), "must be an object"),
+        ("dns_expected_records", json!([]), "must be an object"),
+    ] {
+        let refused = scene.patch_with(field, &sent).await;
+        assert_invalid(&refused, field, &format!("The {field} field {complaint}."));
+    }
+    // The response's name of a field is not the request's.
+    let ignored = scene.patch_with("is_pinned", &json!(true)).await;
+    assert_eq!((ignored.status, &ignored.body["data"]["is_pinned"]), (200, &json!(false)));
+}
+
+#[tokio::test]
+async fn everything_wrong_is_told_at_once_in_the_order_of_the_fields() {
+    let scene = Scene::start().await;
+    let body = json!({
+        "pinned": 1,
+        "dns_expected_records": { "SOA": ["x"] },
+        "monitoring_settings": { "tools": { "ssl": { "cadence_minutes": 7 } } },
+        "js_rendered": 1,
+        "notes": 1,
+        "name": 1,
+    });
+    insta::assert_snapshot!(scene.patch(&body).await.shown(), @r#"
+    422 {
+      "errors": {
+        "dns_expected_records.SOA": [
+          "The dns_expected_records.SOA field is not known."
+        ],
+        "js_rendered": [
+          "The js_rendered field must be true or false."
+        ],
+        "monitoring_settings.tools.ssl.cadence_minutes": [
+          "The monitoring_settings.tools.ssl.cadence_minutes field must be one of 1, 5, 10, 15, 30, 60, 120, 360, 720, 1440, 10080."
+        ],
+        "name": [
+          "The name field must be a string."
+        ],
+        "notes": [
+          "The notes field must be a string."
+        ],
+        "pinned": [
+          "The pinned field must be true or false."
+        ],
+        "url": [
+          "The url field is required."
+        ]
+      },
+      "message": "The url field is required. (and 6 more errors)"
+    }
+    "#);
+    let two = scene.patch(&json!({ "url": URL, "name": "", "pinned": 0 })).await;
+    assert_eq!(two.body["message"], "The name field must not be empty. (and 1 more error)");
+}
+
+#[tokio::test]
+async fn changes_at_once_are_all_kept() {
+    let scene = Scene::start().await;
+    let bodies = [
+        json!({ "url": URL, "name": "Shop" }),
+        json!({ "url": URL, "notes": "Ask first." }),
+        json!({ "url": URL, "js_rendered": true }),
+        json!({ "url": URL, "pinned": true }),
+        json!({ "url": URL, "dns_expected_records": { "A": ["192.0.2.1"] } }),
+        json!({ "url": URL, "monitoring_settings": { "tools": { "ssl": { "enabled": false } } } }),
+    ];
+    let answers = join_all(bodies.iter().map(|body| scene.patch(body))).await;
+    assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
+    let read = scene.get().await;
+    let data = &read.body["data"];
+    for (field, value) in [
+        ("name", json!("Shop")),
+        ("notes", json!("Ask first.")),
+        ("js_rendered", json!(true)),
+        ("is_pinned", json!(true)),
+        ("enabled_checks", json!(["status", "dns", "broken-links", "performance"])),
+    ] {
+        assert_eq!(data[field], value, "{field}");
+    }
+    assert_eq!(data["issue_settings"]["dns"]["expected_records"], json!({ "A": ["192.0.2.1"] }));
+    let listed = scene.listed().await;
+    assert_eq!(
+        (&listed["name"], &listed["pinned"], &listed["enabled"]),
+        (&json!("Shop"), &json!(true), &json!({ "ssl": false }))
+    );
+}
+
+#[tokio::test]
+async fn a_site_says_when_it_was_changed() {
+    let scene = Scene::start().await;
+    scene.service.advance_minutes(60);
+    scene.patch_with("pinned", &json!(true)).await;
+    scene.service.advance_minutes(60);
+    let answer = scene.patch_with("pinned", &json!(true)).await;
+    let shown = ["created_at", "updated_at"].map(|field| answer.data(field));
+    assert_eq!(shown, ["2026-11-20T09:54:00+00:00", "2026-11-20T10:54:00+00:00"]);
+}
+
+#[tokio::test]
+async fn a_body_is_a_json_object() {
+    let scene = Scene::start().await;
+    let client = scene.service.client(&scene.owner);
+    let path = format!("/sites/{}", scene.site);
+    for (body, field, message) in [
+        ("", "url", "The url field is required."),
+        ("{", "body", "The request body must be valid JSON."),
+        ("[]", "body", "The request body must be a JSON object."),
+    ] {
+        assert_invalid(&client.send("PATCH", &path, body.into()).await, field, message);
+    }
+}
+
+#[tokio::test]
+async fn members_change_sites_and_viewers_do_not() {
+    let scene = Scene::start().await;
+    for role in Role::ALL {
+        let member = colleague(&scene.service, &scene.owner, role).await;
+        let client = scene.service.client(&member);
+        let body = json!({ "url": URL, "notes": format!("{role:?}") });
+        let answer = client.patch(&format!("/sites/{}", scene.site), &body).await;
+        match role {
+            Role::Viewer => assert_role_required(&answer),
+            Role::Member | Role::Admin | Role::Owner => assert_eq!(answer.status, 200),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_site_of_the_callers_teams_is_not_found() {
+    let scene = Scene::start().await;
+    let body = json!({ "url": URL });
+    let stranger = new_team(&scene.service.test, Plan::Agency).await;
+    let path = format!("/sites/{}", scene.site);
+    assert_not_found(&scene.service.client(&stranger).patch(&path, &body).await);
+    let client = scene.service.client(&scene.owner);
+    for spelling in odd_spellings(&scene.site) {
+        assert_not_found(&client.patch(&format!("/sites/{spelling}"), &body).await);
+    }
+    client.delete(&path).await;
+    assert_not_found(&scene.patch(&body).await);
+}
+
+#[tokio::test]
+async fn without_an_active_plan_nothing_changes() {
+    let scene = Scene::start().await;
+    suspend(&scene.service, &scene.owner).await;
+    assert_plan_required(&scene.patch(&json!({})).await);
+}

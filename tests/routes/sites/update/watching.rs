@@ -1,0 +1,124 @@
+use std::time::Duration;
+
+use serde_json::json;
+use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::plan::Plan;
+use vedette_tests::Answer;
+
+use super::{Scene, URL};
+use crate::limits::{broken_headers, broken_settings};
+use crate::support::{assert_invalid, set_plan};
+
+#[tokio::test]
+async fn what_breaks_a_limit_is_refused_at_its_path_and_changes_nothing() {
+    let scene = Scene::start().await;
+    let before = scene.get().await;
+    for broken in broken_settings() {
+        let settings = json!({ "tools": { broken.tool: broken.tool_settings() } });
+        let (path, message) = broken.error();
+        let refused = scene.patch_with("monitoring_settings", &settings).await;
+        assert_invalid(&refused, &path, &message);
+    }
+    for (header, at, complaint) in broken_headers() {
+        let settings = json!({ "request_header": header });
+        let refused = scene.patch_with("monitoring_settings", &settings).await;
+        let path = format!("monitoring_settings.request_header{at}");
+        assert_invalid(&refused, &path, &format!("The {path} field {complaint}."));
+    }
+    for section in ["quiet_time", "escalation"] {
+        let settings = json!({ section: { "enabled": true } });
+        let refused = scene.patch_with("monitoring_settings", &settings).await;
+        let path = format!("monitoring_settings.{section}");
+        assert_invalid(
+            &refused,
+            &path,
+            &format!("The {path} field can be set at team level only."),
+        );
+    }
+    assert_eq!(scene.get().await.body, before.body);
+}
+
+#[tokio::test]
+async fn settings_that_are_sent_replace_all_overrides() {
+    let scene = Scene::with(&json!({
+        "tools": {
+            "status": { "cadence_minutes": 60, "settings": { "failures_to_open": 9 } },
+            "dns": { "enabled": false },
+        },
+        "request_header": { "name": "X-Watch", "value": "a" },
+    }))
+    .await;
+    let setting = |answer: &Answer, path: &str| {
+        let settings = &answer.body["data"]["monitoring"]["settings"];
+        path.split('.').fold(settings.clone(), |value, name| value[name].clone())
+    };
+    let other = json!({ "tools": { "status": { "settings": { "successes_to_resolve": 4 } } } });
+    let answer = scene.patch_with("monitoring_settings", &other).await;
+    for (path, value) in [
+        ("tools.status.cadence_minutes", json!(5)),
+        ("tools.status.settings.failures_to_open", json!(2)),
+        ("tools.status.settings.successes_to_resolve", json!(4)),
+        ("tools.dns.enabled", json!(true)),
+        ("request_header", json!({ "name": null, "value": null })),
+    ] {
+        assert_eq!(setting(&answer, path), value, "{path}");
+    }
+    let cleared = scene.patch_with("monitoring_settings", &json!({})).await;
+    assert_eq!(setting(&cleared, "tools.status.settings.successes_to_resolve"), 1);
+}
+
+#[tokio::test]
+async fn empty_or_null_expected_records_expect_nothing() {
+    let scene = Scene::start().await;
+    let records = json!({ "A": ["192.0.2.2", "192.0.2.1"] });
+    for nothing in [json!({}), json!(null), json!({ "A": [] })] {
+        let set = scene.patch_with("dns_expected_records", &records).await;
+        let expected = |answer: &Answer| {
+            answer.body["data"]["issue_settings"]["dns"]["expected_records"].clone()
+        };
+        assert_eq!(expected(&set), json!({ "A": ["192.0.2.1", "192.0.2.2"] }));
+        let cleared = scene.patch_with("dns_expected_records", &nothing).await;
+        assert_eq!((cleared.status, expected(&cleared)), (200, json!({})), "{nothing}");
+    }
+    let refused = scene.patch_with("dns_expected_records", &json!({ "SOA": ["x"] })).await;
+    let message = "The dns_expected_records.SOA field is not known.";
+    assert_invalid(&refused, "dns_expected_records.SOA", message);
+}
+
+#[tokio::test]
+async fn only_url_and_monitoring_make_runs_begin_anew() {
+    let scene = Scene::start().await;
+    let sync = || vec![(Message::Upkeep(Upkeep::Sync(scene.site)), Duration::ZERO)];
+    let without_ssl = json!({ "tools": { "ssl": { "enabled": false } } });
+    for (body, cfg) in [
+        (json!({ "url": URL, "name": "Shop" }), 1),
+        (json!({ "url": URL, "notes": "x", "pinned": true, "js_rendered": true }), 1),
+        (json!({ "url": URL, "monitoring_settings": {} }), 1),
+        (json!({ "url": URL, "monitoring_settings": without_ssl }), 2),
+        (json!({ "url": URL, "monitoring_settings": without_ssl }), 2),
+        (json!({ "url": URL, "dns_expected_records": { "A": ["192.0.2.1"] } }), 3),
+        (json!({ "url": "https://example.com/shop" }), 4),
+    ] {
+        let (before, _) = scene.versions().await;
+        assert_eq!(scene.patch(&body).await.status, 200);
+        assert_eq!(scene.versions().await, (cfg, vec![cfg; 5]), "{body}");
+        let told = if cfg == before { Vec::new() } else { sync() };
+        assert_eq!(scene.service.waiting(), told, "{body}");
+        for (message, _) in told {
+            scene.service.deliver(&message).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn overrides_stay_through_a_downgrade_until_they_are_sent_again() {
+    let fast = json!({ "tools": { "status": { "cadence_minutes": 1 } } });
+    let scene = Scene::with(&fast).await;
+    set_plan(&scene.service, scene.owner.team, Plan::Growth, true).await;
+    let renamed = scene.patch_with("name", &json!("Shop")).await;
+    let settings = &renamed.body["data"]["monitoring"]["settings"];
+    assert_eq!((renamed.status, &settings["tools"]["status"]["cadence_minutes"]), (200, &json!(5)));
+    let path = "monitoring_settings.tools.status.cadence_minutes";
+    let message = format!("The {path} field must be at least 5 on the growth plan.");
+    assert_invalid(&scene.patch_with("monitoring_settings", &fast).await, path, &message);
+}

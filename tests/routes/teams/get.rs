@@ -1,0 +1,200 @@
+use serde_json::json;
+use vedette_domain::account::Role;
+use vedette_domain::id::TeamId;
+use vedette_domain::plan::Plan;
+use vedette_testkit::{Member, new_team};
+use vedette_tests::{Answer, Service};
+
+use crate::support::{
+    assert_not_found, assert_plan_required, colleague, new_site, odd_spellings, set_plan, suspend,
+};
+
+async fn get(service: &Service, caller: &Member, team: TeamId) -> Answer {
+    service.client(caller).get(&format!("/teams/{team}")).await
+}
+
+#[tokio::test]
+async fn unlimited_sites_and_seats_are_null() {
+    let (service, owner) = Service::with_team().await;
+    let answer = get(&service, &owner, owner.team).await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    200 {
+      "data": {
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "limits": {
+          "enabled_checks": {
+            "allowed": [
+              "status",
+              "ssl",
+              "dns",
+              "broken-links",
+              "performance"
+            ]
+          },
+          "history_retention_days": 365,
+          "manual_checks": {
+            "limit": 5000,
+            "remaining": 5000,
+            "used": 0
+          },
+          "minimum_check_cadence_minutes": 1,
+          "plan": "agency",
+          "seats": {
+            "limit": null,
+            "members": 1,
+            "pending_invitations": 0,
+            "remaining": null,
+            "used": 1
+          },
+          "sites": {
+            "limit": null,
+            "remaining": null,
+            "used": 0
+          }
+        },
+        "members_count": 1,
+        "name": "Observers",
+        "sites_count": 0,
+        "updated_at": "2026-11-20T09:54:00+00:00",
+        "uuid": "00000000-0000-4000-8000-000000000001"
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn limits_follow_the_plan_and_say_what_is_used() {
+    let service = Service::start().await;
+    let owner = new_team(&service.test, Plan::Starter).await;
+    colleague(&service, &owner, Role::Viewer).await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    new_site(&service, &owner, "https://example.org").await;
+    let run = json!({ "tools": ["status", "ssl", "dns"] });
+    let ran = service.client(&owner).post(&format!("/sites/{site}/checks"), &run).await;
+    assert_eq!(ran.status, 202, "{ran:?}");
+
+    let answer = get(&service, &owner, owner.team).await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    200 {
+      "data": {
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "limits": {
+          "enabled_checks": {
+            "allowed": [
+              "status",
+              "ssl",
+              "dns",
+              "broken-links",
+              "performance"
+            ]
+          },
+          "history_retention_days": 30,
+          "manual_checks": {
+            "limit": 50,
+            "remaining": 47,
+            "used": 3
+          },
+          "minimum_check_cadence_minutes": 30,
+          "plan": "starter",
+          "seats": {
+            "limit": 3,
+            "members": 2,
+            "pending_invitations": 0,
+            "remaining": 1,
+            "used": 2
+          },
+          "sites": {
+            "limit": 5,
+            "remaining": 3,
+            "used": 2
+          }
+        },
+        "members_count": 2,
+        "name": "Observers",
+        "sites_count": 2,
+        "updated_at": "2026-11-20T09:54:00+00:00",
+        "uuid": "00000000-0000-4000-8000-000000000001"
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn the_middle_plan_lies_between() {
+    let service = Service::start().await;
+    let owner = new_team(&service.test, Plan::Growth).await;
+    let limits = &get(&service, &owner, owner.team).await.body["data"]["limits"];
+    assert_eq!(limits["plan"], "growth");
+    assert_eq!(limits["sites"]["limit"], 25);
+    assert_eq!(limits["seats"]["limit"], 10);
+    assert_eq!(limits["manual_checks"]["limit"], 250);
+    assert_eq!(limits["minimum_check_cadence_minutes"], 5);
+    assert_eq!(limits["history_retention_days"], 90);
+}
+
+#[tokio::test]
+async fn what_is_used_beyond_a_smaller_plan_leaves_nothing_and_not_less() {
+    let (service, owner) = Service::with_team().await;
+    for number in 1..=6 {
+        new_site(&service, &owner, &format!("https://example.com/{number}")).await;
+        colleague(&service, &owner, Role::Viewer).await;
+    }
+    set_plan(&service, owner.team, Plan::Starter, true).await;
+
+    let limits = &get(&service, &owner, owner.team).await.body["data"]["limits"];
+    assert_eq!(limits["sites"], json!({ "used": 6, "limit": 5, "remaining": 0 }));
+    assert_eq!(limits["seats"]["used"], 7);
+    assert_eq!(limits["seats"]["remaining"], 0);
+}
+
+#[tokio::test]
+async fn deleted_sites_are_not_counted() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    service.client(&owner).delete(&format!("/sites/{site}")).await;
+    let answer = get(&service, &owner, owner.team).await;
+    assert_eq!(answer.body["data"]["sites_count"], 0);
+    assert_eq!(answer.body["data"]["limits"]["sites"]["used"], 0);
+}
+
+#[tokio::test]
+async fn a_uuid_is_read_in_any_case_and_shown_in_lower_case() {
+    let service = Service::start().await;
+    // Ids are counted: the tenth has a letter.
+    for _ in 1..10 {
+        service.test.app.entropy.team_id().expect("an id");
+    }
+    let owner = new_team(&service.test, Plan::Agency).await;
+    assert!(owner.team.to_string().ends_with('a'), "{}", owner.team);
+    let upper = owner.team.to_string().to_uppercase();
+    let answer = service.client(&owner).get(&format!("/teams/{upper}")).await;
+    assert_eq!((answer.status, answer.data("uuid")), (200, owner.team.to_string()));
+}
+
+#[tokio::test]
+async fn every_role_may_view_the_team() {
+    let (service, owner) = Service::with_team().await;
+    for role in Role::ALL {
+        let member = colleague(&service, &owner, role).await;
+        assert_eq!(get(&service, &member, owner.team).await.status, 200, "{role:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_team_of_the_callers_is_not_found() {
+    let (service, owner) = Service::with_team().await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    assert_not_found(&get(&service, &owner, stranger.team).await);
+    let nobody = service.test.app.entropy.team_id().expect("an id");
+    assert_not_found(&get(&service, &owner, nobody).await);
+    for spelling in odd_spellings(&owner.team) {
+        assert_not_found(&service.client(&owner).get(&format!("/teams/{spelling}")).await);
+    }
+}
+
+#[tokio::test]
+async fn without_an_active_plan_the_team_is_not_shown() {
+    let (service, owner) = Service::with_team().await;
+    suspend(&service, &owner).await;
+    assert_plan_required(&get(&service, &owner, owner.team).await);
+}

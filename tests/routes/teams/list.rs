@@ -1,0 +1,91 @@
+use jiff::SignedDuration;
+use vedette_domain::account::Role;
+use vedette_domain::plan::Plan;
+use vedette_testkit::new_team;
+use vedette_tests::Service;
+
+use crate::support::{join, set_plan};
+
+#[tokio::test]
+async fn the_list_is_not_paginated_and_holds_only_the_callers_teams() {
+    let (service, owner) = Service::with_team().await;
+    new_team(&service.test, Plan::Agency).await;
+
+    let answer = service.client(&owner).get("/teams?page=2&per_page=1").await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    200 {
+      "data": [
+        {
+          "created_at": "2026-11-20T09:54:00+00:00",
+          "limits": {
+            "enabled_checks": {
+              "allowed": [
+                "status",
+                "ssl",
+                "dns",
+                "broken-links",
+                "performance"
+              ]
+            },
+            "history_retention_days": 365,
+            "manual_checks": {
+              "limit": 5000,
+              "remaining": 5000,
+              "used": 0
+            },
+            "minimum_check_cadence_minutes": 1,
+            "plan": "agency",
+            "seats": {
+              "limit": null,
+              "members": 1,
+              "pending_invitations": 0,
+              "remaining": null,
+              "used": 1
+            },
+            "sites": {
+              "limit": null,
+              "remaining": null,
+              "used": 0
+            }
+          },
+          "members_count": 1,
+          "name": "Observers",
+          "sites_count": 0,
+          "updated_at": "2026-11-20T09:54:00+00:00",
+          "uuid": "00000000-0000-4000-8000-000000000001"
+        }
+      ]
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn the_oldest_team_comes_first_and_the_uuid_decides_between_equals() {
+    let (service, owner) = Service::with_team().await;
+    let equal = new_team(&service.test, Plan::Starter).await;
+    service.test.advance(SignedDuration::from_secs(-1));
+    let older = new_team(&service.test, Plan::Starter).await;
+    for team in [older.team, equal.team] {
+        join(&service, owner.user, team, Role::Viewer).await;
+    }
+
+    let answer = service.client(&owner).get("/teams").await;
+    let uuids: Vec<_> = answer.body["data"]
+        .as_array()
+        .expect("teams")
+        .iter()
+        .map(|team| team["uuid"].as_str().expect("a uuid").to_owned())
+        .collect();
+    let expected = [older.team, owner.team, equal.team].map(|team| team.to_string());
+    assert_eq!(uuids, expected);
+}
+
+#[tokio::test]
+async fn teams_without_an_active_plan_are_listed_with_their_last_one() {
+    let (service, owner) = Service::with_team().await;
+    set_plan(&service, owner.team, Plan::Starter, false).await;
+
+    let answer = service.client(&owner).get("/teams").await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.body["data"][0]["limits"]["plan"], "starter");
+}
