@@ -1,0 +1,189 @@
+//! The document as a whole.
+
+use serde_json::{Map, Value, json};
+use vedette_api::ROUTES;
+
+use crate::schemas::Schemas;
+use crate::story::Story;
+use crate::{parameters, responses, routes};
+
+/// The version of the API, which its path begins.
+const VERSION: &str = "1.0.0";
+/// Where the routes' paths begin; the server's address says it.
+const BASE_PATH: &str = "/api/v1";
+
+const DESCRIPTION: &str = "\
+Monitoring of websites for teams. A team owns sites; a site is a URL that is watched by up to five \
+tools. Checks run on their cadence or on demand; automatic ones open and resolve issues. \
+Bodies are JSON. A resource stands under `data`; a page of a collection adds `links` and `meta`. \
+Times are ISO 8601 in UTC with whole seconds: `2026-11-20T09:54:00+00:00`.
+
+Refusals are looked for in this order: 401, 429, 403 for a scope, 404, 402, 403 for a role, 422. \
+A resource of a team that is not the caller's is 404. Every answer to a known token says in \
+`X-RateLimit-Limit` and `X-RateLimit-Remaining` how far this minute's requests are used.
+
+A known path with another method is 405, with `Allow`; an unknown path is 404. On AWS the gateway \
+itself may answer before the service is asked, always with `{\"message\": \"…\"}` and without the \
+headers of the service: 400 for a request it cannot read, 413 for a body over 10 MB, 429 without \
+`Retry-After` when the stage is throttled, 500 or 503 when a function fails or takes longer than \
+30 seconds. A request line with headers over 10,240 bytes is 431.
+
+Unknown query parameters and unknown fields beside the known ones of a body are ignored; within \
+`monitoring_settings` they are 422. Strings are trimmed.";
+
+/// Makes the document, examples included.
+pub async fn document() -> Value {
+    let story = Story::tell().await;
+    let mut schemas = Schemas::new();
+    let operations = routes::operations(&mut schemas);
+    let mut named = schemas.into_components();
+    named.extend(responses::schemas());
+
+    let mut paths = Map::new();
+    for route in ROUTES {
+        let Some(operation) = operations.iter().find(|known| known.route == route.name) else {
+            continue;
+        };
+        let path = route.path.strip_prefix(BASE_PATH).unwrap_or(route.path);
+        let item = paths.entry(path).or_insert_with(|| path_item(path));
+        item[route.method.to_ascii_lowercase()] = operation.describe(route, &story);
+    }
+    json!({
+        "openapi": "3.1.1",
+        "info": info(),
+        "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
+        "servers": [server()],
+        "security": [{ "token": [] }],
+        "tags": routes::tags(),
+        "paths": paths,
+        "components": {
+            "schemas": named,
+            "parameters": parameters::components(),
+            "responses": responses::components(),
+            "headers": responses::headers(),
+            "securitySchemes": { "token": token() },
+        },
+    })
+}
+
+fn path_item(path: &str) -> Value {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let parameters: Vec<_> = names.map(parameters::reference).collect();
+    if parameters.is_empty() { json!({}) } else { json!({ "parameters": parameters }) }
+}
+
+fn info() -> Value {
+    json!({
+        "title": "Vedette",
+        "version": VERSION,
+        "description": DESCRIPTION,
+        "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+    })
+}
+
+fn server() -> Value {
+    json!({
+        "url": format!("{{origin}}{BASE_PATH}"),
+        "variables": {
+            "origin": {
+                "default": "http://127.0.0.1:8787",
+                "description": "Scheme, host and port of the service.",
+            },
+        },
+    })
+}
+
+fn token() -> Value {
+    json!({
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A personal access token of a verified user. Each operation names the scope \
+                        that the token must have.",
+    })
+}
+
+/// The document's text, the same for the same document.
+///
+/// # Errors
+///
+/// None: a JSON value has a text.
+pub fn render(mut document: Value) -> serde_json::Result<String> {
+    // Whether a map remembers its order depends on who else is in the build.
+    document.sort_all_objects();
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_route_has_one_operation_and_every_operation_a_route() {
+        let operations = routes::operations(&mut Schemas::new());
+        let described: Vec<_> = operations.iter().map(|operation| operation.route).collect();
+        let unique: BTreeSet<_> = described.iter().copied().collect();
+        assert_eq!(unique.len(), described.len(), "an operation is described twice");
+        assert_eq!(unique, ROUTES.iter().map(|route| route.name).collect());
+        let tags: BTreeSet<_> = operations.iter().map(|operation| operation.tag()).collect();
+        let told: BTreeSet<_> = routes::tags().iter().map(|tag| tag["name"].clone()).collect();
+        assert_eq!(told, tags.into_iter().map(Value::from).collect());
+    }
+
+    #[tokio::test]
+    async fn the_document_is_up_to_date() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi.json");
+        let kept = fs::read_to_string(path).unwrap_or_default();
+        let made = render(document().await).expect("text");
+        let lines = || kept.lines().zip(made.lines()).enumerate();
+        let difference = lines().find(|(_, (kept, made))| kept != made);
+        assert!(
+            kept == made,
+            "openapi.json is stale, run `make openapi`; it first differs at {difference:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn every_reference_leads_somewhere_and_nothing_is_there_for_nobody() {
+        let document = document().await;
+        let text = document.to_string();
+        for part in text.split("\"$ref\":\"#").skip(1) {
+            let pointer = part.split('"').next().expect("a pointer");
+            assert!(document.pointer(pointer).is_some(), "{pointer}");
+        }
+        for kind in ["schemas", "parameters", "responses", "headers"] {
+            let components = document["components"][kind].as_object().expect("components");
+            for name in components.keys() {
+                let reference = format!("\"#/components/{kind}/{name}\"");
+                assert!(text.contains(&reference), "nobody refers to {kind}/{name}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_prose_is_for_clients() {
+        fn descriptions<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+            match value {
+                Value::Object(map) => {
+                    found.extend(map.get("description").and_then(Value::as_str));
+                    map.values().for_each(|value| descriptions(value, found));
+                }
+                Value::Array(items) => items.iter().for_each(|item| descriptions(item, found)),
+                _ => {}
+            }
+        }
+        let document = document().await;
+        let mut found = Vec::new();
+        descriptions(&document, &mut found);
+        for description in found {
+            for word in ["[`", "](", "::", "`None`", "`Some"] {
+                assert!(!description.contains(word), "{description:?} speaks of Rust");
+            }
+        }
+    }
+}

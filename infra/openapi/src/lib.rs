@@ -1,0 +1,17 @@
+//! The API's OpenAPI document.
+//!
+//! Answers are described by the types that the handlers answer with, limits and enumerations come
+//! from the constants by which requests are judged, and the examples are a story that is told to
+//! the real handlers whenever the document is made. What is written here by hand is prose, and the
+//! form of request bodies.
+
+mod document;
+mod operation;
+mod parameters;
+mod request;
+mod responses;
+mod routes;
+mod schemas;
+mod story;
+
+pub use document::{document, render};

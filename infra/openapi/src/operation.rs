@@ -1,0 +1,173 @@
+//! One operation: a route as its clients see it.
+
+use lambda_http::http::StatusCode;
+use serde_json::{Map, Value, json};
+use vedette_api::Route;
+use vedette_domain::account::{Permission, Role};
+
+use crate::responses;
+use crate::story::Story;
+
+/// What is said of a route beyond what the route says itself.
+pub(crate) struct Operation {
+    /// The route's name.
+    pub(crate) route: &'static str,
+    /// In a few words.
+    pub(crate) summary: &'static str,
+    /// In whole sentences.
+    pub(crate) description: &'static str,
+    /// What the caller's role must grant, where a team is involved.
+    pub(crate) permission: Option<Permission>,
+    /// Query parameters.
+    pub(crate) query: Vec<Value>,
+    /// The request's body.
+    pub(crate) body: Option<Body>,
+    /// The answer.
+    pub(crate) success: Success,
+}
+
+/// A request body.
+pub(crate) struct Body {
+    pub(crate) is_required: bool,
+    pub(crate) schema: Value,
+}
+
+/// The answer to a request that is served.
+pub(crate) struct Success {
+    pub(crate) status: StatusCode,
+    pub(crate) description: &'static str,
+    /// None where there is no body.
+    pub(crate) schema: Option<Value>,
+    pub(crate) links: Vec<Link>,
+}
+
+/// An operation that can follow, on what the answer names.
+pub(crate) struct Link {
+    /// The name of its route.
+    pub(crate) to: &'static str,
+    /// The path or query parameter that takes the value.
+    pub(crate) parameter: &'static str,
+    /// Where the value stands in the answer, as a JSON pointer.
+    pub(crate) from: &'static str,
+}
+
+impl Success {
+    /// 200 with a body.
+    pub(crate) fn ok(description: &'static str, schema: Value) -> Self {
+        Self { status: StatusCode::OK, description, schema: Some(schema), links: Vec::new() }
+    }
+
+    /// 204.
+    pub(crate) fn no_content(description: &'static str) -> Self {
+        let status = StatusCode::NO_CONTENT;
+        Self { status, description, schema: None, links: Vec::new() }
+    }
+
+    /// The same answer, naming in one place what these operations take as a parameter.
+    pub(crate) fn followed_by(
+        mut self,
+        from: &'static str,
+        parameter: &'static str,
+        routes: &[&'static str],
+    ) -> Self {
+        self.links.extend(routes.iter().map(|to| Link { to, parameter, from }));
+        self
+    }
+}
+
+impl Operation {
+    /// The group of operations that it is shown in: its resource.
+    pub(crate) fn tag(&self) -> &'static str {
+        self.route.split('.').next().unwrap_or(self.route)
+    }
+
+    /// The operation, with what happened to it in the story.
+    pub(crate) fn describe(&self, route: &Route, story: &Story) -> Value {
+        let mut operation = json!({
+            "operationId": self.route,
+            "tags": [self.tag()],
+            "summary": self.summary,
+            "description": self.prose(route),
+            "responses": self.responses(route, story),
+        });
+        if let Some(scope) = route.scope() {
+            operation["security"] = json!([{ "token": [scope.as_str()] }]);
+        }
+        if !self.query.is_empty() {
+            operation["parameters"] = json!(self.query);
+        }
+        if let Some(body) = &self.body {
+            operation["requestBody"] = json!({
+                "required": body.is_required,
+                "content": { "application/json": {
+                    "schema": body.schema,
+                    "examples": story.requests(self.route),
+                } },
+            });
+        }
+        operation
+    }
+
+    fn prose(&self, route: &Route) -> String {
+        let scope = route.scope().map(|scope| format!("Scope: `{}`.", scope.as_str()));
+        let roles = self.permission.map(|permission| {
+            let granted = Role::ALL.into_iter().filter(|role| role.grants(permission));
+            let names: Vec<_> = granted.map(Role::as_str).collect();
+            format!("Roles: {}.", names.join(", "))
+        });
+        let parts = [Some(self.description.to_owned()), scope, roles];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn responses(&self, route: &Route, story: &Story) -> Map<String, Value> {
+        let mut all = Map::new();
+        let status = self.success.status;
+        all.insert(status.as_str().to_owned(), self.success.describe(self.route, story));
+        let is_filtered = !self.query.is_empty();
+        let has_body = self.body.is_some();
+        // A team is named by the path, or by a filter.
+        let has_team = self.permission.is_some() && (route.path.contains('{') || is_filtered);
+        for refusal in responses::REFUSALS {
+            let occurs = match refusal.status() {
+                StatusCode::PAYMENT_REQUIRED | StatusCode::NOT_FOUND => has_team,
+                StatusCode::PAYLOAD_TOO_LARGE => has_body,
+                StatusCode::UNPROCESSABLE_ENTITY => has_body || is_filtered,
+                _ => true,
+            };
+            if occurs {
+                let told = story.answers(self.route, refusal.status());
+                all.insert(refusal.status().as_str().to_owned(), refusal.response(told));
+            }
+        }
+        all
+    }
+}
+
+impl Success {
+    fn describe(&self, route: &str, story: &Story) -> Value {
+        let mut response = json!({
+            "description": self.description,
+            "headers": responses::rate_headers(),
+        });
+        if let Some(schema) = &self.schema {
+            response["content"] = json!({ "application/json": {
+                "schema": schema,
+                "examples": story.answers(route, self.status),
+            } });
+        }
+        if !self.links.is_empty() {
+            let links = self.links.iter().map(|link| (link.to.to_owned(), link.describe()));
+            response["links"] = links.collect::<Map<_, _>>().into();
+        }
+        response
+    }
+}
+
+impl Link {
+    fn describe(&self) -> Value {
+        json!({
+            "operationId": self.to,
+            "parameters": { (self.parameter): format!("$response.body#{}", self.from) },
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! Parameters of paths and queries.
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Map, Value, json};
+use vedette_http::paging::{PER_PAGE_DEFAULT, PER_PAGE_MAX};
+
+/// The parameters of paths, with what they name.
+const IN_PATHS: [(&str, &str); 4] = [
+    ("team", "A team of the caller's."),
+    ("site", "A site of one of the caller's teams."),
+    ("check", "A check of such a site."),
+    ("issue", "An issue of such a site."),
+];
+
+/// The parameter of a path, by its name there.
+pub(crate) fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/parameters/{name}") })
+}
+
+/// The parameters that paths and pages share.
+pub(crate) fn components() -> Map<String, Value> {
+    let in_paths = IN_PATHS.map(|(name, description)| {
+        let parameter = json!({
+            "name": name,
+            "in": "path",
+            "required": true,
+            "description": format!("{description} Anything but its UUID is 404."),
+            "schema": { "type": "string", "format": "uuid" },
+        });
+        (name.to_owned(), parameter)
+    });
+    let page = integer("page", 1..=u64::MAX, 1, "Which page of the collection.");
+    let per_page =
+        integer("per_page", 1..=PER_PAGE_MAX, PER_PAGE_DEFAULT, "The most entries of the page.");
+    let of_pages = [("page".to_owned(), page), ("per_page".to_owned(), per_page)];
+    in_paths.into_iter().chain(of_pages).collect()
+}
+
+/// The parameters of every collection that has pages.
+pub(crate) fn of_pages() -> [Value; 2] {
+    ["page", "per_page"].map(reference)
+}
+
+/// An integer with its default; [`u64::MAX`] is no upper bound.
+pub(crate) fn integer(
+    name: &str,
+    bounds: RangeInclusive<u64>,
+    default: u64,
+    description: &str,
+) -> Value {
+    let (min, max) = bounds.into_inner();
+    let mut schema = json!({ "type": "integer", "minimum": min, "default": default });
+    if max < u64::MAX {
+        schema["maximum"] = max.into();
+    }
+    query(name, description, schema)
+}
+
+/// True or false, also written 1 or 0.
+pub(crate) fn boolean(name: &str, description: &str) -> Value {
+    query(name, description, json!({ "type": "boolean" }))
+}
+
+/// A day.
+pub(crate) fn date(name: &str, description: &str) -> Value {
+    query(name, description, json!({ "type": "string", "format": "date" }))
+}
+
+/// A UUID.
+pub(crate) fn uuid(name: &str, description: &str) -> Value {
+    query(name, description, json!({ "type": "string", "format": "uuid" }))
+}
+
+/// Any value that a schema admits.
+pub(crate) fn query(name: &str, description: &str, schema: Value) -> Value {
+    json!({ "name": name, "in": "query", "description": description, "schema": schema })
+}

@@ -1,0 +1,141 @@
+//! The bodies of requests. Handlers read them field by field, so their form is written here by
+//! hand; their limits and enumerations are the constants that handlers judge them by.
+
+mod settings;
+
+use serde_json::{Value, json};
+use vedette_api::SITES_MAX;
+use vedette_domain::settings::DnsRecordType;
+use vedette_domain::site::{NAME_MAX, NOTES_MAX};
+use vedette_domain::site_url;
+use vedette_domain::tool::Tool;
+use vedette_http::settings::{VALUE_MAX, VALUES_MAX};
+
+use crate::operation::Body;
+use crate::schemas::Schemas;
+
+/// Something other than blanks, which are trimmed away.
+const NOT_BLANK: &str = r"\S";
+
+/// What a client changes in a team's monitoring.
+pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
+    let schema = json!({
+        "type": "object",
+        "properties": { "monitoring_settings": settings::of_team(schemas) },
+        "required": ["monitoring_settings"],
+    });
+    Body { is_required: true, schema }
+}
+
+/// A new site.
+pub(crate) fn new_site(schemas: &mut Schemas) -> Body {
+    Body { is_required: true, schema: site(schemas) }
+}
+
+/// What a client changes in a site.
+pub(crate) fn changed_site(schemas: &mut Schemas) -> Body {
+    let mut schema = site(schemas);
+    schema["properties"]["pinned"] = json!({
+        "description": "Whether the team keeps the site at the top.",
+        "type": "boolean",
+    });
+    Body { is_required: true, schema }
+}
+
+/// Many new sites.
+pub(crate) fn new_sites() -> Body {
+    let schema = json!({
+        "type": "object",
+        "properties": { "sites": {
+            "description": "Strings that are of no use as URL or name fail alone.",
+            "type": "array",
+            "minItems": 1,
+            "maxItems": SITES_MAX,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "url": { "description": "As for one site.", "type": "string" },
+                    "name": { "description": "As for one site.", "type": "string" },
+                },
+                "required": ["url"],
+            },
+        } },
+        "required": ["sites"],
+    });
+    Body { is_required: true, schema }
+}
+
+/// Which checks are to be run.
+pub(crate) fn check_run(schemas: &mut Schemas) -> Body {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "tools": {
+                "description": "The tools to run; all enabled ones of the site when omitted.",
+                "type": "array",
+                "minItems": 1,
+                "maxItems": Tool::ALL.len(),
+                "uniqueItems": true,
+                "items": schemas.of::<Tool>(),
+            },
+            "automatic": {
+                "description": "Not to be sent any more; it must be false when it is.",
+                "type": "boolean",
+                "const": false,
+                "deprecated": true,
+            },
+        },
+    });
+    Body { is_required: false, schema }
+}
+
+fn site(schemas: &mut Schemas) -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "url": {
+                "description": "The URL to be monitored. It is kept in a canonical form and is \
+                                unique in the team; it has no user name or password.",
+                "type": "string",
+                "format": "uri",
+                "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
+                "maxLength": site_url::MAX_LENGTH,
+            },
+            "name": {
+                "description": "Display name; made of the URL's host when a site is created \
+                                without one.",
+                "type": "string",
+                "pattern": NOT_BLANK,
+                "maxLength": NAME_MAX,
+            },
+            "notes": {
+                "description": "Free text.",
+                "type": ["string", "null"],
+                "maxLength": NOTES_MAX,
+            },
+            "js_rendered": {
+                "description": "Whether broken-link crawls render pages with a browser.",
+                "type": "boolean",
+            },
+            "monitoring_settings": settings::of_site(schemas),
+            "dns_expected_records": expected_records(),
+        },
+        "required": ["url"],
+    })
+}
+
+fn expected_records() -> Value {
+    let values = json!({
+        "type": "array",
+        "maxItems": VALUES_MAX,
+        "items": { "type": "string", "pattern": NOT_BLANK, "maxLength": VALUE_MAX },
+    });
+    let types = DnsRecordType::ALL.map(|kind| (kind.as_str().to_owned(), values.clone()));
+    json!({
+        "description": "The DNS records that must be there, by type. Null and `{}` clear them: \
+                        then the next check is the baseline.",
+        "type": ["object", "null"],
+        "properties": serde_json::Map::from_iter(types),
+        "additionalProperties": false,
+    })
+}

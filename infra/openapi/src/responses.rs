@@ -1,0 +1,244 @@
+//! Refusals and faults, described by the answers that they turn into.
+
+use lambda_http::Body;
+use lambda_http::http::StatusCode;
+use lambda_http::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use serde_json::{Map, Value, json};
+use vedette_http::access::{LIMIT_HEADER, REMAINING_HEADER};
+use vedette_http::error::ApiError;
+
+/// A way in which any request may end.
+pub(crate) struct Refusal {
+    name: &'static str,
+    description: &'static str,
+    /// One such refusal.
+    sample: fn() -> ApiError,
+    headers: Headers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Headers {
+    /// The token was not looked at.
+    None,
+    /// Says how far the minute's requests are used.
+    Rate,
+    Challenge,
+    /// The gateway's own answers have none of these.
+    RetryAfter,
+}
+
+/// All of them, by status.
+pub(crate) const REFUSALS: &[Refusal] = &[
+    Refusal {
+        name: "Unauthenticated",
+        description: "The token is missing, invalid or expired, or its owner's email address is \
+                      not verified.",
+        sample: || ApiError::Unauthenticated("The access token is missing or invalid."),
+        headers: Headers::Challenge,
+    },
+    Refusal {
+        name: "PlanRequired",
+        description: "The team has no active plan.",
+        sample: || ApiError::PlanRequired,
+        headers: Headers::Rate,
+    },
+    Refusal {
+        name: "Forbidden",
+        description: "The token lacks the scope, the caller's role in the team does not permit \
+                      this, or it may not be done to this resource.",
+        sample: || ApiError::Forbidden("Your role in this team does not permit this.".to_owned()),
+        headers: Headers::Rate,
+    },
+    Refusal {
+        name: "NotFound",
+        description: "There is no such resource, or it is of a team that is not the caller's.",
+        sample: || ApiError::NotFound,
+        headers: Headers::Rate,
+    },
+    Refusal {
+        name: "PayloadTooLarge",
+        description: "The request body is larger than 1 MB.",
+        sample: || ApiError::PayloadTooLarge,
+        headers: Headers::None,
+    },
+    Refusal {
+        name: "Invalid",
+        description: "The request is well-formed and wrong. `errors` names each field with its \
+                      messages; `message` is the first of them and counts the others.",
+        sample: || ApiError::invalid("page", "The page field must be an integer."),
+        headers: Headers::Rate,
+    },
+    Refusal {
+        name: "TooManyRequests",
+        description: "Too many requests in this minute. The gateway's own answer has no \
+                      `Retry-After`.",
+        sample: || ApiError::TooManyRequests { retry_after: 12 },
+        headers: Headers::RetryAfter,
+    },
+    Refusal {
+        name: "InternalError",
+        description: "Something is wrong with the service; of the gateway: a function failed.",
+        sample: || ApiError::Internal(String::new()),
+        headers: Headers::None,
+    },
+    Refusal {
+        name: "Unavailable",
+        description: "Something that the service needs did not answer, or took too long. Trying \
+                      again may help.",
+        sample: || ApiError::Unavailable(String::new()),
+        headers: Headers::None,
+    },
+];
+
+impl Refusal {
+    pub(crate) fn status(&self) -> StatusCode {
+        (self.sample)().status()
+    }
+
+    /// The response of an operation: the common one, or one with the operation's own examples.
+    pub(crate) fn response(&self, examples: Map<String, Value>) -> Value {
+        if examples.is_empty() {
+            json!({ "$ref": format!("#/components/responses/{}", self.name) })
+        } else {
+            self.describe(examples)
+        }
+    }
+
+    fn describe(&self, examples: Map<String, Value>) -> Value {
+        let schema = match self.status() {
+            StatusCode::UNPROCESSABLE_ENTITY => "ValidationError",
+            _ => "Error",
+        };
+        json!({
+            "description": self.description,
+            "headers": self.headers.describe(),
+            "content": { "application/json": {
+                "schema": { "$ref": format!("#/components/schemas/{schema}") },
+                "examples": examples,
+            } },
+        })
+    }
+
+    fn sample_body(&self) -> Value {
+        match (self.sample)().into_response().into_body() {
+            Body::Text(text) => serde_json::from_str(&text).unwrap_or_default(),
+            _ => Value::Null,
+        }
+    }
+}
+
+impl Headers {
+    fn describe(self) -> Value {
+        match self {
+            Self::None => json!({}),
+            Self::Rate => rate_headers(),
+            Self::Challenge => json!({ (WWW_AUTHENTICATE.as_str()): header("Challenge") }),
+            Self::RetryAfter => json!({ (RETRY_AFTER.as_str()): header("RetryAfter") }),
+        }
+    }
+}
+
+fn header(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/headers/{name}") })
+}
+
+/// The headers of every answer to a known token.
+pub(crate) fn rate_headers() -> Value {
+    json!({ (LIMIT_HEADER): header("RateLimit"), (REMAINING_HEADER): header("RateRemaining") })
+}
+
+/// The refusals as components.
+pub(crate) fn components() -> Map<String, Value> {
+    let describe = |refusal: &Refusal| {
+        let example = json!({ "value": refusal.sample_body() });
+        let examples = Map::from_iter([("message".to_owned(), example)]);
+        (refusal.name.to_owned(), refusal.describe(examples))
+    };
+    REFUSALS.iter().map(describe).collect()
+}
+
+/// The headers as components.
+pub(crate) fn headers() -> Value {
+    json!({
+        "RateLimit": {
+            "description": "Requests that are served in a minute: for the token, or, where checks \
+                            are run, for the user.",
+            "required": true,
+            "schema": { "type": "integer", "minimum": 1 },
+        },
+        "RateRemaining": {
+            "description": "How many of them are left in this minute.",
+            "required": true,
+            "schema": { "type": "integer", "minimum": 0 },
+        },
+        "RetryAfter": {
+            "description": "Seconds until the next minute.",
+            "schema": { "type": "integer", "minimum": 1, "maximum": 60 },
+        },
+        "Challenge": {
+            "description": "How to authenticate.",
+            "required": true,
+            "schema": { "type": "string", "const": "Bearer" },
+        },
+    })
+}
+
+/// The bodies of refusals, which are written by hand where they are made.
+pub(crate) fn schemas() -> Map<String, Value> {
+    let error = json!({
+        "description": "A refusal.",
+        "type": "object",
+        "properties": { "message": { "description": "For people.", "type": "string" } },
+        "required": ["message"],
+    });
+    let invalid = json!({
+        "description": "What is wrong with a request.",
+        "type": "object",
+        "properties": {
+            "message": {
+                "description": "The first message, and how many more there are.",
+                "type": "string",
+            },
+            "errors": {
+                "description": "The messages of each field, by its dotted path; `body` is the \
+                                body itself.",
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": { "type": "string" },
+                },
+            },
+        },
+        "required": ["message", "errors"],
+        "additionalProperties": false,
+    });
+    Map::from_iter([("Error".to_owned(), error), ("ValidationError".to_owned(), invalid)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_headers_is_so() {
+        for refusal in REFUSALS {
+            let response = (refusal.sample)().into_response();
+            let has = |name: &str| response.headers().contains_key(name);
+            assert_eq!(has(WWW_AUTHENTICATE.as_str()), refusal.headers == Headers::Challenge);
+            assert_eq!(has(RETRY_AFTER.as_str()), refusal.headers == Headers::RetryAfter);
+            assert!(refusal.sample_body()["message"].is_string(), "{}", refusal.name);
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_validation_names_its_fields() {
+        let schemas = schemas();
+        let invalid = REFUSALS.iter().find(|refusal| refusal.name == "Invalid").expect("one");
+        let body = invalid.sample_body();
+        let keys = |value: &Value| value.as_object().map(|map| map.keys().cloned().collect());
+        let known: Option<Vec<String>> = keys(&schemas["ValidationError"]["properties"]);
+        assert_eq!(keys(&body), known);
+    }
+}

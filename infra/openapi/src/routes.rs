@@ -1,0 +1,42 @@
+//! What is said of each route, a file for each resource.
+
+mod checks;
+mod issues;
+mod me;
+mod monitoring;
+mod reports;
+mod sites;
+mod teams;
+
+use serde_json::{Value, json};
+
+use crate::operation::Operation;
+use crate::schemas::Schemas;
+
+/// Every operation.
+pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let of_resources = [
+        me::operations,
+        teams::operations,
+        monitoring::operations,
+        sites::operations,
+        checks::operations,
+        reports::operations,
+        issues::operations,
+    ];
+    of_resources.iter().flat_map(|operations| operations(schemas)).collect()
+}
+
+/// The groups in which operations are shown.
+pub(crate) fn tags() -> Vec<Value> {
+    let tags = [
+        ("me", "Whom the token belongs to."),
+        ("teams", "Teams and what their plans allow."),
+        ("monitoring", "The settings that all sites of a team start from."),
+        ("sites", "URLs under watch."),
+        ("checks", "Runs of a tool, automatic and on demand."),
+        ("reports", "How a site did, day by day."),
+        ("issues", "What is wrong with sites. Issues are read here and decided on elsewhere."),
+    ];
+    tags.map(|(name, description)| json!({ "name": name, "description": description })).into()
+}

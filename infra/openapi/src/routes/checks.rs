@@ -1,0 +1,86 @@
+//! `/checks` and `/sites/{site}/checks`.
+
+use lambda_http::http::StatusCode;
+use vedette_domain::account::Permission;
+use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_http::resource::CheckResource;
+
+use crate::operation::{Operation, Success};
+use crate::schemas::Schemas;
+use crate::{parameters, request};
+
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![list(schemas), create(schemas), get(schemas), delete()]
+}
+
+fn list(schemas: &mut Schemas) -> Operation {
+    let mut query = Vec::from(parameters::of_pages());
+    query.extend([
+        parameters::query("type", "Only this tool.", schemas.of::<Tool>()),
+        parameters::query("status", "Only this state.", schemas.of::<CheckStatus>()),
+        parameters::boolean("automatic", "Only automatic checks, or only those on demand."),
+        parameters::query("run_reason", "Only this reason.", schemas.of::<RunReason>()),
+        parameters::date("from", "Only checks created on this UTC day or later."),
+        parameters::date(
+            "to",
+            "Only checks created on this UTC day or earlier; not before `from`.",
+        ),
+    ]);
+    Operation {
+        route: "checks.list",
+        summary: "A site's checks",
+        description: "The history of a site, newest first, as far back as the plan keeps it.",
+        permission: Some(Permission::View),
+        query,
+        body: None,
+        success: Success::ok("A page of checks.", schemas.page::<CheckResource>()),
+    }
+}
+
+fn create(schemas: &mut Schemas) -> Operation {
+    let accepted = Success {
+        status: StatusCode::ACCEPTED,
+        ..Success::ok(
+            "The queued checks, in the order asked for.",
+            schemas.data::<Vec<CheckResource>>(),
+        )
+    };
+    Operation {
+        route: "checks.create",
+        summary: "Run checks on demand",
+        description: "All of the checks are queued, or none. Each tool must be enabled on the \
+                      site and allowed by the plan, have no pending on-demand check, and have \
+                      passed its on-demand cadence; each check counts against the month's quota. \
+                      Results do not open or resolve issues. Ten requests a minute are served \
+                      for each user, refused ones included.",
+        permission: Some(Permission::RunChecks),
+        query: Vec::new(),
+        body: Some(request::check_run(schemas)),
+        success: accepted.followed_by("/data/0/uuid", "check", &["checks.get", "checks.delete"]),
+    }
+}
+
+fn get(schemas: &mut Schemas) -> Operation {
+    Operation {
+        route: "checks.get",
+        summary: "A check",
+        description: "A check with its full result.",
+        permission: Some(Permission::View),
+        query: Vec::new(),
+        body: None,
+        success: Success::ok("The check.", schemas.data::<CheckResource>()),
+    }
+}
+
+fn delete() -> Operation {
+    Operation {
+        route: "checks.delete",
+        summary: "Delete a check",
+        description: "Only checks that were run on demand can be deleted; an automatic one is \
+                      403. The month's quota and the tool's on-demand cadence stay as they are.",
+        permission: Some(Permission::RunChecks),
+        query: Vec::new(),
+        body: None,
+        success: Success::no_content("The check is gone."),
+    }
+}

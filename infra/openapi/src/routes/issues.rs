@@ -1,0 +1,61 @@
+//! `/issues`.
+
+use serde_json::json;
+use vedette_domain::account::Permission;
+use vedette_domain::issue::{IssueStatus, Severity};
+use vedette_domain::tool::Tool;
+use vedette_http::resource::IssueResource;
+
+use crate::operation::{Operation, Success};
+use crate::parameters;
+use crate::schemas::Schemas;
+
+/// Open and acknowledged issues together; what is shown where the client does not say.
+const ACTIVE: &str = "active";
+
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![list(schemas), get(schemas)]
+}
+
+fn list(schemas: &mut Schemas) -> Operation {
+    let statuses: Vec<_> =
+        [ACTIVE].into_iter().chain(IssueStatus::ALL.map(IssueStatus::as_str)).collect();
+    let mut query = vec![
+        parameters::uuid("team", "Only issues of this team; without it, of all readable teams."),
+        parameters::query(
+            "status",
+            "Only this state; `active` is open and acknowledged.",
+            json!({ "type": "string", "enum": statuses, "default": ACTIVE }),
+        ),
+        parameters::uuid("site", "Only issues of this site."),
+        parameters::query("tool", "Only this tool.", schemas.of::<Tool>()),
+        parameters::query("severity", "Only this severity.", schemas.of::<Severity>()),
+    ];
+    query.extend(parameters::of_pages());
+    Operation {
+        route: "issues.list",
+        summary: "Issues",
+        description: "Issues of the caller's teams, the latest opened first. A team or a site \
+                      that is not the caller's is 404.",
+        permission: Some(Permission::View),
+        query,
+        body: None,
+        success: Success::ok("A page of issues.", schemas.page::<IssueResource>()),
+    }
+}
+
+fn get(schemas: &mut Schemas) -> Operation {
+    Operation {
+        route: "issues.get",
+        summary: "An issue",
+        description: "An issue with its timeline.",
+        permission: Some(Permission::View),
+        query: Vec::new(),
+        body: None,
+        success: Success::ok("The issue.", schemas.data::<IssueResource>()).followed_by(
+            "/data/site/uuid",
+            "site",
+            &["sites.get", "checks.list"],
+        ),
+    }
+}

@@ -1,0 +1,34 @@
+//! `/teams/{team}/monitoring`.
+
+use vedette_domain::account::Permission;
+use vedette_http::resource::MonitoringResource;
+
+use crate::operation::{Operation, Success};
+use crate::request;
+use crate::schemas::Schemas;
+
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![
+        Operation {
+            route: "monitoring.get",
+            summary: "A team's monitoring",
+            description: "The settings that all sites of the team start from, and the values from \
+                          which they are chosen.",
+            permission: Some(Permission::View),
+            query: Vec::new(),
+            body: None,
+            success: Success::ok("The monitoring.", schemas.data::<MonitoringResource>()),
+        },
+        Operation {
+            route: "monitoring.update",
+            summary: "Change a team's monitoring",
+            description: "Changes what is sent and keeps what is not. Tools that are sent need \
+                          `enabled` and `cadence_minutes`. A cadence must be one that the plan \
+                          allows. Schedules of all the team's sites follow.",
+            permission: Some(Permission::UpdateMonitoring),
+            query: Vec::new(),
+            body: Some(request::team_monitoring(schemas)),
+            success: Success::ok("The changed monitoring.", schemas.data::<MonitoringResource>()),
+        },
+    ]
+}

@@ -1,0 +1,45 @@
+//! `/sites/{site}/reports`.
+
+use serde_json::Value;
+use vedette_api::{PERFORMANCE_DAYS, UPTIME_DAYS};
+use vedette_domain::account::Permission;
+use vedette_domain::report::DAYS_MAX;
+use vedette_http::resource::{PerformanceResource, UptimeResource};
+
+use crate::operation::{Operation, Success};
+use crate::parameters;
+use crate::schemas::Schemas;
+
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![
+        Operation {
+            route: "reports.uptime",
+            summary: "How reachable a site was",
+            description: "An entry for each UTC day, oldest first and today last, made of \
+                          automatic, completed status checks.",
+            permission: Some(Permission::View),
+            query: vec![days(UPTIME_DAYS)],
+            body: None,
+            success: Success::ok("The report.", schemas.data::<UptimeResource>()),
+        },
+        Operation {
+            route: "reports.performance",
+            summary: "How fast a site was",
+            description: "An entry for each UTC day, oldest first and today last, made of \
+                          automatic, completed performance checks.",
+            permission: Some(Permission::View),
+            query: vec![days(PERFORMANCE_DAYS)],
+            body: None,
+            success: Success::ok("The report.", schemas.data::<PerformanceResource>()),
+        },
+    ]
+}
+
+fn days(default: u16) -> Value {
+    parameters::integer(
+        "days",
+        1..=u64::from(DAYS_MAX),
+        default.into(),
+        "How many days, of which today is the last.",
+    )
+}

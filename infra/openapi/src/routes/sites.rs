@@ -1,0 +1,129 @@
+//! `/sites` and `/teams/{team}/sites`.
+
+use lambda_http::http::StatusCode;
+use serde_json::json;
+use vedette_api::site_sorts;
+use vedette_domain::account::Permission;
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_http::resource::{SiteResource, SitesOutcome};
+
+use crate::operation::{Operation, Success};
+use crate::schemas::Schemas;
+use crate::{parameters, request};
+
+/// What can be done with a site.
+const OF_A_SITE: &[&str] = &[
+    "sites.get",
+    "sites.update",
+    "sites.delete",
+    "checks.list",
+    "checks.create",
+    "reports.uptime",
+    "reports.performance",
+    "issues.list",
+];
+
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![list(schemas), create(schemas), bulk(schemas), get(schemas), update(schemas), delete()]
+}
+
+fn list(schemas: &mut Schemas) -> Operation {
+    let mut query = Vec::from(parameters::of_pages());
+    query.extend([
+        parameters::query(
+            "search",
+            "Part of the name or of the canonical URL, whatever its case.",
+            json!({ "type": "string" }),
+        ),
+        parameters::boolean("pinned", "Only pinned sites, or only the others."),
+        parameters::query("tool", "Only sites that have the tool enabled.", schemas.of::<Tool>()),
+        parameters::query(
+            "status",
+            "Only sites with a newest check in this state: of `tool`, or of any tool.",
+            schemas.of::<CheckStatus>(),
+        ),
+        parameters::query(
+            "sort",
+            "The order; a minus reverses it, and names are compared whatever their case.",
+            json!({ "type": "string", "enum": site_sorts(), "default": site_sorts()[0] }),
+        ),
+    ]);
+    Operation {
+        route: "sites.list",
+        summary: "A team's sites",
+        description: "The team's sites with the newest check of each tool.",
+        permission: Some(Permission::View),
+        query,
+        body: None,
+        success: Success::ok("A page of sites.", schemas.page::<SiteResource>()),
+    }
+}
+
+fn create(schemas: &mut Schemas) -> Operation {
+    let created = Success {
+        status: StatusCode::CREATED,
+        ..Success::ok("The new site.", schemas.data::<SiteResource>())
+    };
+    Operation {
+        route: "sites.create",
+        summary: "Put a URL under watch",
+        description: "The first checks run at once. The URL must be new in the team and the plan \
+                      must have room for another site.",
+        permission: Some(Permission::ManageSites),
+        query: Vec::new(),
+        body: Some(request::new_site(schemas)),
+        success: created.followed_by("/data/uuid", "site", OF_A_SITE),
+    }
+}
+
+fn bulk(schemas: &mut Schemas) -> Operation {
+    Operation {
+        route: "sites.bulk",
+        summary: "Put many URLs under watch",
+        description: "Each URL is taken on its own, in the order of the request, so that some may \
+                      be created while others are not: look at the three lists before sending \
+                      anything again.",
+        permission: Some(Permission::ManageSites),
+        query: Vec::new(),
+        body: Some(request::new_sites()),
+        success: Success::ok("What became of each URL.", schemas.data::<SitesOutcome>()),
+    }
+}
+
+fn get(schemas: &mut Schemas) -> Operation {
+    Operation {
+        route: "sites.get",
+        summary: "A site",
+        description: "A site with the newest check of each tool.",
+        permission: Some(Permission::View),
+        query: Vec::new(),
+        body: None,
+        success: Success::ok("The site.", schemas.data::<SiteResource>()),
+    }
+}
+
+fn update(schemas: &mut Schemas) -> Operation {
+    Operation {
+        route: "sites.update",
+        summary: "Change a site",
+        description: "`url` is always sent; every other field that is omitted stays. \
+                      `monitoring_settings` replaces all overrides, and `{}` clears them. The \
+                      site keeps its history and its issues.",
+        permission: Some(Permission::ManageSites),
+        query: Vec::new(),
+        body: Some(request::changed_site(schemas)),
+        success: Success::ok("The changed site.", schemas.data::<SiteResource>()),
+    }
+}
+
+fn delete() -> Operation {
+    Operation {
+        route: "sites.delete",
+        summary: "Delete a site",
+        description: "The site is gone for good, with its schedules, checks and issues.",
+        permission: Some(Permission::ManageSites),
+        query: Vec::new(),
+        body: None,
+        success: Success::no_content("The site is gone."),
+    }
+}

@@ -1,0 +1,46 @@
+//! `/teams`.
+
+use vedette_domain::account::Permission;
+use vedette_http::resource::TeamResource;
+
+use crate::operation::{Operation, Success};
+use crate::schemas::Schemas;
+
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    vec![
+        Operation {
+            route: "teams.list",
+            summary: "The caller's teams",
+            description: "All teams of the caller, oldest first, those without an active plan \
+                          included. The list has no pages.",
+            permission: None,
+            query: Vec::new(),
+            body: None,
+            success: Success::ok("The teams.", schemas.data::<Vec<TeamResource>>()).followed_by(
+                "/data/0/uuid",
+                "team",
+                &[
+                    "teams.get",
+                    "monitoring.get",
+                    "monitoring.update",
+                    "sites.list",
+                    "sites.create",
+                    "sites.bulk",
+                ],
+            ),
+        },
+        Operation {
+            route: "teams.get",
+            summary: "A team",
+            description: "A team with what its plan allows and how much of it is used.",
+            permission: Some(Permission::View),
+            query: Vec::new(),
+            body: None,
+            success: Success::ok("The team.", schemas.data::<TeamResource>()).followed_by(
+                "/data/uuid",
+                "team",
+                &["monitoring.get", "sites.list", "issues.list"],
+            ),
+        },
+    ]
+}

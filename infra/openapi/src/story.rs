@@ -1,0 +1,245 @@
+//! The examples: a team puts a shop under watch, sees it go down, and looks at what is known.
+//!
+//! The story is told to the real handlers, so that each example is what the service answers.
+
+mod scene;
+
+use lambda_http::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use self::scene::{Scene, down, up};
+
+/// What was asked and answered.
+pub(crate) struct Story {
+    scene: Scene,
+    told: Vec<Exchange>,
+}
+
+/// A request and its answer.
+struct Exchange {
+    route: &'static str,
+    /// Names the example; beside it, its summary.
+    name: (&'static str, &'static str),
+    body: Option<Value>,
+    status: StatusCode,
+    answer: Value,
+}
+
+impl Story {
+    /// Tells the story.
+    pub(crate) async fn tell() -> Self {
+        let mut story = Self { scene: Scene::start().await, told: Vec::new() };
+        story.of_the_team().await;
+        let site = story.of_new_sites().await;
+        story.of_checks(&site).await;
+        story.of_an_issue(&site).await;
+        story.of_changes(&site).await;
+        story
+    }
+
+    /// Bodies that were sent to a route and served.
+    pub(crate) fn requests(&self, route: &str) -> Map<String, Value> {
+        let served = |exchange: &&Exchange| exchange.route == route && exchange.status.is_success();
+        let bodies = self.told.iter().filter(served);
+        let bodies = bodies.filter_map(|exchange| Some(exchange.example(exchange.body.as_ref()?)));
+        bodies.collect()
+    }
+
+    /// Answers of a route with this status.
+    pub(crate) fn answers(&self, route: &str, status: StatusCode) -> Map<String, Value> {
+        let alike = |exchange: &&Exchange| exchange.route == route && exchange.status == status;
+        self.told.iter().filter(alike).map(|exchange| exchange.example(&exchange.answer)).collect()
+    }
+
+    async fn of_the_team(&mut self) {
+        let team = self.scene.team.to_string();
+        self.ask("me.get", ("owner", "The owner of a team"), &[], "", None).await;
+        self.ask("teams.list", ("one_team", "The caller's only team"), &[], "", None).await;
+        let of_team = [("team", &*team)];
+        self.ask("teams.get", ("growth", "A team on the growth plan"), &of_team, "", None).await;
+        self.ask("monitoring.get", ("defaults", "What a new team starts with"), &of_team, "", None)
+            .await;
+        let stricter = json!({ "monitoring_settings": {
+            "tools": {
+                "status": {
+                    "enabled": true,
+                    "cadence_minutes": 10,
+                    "settings": { "failures_to_open": 2, "successes_to_resolve": 2 },
+                },
+                "performance": { "enabled": false, "cadence_minutes": 1440 },
+            },
+            "request_header": { "name": "X-Monitored-By", "value": "vedette" },
+            "quiet_time": { "enabled": true, "starts_at": "22:00", "ends_at": "06:30" },
+            "escalation": { "enabled": true, "intervals": [0, 60, 1440] },
+        } });
+        let name = ("stricter", "Status checks every ten minutes, no audits, quiet nights");
+        self.ask("monitoring.update", name, &of_team, "", Some(stricter)).await;
+        let too_fast = json!({ "monitoring_settings": { "tools": {
+            "status": { "enabled": true, "cadence_minutes": 1 },
+        } } });
+        let name = ("too_fast", "A cadence that the plan does not allow");
+        self.ask("monitoring.update", name, &of_team, "", Some(too_fast)).await;
+    }
+
+    /// The uuid of the shop.
+    async fn of_new_sites(&mut self) -> String {
+        let team = self.scene.team.to_string();
+        let of_team = [("team", &*team)];
+        let shop = json!({
+            "url": "https://shop.example/",
+            "name": "Shop",
+            "notes": "Ask Ada before a release.",
+            "monitoring_settings": {
+                "tools": {
+                    "status": { "cadence_minutes": 5, "settings": { "failures_to_open": 1 } },
+                    "broken-links": { "settings": { "ignore_paths": ["/cart"] } },
+                },
+            },
+            "dns_expected_records": { "A": ["192.0.2.10"] },
+        });
+        let name = ("shop", "A site with settings of its own");
+        let answer = self.ask("sites.create", name, &of_team, "", Some(shop.clone())).await;
+        let site = answer["data"]["uuid"].as_str().unwrap_or_default().to_owned();
+        let name = ("duplicate", "A URL that the team watches already");
+        self.ask("sites.create", name, &of_team, "", Some(shop)).await;
+        self.scene.advance(60);
+        let name = ("minimal", "A site like all others of the team");
+        let url = json!({ "url": "https://observers.example" });
+        self.ask("sites.create", name, &of_team, "", Some(url)).await;
+        self.scene.advance(60);
+        let sites = json!({ "sites": [
+            { "url": "https://blog.example", "name": "Blog" },
+            { "url": "https://shop.example" },
+            { "url": "blog.example" },
+        ] });
+        let name = ("three", "One is new, one is watched already, one is no URL");
+        self.ask("sites.bulk", name, &of_team, "", Some(sites)).await;
+        let name = ("none", "Nothing to create");
+        self.ask("sites.bulk", name, &of_team, "", Some(json!({ "sites": [] }))).await;
+        site
+    }
+
+    async fn of_checks(&mut self, site: &str) {
+        for ms in [184.2, 201.75, 178.9] {
+            self.scene.advance(5 * 60);
+            self.scene.check(site, up(ms)).await;
+        }
+        self.scene.advance(24 * 60 * 60);
+        self.scene.check(site, up(192.4)).await;
+        let of_site = [("site", site)];
+        let name = ("days", "Two days");
+        self.ask("reports.uptime", name, &of_site, "days=2", None).await;
+        let name = ("nothing_yet", "A day without checks");
+        self.ask("reports.performance", name, &of_site, "days=1", None).await;
+        let name = ("out_of_range", "More days than there are reports of");
+        self.ask("reports.uptime", name, &of_site, "days=366", None).await;
+
+        let tools = json!({ "tools": ["status"] });
+        let name = ("status", "One tool");
+        let ordered = self.ask("checks.create", name, &of_site, "", Some(tools.clone())).await;
+        let name = ("pending", "The tool has a pending check");
+        self.ask("checks.create", name, &of_site, "", Some(tools)).await;
+        let name = ("newest", "The newest of a site's status checks");
+        let query = "type=status&per_page=2";
+        let listed = self.ask("checks.list", name, &of_site, query, None).await;
+        let name = ("backwards", "A range that ends before it begins");
+        self.ask("checks.list", name, &of_site, "from=2026-11-20&to=2026-11-19", None).await;
+        let automatic = listed["data"][1]["uuid"].as_str().unwrap_or_default().to_owned();
+        let of_check = [("check", &*automatic)];
+        let name = ("completed", "A completed status check");
+        self.ask("checks.get", name, &of_check, "", None).await;
+        let name = ("automatic", "An automatic check");
+        self.ask("checks.delete", name, &of_check, "", None).await;
+        let ordered = ordered["data"][0]["uuid"].as_str().unwrap_or_default().to_owned();
+        self.ask("checks.delete", ("gone", "Gone"), &[("check", &*ordered)], "", None).await;
+    }
+
+    async fn of_an_issue(&mut self, site: &str) {
+        self.scene.advance(5 * 60);
+        self.scene.check(site, down()).await;
+        let name = ("down", "A shop that is down");
+        let listed = self.ask("issues.list", name, &[], "tool=status", None).await;
+        let name = ("unknown_status", "A state that there is not");
+        self.ask("issues.list", name, &[], "status=all", None).await;
+        let issue = listed["data"][0]["uuid"].as_str().unwrap_or_default().to_owned();
+        for ms in [240.1, 188.35] {
+            self.scene.advance(5 * 60);
+            self.scene.check(site, up(ms)).await;
+        }
+        let name = ("resolved", "An issue that is over");
+        self.ask("issues.get", name, &[("issue", &*issue)], "", None).await;
+    }
+
+    async fn of_changes(&mut self, site: &str) {
+        let team = self.scene.team.to_string();
+        let of_site = [("site", site)];
+        self.ask("sites.get", ("shop", "A site with its newest checks"), &of_site, "", None).await;
+        let pinned = json!({ "url": "https://shop.example", "pinned": true, "notes": null });
+        let name = ("pinned", "Pinned, and without its notes");
+        self.ask("sites.update", name, &of_site, "", Some(pinned)).await;
+        let name = ("no_url", "A change that does not say the URL");
+        self.ask("sites.update", name, &of_site, "", Some(json!({ "pinned": true }))).await;
+        let name = ("pinned", "The pinned sites of a team");
+        let of_team = [("team", &*team)];
+        self.ask("sites.list", name, &of_team, "pinned=true&sort=name", None).await;
+        let name = ("unknown_sort", "An order that there is not");
+        self.ask("sites.list", name, &of_team, "sort=-pinned", None).await;
+        self.ask("sites.delete", ("gone", "Gone"), &of_site, "", None).await;
+    }
+
+    /// Sends a request and keeps it with its answer.
+    async fn ask(
+        &mut self,
+        route: &'static str,
+        name: (&'static str, &'static str),
+        path: &[(&str, &str)],
+        query: &str,
+        body: Option<Value>,
+    ) -> Value {
+        let (status, answer) = self.scene.send(route, path, query, body.as_ref()).await;
+        self.told.push(Exchange { route, name, body, status, answer: answer.clone() });
+        answer
+    }
+}
+
+impl Exchange {
+    fn example(&self, value: &Value) -> (String, Value) {
+        let (name, summary) = self.name;
+        (name.to_owned(), json!({ "summary": summary, "value": value }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vedette_api::ROUTES;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_route_is_served_once_and_the_refusals_are_those_told() {
+        let story = Story::tell().await;
+        for route in ROUTES {
+            let mut told = story.told.iter().filter(|exchange| exchange.route == route.name);
+            assert!(told.any(|exchange| exchange.status.is_success()), "{}", route.name);
+        }
+        let refused = story.told.iter().filter(|exchange| !exchange.status.is_success());
+        let refused: Vec<_> = refused
+            .map(|exchange| (exchange.route, exchange.name.0, exchange.status.as_u16()))
+            .collect();
+        assert_eq!(
+            refused,
+            [
+                ("monitoring.update", "too_fast", 422),
+                ("sites.create", "duplicate", 422),
+                ("sites.bulk", "none", 422),
+                ("reports.uptime", "out_of_range", 422),
+                ("checks.create", "pending", 422),
+                ("checks.list", "backwards", 422),
+                ("checks.delete", "automatic", 403),
+                ("issues.list", "unknown_status", 422),
+                ("sites.update", "no_url", 422),
+                ("sites.list", "unknown_sort", 422),
+            ]
+        );
+    }
+}
