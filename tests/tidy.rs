@@ -60,8 +60,7 @@ fn dependencies_point_one_way() {
     ]);
     for (folder, allowed) in allowed {
         let found = dependencies(&root().join(folder).join("Cargo.toml"));
-        let found: Vec<_> =
-            found.iter().filter_map(|name| name.strip_prefix("vedette-")).collect();
+        let found: Vec<_> = found.iter().filter_map(|name| name.strip_prefix("vedette-")).collect();
         let wrong: Vec<_> = found.iter().filter(|name| !allowed.contains(name)).collect();
         assert!(wrong.is_empty(), "{folder} must not depend on {wrong:?}");
     }

@@ -135,7 +135,7 @@ async fn a_tool_item_stays_below_a_write_unit_at_its_fullest() {
     let state = fullest(site, midnight);
     store.put_tool(site.partition(), Tool::Dns, read, &state, now).await.expect("written");
     let size = scene.size("T#dns").await;
-    assert!(size < 2_048, "{size} bytes");
+    assert!(size < 1_024, "{size} bytes");
     let read = store.site_tool(site.partition(), Tool::Dns).await.expect("read");
     assert_eq!(read.expect("a site").1, state, "and is read back as it was");
 }

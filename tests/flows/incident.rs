@@ -13,9 +13,8 @@ async fn an_issue_opens_after_a_confirmation_and_resolves_when_the_site_is_back(
     let client = service.client(&owner);
     let target = Target::start().await;
 
-    let created = client
-        .post(&format!("/teams/{}/sites", owner.team), &json!({ "url": target.url }))
-        .await;
+    let created =
+        client.post(&format!("/teams/{}/sites", owner.team), &json!({ "url": target.url })).await;
     assert_eq!(created.status, 201, "{created:?}");
     let site = SiteId::parse(&created.data("uuid")).expect("an id");
     assert!(service.work_off().await.is_empty(), "a site that is up has no timer");

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use serde_json::{Value, json};
-use vedette_domain::history::day_of;
+use vedette_domain::history::{day_of, day_start};
 use vedette_domain::id::SiteId;
 use vedette_domain::message::CheckMessage;
 use vedette_domain::plan::Plan;
@@ -205,14 +205,16 @@ impl Walk {
                 self.run_late(0).await;
             }
             4 | 5 => {
-                // A slot of some time ago; of yesterday, more often than not.
-                let late = dice.roll(600);
-                scene.service.advance_minutes(i64::try_from(dice.roll(900)).expect("small"));
+                // A slot of some time ago; of yesterday, soon after midnight.
+                let late = dice.roll(20);
+                scene.service.advance_minutes(i64::try_from(dice.roll(10)).expect("small"));
                 self.run_late(late).await;
             }
             6 => {
-                let days = i64::try_from(1 + dice.roll(3)).expect("small");
-                scene.service.advance_minutes(days * 24 * 60);
+                let days = i64::try_from(dice.roll(3)).expect("small");
+                let midnight = day_start(day_of(scene.service.test.now())) + 24.hours();
+                let day = SignedDuration::from_hours(24 * days);
+                scene.service.test.set_clock(midnight + day - 5.minutes());
             }
             7 => {
                 if scene.state(*site).await.timer.is_some() {
@@ -303,7 +305,7 @@ async fn walk(seed: u64) {
     let reported = walk.scene.reported(site, 60).await;
     let up: BTreeMap<_, _> = census.iter().map(|((_, _, date), day)| (*date, day.up())).collect();
     let expected = (0..60).rev().map(|ago| {
-        let date = today.saturating_sub(jiff::ToSpan::days(ago));
+        let date = today.saturating_sub(ago.days());
         up.get(&date).copied().unwrap_or_default()
     });
     assert_eq!(reported, expected.collect::<Vec<_>>());

@@ -123,8 +123,12 @@ pub const ROUTES: &[Route] = &[
 ];
 
 /// The `$default` route: unknown paths and methods.
-pub const FALLBACK: Route =
-    Route { name: "fallback", method: "ANY", path: "$default", work: Work::Refuse(fallback::refuse) };
+pub const FALLBACK: Route = Route {
+    name: "fallback",
+    method: "ANY",
+    path: "$default",
+    work: Work::Refuse(fallback::refuse),
+};
 
 /// The route with this name.
 pub fn route(name: &str) -> Option<&'static Route> {
@@ -146,7 +150,8 @@ pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
                 Err((refusal, rate)) => (Err(refusal), rate),
                 Ok((caller, rate)) => {
                     let links = links(app, &request);
-                    let context = Context { app, caller: &caller, request: &request, links: &links };
+                    let context =
+                        Context { app, caller: &caller, request: &request, links: &links };
                     let outcome = match caller.require_scope(*scope) {
                         Ok(()) => handler(context).await,
                         Err(refusal) => Err(refusal),

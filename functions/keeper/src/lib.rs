@@ -8,8 +8,8 @@ mod reconcile;
 mod sweep;
 mod sync;
 
-use vedette_runtime::{App, QueueError, SchedulerError};
 use vedette_domain::message::Upkeep;
+use vedette_runtime::{App, QueueError, SchedulerError};
 use vedette_store::StoreError;
 
 pub use reconcile::{Progress, Reconciled, reconcile};

@@ -97,7 +97,10 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     for (name, share) in [("median", 0.5), ("95 %", 0.95), ("99 %", 0.99), ("worst", 1.0)] {
         line(&format!("slot to request, {name:<9} {:>10.0} ms", percentile(&lags, share)))?;
     }
-    line(&format!("processor                  {:>10.1} s a minute", (cpu_to - cpu_from) / minutes))?;
+    line(&format!(
+        "processor                  {:>10.1} s a minute",
+        (cpu_to - cpu_from) / minutes
+    ))?;
     line(&format!("memory, at most            {:>10.0} MB", service.peak_megabytes()?))?;
     service.stop().await
 }

@@ -74,10 +74,7 @@ pub(crate) fn role() -> impl TypedValueParser<Value = Role> {
 
 /// A role that can be given to somebody new; a team's first owner comes with the team.
 pub(crate) fn new_role() -> impl TypedValueParser<Value = Role> {
-    one_of(
-        [Role::Viewer, Role::Member, Role::Admin].map(Role::as_str),
-        Role::parse,
-    )
+    one_of([Role::Viewer, Role::Member, Role::Admin].map(Role::as_str), Role::parse)
 }
 
 pub(crate) fn scope() -> impl TypedValueParser<Value = Scope> {
@@ -107,25 +104,12 @@ mod tests {
     fn texts_are_read_or_refused() {
         assert_eq!(address("localhost:8788").as_deref(), Ok("localhost:8788"));
         assert_eq!(address("[::1]:8788").as_deref(), Ok("[::1]:8788"));
-        for other in [
-            "",
-            "localhost",
-            ":8788",
-            "localhost:0",
-            "localhost:99999",
-            "http://a:80",
-        ] {
+        for other in ["", "localhost", ":8788", "localhost:0", "localhost:99999", "http://a:80"] {
             assert!(address(other).is_err(), "{other}");
         }
         assert_eq!(email(" ada@example.com ").as_deref(), Ok("ada@example.com"));
-        for other in [
-            "",
-            "ada",
-            "@example.com",
-            "ada@",
-            "ada lace@example.com",
-            "a\n@example.com",
-        ] {
+        for other in ["", "ada", "@example.com", "ada@", "ada lace@example.com", "a\n@example.com"]
+        {
             assert!(email(other).is_err(), "{other}");
         }
         assert_eq!(name(" Ada ").as_deref(), Ok("Ada"));

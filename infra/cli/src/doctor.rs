@@ -69,10 +69,7 @@ impl Show for Health {
             self.teams.map(|count| format!("teams: {count}\n")),
             self.overdue.map(|count| format!("work due: {count}\n")),
         ];
-        let problems = self
-            .problems
-            .iter()
-            .map(|problem| format!("problem: {problem}\n"));
+        let problems = self.problems.iter().map(|problem| format!("problem: {problem}\n"));
         facts.into_iter().flatten().chain(problems).collect()
     }
 }
@@ -124,11 +121,7 @@ mod tests {
         // Every other command finds that out, too.
         let ran = bench.run("team list").await;
         assert_eq!(ran.code, 3);
-        assert!(
-            ran.said.contains("ResourceNotFoundException"),
-            "{}",
-            ran.said
-        );
+        assert!(ran.said.contains("ResourceNotFoundException"), "{}", ran.said);
     }
 
     #[tokio::test]
@@ -139,11 +132,7 @@ mod tests {
         drop(port);
         let ran = Bench::at(&address).run("doctor").await;
         assert_eq!((ran.code, ran.out.as_str()), (3, ""));
-        assert!(
-            ran.said.contains("is vedette-local running?"),
-            "{}",
-            ran.said
-        );
+        assert!(ran.said.contains("is vedette-local running?"), "{}", ran.said);
         assert_eq!(ran.said.lines().count(), 1);
     }
 }

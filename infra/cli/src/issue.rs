@@ -80,10 +80,7 @@ async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
     let directory = app.store.directory(team).await?;
     let sites: BTreeMap<SiteId, DirectoryRow> =
         directory.into_iter().map(|row| (row.id, row)).collect();
-    Ok(issues
-        .iter()
-        .map(|issue| Row::listed(issue, sites.get(&issue.site)))
-        .collect())
+    Ok(issues.iter().map(|issue| Row::listed(issue, sites.get(&issue.site))).collect())
 }
 
 /// Decides, and decides again on what is there by then, where a check or another person wrote the
@@ -93,9 +90,8 @@ async fn decide(app: &App, act: &Act, decision: Decision) -> Result<Shown, Failu
     loop {
         let seen = Seen::read(app, act.issue).await?;
         let by = actor(app, &seen.sheet.site, &act.email).await?;
-        let change = decision
-            .on(seen.issue.clone(), by, app.clock.now())
-            .map_err(Failure::because)?;
+        let change =
+            decision.on(seen.issue.clone(), by, app.clock.now()).map_err(Failure::because)?;
         match seen.commit(app, decision, &change).await {
             Ok(()) => return Ok(Shown::new(&seen, &change.after)),
             Err(error) => backoff.wait(error).await?,
@@ -131,14 +127,8 @@ impl Seen {
         let stored = app.store.issue(id.partition(), fingerprint).await?;
         // Whether the site is still there is known after the issue only.
         let sheet = app.store.site(id.partition()).await?.ok_or_else(unknown)?;
-        let issue = stored
-            .map(|stored| stored.issue)
-            .filter(|issue| issue.id == id);
-        Ok(Self {
-            issue: issue.ok_or_else(unknown)?,
-            fingerprint,
-            sheet,
-        })
+        let issue = stored.map(|stored| stored.issue).filter(|issue| issue.id == id);
+        Ok(Self { issue: issue.ok_or_else(unknown)?, fingerprint, sheet })
     }
 
     async fn commit(
@@ -154,9 +144,7 @@ impl Seen {
                 let tool = self.fingerprint.tool();
                 let read = self.sheet.tool(tool)?;
                 let next = read.resolved_by_hand(self.fingerprint);
-                app.store
-                    .commit_issue(site, change, Some((tool, read, &next)))
-                    .await
+                app.store.commit_issue(site, change, Some((tool, read, &next))).await
             }
         }
     }
@@ -167,12 +155,8 @@ async fn actor(app: &App, site: &Site, email: &str) -> Result<UserId, Failure> {
     let user = user::by_email(app, email).await?;
     match member::role_in(app, site.team, user.id).await? {
         Some(role) if role.grants(Permission::RunChecks) => Ok(user.id),
-        Some(_) => Err(Failure::refused(format!(
-            "{email} is only a viewer in the site's team"
-        ))),
-        None => Err(Failure::refused(format!(
-            "{email} is not a member of the site's team"
-        ))),
+        Some(_) => Err(Failure::refused(format!("{email} is only a viewer in the site's team"))),
+        None => Err(Failure::refused(format!("{email} is not a member of the site's team"))),
     }
 }
 
@@ -203,13 +187,7 @@ impl Row {
             name: site.map(|row| row.name.clone()),
             url: site.map(|row| row.url.to_string()),
         };
-        Self::new(
-            issue.id,
-            issue.fingerprint,
-            issue.status,
-            issue.opened_at,
-            site,
-        )
+        Self::new(issue.id, issue.fingerprint, issue.status, issue.opened_at, site)
     }
 
     const fn new(
@@ -220,15 +198,7 @@ impl Row {
         site: SiteRef,
     ) -> Self {
         let (tool, severity) = (fingerprint.tool(), fingerprint.severity());
-        Self {
-            uuid,
-            site,
-            tool,
-            fingerprint,
-            severity,
-            status,
-            opened_at,
-        }
+        Self { uuid, site, tool, fingerprint, severity, status, opened_at }
     }
 }
 
@@ -243,18 +213,11 @@ impl Show for Vec<Row> {
                 issue.status.to_string(),
                 issue.severity.to_string(),
                 issue.fingerprint.to_string(),
-                issue
-                    .site
-                    .url
-                    .clone()
-                    .unwrap_or_else(|| issue.site.uuid.to_string()),
+                issue.site.url.clone().unwrap_or_else(|| issue.site.uuid.to_string()),
                 moment(issue.opened_at),
             ]
         });
-        table(
-            ["ISSUE", "STATUS", "SEVERITY", "WHAT", "SITE", "OPENED"],
-            rows,
-        )
+        table(["ISSUE", "STATUS", "SEVERITY", "WHAT", "SITE", "OPENED"], rows)
     }
 }
 
@@ -272,25 +235,10 @@ struct Shown {
 impl Shown {
     fn new(seen: &Seen, after: &Issue) -> Self {
         let Site { id, name, url, .. } = &seen.sheet.site;
-        let site = SiteRef {
-            uuid: *id,
-            name: Some(name.clone()),
-            url: Some(url.to_string()),
-        };
-        let Issue {
-            id,
-            lifecycle,
-            summary,
-            ..
-        } = after;
+        let site = SiteRef { uuid: *id, name: Some(name.clone()), url: Some(url.to_string()) };
+        let Issue { id, lifecycle, summary, .. } = after;
         Self {
-            row: Row::new(
-                *id,
-                seen.fingerprint,
-                after.status(),
-                lifecycle.opened_at(),
-                site,
-            ),
+            row: Row::new(*id, seen.fingerprint, after.status(), lifecycle.opened_at(), site),
             summary: summary.clone(),
             acknowledged_at: lifecycle.acknowledgement().map(|taken| taken.at),
             resolved_at: lifecycle.resolved_at(),
@@ -300,15 +248,7 @@ impl Shown {
 
 impl Show for Shown {
     fn text(&self) -> String {
-        let Row {
-            uuid,
-            site,
-            fingerprint,
-            severity,
-            status,
-            opened_at,
-            ..
-        } = &self.row;
+        let Row { uuid, site, fingerprint, severity, status, opened_at, .. } = &self.row;
         output::record([
             ("issue", uuid.to_string()),
             ("site", site.url.clone().unwrap_or_default()),

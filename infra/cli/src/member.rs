@@ -72,28 +72,17 @@ async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
     let user = user::by_email(app, &who.email).await?;
     if let Some(role) = role_in(app, who.team, user.id).await? {
         let (email, role) = (&user.email, role.as_str());
-        return Err(Failure::refused(format!(
-            "{email} is a member already, with the role {role}"
-        )));
+        return Err(Failure::refused(format!("{email} is a member already, with the role {role}")));
     }
     let seats = sheet.team.plan.limits().seats;
-    let membership = Membership {
-        team: who.team,
-        user: user.id,
-        role,
-    };
-    app.store
-        .put_member(&membership, seats)
-        .await
-        .map_err(|error| match seats {
-            Some(seats) if error.has_failed(ADD_SEAT) => {
-                let plan = sheet.team.plan;
-                Failure::refused(format!(
-                    "the {plan} plan has {seats} seats, and all are taken"
-                ))
-            }
-            _ => error.into(),
-        })?;
+    let membership = Membership { team: who.team, user: user.id, role };
+    app.store.put_member(&membership, seats).await.map_err(|error| match seats {
+        Some(seats) if error.has_failed(ADD_SEAT) => {
+            let plan = sheet.team.plan;
+            Failure::refused(format!("the {plan} plan has {seats} seats, and all are taken"))
+        }
+        _ => error.into(),
+    })?;
     Ok(Shown::new(who.team, user, role))
 }
 
@@ -102,11 +91,7 @@ async fn change(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
     if role != Role::Owner {
         keep_an_owner(&members, &user)?;
     }
-    let membership = Membership {
-        team: who.team,
-        user: user.id,
-        role,
-    };
+    let membership = Membership { team: who.team, user: user.id, role };
     app.store.put_member(&membership, NO_SEAT).await?;
     Ok(Shown::new(who.team, user, role))
 }
@@ -115,10 +100,7 @@ async fn remove(app: &App, who: &Who) -> Result<Removed, Failure> {
     let (user, members) = member(app, who).await?;
     keep_an_owner(&members, &user)?;
     app.store.remove_member(who.team, user.id).await?;
-    let role = members
-        .iter()
-        .find(|row| row.user == user.id)
-        .map_or(Role::Viewer, |row| row.role);
+    let role = members.iter().find(|row| row.user == user.id).map_or(Role::Viewer, |row| row.role);
     Ok(Removed(Shown::new(who.team, user, role)))
 }
 
@@ -126,12 +108,8 @@ async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
     let sheet = team::sheet(app, team).await?;
     let rows = app.store.members(sheet.team.id).await?;
     let mut users = app.store.users(rows.iter().map(|row| row.user)).await?;
-    let found = rows
-        .iter()
-        .filter_map(|row| users.remove(&row.user).map(|user| (user, row.role)));
-    let mut members: Vec<Shown> = found
-        .map(|(user, role)| Shown::new(team, user, role))
-        .collect();
+    let found = rows.iter().filter_map(|row| users.remove(&row.user).map(|user| (user, row.role)));
+    let mut members: Vec<Shown> = found.map(|(user, role)| Shown::new(team, user, role)).collect();
     members.sort_by(|a, b| b.role.cmp(&a.role).then_with(|| a.email.cmp(&b.email)));
     Ok(members)
 }
@@ -144,10 +122,7 @@ async fn member(app: &App, who: &Who) -> Result<(User, Vec<MemberRow>), Failure>
     if members.iter().any(|row| row.user == user.id) {
         Ok((user, members))
     } else {
-        Err(Failure::refused(format!(
-            "{} is not a member of the team",
-            user.email
-        )))
+        Err(Failure::refused(format!("{} is not a member of the team", user.email)))
     }
 }
 
@@ -172,10 +147,7 @@ pub(crate) async fn role_in(
     user: UserId,
 ) -> Result<Option<Role>, Failure> {
     let places = user::memberships(app, user).await?;
-    Ok(places
-        .into_iter()
-        .find(|place| place.team == team)
-        .map(|place| place.role))
+    Ok(places.into_iter().find(|place| place.team == team).map(|place| place.role))
 }
 
 #[derive(Serialize)]
@@ -189,13 +161,7 @@ struct Shown {
 
 impl Shown {
     fn new(team: TeamId, user: User, role: Role) -> Self {
-        Self {
-            team,
-            user: user.id,
-            name: user.name,
-            email: user.email,
-            role,
-        }
+        Self { team, user: user.id, name: user.name, email: user.email, role }
     }
 }
 
@@ -214,19 +180,8 @@ impl Show for Shown {
 impl Show for Vec<Shown> {
     fn text(&self) -> String {
         let rows = self.iter().map(|member| {
-            let Shown {
-                user,
-                name,
-                email,
-                role,
-                ..
-            } = member;
-            [
-                user.to_string(),
-                name.clone(),
-                email.clone(),
-                role.as_str().to_owned(),
-            ]
+            let Shown { user, name, email, role, .. } = member;
+            [user.to_string(), name.clone(), email.clone(), role.as_str().to_owned()]
         });
         table(["USER", "NAME", "EMAIL", "ROLE"], rows)
     }
@@ -240,10 +195,7 @@ struct Removed(Shown);
 impl Show for Removed {
     fn text(&self) -> String {
         let Shown { email, team, .. } = &self.0;
-        format!(
-            "{} is no longer a member of team {team}.\n",
-            printable(email)
-        )
+        format!("{} is no longer a member of team {team}.\n", printable(email))
     }
 }
 
@@ -265,9 +217,7 @@ mod tests {
     async fn members_come_change_and_go() {
         let (bench, team) = bench().await;
         let who = |name: &str| format!("--team {team} --email {name}@example.com");
-        let added = bench
-            .json(&format!("member add {} --role viewer", who("bob")))
-            .await;
+        let added = bench.json(&format!("member add {} --role viewer", who("bob"))).await;
         insta::assert_json_snapshot!(added, @r#"
         {
           "email": "bob@example.com",
@@ -277,16 +227,9 @@ mod tests {
           "user": "02020202-0202-4202-8202-020202020202"
         }
         "#);
-        let said = bench
-            .refused(&format!("member add {} --role admin", who("bob")))
-            .await;
-        assert_eq!(
-            said,
-            "bob@example.com is a member already, with the role viewer"
-        );
-        bench
-            .json(&format!("member role {} --role admin", who("bob")))
-            .await;
+        let said = bench.refused(&format!("member add {} --role admin", who("bob"))).await;
+        assert_eq!(said, "bob@example.com is a member already, with the role viewer");
+        bench.json(&format!("member role {} --role admin", who("bob"))).await;
         let listed = bench.run(&format!("member list --team {team}")).await;
         insta::assert_snapshot!(listed.out, @r"
         USER                                  NAME  EMAIL            ROLE
@@ -294,18 +237,12 @@ mod tests {
         02020202-0202-4202-8202-020202020202  bob   bob@example.com  admin
         ");
         let removed = bench.run(&format!("member remove {}", who("bob"))).await;
-        assert_eq!(
-            removed.out,
-            format!("bob@example.com is no longer a member of team {team}.\n")
-        );
+        assert_eq!(removed.out, format!("bob@example.com is no longer a member of team {team}.\n"));
         for command in ["member remove", "member role --role viewer"] {
             let said = bench.refused(&format!("{command} {}", who("bob"))).await;
             assert_eq!(said, "bob@example.com is not a member of the team");
         }
-        assert_eq!(
-            bench.json(&format!("team show {team}")).await["seats"]["used"],
-            1
-        );
+        assert_eq!(bench.json(&format!("team show {team}")).await["seats"]["used"], 1);
     }
 
     #[tokio::test]
@@ -331,19 +268,11 @@ mod tests {
             let reason = "is the team's last owner; make another member an owner first";
             assert_eq!(said, format!("ada@example.com {reason}"));
         }
-        bench
-            .json(&format!("member role {} --role owner", who("ada")))
-            .await;
-        let as_owner = bench
-            .run(&format!("member add {} --role owner", who("bob")))
-            .await;
+        bench.json(&format!("member role {} --role owner", who("ada"))).await;
+        let as_owner = bench.run(&format!("member add {} --role owner", who("bob"))).await;
         assert_eq!(as_owner.code, 2);
-        bench
-            .json(&format!("member add {} --role member", who("bob")))
-            .await;
-        bench
-            .json(&format!("member role {} --role owner", who("bob")))
-            .await;
+        bench.json(&format!("member add {} --role member", who("bob"))).await;
+        bench.json(&format!("member role {} --role owner", who("bob"))).await;
         bench.json(&format!("member remove {}", who("ada"))).await;
     }
 
@@ -351,14 +280,8 @@ mod tests {
     async fn a_change_of_role_does_not_bring_back_whoever_left_meanwhile() {
         let (bench, team) = bench().await;
         let team = TeamId::parse(&team).expect("a team id");
-        let bob = user::by_email(&bench.app, "bob@example.com")
-            .await
-            .expect("a user");
-        let membership = Membership {
-            team,
-            user: bob.id,
-            role: Role::Admin,
-        };
+        let bob = user::by_email(&bench.app, "bob@example.com").await.expect("a user");
+        let membership = Membership { team, user: bob.id, role: Role::Admin };
         let put = bench.app.store.put_member(&membership, NO_SEAT).await;
         assert!(put.is_err_and(|error| error.is_conflict()));
     }

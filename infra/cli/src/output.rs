@@ -82,23 +82,12 @@ fn lines(table: &Table) -> String {
 
 /// Names come from users of the API: one that holds an escape sequence must not reach a terminal.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_control() {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// An instant for people.
 pub(crate) fn moment(instant: Timestamp) -> String {
-    TimeZone::UTC
-        .to_datetime(instant)
-        .strftime("%Y-%m-%d %H:%M:%S UTC")
-        .to_string()
+    TimeZone::UTC.to_datetime(instant).strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 /// An instant for people, or a dash.
@@ -132,9 +121,7 @@ pub(crate) mod wire {
             instant: &Option<Timestamp>,
             serializer: S,
         ) -> Result<S::Ok, S::Error> {
-            instant
-                .map(vedette_domain::time::wire)
-                .serialize(serializer)
+            instant.map(vedette_domain::time::wire).serialize(serializer)
         }
     }
 }

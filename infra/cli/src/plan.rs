@@ -43,9 +43,7 @@ impl Command {
             Self::Activate { .. } => (seen.plan, true),
         };
         // Also where nothing changes: saying it again makes the keeper go over the schedules again.
-        app.store
-            .set_plan(*team, plan, is_active, app.clock.now())
-            .await?;
+        app.store.set_plan(*team, plan, is_active, app.clock.now()).await?;
         team::show(app, *team, out).await
     }
 }
@@ -62,36 +60,20 @@ mod tests {
         let team = bench.team("ada", "starter").await;
         let overdue = async || {
             let found = bench.app.store.overdue(bench.app.clock.now(), 10).await;
-            found
-                .expect("an answer")
-                .into_iter()
-                .map(|work| work.owner)
-                .collect::<Vec<_>>()
+            found.expect("an answer").into_iter().map(|work| work.owner).collect::<Vec<_>>()
         };
         assert_eq!(overdue().await, []);
         let set = bench.json(&format!("plan set {team} growth")).await;
-        assert_eq!(
-            (&set["plan"], &set["plan_active"]),
-            (&"growth".into(), &true.into())
-        );
+        assert_eq!((&set["plan"], &set["plan_active"]), (&"growth".into(), &true.into()));
         assert_eq!(set["schedules_synced"], false);
         assert!(matches!(overdue().await.as_slice(), [Owner::Team(_)]));
 
         let off = bench.json(&format!("plan deactivate {team}")).await;
-        assert_eq!(
-            (&off["plan"], &off["plan_active"]),
-            (&"growth".into(), &false.into())
-        );
+        assert_eq!((&off["plan"], &off["plan_active"]), (&"growth".into(), &false.into()));
         let set = bench.json(&format!("plan set {team} agency")).await;
-        assert_eq!(
-            (&set["plan"], &set["plan_active"]),
-            (&"agency".into(), &false.into())
-        );
+        assert_eq!((&set["plan"], &set["plan_active"]), (&"agency".into(), &false.into()));
         let on = bench.json(&format!("plan activate {team}")).await;
-        assert_eq!(
-            (&on["plan"], &on["plan_active"]),
-            (&"agency".into(), &true.into())
-        );
+        assert_eq!((&on["plan"], &on["plan_active"]), (&"agency".into(), &true.into()));
     }
 
     #[tokio::test]
@@ -103,10 +85,7 @@ mod tests {
             format!("plan activate {unknown}"),
             format!("plan deactivate {unknown}"),
         ] {
-            assert_eq!(
-                bench.refused(&command).await,
-                format!("there is no team {unknown}")
-            );
+            assert_eq!(bench.refused(&command).await, format!("there is no team {unknown}"));
         }
     }
 }

@@ -24,19 +24,11 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
     };
     let reconciled = vedette_keeper::reconcile(app, &progress).await;
     bar.finish_and_clear();
-    let Reconciled {
-        sites,
-        put,
-        removed,
-    } = reconciled.map_err(|error| match error {
+    let Reconciled { sites, put, removed } = reconciled.map_err(|error| match error {
         KeeperError::Store(error) => error.into(),
         other => Failure::because(other),
     })?;
-    Ok(out.show(&Shown {
-        sites,
-        put,
-        removed,
-    })?)
+    Ok(out.show(&Shown { sites, put, removed })?)
 }
 
 /// Draws on standard error, and nothing at all where that is no terminal.
@@ -54,11 +46,7 @@ struct Shown {
 
 impl Show for Shown {
     fn text(&self) -> String {
-        let Self {
-            sites,
-            put,
-            removed,
-        } = self;
+        let Self { sites, put, removed } = self;
         format!("{sites} sites: {put} schedules made as they should be, {removed} removed.\n")
     }
 }
@@ -72,10 +60,6 @@ mod tests {
         let bench = Bench::new().await;
         let ran = bench.run("reconcile").await;
         assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-        assert!(
-            ran.said.contains("inside the vedette-local process"),
-            "{}",
-            ran.said
-        );
+        assert!(ran.said.contains("inside the vedette-local process"), "{}", ran.said);
     }
 }

@@ -66,14 +66,8 @@ async fn create(app: &App, name: &str, owner: &str, plan: Plan) -> Result<TeamId
         created_at: now,
         updated_at: now,
     };
-    let owner = Membership {
-        team: team.id,
-        user: owner.id,
-        role: Role::Owner,
-    };
-    app.store
-        .create_team(&team, &Settings::defaults(plan), &owner)
-        .await?;
+    let owner = Membership { team: team.id, user: owner.id, role: Role::Owner };
+    app.store.create_team(&team, &Settings::defaults(plan), &owner).await?;
     Ok(team.id)
 }
 
@@ -130,11 +124,7 @@ impl std::fmt::Display for Used {
 
 impl Shown {
     fn new(sheet: &TeamSheet) -> Self {
-        let TeamSheet {
-            team,
-            manual_checks,
-            ..
-        } = sheet;
+        let TeamSheet { team, manual_checks, .. } = sheet;
         let limits = team.plan.limits();
         let manual_limit = Some(limits.manual_checks_per_month);
         Self {
@@ -142,18 +132,9 @@ impl Shown {
             name: team.name.clone(),
             plan: team.plan,
             plan_active: team.plan_active,
-            sites: Used {
-                used: team.sites,
-                limit: limits.sites,
-            },
-            seats: Used {
-                used: team.members,
-                limit: limits.seats,
-            },
-            manual_checks: Used {
-                used: *manual_checks,
-                limit: manual_limit,
-            },
+            sites: Used { used: team.sites, limit: limits.sites },
+            seats: Used { used: team.members, limit: limits.seats },
+            manual_checks: Used { used: *manual_checks, limit: manual_limit },
             schedules_synced: team.synced == team.cfg,
             created_at: team.created_at,
             updated_at: team.updated_at,
@@ -174,10 +155,7 @@ impl Show for Shown {
             ("plan", self.plan()),
             ("sites", self.sites.to_string()),
             ("seats", self.seats.to_string()),
-            (
-                "manual checks",
-                format!("{} this month", self.manual_checks),
-            ),
+            ("manual checks", format!("{} this month", self.manual_checks)),
             ("schedules synced", yes_no(self.schedules_synced)),
             ("created", moment(self.created_at)),
             ("updated", moment(self.updated_at)),
@@ -191,20 +169,8 @@ impl Show for Vec<Shown> {
             return "There are no teams.\n".to_owned();
         }
         let rows = self.iter().map(|team| {
-            let Shown {
-                uuid,
-                name,
-                sites,
-                seats,
-                ..
-            } = team;
-            [
-                uuid.to_string(),
-                name.clone(),
-                team.plan(),
-                sites.to_string(),
-                seats.to_string(),
-            ]
+            let Shown { uuid, name, sites, seats, .. } = team;
+            [uuid.to_string(), name.clone(), team.plan(), sites.to_string(), seats.to_string()]
         });
         table(["TEAM", "NAME", "PLAN", "SITES", "SEATS"], rows)
     }
@@ -267,16 +233,12 @@ mod tests {
     #[tokio::test]
     async fn a_team_needs_an_owner_and_a_known_plan() {
         let bench = Bench::new().await;
-        let said = bench
-            .refused("team create --name Shop --owner eve@example.com")
-            .await;
+        let said = bench.refused("team create --name Shop --owner eve@example.com").await;
         assert_eq!(said, "no user has the address eve@example.com");
         let unknown = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
         let said = bench.refused(&format!("team show {unknown}")).await;
         assert_eq!(said, format!("there is no team {unknown}"));
-        let ran = bench
-            .run("team create --name Shop --owner ada@example.com --plan free")
-            .await;
+        let ran = bench.run("team create --name Shop --owner ada@example.com --plan free").await;
         assert_eq!(ran.code, 2);
         assert_eq!(bench.run("team show shop").await.code, 2);
     }

@@ -38,16 +38,10 @@ impl Bench {
 
     /// A DynamoDB that answers and has no table.
     pub(crate) async fn without_table() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let db = dynoxide::Database::memory().expect("a database");
-        tokio::spawn(dynoxide::server::serve_with_shutdown(
-            listener,
-            db,
-            std::future::pending(),
-        ));
+        tokio::spawn(dynoxide::server::serve_with_shutdown(listener, db, std::future::pending()));
         Self::at(&address.to_string())
     }
 
@@ -68,11 +62,7 @@ impl Bench {
             entropy: Entropy::from_fn(move |bytes| {
                 bytes.fill(drawn.fetch_add(1, Ordering::Relaxed) + 1);
             }),
-            service: Service {
-                base_url: None,
-                throttle: 60,
-                pace: Pace::default(),
-            },
+            service: Service { base_url: None, throttle: 60, pace: Pace::default() },
         };
         Self { app, now }
     }
@@ -92,11 +82,7 @@ impl Bench {
             Ok(cli) => cli,
             Err(error) => {
                 let code = u8::try_from(error.exit_code()).expect("an exit code");
-                return Ran {
-                    code,
-                    out: String::new(),
-                    said: error.to_string(),
-                };
+                return Ran { code, out: String::new(), said: error.to_string() };
             }
         };
         let mut out = Vec::new();
@@ -105,11 +91,7 @@ impl Bench {
             Ok(()) => (0, String::new()),
             Err(failure) => (failure.exit_code(), failure.to_string()),
         };
-        Ran {
-            code,
-            out: String::from_utf8(out).expect("text"),
-            said,
-        }
+        Ran { code, out: String::from_utf8(out).expect("text"), said }
     }
 
     /// Runs a command that succeeds, and reads the document that it prints.
@@ -122,21 +104,14 @@ impl Bench {
     /// Runs a command that is refused, and says why.
     pub(crate) async fn refused(&self, command: &str) -> String {
         let ran = self.run(command).await;
-        assert_eq!(
-            (ran.code, ran.out.as_str()),
-            (1, ""),
-            "{command}: {}",
-            ran.said
-        );
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{command}: {}", ran.said);
         ran.said
     }
 
     /// The user that a name stands for in tests, with a verified address.
     pub(crate) async fn user(&self, name: &str) {
-        self.json(&format!(
-            "user create --name {name} --email {name}@example.com --verified"
-        ))
-        .await;
+        self.json(&format!("user create --name {name} --email {name}@example.com --verified"))
+            .await;
     }
 
     /// A team of the user's, on a plan.

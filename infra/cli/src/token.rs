@@ -69,9 +69,7 @@ impl Which {
     fn is(&self, token: &Token) -> bool {
         let Self { name, hash } = self;
         name.as_ref().is_none_or(|name| token.name == *name)
-            && hash
-                .as_ref()
-                .is_none_or(|hash| token.hash.0.starts_with(hash))
+            && hash.as_ref().is_none_or(|hash| token.hash.0.starts_with(hash))
     }
 }
 
@@ -83,12 +81,9 @@ const HASH_SHOWN: usize = 12;
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
-            Self::Create {
-                email,
-                name,
-                scopes,
-                days,
-            } => Ok(out.show(&create(app, email, name, scopes, *days).await?)?),
+            Self::Create { email, name, scopes, days } => {
+                Ok(out.show(&create(app, email, name, scopes, *days).await?)?)
+            }
             Self::List { email } => Ok(out.show(&list(app, email).await?)?),
             Self::Revoke { email, which } => Ok(out.show(&revoke(app, email, which).await?)?),
         }
@@ -103,11 +98,8 @@ async fn create(
     days: i64,
 ) -> Result<Created, Failure> {
     let user = user::by_email(app, email).await?;
-    let scopes: BTreeSet<Scope> = if scopes.is_empty() {
-        Scope::ALL.into()
-    } else {
-        scopes.iter().copied().collect()
-    };
+    let scopes: BTreeSet<Scope> =
+        if scopes.is_empty() { Scope::ALL.into() } else { scopes.iter().copied().collect() };
     let now = app.clock.now();
     let secret = app.entropy.secret().map_err(Failure::because)?;
     let token = Token {
@@ -115,9 +107,7 @@ async fn create(
         user: user.id,
         name: name.to_owned(),
         scopes: scopes.into_iter().collect(),
-        expires_at: now
-            .saturating_add(SignedDuration::from_hours(24 * days))
-            .unwrap_or(now),
+        expires_at: now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(now),
         created_at: now,
         last_used_at: None,
     };
@@ -145,9 +135,7 @@ async fn revoke(app: &App, email: &str, which: &Which) -> Result<Revoked, Failur
         }
         Err(tokens) => {
             let count = tokens.len();
-            Err(Failure::refused(format!(
-                "{email} has {count} such tokens; name one by --hash"
-            )))
+            Err(Failure::refused(format!("{email} has {count} such tokens; name one by --hash")))
         }
     }
 }
@@ -181,11 +169,7 @@ impl Shown {
         if self.scopes.len() == Scope::ALL.len() {
             return "all".to_owned();
         }
-        self.scopes
-            .iter()
-            .map(|scope| scope.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
+        self.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -213,10 +197,7 @@ struct Created {
 
 impl Created {
     fn new(secret: &Secret, token: Token) -> Self {
-        Self {
-            secret: secret.reveal().to_owned(),
-            token: Shown::new(token),
-        }
+        Self { secret: secret.reveal().to_owned(), token: Shown::new(token) }
     }
 }
 
@@ -273,16 +254,8 @@ mod tests {
           "secret": "vdt_22222222222222222222222222222222224VD7kb"
         }
         "#);
-        let secret = created["secret"]
-            .as_str()
-            .and_then(Secret::parse)
-            .expect("a secret");
-        let stored = bench
-            .app
-            .store
-            .token(&secret.hash())
-            .await
-            .expect("an answer");
+        let secret = created["secret"].as_str().and_then(Secret::parse).expect("a secret");
+        let stored = bench.app.store.token(&secret.hash()).await.expect("an answer");
         assert_eq!(
             stored.expect("a token").scopes,
             [Scope::SitesRead, Scope::SitesWrite, Scope::IssuesRead]
@@ -293,22 +266,14 @@ mod tests {
         HASH          NAME  SCOPES                              LAST USED  EXPIRES
         c4b7752a7508  ci    sites:read sites:write issues:read  -          2026-11-27 09:54:00 UTC
         ");
-        assert!(
-            !bench
-                .run("--json token list --email ada@example.com")
-                .await
-                .out
-                .contains("vdt_")
-        );
+        assert!(!bench.run("--json token list --email ada@example.com").await.out.contains("vdt_"));
     }
 
     #[tokio::test]
     async fn a_token_has_all_scopes_and_six_months_unless_told_otherwise() {
         let bench = Bench::new().await;
         bench.user("ada").await;
-        let created = bench
-            .run("token create --email ada@example.com --name laptop")
-            .await;
+        let created = bench.run("token create --email ada@example.com --name laptop").await;
         insta::assert_snapshot!(created.out, @r"
         token    c4b7752a7508
         name     laptop
@@ -334,36 +299,18 @@ mod tests {
         let second = bench.json(create).await;
         let revoke = "token revoke --email ada@example.com";
         let said = bench.refused(&format!("{revoke} --name ci")).await;
-        assert_eq!(
-            said,
-            "ada@example.com has 2 such tokens; name one by --hash"
-        );
+        assert_eq!(said, "ada@example.com has 2 such tokens; name one by --hash");
         let hash = second["hash"].as_str().expect("a hash");
         let revoked = bench.run(&format!("{revoke} --hash {}", &hash[..8])).await;
         assert_eq!(revoked.out, format!("Token {hash}, ci, no longer works.\n"));
-        let secret = second["secret"]
-            .as_str()
-            .and_then(Secret::parse)
-            .expect("a secret");
-        assert!(
-            bench
-                .app
-                .store
-                .token(&secret.hash())
-                .await
-                .expect("an answer")
-                .is_none()
-        );
+        let secret = second["secret"].as_str().and_then(Secret::parse).expect("a secret");
+        assert!(bench.app.store.token(&secret.hash()).await.expect("an answer").is_none());
         let revoked = bench.json(&format!("{revoke} --name ci")).await;
         assert_eq!(revoked["hash"], first["hash"]);
         let said = bench.refused(&format!("{revoke} --name ci")).await;
         assert_eq!(said, "ada@example.com has no such token");
         for wrong in ["", "--hash abc", "--name ci --hash abcdef12"] {
-            assert_eq!(
-                bench.run(&format!("{revoke} {wrong}")).await.code,
-                2,
-                "{wrong}"
-            );
+            assert_eq!(bench.run(&format!("{revoke} {wrong}")).await.code, 2, "{wrong}");
         }
     }
 }

@@ -44,11 +44,7 @@ const CREATE_ADDRESS: usize = 1;
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         let email = match self {
-            Self::Create {
-                name,
-                email,
-                verified,
-            } => {
+            Self::Create { name, email, verified } => {
                 create(app, name, email, *verified).await?;
                 email
             }
@@ -60,20 +56,11 @@ impl Command {
         };
         let user = by_email(app, email).await?;
         let memberships = memberships(app, user.id).await?;
-        let teams = app
-            .store
-            .teams(memberships.iter().map(|place| place.team), app.clock.now());
+        let teams = app.store.teams(memberships.iter().map(|place| place.team), app.clock.now());
         let teams = teams.await?;
         let places = memberships.iter().map(|&Membership { team, role, .. }| {
-            let name = teams
-                .get(&team)
-                .map(|sheet| sheet.team.name.clone())
-                .unwrap_or_default();
-            Place {
-                uuid: team,
-                name,
-                role,
-            }
+            let name = teams.get(&team).map(|sheet| sheet.team.name.clone()).unwrap_or_default();
+            Place { uuid: team, name, role }
         });
         Ok(out.show(&Shown::new(&user, places.collect()))?)
     }
@@ -114,12 +101,7 @@ pub(crate) async fn by_email(app: &App, email: &str) -> Result<User, Failure> {
 
 /// Where a user belongs.
 pub(crate) async fn memberships(app: &App, user: UserId) -> Result<Vec<Membership>, Failure> {
-    Ok(app
-        .store
-        .account(user)
-        .await?
-        .map(|account| account.memberships)
-        .unwrap_or_default())
+    Ok(app.store.account(user).await?.map(|account| account.memberships).unwrap_or_default())
 }
 
 #[derive(Serialize)]
@@ -177,9 +159,7 @@ mod tests {
     #[tokio::test]
     async fn a_user_is_created_verified_and_shown() {
         let bench = Bench::new().await;
-        let created = bench
-            .json("user create --name Ada --email Ada@example.com")
-            .await;
+        let created = bench.json("user create --name Ada --email Ada@example.com").await;
         insta::assert_json_snapshot!(created, @r#"
         {
           "created_at": "2026-11-20T09:54:00+00:00",
@@ -212,19 +192,11 @@ mod tests {
     async fn an_address_is_taken_once_and_an_unknown_one_is_refused() {
         let bench = Bench::new().await;
         bench.user("ada").await;
-        let said = bench
-            .refused("user create --name Eve --email ADA@example.com")
-            .await;
+        let said = bench.refused("user create --name Eve --email ADA@example.com").await;
         assert_eq!(said, "ADA@example.com is the address of another user");
         for command in ["user show eve@example.com", "user verify eve@example.com"] {
-            assert_eq!(
-                bench.refused(command).await,
-                "no user has the address eve@example.com"
-            );
+            assert_eq!(bench.refused(command).await, "no user has the address eve@example.com");
         }
-        assert_eq!(
-            bench.run("user create --name Eve --email eve").await.code,
-            2
-        );
+        assert_eq!(bench.run("user create --name Eve --email eve").await.code, 2);
     }
 }

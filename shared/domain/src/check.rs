@@ -86,10 +86,9 @@ impl Finish {
     /// What the run adds to the reports.
     pub fn sample(&self) -> Option<Sample> {
         match self {
-            Self::Completed(ToolResult::Status(result)) => Some(Sample::Status {
-                up: result.up,
-                response_ms: result.response_time,
-            }),
+            Self::Completed(ToolResult::Status(result)) => {
+                Some(Sample::Status { up: result.up, response_ms: result.response_time })
+            }
             Self::Failed(_) | Self::Skipped => None,
         }
     }
@@ -129,21 +128,12 @@ impl Check {
     pub fn finished(id: CheckId, finish: Finish, now: Timestamp) -> Self {
         let (status, result, error) = match finish {
             // A result is made of strings, numbers and maps with string keys: it has a JSON form.
-            Finish::Completed(result) => (
-                CheckStatus::Completed,
-                serde_json::to_value(result).ok(),
-                None,
-            ),
+            Finish::Completed(result) => {
+                (CheckStatus::Completed, serde_json::to_value(result).ok(), None)
+            }
             Finish::Failed(error) => (CheckStatus::Failed, None, Some(error)),
             Finish::Skipped => (CheckStatus::Skipped, None, None),
         };
-        Self {
-            id,
-            status,
-            result,
-            error,
-            updated_at: now,
-            completed_at: Some(now),
-        }
+        Self { id, status, result, error, updated_at: now, completed_at: Some(now) }
     }
 }

@@ -27,9 +27,7 @@ fn hour_of(instant: Timestamp) -> usize {
 
 fn hour_start(date: Date, hour: usize) -> Timestamp {
     let hour = i8::try_from(hour).unwrap_or(23);
-    TimeZone::UTC
-        .to_timestamp(date.at(hour, 0, 0, 0))
-        .unwrap_or(Timestamp::MAX)
+    TimeZone::UTC.to_timestamp(date.at(hour, 0, 0, 0)).unwrap_or(Timestamp::MAX)
 }
 
 /// What a check is counted under.
@@ -96,11 +94,7 @@ impl Hours {
 
 impl Serialize for Hours {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let used = self
-            .0
-            .iter()
-            .rposition(|&count| count > 0)
-            .map_or(0, |last| last + 1);
+        let used = self.0.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
         let mut bytes = Vec::with_capacity(used);
         for &count in &self.0[..used] {
             // LEB128: seven bits a byte, the high bit set on all but the last.
@@ -130,13 +124,11 @@ impl<'de> Deserialize<'de> for Hours {
                 let mut hour = 0;
                 let mut shift = 0;
                 for &byte in bytes {
-                    let slot = hours
-                        .get_mut(hour)
-                        .ok_or_else(|| E::custom("more than 24 hours"))?;
+                    let slot =
+                        hours.get_mut(hour).ok_or_else(|| E::custom("more than 24 hours"))?;
                     let part = u32::from(byte & 0x7f);
-                    *slot |= part
-                        .checked_shl(shift)
-                        .ok_or_else(|| E::custom("a count too large"))?;
+                    *slot |=
+                        part.checked_shl(shift).ok_or_else(|| E::custom("a count too large"))?;
                     if byte & 0x80 == 0 {
                         (hour, shift) = (hour + 1, 0);
                     } else {
@@ -246,10 +238,7 @@ pub struct ReportSums {
     pub speed_s: Sum,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }
@@ -272,10 +261,8 @@ impl ReportSums {
         match sample {
             Sample::Status { up, response_ms } => {
                 self.up = self.up.saturating_add(u32::from(up));
-                self.slowest_ms = Some(
-                    self.slowest_ms
-                        .map_or(response_ms, |ms| ms.max(response_ms)),
-                );
+                self.slowest_ms =
+                    Some(self.slowest_ms.map_or(response_ms, |ms| ms.max(response_ms)));
             }
         }
     }
@@ -310,21 +297,12 @@ impl Day {
     /// An empty day that shows for `retention_days`.
     pub fn new(date: Date, retention_days: u32) -> Self {
         let until = date.saturating_add(i64::from(retention_days).days());
-        Self {
-            date,
-            until,
-            counters: Counters::default(),
-            sums: ReportSums::default(),
-            rev: 0,
-        }
+        Self { date, until, counters: Counters::default(), sums: ReportSums::default(), rev: 0 }
     }
 
     /// Whether the day shows today under the team's current retention.
     pub fn shows(&self, today: Date, retention_days: u32) -> bool {
-        today
-            < self
-                .until
-                .min(self.date.saturating_add(i64::from(retention_days).days()))
+        today < self.until.min(self.date.saturating_add(i64::from(retention_days).days()))
     }
 
     /// When the table may forget the day's rows.
@@ -392,12 +370,8 @@ impl Filter {
     /// Whether the list shows checks of the kind.
     pub fn admits(&self, kind: Kind) -> bool {
         self.status.is_none_or(|status| status == kind.status)
-            && self
-                .automatic
-                .is_none_or(|automatic| automatic == kind.trigger.is_automatic())
-            && self
-                .reason
-                .is_none_or(|reason| kind.trigger.reason() == Some(reason))
+            && self.automatic.is_none_or(|automatic| automatic == kind.trigger.is_automatic())
+            && self.reason.is_none_or(|reason| kind.trigger.reason() == Some(reason))
     }
 }
 
@@ -436,12 +410,7 @@ pub fn locate<'a>(
         if !filter.admits_day(tool, day.date) {
             continue;
         }
-        for (&kind, counts) in day
-            .counters
-            .0
-            .iter()
-            .filter(|(kind, _)| filter.admits(**kind))
-        {
+        for (&kind, counts) in day.counters.0.iter().filter(|(kind, _)| filter.admits(**kind)) {
             for (hour, &count) in counts.0.iter().enumerate().filter(|(_, count)| **count > 0) {
                 *hours.entry((day.date, hour)).or_default() += u64::from(count);
                 cells.push(((day.date, hour), (tool, kind)));
@@ -451,10 +420,7 @@ pub fn locate<'a>(
     let total = hours.values().sum();
     let end = offset.saturating_add(limit).min(total);
     if offset >= end {
-        return Located {
-            total,
-            window: None,
-        };
+        return Located { total, window: None };
     }
     let mut passed = 0;
     let mut newest = None;

@@ -148,9 +148,7 @@ impl CheckId {
     /// What caused the run, unless the id is not one that this service makes.
     pub fn trigger(self) -> Option<Trigger> {
         let code = (kind(self.0)? >> 7) & 0b11;
-        Trigger::ALL
-            .into_iter()
-            .find(|trigger| trigger.code() == u128::from(code))
+        Trigger::ALL.into_iter().find(|trigger| trigger.code() == u128::from(code))
     }
 
     /// Whether the service itself caused the run.
@@ -260,10 +258,7 @@ mod tests {
     #[test]
     fn only_the_hyphenated_form_is_read() {
         let text = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
-        assert_eq!(
-            SiteId::parse(&text.to_uppercase()).map(|id| id.to_string()),
-            Some(text.into())
-        );
+        assert_eq!(SiteId::parse(&text.to_uppercase()).map(|id| id.to_string()), Some(text.into()));
         for other in [
             "0b2c7a529f1d4e438a556c1f3b7d9e01",
             "{0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01}",

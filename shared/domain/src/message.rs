@@ -80,17 +80,11 @@ mod tests {
         let automatic = CheckMessage {
             site,
             tool: Tool::Status,
-            order: RunOrder::Automatic {
-                reason: RunReason::Scheduled,
-                slot,
-            },
+            order: RunOrder::Automatic { reason: RunReason::Scheduled, slot },
         };
         let check = CheckId::on_demand(site, Tool::BrokenLinks, slot, 3);
-        let on_demand = CheckMessage {
-            site,
-            tool: Tool::BrokenLinks,
-            order: RunOrder::OnDemand { check },
-        };
+        let on_demand =
+            CheckMessage { site, tool: Tool::BrokenLinks, order: RunOrder::OnDemand { check } };
         for (message, form) in [
             (
                 automatic,
@@ -102,10 +96,7 @@ mod tests {
             ),
         ] {
             assert_eq!(serde_json::to_string(&message).expect("json"), form);
-            assert_eq!(
-                serde_json::from_str::<CheckMessage>(form).expect("a message"),
-                message
-            );
+            assert_eq!(serde_json::from_str::<CheckMessage>(form).expect("a message"), message);
         }
         let sync = serde_json::to_string(&Upkeep::Sync(site)).expect("json");
         assert_eq!(sync, r#"{"sync":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"}"#);

@@ -38,11 +38,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAllowed(tool) => {
-                write!(
-                    f,
-                    "{} checks are not available on your current plan.",
-                    tool.label()
-                )
+                write!(f, "{} checks are not available on your current plan.", tool.label())
             }
             Self::NotEnabled(tool) => {
                 write!(f, "{} checks are not enabled for this site.", tool.label())
@@ -91,10 +87,7 @@ pub fn admit(asked: &[Asked<'_>], plan: Plan, used: u32, now: Timestamp) -> Resu
 
 fn has_cadence_passed(asked: &Asked<'_>, now: Timestamp) -> bool {
     let cadence = SignedDuration::from_mins(i64::from(asked.tool.on_demand_cadence_minutes()));
-    asked
-        .state
-        .last_on_demand
-        .is_none_or(|last| now.duration_since(last) >= cadence)
+    asked.state.last_on_demand.is_none_or(|last| now.duration_since(last) >= cadence)
 }
 
 #[cfg(test)]
@@ -108,30 +101,18 @@ mod tests {
 
     fn ordered(seconds_ago: i64) -> ToolState {
         let last = now() - SignedDuration::from_secs(seconds_ago);
-        ToolState {
-            last_on_demand: Some(last),
-            ..ToolState::new()
-        }
+        ToolState { last_on_demand: Some(last), ..ToolState::new() }
     }
 
     fn pending() -> ToolState {
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
         let check = CheckId::on_demand(site, Tool::Status, now(), 0);
-        ToolState {
-            pending: Some(check),
-            ..ordered(3_600)
-        }
+        ToolState { pending: Some(check), ..ordered(3_600) }
     }
 
     fn answer(tools: &[(Tool, &ToolState, bool)], used: u32) -> String {
-        let asked: Vec<_> = tools
-            .iter()
-            .map(|&(tool, state, enabled)| Asked {
-                tool,
-                state,
-                enabled,
-            })
-            .collect();
+        let asked: Vec<_> =
+            tools.iter().map(|&(tool, state, enabled)| Asked { tool, state, enabled }).collect();
         match admit(&asked, Plan::Starter, used, now()) {
             Ok(()) => "queued".to_owned(),
             Err(refusal) => refusal.to_string(),
@@ -144,11 +125,7 @@ mod tests {
         let pending = pending();
         for (tools, used, said) in [
             (vec![(Tool::Status, &free, true)], 0, "queued"),
-            (
-                vec![(Tool::Ssl, &free, false)],
-                50,
-                "SSL checks are not enabled for this site.",
-            ),
+            (vec![(Tool::Ssl, &free, false)], 50, "SSL checks are not enabled for this site."),
             (
                 vec![(Tool::Status, &pending, true)],
                 50,
@@ -161,10 +138,7 @@ mod tests {
                 "Your current plan has reached its monthly on-demand check limit.",
             ),
             (
-                vec![
-                    (Tool::Ssl, &ordered(5), true),
-                    (Tool::BrokenLinks, &pending, true),
-                ],
+                vec![(Tool::Ssl, &ordered(5), true), (Tool::BrokenLinks, &pending, true)],
                 0,
                 "This site already has a pending broken-links check.",
             ),

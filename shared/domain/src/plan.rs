@@ -97,9 +97,7 @@ impl Plan {
     /// The fastest automatic cadence of the tool on this plan, in minutes: the slower of the
     /// plan's minimum and the tool's floor.
     pub fn minimum_cadence_minutes(self, tool: Tool) -> u32 {
-        self.limits()
-            .minimum_cadence_minutes
-            .max(tool.cadence_floor_minutes())
+        self.limits().minimum_cadence_minutes.max(tool.cadence_floor_minutes())
     }
 
     /// Every cadence preset, fastest first, with those that the plan is too small for disabled.
@@ -154,11 +152,9 @@ mod tests {
 
     #[test]
     fn keys_are_the_wire_values_both_ways() {
-        for (plan, key) in [
-            (Plan::Starter, "starter"),
-            (Plan::Growth, "growth"),
-            (Plan::Agency, "agency"),
-        ] {
+        for (plan, key) in
+            [(Plan::Starter, "starter"), (Plan::Growth, "growth"), (Plan::Agency, "agency")]
+        {
             assert_eq!(plan.as_str(), key);
             assert_eq!(plan.to_string(), key);
             assert_eq!(Plan::parse(key), Some(plan));
@@ -225,21 +221,13 @@ mod tests {
 
     #[test]
     fn presets_below_the_plans_minimum_are_disabled() {
-        for (plan, disabled) in [
-            (Plan::Starter, vec![1, 5, 10, 15]),
-            (Plan::Growth, vec![1]),
-            (Plan::Agency, vec![]),
-        ] {
+        for (plan, disabled) in
+            [(Plan::Starter, vec![1, 5, 10, 15]), (Plan::Growth, vec![1]), (Plan::Agency, vec![])]
+        {
             let presets = plan.cadence_presets();
-            assert_eq!(
-                presets.iter().map(|p| p.minutes).collect::<Vec<_>>(),
-                CADENCE_MINUTES
-            );
-            let found: Vec<u32> = presets
-                .into_iter()
-                .filter(|p| p.disabled)
-                .map(|p| p.minutes)
-                .collect();
+            assert_eq!(presets.iter().map(|p| p.minutes).collect::<Vec<_>>(), CADENCE_MINUTES);
+            let found: Vec<u32> =
+                presets.into_iter().filter(|p| p.disabled).map(|p| p.minutes).collect();
             assert_eq!(found, disabled, "{plan}");
         }
     }

@@ -57,10 +57,7 @@ pub fn cron(site: SiteId, tool: Tool, cadence_minutes: u32) -> Option<String> {
     } else if cadence == MINUTES_PER_DAY {
         Some(format!("cron({minute} {hour} * * ? *)"))
     } else if MINUTES_PER_DAY.is_multiple_of(cadence) && cadence.is_multiple_of(MINUTES_PER_HOUR) {
-        Some(format!(
-            "cron({minute} {hour}/{} * * ? *)",
-            cadence / MINUTES_PER_HOUR
-        ))
+        Some(format!("cron({minute} {hour}/{} * * ? *)", cadence / MINUTES_PER_HOUR))
     } else if cadence == MINUTES_PER_WEEK {
         let day = DAYS_FROM_EPOCH.get((phase / MINUTES_PER_DAY) as usize)?;
         Some(format!("cron({minute} {hour} ? * {day} *)"))
@@ -83,9 +80,7 @@ pub struct InvalidPace;
 
 impl Default for Pace {
     fn default() -> Self {
-        Self {
-            minute: Duration::from_secs(60),
-        }
+        Self { minute: Duration::from_secs(60) }
     }
 }
 
@@ -98,11 +93,7 @@ impl Pace {
     pub fn new(minute: Duration) -> Result<Self, InvalidPace> {
         let whole = minute.subsec_nanos().is_multiple_of(1_000_000);
         let bounds = Duration::from_millis(1)..=Duration::from_secs(24 * 60 * 60);
-        if whole && bounds.contains(&minute) {
-            Ok(Self { minute })
-        } else {
-            Err(InvalidPace)
-        }
+        if whole && bounds.contains(&minute) { Ok(Self { minute }) } else { Err(InvalidPace) }
     }
 
     /// How long a monitoring minute lasts.
@@ -155,10 +146,7 @@ impl Pace {
     fn grid(self, site: SiteId, tool: Tool, cadence_minutes: u32) -> (i128, i128) {
         let minute = self.minute.as_millis() as i128;
         let phase = phase(site, tool, cadence_minutes);
-        (
-            i128::from(phase) * minute,
-            i128::from(cadence_minutes.max(1)) * minute,
-        )
+        (i128::from(phase) * minute, i128::from(cadence_minutes.max(1)) * minute)
     }
 }
 
@@ -168,11 +156,7 @@ fn millisecond_floor(instant: Timestamp) -> i128 {
 }
 
 fn clamped(millisecond: i128) -> Timestamp {
-    let limit = if millisecond < 0 {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    };
+    let limit = if millisecond < 0 { Timestamp::MIN } else { Timestamp::MAX };
     i64::try_from(millisecond)
         .ok()
         .and_then(|millisecond| Timestamp::from_millisecond(millisecond).ok())
@@ -210,20 +194,15 @@ mod tests {
         let days: BTreeSet<u32> = match (day_of_month, day_of_week) {
             ("*", "?") => (1..=7).collect(),
             ("?", name) => {
-                let index = names
-                    .iter()
-                    .position(|known| *known == name)
-                    .expect("a day");
+                let index = names.iter().position(|known| *known == name).expect("a day");
                 BTreeSet::from([u32::try_from(index).expect("small") + 1])
             }
             other => panic!("exactly one day field is `?`: {other:?}"),
         };
         let mut week = BTreeSet::new();
         for since_thursday in 0..MINUTES_PER_WEEK {
-            let (day, of_day) = (
-                since_thursday / MINUTES_PER_DAY,
-                since_thursday % MINUTES_PER_DAY,
-            );
+            let (day, of_day) =
+                (since_thursday / MINUTES_PER_DAY, since_thursday % MINUTES_PER_DAY);
             // Thursday is day 5 of the week that begins with Sunday as day 1.
             let day_of_week = (day + 4) % 7 + 1;
             if days.contains(&day_of_week)
@@ -278,11 +257,7 @@ mod tests {
             "cron(19 20 ? * FRI *)",
         ];
         for (cadence, expected) in CADENCE_MINUTES.into_iter().zip(expected) {
-            assert_eq!(
-                cron(site, Tool::Status, cadence).as_deref(),
-                Some(expected),
-                "{cadence}"
-            );
+            assert_eq!(cron(site, Tool::Status, cadence).as_deref(), Some(expected), "{cadence}");
         }
     }
 
@@ -307,16 +282,11 @@ mod tests {
                 // Pearson's chi-squared over `cadence` equally likely minutes has the mean
                 // `cadence - 1` and the variance twice that; five deviations are allowed.
                 let expected = f64::from(SITES) / f64::from(cadence);
-                let chi_squared: f64 = counts
-                    .iter()
-                    .map(|&n| (f64::from(n) - expected).powi(2) / expected)
-                    .sum();
+                let chi_squared: f64 =
+                    counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
                 let freedom = f64::from(cadence - 1);
                 let limit = freedom + 5.0 * (2.0 * freedom).sqrt();
-                assert!(
-                    chi_squared < limit,
-                    "{tool} every {cadence}: {chi_squared} > {limit}"
-                );
+                assert!(chi_squared < limit, "{tool} every {cadence}: {chi_squared} > {limit}");
             }
         }
     }
@@ -328,18 +298,10 @@ mod tests {
         let day = Duration::from_secs(24 * 60 * 60);
         for fine in [Duration::from_millis(1), Duration::from_secs(1), day] {
             let pace = Pace::new(fine).expect("within bounds");
-            assert_eq!(
-                (pace.minute(), pace.minutes(3), pace.is_real()),
-                (fine, fine * 3, false)
-            );
+            assert_eq!((pace.minute(), pace.minutes(3), pace.is_real()), (fine, fine * 3, false));
         }
         let micro = Duration::from_micros(1);
-        for wrong in [
-            Duration::ZERO,
-            micro,
-            Duration::from_secs(1) + micro,
-            day + micro * 1000,
-        ] {
+        for wrong in [Duration::ZERO, micro, Duration::from_secs(1) + micro, day + micro * 1000] {
             assert_eq!(Pace::new(wrong), Err(InvalidPace), "{wrong:?}");
         }
     }

@@ -58,7 +58,11 @@ pub const IGNORE_PATH_MAX: usize = 255;
 
 /// A team's monitoring settings, or a site's once resolved: the API's `settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MonitoringSettings"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "MonitoringSettings")
+)]
 #[serde(default)]
 pub struct Settings {
     /// What each tool does.

@@ -89,11 +89,7 @@ impl SiteUrl {
     pub fn as_str(&self) -> &str {
         let text = self.0.as_str();
         let bare = self.0.path() == "/" && self.0.query().is_none();
-        if bare {
-            text.strip_suffix('/').unwrap_or(text)
-        } else {
-            text
-        }
+        if bare { text.strip_suffix('/').unwrap_or(text) } else { text }
     }
 
     /// The hostname: a domain in punycode, an IPv4 address, or an IPv6 address in brackets.
@@ -106,10 +102,7 @@ impl SiteUrl {
     /// without brackets.
     pub fn lookup_host(&self) -> &str {
         let domain = self.domain();
-        domain
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-            .unwrap_or(domain)
+        domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(domain)
     }
 
     /// The same address for the engines; its path is never empty.
@@ -126,10 +119,7 @@ impl SiteUrl {
     /// the 255 characters that a name may have.
     pub fn generated_name(&self) -> &str {
         let domain = self.domain();
-        let name = domain
-            .strip_prefix("www.")
-            .filter(|rest| !rest.is_empty())
-            .unwrap_or(domain);
+        let name = domain.strip_prefix("www.").filter(|rest| !rest.is_empty()).unwrap_or(domain);
         // Hosts are ASCII, so any index is a boundary; `get` covers the short ones.
         name.get(..MAX_NAME_LENGTH).unwrap_or(name)
     }
@@ -200,10 +190,7 @@ mod tests {
             ("http://example.com:443/", "http://example.com:443"),
             ("https://example.com:8443/a", "https://example.com:8443/a"),
             // Case: scheme and host only.
-            (
-                "HTTPS://EXAMPLE.com/Path?Query=A",
-                "https://example.com/Path?Query=A",
-            ),
+            ("HTTPS://EXAMPLE.com/Path?Query=A", "https://example.com/Path?Query=A"),
             ("hTTp://Example.COM", "http://example.com"),
             // Surrounding whitespace, line breaks included.
             ("  https://example.com \r\n", "https://example.com"),
@@ -213,30 +200,18 @@ mod tests {
             ("https://example.com/a/../b/./c", "https://example.com/b/c"),
             ("https://example.com/..", "https://example.com"),
             ("https://example.com/%7euser", "https://example.com/%7euser"),
-            (
-                "https://example.com/a b?c d",
-                "https://example.com/a%20b?c%20d",
-            ),
-            (
-                "https://example.com/ü?ü",
-                "https://example.com/%C3%BC?%C3%BC",
-            ),
+            ("https://example.com/a b?c d", "https://example.com/a%20b?c%20d"),
+            ("https://example.com/ü?ü", "https://example.com/%C3%BC?%C3%BC"),
             ("https://example.com?a=1", "https://example.com/?a=1"),
             ("https://example.com/?", "https://example.com/?"),
-            (
-                "https://example.com/?a=1&b=/#c",
-                "https://example.com/?a=1&b=/",
-            ),
+            ("https://example.com/?a=1&b=/#c", "https://example.com/?a=1&b=/"),
             ("https://example.com\\a", "https://example.com/a"),
             ("https://example.com/a@b", "https://example.com/a@b"),
             ("https://example.com?to=a@b", "https://example.com/?to=a@b"),
             // International names.
             ("https://bücher.example/", "https://xn--bcher-kva.example"),
             ("https://BÜCHER.example", "https://xn--bcher-kva.example"),
-            (
-                "https://xn--bcher-kva.example",
-                "https://xn--bcher-kva.example",
-            ),
+            ("https://xn--bcher-kva.example", "https://xn--bcher-kva.example"),
             ("https://例え.jp/道", "https://xn--r8jz45g.jp/%E9%81%93"),
             ("https://example。com", "https://example.com"),
             // IPv4 in other spellings.
@@ -247,10 +222,7 @@ mod tests {
             ("http://192.513", "http://192.0.2.1"),
             // IPv6.
             ("http://[2001:DB8:0:0::1]:80/", "http://[2001:db8::1]"),
-            (
-                "http://[::ffff:192.0.2.1]:8080",
-                "http://[::ffff:c000:201]:8080",
-            ),
+            ("http://[::ffff:192.0.2.1]:8080", "http://[::ffff:c000:201]:8080"),
         ];
         for (text, expected) in cases {
             assert_eq!(canonical(text), expected, "{text:?}");
@@ -323,10 +295,7 @@ mod tests {
     #[test]
     fn messages_tell_clients_what_to_mend() {
         let message = |text: &str| SiteUrl::parse(text).expect_err("refused").to_string();
-        assert_eq!(
-            message("example.com"),
-            "The url must start with http:// or https://."
-        );
+        assert_eq!(message("example.com"), "The url must start with http:// or https://.");
         assert_eq!(message("https://"), "The url must have a host.");
         assert_eq!(
             message("https://exa mple.com"),
@@ -344,10 +313,7 @@ mod tests {
             message("https://example.com:99999"),
             "The url is not a valid URL: invalid port number."
         );
-        assert_eq!(
-            message(&"h".repeat(2049)),
-            "The url must not be longer than 2048 characters."
-        );
+        assert_eq!(message(&"h".repeat(2049)), "The url must not be longer than 2048 characters.");
     }
 
     #[test]
@@ -357,11 +323,7 @@ mod tests {
             format!("{head}{}", "a".repeat(length - head.len()))
         };
         assert_eq!(canonical(&of_length(2048)).len(), 2048);
-        assert_eq!(
-            canonical(&format!(" {} ", of_length(2048))).len(),
-            2048,
-            "trimmed first"
-        );
+        assert_eq!(canonical(&format!(" {} ", of_length(2048))).len(), 2048, "trimmed first");
         assert_eq!(SiteUrl::parse(&of_length(2049)), Err(SiteUrlError::TooLong));
         // A fragment is dropped, yet it was sent.
         let fragment = format!("{}#a", of_length(2047));
@@ -369,28 +331,15 @@ mod tests {
         // Characters, not bytes; but what is stored is six times as long.
         let umlauts = format!("https://example.com/{}", "ü".repeat(338));
         assert_eq!(canonical(&umlauts).len(), 2048);
-        assert_eq!(
-            SiteUrl::parse(&format!("{umlauts}ü")),
-            Err(SiteUrlError::TooLong)
-        );
+        assert_eq!(SiteUrl::parse(&format!("{umlauts}ü")), Err(SiteUrlError::TooLong));
     }
 
     #[test]
     fn hosts_and_names() {
         // Address, domain, host to look up, generated name.
         let cases = [
-            (
-                "https://www.example.com:8443/a",
-                "www.example.com",
-                "www.example.com",
-                "example.com",
-            ),
-            (
-                "https://WWW.example.com",
-                "www.example.com",
-                "www.example.com",
-                "example.com",
-            ),
+            ("https://www.example.com:8443/a", "www.example.com", "www.example.com", "example.com"),
+            ("https://WWW.example.com", "www.example.com", "www.example.com", "example.com"),
             (
                 "https://www2.example.com",
                 "www2.example.com",
@@ -412,12 +361,7 @@ mod tests {
                 "xn--bcher-kva.example",
             ),
             ("http://0x7f.1", "127.0.0.1", "127.0.0.1", "127.0.0.1"),
-            (
-                "http://[2001:db8::1]:81",
-                "[2001:db8::1]",
-                "2001:db8::1",
-                "[2001:db8::1]",
-            ),
+            ("http://[2001:db8::1]:81", "[2001:db8::1]", "2001:db8::1", "[2001:db8::1]"),
         ];
         for (text, domain, lookup, name) in cases {
             let url = SiteUrl::parse(text).expect("an address");
@@ -437,15 +381,8 @@ mod tests {
         assert_eq!(plain, other);
         assert_eq!(plain.hash(), other.hash());
         // printf https://example.com | sha256sum
-        let hex: String = plain
-            .hash()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        assert_eq!(
-            hex,
-            "100680ad546ce6a577f42f52df33b4cfdca756859e664b8d7de329b150d09ce9"
-        );
+        let hex: String = plain.hash().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "100680ad546ce6a577f42f52df33b4cfdca756859e664b8d7de329b150d09ce9");
         let slash = SiteUrl::parse("https://example.com/a").expect("an address");
         assert_ne!(plain.hash(), slash.hash());
     }
@@ -455,18 +392,11 @@ mod tests {
         let url = SiteUrl::parse("https://example.com/").expect("an address");
         let json = serde_json::to_string(&url).expect("json");
         assert_eq!(json, r#""https://example.com""#);
-        assert_eq!(
-            serde_json::from_str::<SiteUrl>(&json).expect("readable"),
-            url
-        );
+        assert_eq!(serde_json::from_str::<SiteUrl>(&json).expect("readable"), url);
         assert_eq!(url.to_string().parse(), Ok(url.clone()));
         assert_eq!(url.to_url().as_str(), "https://example.com/");
         let error = serde_json::from_str::<SiteUrl>(r#""example.com""#).expect_err("refused");
-        assert!(
-            error
-                .to_string()
-                .starts_with("The url must start with http:// or https://.")
-        );
+        assert!(error.to_string().starts_with("The url must start with http:// or https://."));
     }
 
     /// Texts that are likely to be addresses, with odd parts.
@@ -499,10 +429,7 @@ mod tests {
         prop_assert!(!url.domain().is_empty() && !url.generated_name().is_empty());
         let full = url.to_url();
         prop_assert_eq!(full.host_str(), Some(url.domain()));
-        prop_assert_eq!(
-            (full.username(), full.password(), full.fragment()),
-            ("", None, None)
-        );
+        prop_assert_eq!((full.username(), full.password(), full.fragment()), ("", None, None));
         Ok(())
     }
 

@@ -5,10 +5,7 @@ use jiff::tz::TimeZone;
 
 /// ISO 8601 in UTC with whole seconds and a `+00:00` offset: `2026-11-20T09:54:00+00:00`.
 pub fn wire(instant: Timestamp) -> String {
-    TimeZone::UTC
-        .to_datetime(instant)
-        .strftime("%Y-%m-%dT%H:%M:%S+00:00")
-        .to_string()
+    TimeZone::UTC.to_datetime(instant).strftime("%Y-%m-%dT%H:%M:%S+00:00").to_string()
 }
 
 #[cfg(test)]

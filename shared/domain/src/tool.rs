@@ -21,13 +21,8 @@ pub enum Tool {
 
 impl Tool {
     /// All tools, in the order of the API's enumeration.
-    pub const ALL: [Self; 5] = [
-        Self::Status,
-        Self::Ssl,
-        Self::Dns,
-        Self::BrokenLinks,
-        Self::Performance,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Status, Self::Ssl, Self::Dns, Self::BrokenLinks, Self::Performance];
 
     /// The value used on the wire, in keys and in fingerprints.
     pub const fn as_str(self) -> &'static str {
@@ -110,9 +105,7 @@ impl CheckStatus {
 
     /// The state with this wire value.
     pub fn parse(value: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.as_str() == value)
+        Self::ALL.into_iter().find(|status| status.as_str() == value)
     }
 }
 
@@ -131,11 +124,7 @@ pub enum RunReason {
 
 impl RunReason {
     /// All reasons, in the order of the API's enumeration.
-    pub const ALL: [Self; 3] = [
-        Self::Scheduled,
-        Self::ConfirmationRetry,
-        Self::IncidentFollowUp,
-    ];
+    pub const ALL: [Self; 3] = [Self::Scheduled, Self::ConfirmationRetry, Self::IncidentFollowUp];
 
     /// The value used on the wire and in keys.
     pub const fn as_str(self) -> &'static str {
@@ -148,8 +137,6 @@ impl RunReason {
 
     /// The reason with this wire value.
     pub fn parse(value: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|reason| reason.as_str() == value)
+        Self::ALL.into_iter().find(|reason| reason.as_str() == value)
     }
 }

@@ -120,32 +120,15 @@ impl ToolPolicy {
             }
             Tool::BrokenLinks => {
                 let links = &tools.broken_links.settings;
-                (
-                    links.consecutive_breaches_to_open,
-                    NonZeroU32::MIN,
-                    None,
-                    None,
-                )
+                (links.consecutive_breaches_to_open, NonZeroU32::MIN, None, None)
             }
             Tool::Performance => {
                 let performance = &tools.performance.settings;
-                (
-                    performance.consecutive_breaches_to_open,
-                    NonZeroU32::MIN,
-                    None,
-                    None,
-                )
+                (performance.consecutive_breaches_to_open, NonZeroU32::MIN, None, None)
             }
         };
-        let thresholds = Policy {
-            open_after,
-            resolve_after,
-        };
-        Self {
-            thresholds,
-            retry_minutes,
-            follow_up_minutes,
-        }
+        let thresholds = Policy { open_after, resolve_after };
+        Self { thresholds, retry_minutes, follow_up_minutes }
     }
 }
 
@@ -229,30 +212,17 @@ pub struct Conclusion {
 impl ToolState {
     /// The state of a tool that nothing is known of.
     pub fn new() -> Self {
-        Self {
-            rev: 1,
-            cfg: 1,
-            ..Self::default()
-        }
+        Self { rev: 1, cfg: 1, ..Self::default() }
     }
 
     /// The state of a new site's tool: its first run does not wait for the schedule.
     pub fn of_new_site(created_at: Timestamp) -> Self {
-        Self {
-            timer: Some(Timer {
-                reason: RunReason::Scheduled,
-                due: created_at,
-            }),
-            ..Self::new()
-        }
+        Self { timer: Some(Timer { reason: RunReason::Scheduled, due: created_at }), ..Self::new() }
     }
 
     /// The newest check of either sort.
     pub fn latest(&self) -> Option<Latest> {
-        [self.automatic, self.on_demand]
-            .into_iter()
-            .flatten()
-            .max_by_key(|latest| latest.id)
+        [self.automatic, self.on_demand].into_iter().flatten().max_by_key(|latest| latest.id)
     }
 
     /// Whether a message still asks for something.
@@ -272,7 +242,8 @@ impl ToolState {
             Err(Discard::Stale)
         } else if slot > now.saturating_add(CLOCK_SKEW).unwrap_or(now) {
             Err(Discard::Early)
-        } else if reason == RunReason::Scheduled || self.timer == Some(Timer { reason, due: slot }) {
+        } else if reason == RunReason::Scheduled || self.timer == Some(Timer { reason, due: slot })
+        {
             Ok(())
         } else {
             Err(Discard::TimerGone)
@@ -287,10 +258,7 @@ impl ToolState {
     /// before the check can be counted.
     pub fn closed_day(&self, created_at: Timestamp) -> Option<Date> {
         let date = day_of(created_at);
-        self.day
-            .as_ref()
-            .is_some_and(|open| date < open.date)
-            .then_some(date)
+        self.day.as_ref().is_some_and(|open| date < open.date).then_some(date)
     }
 
     /// Counts a finished run; `closed` is the item of [`ToolState::closed_day`], if there is one.
@@ -303,44 +271,22 @@ impl ToolState {
         let trigger = run.check.trigger().unwrap_or(Trigger::OnDemand);
         let order = match trigger {
             Trigger::OnDemand => RunOrder::OnDemand { check: run.check },
-            Trigger::Automatic(reason) => RunOrder::Automatic {
-                reason,
-                slot: created_at,
-            },
+            Trigger::Automatic(reason) => RunOrder::Automatic { reason, slot: created_at },
         };
-        self.wants(
-            &CheckMessage {
-                site: run.site,
-                tool: run.tool,
-                order,
-            },
-            run.now,
-        )?;
+        self.wants(&CheckMessage { site: run.site, tool: run.tool, order }, run.now)?;
         if self.cfg != run.cfg {
             return Err(Discard::Superseded);
         }
 
         let check = Check::finished(run.check, run.finish.clone(), run.now);
-        let latest = Latest {
-            id: run.check,
-            status: check.status,
-        };
+        let latest = Latest { id: run.check, status: check.status };
         let mut next = self.clone();
         next.rev += 1;
-        let kind = Kind {
-            trigger,
-            status: check.status,
-        };
+        let kind = Kind { trigger, status: check.status };
         let sample = run.finish.sample().filter(|_| trigger.is_automatic());
         let (day, expires_at) = next.count(closed, created_at, run.retention_days, |day| {
             if !trigger.is_automatic() {
-                day.counters.remove(
-                    Kind {
-                        trigger,
-                        status: CheckStatus::Pending,
-                    },
-                    created_at,
-                );
+                day.counters.remove(Kind { trigger, status: CheckStatus::Pending }, created_at);
             }
             day.counters.add(kind, created_at);
             if let Some(sample) = sample {
@@ -397,19 +343,9 @@ impl ToolState {
         for (index, evaluation) in run.evaluations.iter().enumerate() {
             let fingerprint = evaluation.fingerprint;
             let tracked = self.trackers.entry(fingerprint).or_default();
-            let issue = tracked
-                .issue
-                .unwrap_or_else(|| IssueId::new(run.site, fingerprint, slot));
-            let observation = Observation {
-                slot,
-                outcome: &evaluation.outcome,
-            };
-            let step = observe(
-                &tracked.tracker,
-                &run.policy.thresholds,
-                &observation,
-                issue,
-            );
+            let issue = tracked.issue.unwrap_or_else(|| IssueId::new(run.site, fingerprint, slot));
+            let observation = Observation { slot, outcome: &evaluation.outcome };
+            let step = observe(&tracked.tracker, &run.policy.thresholds, &observation, issue);
             if let Step::Advanced { next, event } = step {
                 tracked.tracker = next;
                 if let Some(event) = event {
@@ -435,18 +371,14 @@ impl ToolState {
     ) -> (Option<DayWrite>, Timestamp) {
         let date = day_of(created_at);
         if self.closed_day(created_at).is_some() {
-            let mut day = closed
-                .cloned()
-                .unwrap_or_else(|| Day::new(date, retention_days));
+            let mut day = closed.cloned().unwrap_or_else(|| Day::new(date, retention_days));
             change(&mut day);
             day.rev += 1;
             let expires_at = day.rows_expire_at();
             return (Some(DayWrite::Amend(day)), expires_at);
         }
         let turned = self.day.take_if(|open| open.date < date);
-        let open = self
-            .day
-            .get_or_insert_with(|| Day::new(date, retention_days));
+        let open = self.day.get_or_insert_with(|| Day::new(date, retention_days));
         change(open);
         let expires_at = open.rows_expire_at();
         let write = turned.map(|mut day| {
@@ -472,14 +404,8 @@ impl ToolState {
         next.rev += 1;
         next.pending = Some(check);
         next.last_on_demand = Some(created_at);
-        next.on_demand = Some(Latest {
-            id: check,
-            status: CheckStatus::Pending,
-        });
-        let kind = Kind {
-            trigger: Trigger::OnDemand,
-            status: CheckStatus::Pending,
-        };
+        next.on_demand = Some(Latest { id: check, status: CheckStatus::Pending });
+        let kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
         let (day, expires_at) = next.count(closed, created_at, retention_days, |day| {
             day.counters.add(kind, created_at);
         });
@@ -515,29 +441,19 @@ impl ToolState {
     }
 
     fn has_active_issue(&self) -> bool {
-        self.trackers
-            .values()
-            .any(|tracked| tracked.tracker.issue().is_some())
+        self.trackers.values().any(|tracked| tracked.tracker.issue().is_some())
     }
 
     /// The state after the site's URL or monitoring changed: runs that began before are discarded.
     /// Trackers and issues stay; the next check decides about them.
     #[must_use]
     pub fn under(&self, cfg: u64) -> Self {
-        Self {
-            rev: self.rev + 1,
-            cfg,
-            ..self.clone()
-        }
+        Self { rev: self.rev + 1, cfg, ..self.clone() }
     }
 
     /// The state after the tool was disabled: no retry or follow-up is outstanding.
     pub fn without_timer(&self) -> Self {
-        Self {
-            rev: self.rev + 1,
-            timer: None,
-            ..self.clone()
-        }
+        Self { rev: self.rev + 1, timer: None, ..self.clone() }
     }
 }
 

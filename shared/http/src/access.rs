@@ -39,10 +39,7 @@ impl Rate {
     /// Tells the client.
     pub fn write(self, headers: &mut HeaderMap) {
         headers.insert(LIMIT_HEADER, HeaderValue::from(self.limit));
-        headers.insert(
-            REMAINING_HEADER,
-            HeaderValue::from(self.limit.saturating_sub(self.used)),
-        );
+        headers.insert(REMAINING_HEADER, HeaderValue::from(self.limit.saturating_sub(self.used)));
     }
 
     const fn is_exceeded(self) -> bool {
@@ -95,15 +92,8 @@ pub async fn admit(
     let runs = runs.map_err(|error| refuse(error.into()))?;
     let account = account
         .filter(|account| account.user.email_verified_at.is_some())
-        .ok_or_else(|| {
-            refuse(ApiError::Unauthenticated(
-                "Your email address is not verified.",
-            ))
-        })?;
-    let runs = Rate {
-        limit: CHECK_RUNS_PER_MINUTE,
-        used: runs,
-    };
+        .ok_or_else(|| refuse(ApiError::Unauthenticated("Your email address is not verified.")))?;
+    let runs = Rate { limit: CHECK_RUNS_PER_MINUTE, used: runs };
     let (all, told) = match throttle {
         Throttle::PerToken(limit) => (Rate { limit, used }, Rate { limit, used }),
         Throttle::CheckRuns(limit) => (Rate { limit, used }, runs),
@@ -113,23 +103,14 @@ pub async fn admit(
         let retry_after = u32::try_from(60 - second).unwrap_or(60);
         return Err((ApiError::TooManyRequests { retry_after }, Some(rate)));
     }
-    let caller = Caller {
-        user: account.user,
-        memberships: account.memberships,
-        now,
-        token,
-    };
+    let caller = Caller { user: account.user, memberships: account.memberships, now, token };
     Ok((caller, told))
 }
 
 async fn identify(store: &Store, headers: &HeaderMap, now: Timestamp) -> Result<Token, ApiError> {
     let unknown = || ApiError::Unauthenticated("The access token is missing or invalid.");
-    let header = headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
-    let (scheme, text) = header
-        .and_then(|value| value.split_once(' '))
-        .ok_or_else(unknown)?;
+    let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let (scheme, text) = header.and_then(|value| value.split_once(' ')).ok_or_else(unknown)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(unknown());
     }
@@ -162,13 +143,8 @@ impl Caller {
     ///
     /// 404 when the team is not one of theirs, so that its existence is not told.
     pub fn role_in(&self, team: TeamId) -> Result<Role, ApiError> {
-        let membership = self
-            .memberships
-            .iter()
-            .find(|membership| membership.team == team);
-        membership
-            .map(|membership| membership.role)
-            .ok_or(ApiError::NotFound)
+        let membership = self.memberships.iter().find(|membership| membership.team == team);
+        membership.map(|membership| membership.role).ok_or(ApiError::NotFound)
     }
 
     /// A team of the caller's.
@@ -184,10 +160,7 @@ impl Caller {
         permission: Permission,
     ) -> Result<TeamSheet, ApiError> {
         let role = self.role_in(team)?;
-        let sheet = store
-            .team(team, self.now)
-            .await?
-            .ok_or(ApiError::NotFound)?;
+        let sheet = store.team(team, self.now).await?.ok_or(ApiError::NotFound)?;
         require(&sheet, role, permission)?;
         Ok(sheet)
     }
@@ -206,11 +179,7 @@ impl Caller {
         let access = self.partition(store, site.partition(), permission);
         // A partition holds 62 bits of the id.
         access.await.and_then(|access| {
-            if access.sheet.site.id == site {
-                Ok(access)
-            } else {
-                Err(ApiError::NotFound)
-            }
+            if access.sheet.site.id == site { Ok(access) } else { Err(ApiError::NotFound) }
         })
     }
 
@@ -265,9 +234,7 @@ pub fn require(team: &TeamSheet, role: Role, permission: Permission) -> Result<(
     } else if role.grants(permission) {
         Ok(())
     } else {
-        Err(ApiError::Forbidden(
-            "Your role in this team does not permit this.".to_owned(),
-        ))
+        Err(ApiError::Forbidden("Your role in this team does not permit this.".to_owned()))
     }
 }
 

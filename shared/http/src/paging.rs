@@ -25,9 +25,8 @@ impl Page {
     pub fn parse(query: &Query, errors: &mut Errors) -> Self {
         // A page number has no upper limit; pages past the end are empty.
         let number = query.integer("page", 1..=u64::MAX, errors).unwrap_or(1);
-        let per_page = query
-            .integer("per_page", 1..=PER_PAGE_MAX, errors)
-            .unwrap_or(PER_PAGE_DEFAULT);
+        let per_page =
+            query.integer("per_page", 1..=PER_PAGE_MAX, errors).unwrap_or(PER_PAGE_DEFAULT);
         Self { number, per_page }
     }
 
@@ -43,9 +42,7 @@ impl Page {
 
     /// The page's part of a whole list that is at hand.
     pub fn slice<T>(self, all: &[T]) -> &[T] {
-        let start = usize::try_from(self.offset())
-            .unwrap_or(usize::MAX)
-            .min(all.len());
+        let start = usize::try_from(self.offset()).unwrap_or(usize::MAX).min(all.len());
         let end = start.saturating_add(usize::try_from(self.per_page).unwrap_or(usize::MAX));
         &all[start..end.min(all.len())]
     }
@@ -147,16 +144,8 @@ mod tests {
         let asked = Page::parse(&query, &mut errors);
         assert!(errors.is_empty());
         let all: Vec<u64> = (1..=total).collect();
-        let response = page(
-            asked.slice(&all),
-            total,
-            asked,
-            &query,
-            "https://api.test/checks",
-        );
-        let lambda_http::Body::Text(body) = response.into_body() else {
-            panic!("text")
-        };
+        let response = page(asked.slice(&all), total, asked, &query, "https://api.test/checks");
+        let lambda_http::Body::Text(body) = response.into_body() else { panic!("text") };
         serde_json::from_str(&body).expect("json")
     }
 
@@ -197,10 +186,7 @@ mod tests {
         assert!(body["links"]["prev"].is_null() && body["links"]["next"].is_null());
         let body = shown("page=18446744073709551615", 5);
         assert_eq!(body["data"], serde_json::json!([]));
-        assert_eq!(
-            body["links"]["prev"],
-            "https://api.test/checks?page=18446744073709551614"
-        );
+        assert_eq!(body["links"]["prev"], "https://api.test/checks?page=18446744073709551614");
         assert!(body["meta"]["from"].is_null() && body["links"]["next"].is_null());
     }
 }

@@ -19,20 +19,13 @@ impl Query {
     /// Reads a raw query string.
     pub fn parse(raw: Option<&str>) -> Self {
         let pairs = form_urlencoded::parse(raw.unwrap_or_default().as_bytes());
-        Self {
-            pairs: pairs.into_owned().collect(),
-            known: RefCell::default(),
-        }
+        Self { pairs: pairs.into_owned().collect(), known: RefCell::default() }
     }
 
     /// The parameter's text, and a note that the route knows it.
     fn text(&self, name: &'static str) -> Option<&str> {
         self.known.borrow_mut().push(name);
-        self.pairs
-            .iter()
-            .rev()
-            .find(|(sent, _)| sent == name)
-            .map(|(_, value)| value.as_str())
+        self.pairs.iter().rev().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str())
     }
 
     /// The parameters that the route knows, as they were sent, for the links of a list.
@@ -70,10 +63,7 @@ impl Query {
                 errors.push(name, format!("The {name} field must be at least {min}."));
             }
             Some(number) if number > *max => {
-                errors.push(
-                    name,
-                    format!("The {name} field must not be greater than {max}."),
-                );
+                errors.push(name, format!("The {name} field must not be greater than {max}."));
             }
             Some(number) => return Some(number),
         }
@@ -124,12 +114,10 @@ impl Query {
     pub fn date(&self, name: &'static str, errors: &mut Errors) -> Option<Date> {
         let text = self.text(name)?;
         // The parser accepts more spellings than one, and years before Christ.
-        let date = text.parse().ok().filter(|date: &Date| text.len() == 10 && date.to_string() == text);
+        let date =
+            text.parse().ok().filter(|date: &Date| text.len() == 10 && date.to_string() == text);
         if date.is_none() {
-            errors.push(
-                name,
-                format!("The {name} field must be a date of the form YYYY-MM-DD."),
-            );
+            errors.push(name, format!("The {name} field must be a date of the form YYYY-MM-DD."));
         }
         date
     }
@@ -150,19 +138,12 @@ mod tests {
             assert_eq!(query.integer(name, 1..=100, &mut errors), None, "{name}");
         }
         assert_eq!(errors.len(), 8);
-        assert_eq!(
-            query.integer("a", 1..=100, &mut errors),
-            Some(7),
-            "the last counts"
-        );
+        assert_eq!(query.integer("a", 1..=100, &mut errors), Some(7), "the last counts");
         assert_eq!(query.integer("absent", 1..=100, &mut errors), None);
         assert_eq!(query.boolean("g", &mut errors), Some(true));
         assert_eq!(query.boolean("h", &mut errors), Some(true));
         assert_eq!(query.boolean("c", &mut errors), Some(false));
-        assert_eq!(
-            query.date("j", &mut errors),
-            Some(jiff::civil::date(2026, 11, 20))
-        );
+        assert_eq!(query.date("j", &mut errors), Some(jiff::civil::date(2026, 11, 20)));
         assert_eq!(query.search("p"), Some("a b c"));
         assert_eq!(query.search("f"), None);
         assert_eq!(query.search("absent"), None);

@@ -22,9 +22,7 @@ pub fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
     let text = serde_json::to_string(body).unwrap_or_default();
     let mut response = Response::new(Body::Text(text));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 

@@ -56,9 +56,7 @@ pub fn parse_site_overrides(
     let Some(fields) = Field::at(path, value).object(errors) else {
         return SiteOverrides::default();
     };
-    let level = Level::Site {
-        domain: site_domain,
-    };
+    let level = Level::Site { domain: site_domain };
     let tools = fields
         .field("tools")
         .object(errors)
@@ -74,14 +72,8 @@ pub fn parse_site_overrides(
             field.refuse(errors, "can be set at team level only");
         }
     }
-    fields.only(
-        &["tools", "request_header", "quiet_time", "escalation"],
-        errors,
-    );
-    SiteOverrides {
-        tools,
-        request_header,
-    }
+    fields.only(&["tools", "request_header", "quiet_time", "escalation"], errors);
+    SiteOverrides { tools, request_header }
 }
 
 /// Reads what a team's PATCH changes in its `current` settings, standing at
@@ -101,10 +93,7 @@ pub fn parse_team_update(
         quiet_time: read_quiet_time(&fields.field("quiet_time"), current, errors),
         escalation: read_escalation(&fields.field("escalation"), errors),
     };
-    fields.only(
-        &["tools", "request_header", "quiet_time", "escalation"],
-        errors,
-    );
+    fields.only(&["tools", "request_header", "quiet_time", "escalation"], errors);
     update
 }
 
@@ -146,9 +135,7 @@ fn read_header_name(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
     if refuses_line_breaks(field, errors) {
         return None;
     }
-    let name = field
-        .nullable(|f| f.string(HEADER_NAME_MAX, errors))
-        .flatten()?;
+    let name = field.nullable(|f| f.string(HEADER_NAME_MAX, errors)).flatten()?;
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         field.refuse(errors, "must be a valid HTTP header name");
         return None;
@@ -160,9 +147,7 @@ fn read_header_value(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
     if refuses_line_breaks(field, errors) {
         return None;
     }
-    let value = field
-        .nullable(|f| f.string(HEADER_VALUE_MAX, errors))
-        .flatten()?;
+    let value = field.nullable(|f| f.string(HEADER_VALUE_MAX, errors)).flatten()?;
     if HeaderValue::from_str(&value).is_err() {
         field.refuse(errors, "must be a valid HTTP header value");
         return None;
@@ -173,10 +158,7 @@ fn read_header_value(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
 /// Line breaks are refused as sent, before trimming: they are never there by accident.
 fn refuses_line_breaks(field: &Field<'_>, errors: &mut Errors) -> bool {
     let breaks = !field.is_absent()
-        && field
-            .value()
-            .and_then(Value::as_str)
-            .is_some_and(|text| text.contains(['\r', '\n']));
+        && field.value().and_then(Value::as_str).is_some_and(|text| text.contains(['\r', '\n']));
     if breaks {
         field.refuse(errors, "must not contain line breaks");
     }
@@ -223,14 +205,9 @@ fn read_escalation(field: &Field<'_>, errors: &mut Errors) -> Option<EscalationU
     let intervals: Option<BTreeSet<u32>> =
         fields
             .field("intervals")
-            .list(CHOICES_MAX, errors, |item, errors| {
-                item.integer_of(&minutes, errors)
-            });
+            .list(CHOICES_MAX, errors, |item, errors| item.integer_of(&minutes, errors));
     fields.only(&["enabled", "intervals"], errors);
-    Some(EscalationUpdate {
-        enabled: enabled?,
-        intervals,
-    })
+    Some(EscalationUpdate { enabled: enabled?, intervals })
 }
 
 #[cfg(test)]

@@ -75,9 +75,7 @@ pub struct ValidationError {
 impl ValidationError {
     /// A request with one thing wrong.
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            found: vec![(field.into(), message.into())],
-        }
+        Self { found: vec![(field.into(), message.into())] }
     }
 
     /// The first message, and how many more there are.
@@ -144,14 +142,8 @@ pub fn parse_body(body: &[u8]) -> Result<Map<String, Value>, ValidationError> {
     }
     match serde_json::from_slice(body) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(ValidationError::new(
-            "body",
-            "The request body must be a JSON object.",
-        )),
-        Err(_) => Err(ValidationError::new(
-            "body",
-            "The request body must be valid JSON.",
-        )),
+        Ok(_) => Err(ValidationError::new("body", "The request body must be a JSON object.")),
+        Err(_) => Err(ValidationError::new("body", "The request body must be valid JSON.")),
     }
 }
 
@@ -173,10 +165,7 @@ mod tests {
             (vec![("b", "B.")], "B."),
             (vec![("b", "B."), ("a", "A.")], "B. (and 1 more error)"),
             // Messages are counted, not fields.
-            (
-                vec![("b", "B."), ("b", "C."), ("a", "A.")],
-                "B. (and 2 more errors)",
-            ),
+            (vec![("b", "B."), ("b", "C."), ("a", "A.")], "B. (and 2 more errors)"),
         ] {
             let error = refused(&found);
             assert_eq!(error.message(), message);
@@ -200,9 +189,7 @@ mod tests {
     #[test]
     fn finishing_gives_what_was_read_only_if_nothing_is_wrong() {
         assert_eq!(Errors::new().finish(Some(7)), Ok(7));
-        let unread = Errors::new()
-            .finish(None::<()>)
-            .expect_err("nothing was read");
+        let unread = Errors::new().finish(None::<()>).expect_err("nothing was read");
         assert_eq!(unread.message(), "The request could not be understood.");
         assert_eq!(refused(&[("a", "A.")]).message(), "A.");
     }
@@ -228,17 +215,10 @@ mod tests {
             (b" ", "The request body must be valid JSON."),
             (b"{", "The request body must be valid JSON."),
             (b"{} {}", "The request body must be valid JSON."),
-            (
-                b"url=https://example.com",
-                "The request body must be valid JSON.",
-            ),
+            (b"url=https://example.com", "The request body must be valid JSON."),
             (b"{\"a\":\"\xff\"}", "The request body must be valid JSON."),
         ] {
-            assert_eq!(
-                parse_body(body),
-                Err(ValidationError::new("body", message)),
-                "{body:?}"
-            );
+            assert_eq!(parse_body(body), Err(ValidationError::new("body", message)), "{body:?}");
         }
         // Nesting deep enough to exhaust a stack is refused, not followed.
         assert!(parse_body("[".repeat(100_000).as_bytes()).is_err());

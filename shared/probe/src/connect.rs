@@ -76,21 +76,14 @@ fn verdict(failures: Vec<(SocketAddr, io::Error)>) -> ConnectError {
 /// How systems without IPv6 refuse an IPv6 address: no route, no source address (IPv6 switched off
 /// on every interface), or no such family (not in the kernel).
 fn has_no_route(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable
-    ) || error.raw_os_error() == Some(libc::EAFNOSUPPORT)
+    matches!(error.kind(), io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable)
+        || error.raw_os_error() == Some(libc::EAFNOSUPPORT)
 }
 
 /// `AddrNotAvailable` is how a connect says that all local ports are taken.
 fn is_exhausted(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::AddrNotAvailable | io::ErrorKind::OutOfMemory
-    ) || matches!(
-        error.raw_os_error(),
-        Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS)
-    )
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::OutOfMemory)
+        || matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS))
 }
 
 #[cfg(test)]
@@ -101,10 +94,7 @@ mod tests {
         failures
             .iter()
             .map(|(address, errno)| {
-                (
-                    address.parse().expect("address"),
-                    io::Error::from_raw_os_error(*errno),
-                )
+                (address.parse().expect("address"), io::Error::from_raw_os_error(*errno))
             })
             .collect()
     }
@@ -120,14 +110,8 @@ mod tests {
     #[test]
     fn an_address_that_answered_is_more_telling_than_one_without_a_route() {
         for (first, second) in [
-            (
-                ("[2600::1]:80", libc::ENETUNREACH),
-                ("1.2.3.4:80", libc::ECONNREFUSED),
-            ),
-            (
-                ("[2600::1]:80", libc::ECONNREFUSED),
-                ("[2600::2]:80", libc::ENETUNREACH),
-            ),
+            (("[2600::1]:80", libc::ENETUNREACH), ("1.2.3.4:80", libc::ECONNREFUSED)),
+            (("[2600::1]:80", libc::ECONNREFUSED), ("[2600::2]:80", libc::ENETUNREACH)),
         ] {
             let ConnectError::Failed(error) = verdict(failures(&[first, second])) else {
                 panic!("not a failure of the target: {first:?} {second:?}");
@@ -144,18 +128,10 @@ mod tests {
 
     #[test]
     fn a_machine_out_of_sockets_does_not_blame_the_target() {
-        for errno in [
-            libc::EMFILE,
-            libc::ENFILE,
-            libc::ENOBUFS,
-            libc::ENOMEM,
-            libc::EADDRNOTAVAIL,
-        ] {
+        for errno in [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM, libc::EADDRNOTAVAIL]
+        {
             let failed = failures(&[("1.2.3.4:80", errno)]);
-            assert!(
-                matches!(verdict(failed), ConnectError::NoSocket(_)),
-                "{errno}"
-            );
+            assert!(matches!(verdict(failed), ConnectError::NoSocket(_)), "{errno}");
         }
     }
 }

@@ -88,9 +88,7 @@ pub(crate) async fn get(
     if url.scheme() != "https" {
         return get_http1(stream, url, headers).await;
     }
-    let stream = secure(guard, stream, url)
-        .await
-        .map_err(ExchangeError::Unanswered)?;
+    let stream = secure(guard, stream, url).await.map_err(ExchangeError::Unanswered)?;
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
         get_http2(stream, url, headers).await
     } else {
@@ -121,10 +119,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     if !headers.contains_key(HOST) {
-        headers.insert(
-            HOST,
-            HeaderValue::from_str(authority(url)).map_err(not_sendable)?,
-        );
+        headers.insert(HOST, HeaderValue::from_str(authority(url)).map_err(not_sendable)?);
     }
     let uri = Uri::from(path_and_query(url)?);
     let (mut sender, connection) = http1::Builder::new()
@@ -138,9 +133,7 @@ where
         .await
         .map_err(unanswered)?;
     let mut connection = Connection::new(connection, None);
-    let answer = connection
-        .drive(sender.send_request(request(uri, headers)))
-        .await;
+    let answer = connection.drive(sender.send_request(request(uri, headers))).await;
     Ok(Answer::new(answer.map_err(unanswered)?, connection))
 }
 
@@ -167,9 +160,7 @@ where
         .await
         .map_err(unanswered)?;
     let mut connection = Connection::new(connection, Some(tasks));
-    let answer = connection
-        .drive(sender.send_request(request(uri, headers)))
-        .await;
+    let answer = connection.drive(sender.send_request(request(uri, headers))).await;
     Ok(Answer::new(answer.map_err(unanswered)?, connection))
 }
 
@@ -186,9 +177,7 @@ fn authority(url: &Url) -> &str {
 }
 
 fn path_and_query(url: &Url) -> Result<PathAndQuery, ExchangeError> {
-    url[Position::BeforePath..Position::AfterQuery]
-        .parse()
-        .map_err(not_sendable)
+    url[Position::BeforePath..Position::AfterQuery].parse().map_err(not_sendable)
 }
 
 /// A URL that no HTTP request can carry, for its length or a byte in it.
@@ -196,10 +185,7 @@ fn not_sendable<E>(_: E) -> ExchangeError {
     ExchangeError::Unanswered("the URL cannot be requested".to_owned())
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the shape that map_err wants"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn unanswered(error: hyper::Error) -> ExchangeError {
     ExchangeError::Unanswered(failure::of_exchange(&error))
 }
@@ -207,12 +193,7 @@ fn unanswered(error: hyper::Error) -> ExchangeError {
 impl Answer {
     fn new(answer: Response<Incoming>, connection: Connection) -> Self {
         let (head, body) = answer.into_parts();
-        Self {
-            status: head.status,
-            headers: head.headers,
-            body,
-            connection,
-        }
+        Self { status: head.status, headers: head.headers, body, connection }
     }
 }
 
@@ -231,10 +212,7 @@ impl Connection {
     ) -> Self {
         // Its errors reach the request or the body, too.
         let work = async { drop(work.await) };
-        Self {
-            work: Some(Box::pin(work)),
-            _tasks: tasks,
-        }
+        Self { work: Some(Box::pin(work)), _tasks: tasks }
     }
 
     async fn drive<F: Future>(&mut self, future: F) -> F::Output {
@@ -265,10 +243,7 @@ where
 {
     fn execute(&self, task: F) {
         if let Some(tasks) = self.0.upgrade() {
-            tasks
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .spawn(task);
+            tasks.lock().unwrap_or_else(PoisonError::into_inner).spawn(task);
         }
     }
 }

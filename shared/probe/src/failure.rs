@@ -95,10 +95,7 @@ fn of_alert(alert: AlertDescription) -> String {
         AlertDescription::InternalError => "internal error of the server",
         // The registered number (RFC 8446, section 6) finds the rest in any manual.
         alert => {
-            return format!(
-                "the server refused the connection (alert {})",
-                u8::from(alert)
-            );
+            return format!("the server refused the connection (alert {})", u8::from(alert));
         }
     };
     format!("TLS: {words}")

@@ -108,11 +108,7 @@ impl From<Refusal> for CheckError {
                 data["address"] = json!(listener.ip().to_string());
             }
         }
-        Self {
-            message: refusal.to_string(),
-            code: TARGET_FORBIDDEN.to_owned(),
-            data,
-        }
+        Self { message: refusal.to_string(), code: TARGET_FORBIDDEN.to_owned(), data }
     }
 }
 
@@ -195,10 +191,7 @@ impl Guard {
     /// # Errors
     /// See [`NotAdmitted`].
     pub async fn admit(&self, url: &Url) -> Result<Target, NotAdmitted> {
-        let refused = |reason| Refusal {
-            url: without_credentials(url).into(),
-            reason,
-        };
+        let refused = |reason| Refusal { url: without_credentials(url).into(), reason };
         let ("http" | "https", Some(host), Some(port)) =
             (url.scheme(), url.host(), url.port_or_known_default())
         else {
@@ -208,9 +201,7 @@ impl Guard {
         for address in &addresses {
             self.check_address(*address).map_err(refused)?;
         }
-        Ok(Target {
-            addresses: alternate_families(addresses),
-        })
+        Ok(Target { addresses: alternate_families(addresses) })
     }
 
     /// Whether `address` may be reached, on whatever port; for engines that see addresses without
@@ -233,21 +224,16 @@ impl Guard {
     }
 
     async fn resolve(&self, host: &Host<&str>, port: u16) -> Result<Vec<SocketAddr>, NotAdmitted> {
-        if let Some(detour) = self
-            .connect_to
-            .iter()
-            .find(|detour| detour.applies(host, port))
-        {
+        if let Some(detour) = self.connect_to.iter().find(|detour| detour.applies(host, port)) {
             return Ok(vec![detour.address]);
         }
         match host {
             Host::Ipv4(address) => Ok(vec![SocketAddr::new((*address).into(), port)]),
             Host::Ipv6(address) => Ok(vec![SocketAddr::new((*address).into(), port)]),
             Host::Domain(name) => match self.resolver.addresses(name).await {
-                Ok(addresses) => Ok(addresses
-                    .into_iter()
-                    .map(|address| (address, port).into())
-                    .collect()),
+                Ok(addresses) => {
+                    Ok(addresses.into_iter().map(|address| (address, port).into()).collect())
+                }
                 Err(LookupError::Unresolved(unresolved)) => Err(unresolved.into()),
                 Err(LookupError::Unavailable(why)) => Err(NotAdmitted::ResolverUnavailable(why)),
             },
@@ -255,13 +241,8 @@ impl Guard {
     }
 
     fn check_address(&self, address: SocketAddr) -> Result<(), RefusalReason> {
-        self.check_ip(address.ip())
-            .map_err(RefusalReason::Address)?;
-        if self
-            .own_listeners
-            .iter()
-            .any(|listener| reaches(address, *listener))
-        {
+        self.check_ip(address.ip()).map_err(RefusalReason::Address)?;
+        if self.own_listeners.iter().any(|listener| reaches(address, *listener)) {
             return Err(RefusalReason::OwnListener(address));
         }
         Ok(())
@@ -314,14 +295,9 @@ pub(crate) fn without_credentials(url: &Url) -> Url {
 
 /// TLS 1.2 and 1.3 by ring, HTTP/2 and HTTP/1.1 offered.
 fn tls_config(extra_roots: &[CertificateDer<'static>]) -> Result<ClientConfig, GuardError> {
-    let mut roots = RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    };
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for (index, root) in extra_roots.iter().enumerate() {
-        roots.add(root.clone()).map_err(|error| GuardError::Root {
-            position: index + 1,
-            error,
-        })?;
+        roots.add(root.clone()).map_err(|error| GuardError::Root { position: index + 1, error })?;
     }
     // The provider is named, since another crate of the process may have set another default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());

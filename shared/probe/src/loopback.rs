@@ -52,10 +52,7 @@ impl Server {
         answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static,
     ) -> Self {
         let answer = Arc::new(answer);
-        Self::at(ip, "http", move |stream, seen| {
-            reply(stream, Arc::clone(&answer), seen)
-        })
-        .await
+        Self::at(ip, "http", move |stream, seen| reply(stream, Arc::clone(&answer), seen)).await
     }
 
     /// The same behind TLS.
@@ -128,26 +125,17 @@ impl Server {
                 connections.spawn(serve(stream, Arc::clone(&counted)));
             }
         });
-        Self {
-            address,
-            scheme,
-            seen,
-            _task: task,
-        }
+        Self { address, scheme, seen, _task: task }
     }
 
     /// The URL of `path` here, by address.
     pub(crate) fn url(&self, path: &str) -> Url {
-        format!("{}://{}{path}", self.scheme, self.address)
-            .parse()
-            .expect("a URL")
+        format!("{}://{}{path}", self.scheme, self.address).parse().expect("a URL")
     }
 
     /// The URL of `path` here, by a name.
     pub(crate) fn url_as(&self, host: &str, path: &str) -> Url {
-        format!("{}://{host}:{}{path}", self.scheme, self.address.port())
-            .parse()
-            .expect("a URL")
+        format!("{}://{host}:{}{path}", self.scheme, self.address.port()).parse().expect("a URL")
     }
 
     /// Connections accepted so far.

@@ -74,10 +74,7 @@ pub struct StatusProbe<'a> {
 pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
-    let mut trail = Trail {
-        first: probe.url,
-        redirects: Vec::new(),
-    };
+    let mut trail = Trail { first: probe.url, redirects: Vec::new() };
     let outcome = timeout(probe.deadline, follow(guard, header.as_ref(), &mut trail)).await;
     let elapsed = started.elapsed();
     match outcome {
@@ -113,10 +110,7 @@ async fn follow(
 ) -> Result<Answer, Stop> {
     loop {
         let url = trail.current();
-        let target = guard
-            .admit(url)
-            .await
-            .map_err(|error| Stop::from_admission(error, url))?;
+        let target = guard.admit(url).await.map_err(|error| Stop::from_admission(error, url))?;
         let headers = headers(header.filter(|_| is_at_home(trail.first, url)));
         let answer = exchange::get(guard, &target, url, headers)
             .await
@@ -125,9 +119,7 @@ async fn follow(
             return Ok(answer);
         };
         if trail.redirects.len() == MAX_REDIRECTS {
-            return Err(Stop::Unanswered(format!(
-                "more than {MAX_REDIRECTS} redirects"
-            )));
+            return Err(Stop::Unanswered(format!("more than {MAX_REDIRECTS} redirects")));
         }
         trail.redirects.push(next);
     }
@@ -171,15 +163,8 @@ struct RequestHeader {
 }
 
 /// These describe the connection or a body, and are not a site's to set.
-const FRAMING: [HeaderName; 7] = [
-    CONNECTION,
-    CONTENT_LENGTH,
-    EXPECT,
-    TE,
-    TRAILER,
-    TRANSFER_ENCODING,
-    UPGRADE,
-];
+const FRAMING: [HeaderName; 7] =
+    [CONNECTION, CONTENT_LENGTH, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
 impl RequestHeader {
     fn parse((name, value): (&str, &str)) -> Result<Self, CheckError> {
@@ -196,10 +181,7 @@ impl RequestHeader {
         let mut value = HeaderValue::from_bytes(value.as_bytes())
             .map_err(|_| refused("the request header's value is not valid"))?;
         value.set_sensitive(true);
-        Ok(Self {
-            name: parsed,
-            value,
-        })
+        Ok(Self { name: parsed, value })
     }
 }
 

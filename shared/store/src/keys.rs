@@ -288,10 +288,10 @@ mod tests {
                 "A",
                 "T#broken-links",
                 "T#dns#20261120",
-                "H#status#sc#176363244000000",
-                "H#broken-links#d#17636324400002a",
+                "H#status#sc#179516844000000",
+                "H#broken-links#d#17951684400002a",
                 "I#status:down",
-                "I#status:down#176363244000000#opened",
+                "I#status:down#179516844000000#opened",
             ]
         );
     }

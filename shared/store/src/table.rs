@@ -348,9 +348,7 @@ impl Sort {
             Self::Prefix(prefix) => {
                 ("pk = :pk AND begins_with(sk, :sk)", vec![(":sk", string(prefix.as_str()))])
             }
-            Self::After(last) => {
-                ("pk = :pk AND sk > :sk", vec![(":sk", string(last.as_str()))])
-            }
+            Self::After(last) => ("pk = :pk AND sk > :sk", vec![(":sk", string(last.as_str()))]),
             Self::Between(from, to) => (
                 "pk = :pk AND sk BETWEEN :from AND :to",
                 vec![(":from", string(from.as_str())), (":to", string(to.as_str()))],

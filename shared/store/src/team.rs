@@ -12,9 +12,9 @@ use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 
-use crate::{Backoff, StoreError};
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Item, Range, Sort, Store, item, number, string, value};
+use crate::{Backoff, StoreError};
 
 /// A team with what decisions about it need.
 #[derive(Debug, Clone)]
@@ -154,9 +154,10 @@ impl Store {
             ..Change::default()
         };
         if let Some(due) = next.work_due() {
-            change.expression = "SET cfg = :cfg, settings_cfg = :cfg, synced = :synced, updated_at = :now, \
+            change.expression =
+                "SET cfg = :cfg, settings_cfg = :cfg, synced = :synced, updated_at = :now, \
                                  w = :w, due = :due REMOVE resync"
-                .into();
+                    .into();
             change.values.extend([
                 (":w", string(keys::team_shard(read.id))),
                 (":due", number(due.as_millisecond())),
@@ -206,11 +207,7 @@ fn sheets(
     Ok(sheets)
 }
 
-fn sheet(
-    team: Item,
-    settings: Option<Item>,
-    usage: Option<Item>,
-) -> Result<TeamSheet, StoreError> {
+fn sheet(team: Item, settings: Option<Item>, usage: Option<Item>) -> Result<TeamSheet, StoreError> {
     let team: Team = value(team)?;
     let settings = match settings {
         Some(settings) => value(settings)?,

@@ -44,9 +44,7 @@ impl TestApp {
         let millis = Arc::new(AtomicI64::new(start.as_millisecond()));
         let clock = Clock::from_fn({
             let millis = Arc::clone(&millis);
-            move || {
-                Timestamp::from_millisecond(millis.load(Ordering::SeqCst)).expect("a timestamp")
-            }
+            move || Timestamp::from_millisecond(millis.load(Ordering::SeqCst)).expect("a timestamp")
         });
         let queue = LocalQueue::new();
         let service = Service {

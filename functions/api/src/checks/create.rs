@@ -28,11 +28,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let store = &context.app.store;
     let mut access = context.caller.site(store, id, Permission::RunChecks).await?;
     let asked = parse(context.body()?)?;
-    let unique = context
-        .app
-        .entropy
-        .unique()
-        .map_err(|error| ApiError::Internal(error.to_string()))?;
+    let unique =
+        context.app.entropy.unique().map_err(|error| ApiError::Internal(error.to_string()))?;
 
     let mut backoff = Backoff::new(PATIENCE);
     let orders = loop {

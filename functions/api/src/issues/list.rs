@@ -125,9 +125,7 @@ async fn readable_teams(
     let ids = caller.memberships.iter().map(|membership| membership.team);
     let mut teams = store.teams(ids, caller.now).await?;
     teams.retain(|&team, sheet| {
-        caller
-            .role_in(team)
-            .is_ok_and(|role| require(sheet, role, Permission::View).is_ok())
+        caller.role_in(team).is_ok_and(|role| require(sheet, role, Permission::View).is_ok())
     });
     Ok(teams)
 }

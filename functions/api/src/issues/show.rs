@@ -29,7 +29,8 @@ pub(super) async fn resources(
         .flat_map(|(stored, sheet, _)| IssueResource::checks(&stored.issue, sheet))
         .flatten()
         .collect();
-    let users: Vec<_> = shown.iter().flat_map(|(stored, ..)| IssueResource::users(stored)).collect();
+    let users: Vec<_> =
+        shown.iter().flat_map(|(stored, ..)| IssueResource::users(stored)).collect();
     let (checks, users) = futures::try_join!(store.checks(pointers), store.users(users))?;
     let resources = shown.into_iter().filter_map(|(stored, sheet, team)| {
         let parts = IssueParts { stored, sheet, team, checks: &checks, users: &users };

@@ -38,11 +38,7 @@ async fn bench() -> (Bench, String, String) {
 
 async fn add_site(bench: &Bench, team: &str) {
     let now = bench.app.clock.now();
-    let team = bench
-        .app
-        .store
-        .team(TeamId::parse(team).expect("a team id"), now)
-        .await;
+    let team = bench.app.store.team(TeamId::parse(team).expect("a team id"), now).await;
     let team = team.expect("an answer").expect("a team").team;
     let site = Site {
         id: SiteId::parse(SITE).expect("a site id"),
@@ -60,23 +56,12 @@ async fn add_site(bench: &Bench, team: &str) {
         created_at: now,
         updated_at: now,
     };
-    bench
-        .app
-        .store
-        .create_site(&team, &site)
-        .await
-        .expect("a site");
+    bench.app.store.create_site(&team, &site).await.expect("a site");
 }
 
 async fn sheet(bench: &Bench) -> SiteSheet {
     let partition = SiteId::parse(SITE).expect("a site id").partition();
-    bench
-        .app
-        .store
-        .site(partition)
-        .await
-        .expect("an answer")
-        .expect("a site")
+    bench.app.store.site(partition).await.expect("an answer").expect("a site")
 }
 
 /// A status check runs now and is answered with a code.
@@ -110,35 +95,16 @@ async fn check(bench: &Bench, code: u16) {
         retention_days: 30,
     };
     let conclusion = read.conclude(None, &run).expect("a run that counts");
-    let before = bench
-        .app
-        .store
-        .issue(site.id.partition(), Fingerprint::StatusDown)
-        .await;
+    let before = bench.app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;
     let before = before.expect("an answer").map(|stored| stored.issue);
     let changes = conclusion.events.iter().filter_map(|(event, index)| {
         let evaluation = &evaluations[*index];
-        let observed = Observed {
-            check: run.check,
-            previous: None,
-            evaluation,
-            now,
-        };
+        let observed = Observed { check: run.check, previous: None, evaluation, now };
         follow(before.clone(), event, &observed).expect("a transition")
     });
     let issues: Vec<IssueChange> = changes.collect();
-    let tools = [ToolChange {
-        tool: Tool::Status,
-        read,
-        conclusion: &conclusion,
-    }];
-    let changes = Changes {
-        site,
-        tools: &tools,
-        issues: &issues,
-        usage: None,
-        now,
-    };
+    let tools = [ToolChange { tool: Tool::Status, read, conclusion: &conclusion }];
+    let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
     bench.app.store.commit(&changes).await.expect("written");
 }
 
@@ -169,9 +135,7 @@ async fn an_issue_is_listed_taken_and_resolved() {
     ");
 
     bench.pass(10);
-    let taken = bench
-        .run(&format!("issue ack {issue} --as bob@example.com"))
-        .await;
+    let taken = bench.run(&format!("issue ack {issue} --as bob@example.com")).await;
     insta::assert_snapshot!(taken.out, @r"
     issue         01a1f862-6380-8100-8a55-6c1f3b7d9e01
     site          https://shop.example.com
@@ -182,15 +146,11 @@ async fn an_issue_is_listed_taken_and_resolved() {
     acknowledged  2026-11-20 09:56:10 UTC
     resolved      -
     ");
-    let said = bench
-        .refused(&format!("issue ack {issue} --as ada@example.com"))
-        .await;
+    let said = bench.refused(&format!("issue ack {issue} --as ada@example.com")).await;
     assert_eq!(said, "an issue that is acknowledged cannot be acknowledged");
 
     bench.pass(10);
-    let resolved = bench
-        .json(&format!("issue resolve {issue} --as ada@example.com"))
-        .await;
+    let resolved = bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
     insta::assert_json_snapshot!(resolved, @r#"
     {
       "acknowledged_at": "2026-11-20T09:56:10+00:00",
@@ -210,60 +170,34 @@ async fn an_issue_is_listed_taken_and_resolved() {
     }
     "#);
     for command in ["issue ack", "issue resolve"] {
-        let said = bench
-            .refused(&format!("{command} {issue} --as ada@example.com"))
-            .await;
-        assert!(
-            said.starts_with("an issue that is resolved cannot be "),
-            "{said}"
-        );
+        let said = bench.refused(&format!("{command} {issue} --as ada@example.com")).await;
+        assert!(said.starts_with("an issue that is resolved cannot be "), "{said}");
     }
 
     let active = bench.run(&format!("issue list --team {team}")).await;
     assert_eq!(active.out, "There are no issues.\n");
     let all = bench.json(&format!("issue list --team {team} --all")).await;
-    assert_eq!(
-        (&all[0]["uuid"], &all[0]["status"]),
-        (&issue.into(), &"resolved".into())
-    );
+    assert_eq!((&all[0]["uuid"], &all[0]["status"]), (&issue.into(), &"resolved".into()));
 }
 
 #[tokio::test]
 async fn after_a_resolution_the_checks_count_anew() {
     let (bench, team, issue) = bench().await;
-    assert!(
-        sheet(&bench)
-            .await
-            .tool(Tool::Status)
-            .expect("a state")
-            .timer
-            .is_some()
-    );
-    bench
-        .json(&format!("issue resolve {issue} --as ada@example.com"))
-        .await;
+    assert!(sheet(&bench).await.tool(Tool::Status).expect("a state").timer.is_some());
+    bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
     let sheet = sheet(&bench).await;
     let state = sheet.tool(Tool::Status).expect("a state");
     assert_eq!(state.timer, None);
-    assert_eq!(
-        state.trackers[&Fingerprint::StatusDown].tracker.issue(),
-        None
-    );
+    assert_eq!(state.trackers[&Fingerprint::StatusDown].tracker.issue(), None);
 
     // The first failure is below the threshold again, the second opens the same record.
     bench.pass(60);
     check(&bench, 503).await;
-    assert_eq!(
-        bench.json(&format!("issue list --team {team}")).await,
-        serde_json::json!([])
-    );
+    assert_eq!(bench.json(&format!("issue list --team {team}")).await, serde_json::json!([]));
     bench.pass(60);
     check(&bench, 503).await;
     let listed = bench.json(&format!("issue list --team {team}")).await;
-    assert_eq!(
-        (&listed[0]["uuid"], &listed[0]["status"]),
-        (&issue.into(), &"open".into())
-    );
+    assert_eq!((&listed[0]["uuid"], &listed[0]["status"]), (&issue.into(), &"open".into()));
 }
 
 #[tokio::test]
@@ -271,16 +205,11 @@ async fn only_those_who_may_run_checks_act() {
     let (bench, _, issue) = bench().await;
     for command in ["issue ack", "issue resolve"] {
         for (name, why) in [
-            (
-                "cleo",
-                "cleo@example.com is only a viewer in the site's team",
-            ),
+            ("cleo", "cleo@example.com is only a viewer in the site's team"),
             ("dan", "dan@example.com is not a member of the site's team"),
             ("eve", "no user has the address eve@example.com"),
         ] {
-            let said = bench
-                .refused(&format!("{command} {issue} --as {name}@example.com"))
-                .await;
+            let said = bench.refused(&format!("{command} {issue} --as {name}@example.com")).await;
             assert_eq!(said, why);
         }
     }
@@ -294,17 +223,11 @@ async fn an_issue_that_is_not_there_cannot_be_taken() {
     for id in [
         // Another fingerprint, another opening, and no id of ours at all.
         IssueId::new(site, Fingerprint::SslInvalid, now).to_string(),
-        IssueId::new(
-            site,
-            Fingerprint::StatusDown,
-            now.saturating_sub(SECOND).expect("earlier"),
-        )
-        .to_string(),
+        IssueId::new(site, Fingerprint::StatusDown, now.saturating_sub(SECOND).expect("earlier"))
+            .to_string(),
         SITE.to_owned(),
     ] {
-        let said = bench
-            .refused(&format!("issue ack {id} --as ada@example.com"))
-            .await;
+        let said = bench.refused(&format!("issue ack {id} --as ada@example.com")).await;
         assert_eq!(said, format!("there is no issue {id}"));
     }
     assert_eq!(bench.run("issue ack 17 --as ada@example.com").await.code, 2);
@@ -322,10 +245,7 @@ async fn of_two_who_take_an_issue_at_once_one_is_refused() {
     codes.sort_unstable();
     assert_eq!(codes, [0, 1]);
     let refused = if ada.code == 1 { ada } else { bob };
-    assert_eq!(
-        refused.said,
-        "an issue that is acknowledged cannot be acknowledged"
-    );
+    assert_eq!(refused.said, "an issue that is acknowledged cannot be acknowledged");
 }
 
 #[tokio::test]
@@ -335,16 +255,10 @@ async fn a_resolution_is_decided_again_when_a_check_was_faster() {
     let stale = Seen::read(&bench.app, id).await.expect("an issue");
     bench.pass(60);
     check(&bench, 503).await;
-    let by = actor(&bench.app, &stale.sheet.site, "ada@example.com")
-        .await
-        .expect("a member");
+    let by = actor(&bench.app, &stale.sheet.site, "ada@example.com").await.expect("a member");
     let now = bench.app.clock.now();
-    let change = Decision::Resolve
-        .on(stale.issue.clone(), by, now)
-        .expect("a transition");
+    let change = Decision::Resolve.on(stale.issue.clone(), by, now).expect("a transition");
     let written = stale.commit(&bench.app, Decision::Resolve, &change).await;
     assert!(written.is_err_and(|error| error.is_conflict()));
-    bench
-        .json(&format!("issue resolve {issue} --as ada@example.com"))
-        .await;
+    bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
 }

@@ -183,12 +183,13 @@ fn ignore_paths() -> Value {
 
 fn page(level: Level) -> Value {
     match level {
-        Level::Team => json!({ "description": "A page is set for a site.", "type": "null" }),
+        Level::Team => described("A page is set for a site, not for a team.", nothing()),
         Level::Site => json!({
             "description": "The page audited, on the site's own host; null is the site's root.",
-            "type": ["string", "null"],
-            "format": "uri",
-            "maxLength": PAGE_URL_MAX,
+            "anyOf": [
+                { "type": "string", "format": "uri", "maxLength": PAGE_URL_MAX },
+                nothing(),
+            ],
         }),
     }
 }
@@ -202,8 +203,7 @@ fn header(description: &str) -> Value {
         },
         "required": ["name", "value"],
     });
-    let unset =
-        json!({ "properties": { "name": { "type": "null" }, "value": { "type": "null" } } });
+    let unset = json!({ "properties": { "name": nothing(), "value": nothing() } });
     let forms = [set, unset].map(|mut form| {
         form["type"] = "object".into();
         form["additionalProperties"] = false.into();
@@ -264,6 +264,11 @@ fn boolean() -> Value {
 fn described(description: &str, mut schema: Value) -> Value {
     schema["description"] = description.into();
     schema
+}
+
+/// Null, as which a blank string is read.
+fn nothing() -> Value {
+    json!({ "enum": [null, ""] })
 }
 
 /// An object with these fields and no others.

@@ -7,22 +7,14 @@ fn at(text: &str) -> Timestamp {
     text.parse().expect("a timestamp")
 }
 
-const SCHEDULED: Kind = Kind {
-    trigger: Trigger::Automatic(RunReason::Scheduled),
-    status: CheckStatus::Completed,
-};
-const PENDING: Kind = Kind {
-    trigger: Trigger::OnDemand,
-    status: CheckStatus::Pending,
-};
+const SCHEDULED: Kind =
+    Kind { trigger: Trigger::Automatic(RunReason::Scheduled), status: CheckStatus::Completed };
+const PENDING: Kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
 
 #[test]
 fn codes_are_distinct_and_read_back() {
     let codes: Vec<_> = Kind::all().map(Kind::code).collect();
-    assert_eq!(
-        codes,
-        ["sc", "sf", "rc", "rf", "fc", "ff", "dp", "dc", "df", "ds"]
-    );
+    assert_eq!(codes, ["sc", "sf", "rc", "rf", "fc", "ff", "dp", "dc", "df", "ds"]);
     assert!(Kind::all().all(|kind| Kind::parse(kind.code()) == Some(kind)));
 }
 
@@ -37,10 +29,7 @@ fn an_instant_belongs_to_its_utc_day_and_hour() {
 fn a_day_shows_until_the_shorter_of_two_retentions() {
     let day = Day::new(date(2026, 11, 1), 30);
     assert_eq!(day.until, date(2026, 12, 1));
-    assert!(
-        day.shows(date(2026, 11, 30), 90),
-        "an upgrade does not lengthen a fixed day"
-    );
+    assert!(day.shows(date(2026, 11, 30), 90), "an upgrade does not lengthen a fixed day");
     assert!(!day.shows(date(2026, 12, 1), 90));
     assert!(!day.shows(date(2026, 11, 9), 8), "a downgrade cuts at once");
     assert!(day.shows(date(2026, 11, 8), 8));
@@ -69,17 +58,8 @@ fn a_page_past_the_end_has_a_total_and_no_window() {
     let mut day = Day::new(date(2026, 11, 20), 30);
     day.counters.add(SCHEDULED, at("2026-11-20T09:54:00Z"));
     let located = locate([(Tool::Status, &day)], &Filter::default(), 25, 25);
-    assert_eq!(
-        located,
-        Located {
-            total: 1,
-            window: None
-        }
-    );
-    let none = Filter {
-        status: Some(CheckStatus::Failed),
-        ..Filter::default()
-    };
+    assert_eq!(located, Located { total: 1, window: None });
+    let none = Filter { status: Some(CheckStatus::Failed), ..Filter::default() };
     assert_eq!(locate([(Tool::Status, &day)], &none, 0, 25).total, 0);
 }
 

@@ -62,20 +62,13 @@ pub fn status(result: &StatusResult, incident_codes: &BTreeSet<u16>) -> Evaluati
             "redirect_count": result.redirect_count,
             "incident_status_codes": incident_codes,
         }),
-        outcome: if down {
-            Outcome::Down(Cause(answer))
-        } else {
-            Outcome::Up
-        },
+        outcome: if down { Outcome::Down(Cause(answer)) } else { Outcome::Up },
     }
 }
 
 /// `HTTP 503 Service Unavailable`; without the phrase for codes that cannot be incidents.
 fn http_status(code: u16) -> String {
-    match STATUS_INCIDENT_CODES
-        .iter()
-        .find(|option| option.code == code)
-    {
+    match STATUS_INCIDENT_CODES.iter().find(|option| option.code == code) {
         Some(option) => format!("HTTP {code} {}", option.label),
         None => format!("HTTP {code}"),
     }
@@ -183,10 +176,7 @@ pub fn next_timer(run: &AfterRun) -> TimerStep {
             // Clocks differ: counted from a `now` before the slot, the run could come too early to
             // count.
             let from = run.now.max(run.slot);
-            TimerStep::Set(Timer {
-                reason,
-                due: due(from, minutes, run.pace),
-            })
+            TimerStep::Set(Timer { reason, due: due(from, minutes, run.pace) })
         }
     }
 }
@@ -214,10 +204,7 @@ mod tests {
     use super::*;
 
     fn codes() -> BTreeSet<u16> {
-        STATUS_INCIDENT_CODES
-            .iter()
-            .map(|option| option.code)
-            .collect()
+        STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect()
     }
 
     fn answer(code: u16) -> StatusResult {
@@ -235,10 +222,7 @@ mod tests {
     }
 
     fn silence(error: Option<&str>) -> StatusResult {
-        StatusResult {
-            error: error.map(str::to_owned),
-            ..answer(0)
-        }
+        StatusResult { error: error.map(str::to_owned), ..answer(0) }
     }
 
     fn down(cause: &str) -> Outcome {
@@ -251,52 +235,24 @@ mod tests {
         let none = BTreeSet::new();
         let cases = [
             // Listed codes.
-            (
-                answer(503),
-                codes(),
-                "example.com is down: HTTP 503 Service Unavailable",
-            ),
-            (
-                answer(404),
-                codes(),
-                "example.com is down: HTTP 404 Not Found",
-            ),
-            (
-                answer(500),
-                listed.clone(),
-                "example.com is down: HTTP 500 Internal Server Error",
-            ),
+            (answer(503), codes(), "example.com is down: HTTP 503 Service Unavailable"),
+            (answer(404), codes(), "example.com is down: HTTP 404 Not Found"),
+            (answer(500), listed.clone(), "example.com is down: HTTP 500 Internal Server Error"),
             // No answer, also when no code is listed, and whatever is said about it.
             (
                 silence(Some("connection refused")),
                 codes(),
                 "example.com is down: connection refused",
             ),
-            (
-                silence(Some(" timed out\n")),
-                none.clone(),
-                "example.com is down: timed out",
-            ),
-            (
-                silence(Some(" ")),
-                codes(),
-                "example.com is down: no answer",
-            ),
-            (
-                silence(None),
-                none.clone(),
-                "example.com is down: no answer",
-            ),
+            (silence(Some(" timed out\n")), none.clone(), "example.com is down: timed out"),
+            (silence(Some(" ")), codes(), "example.com is down: no answer"),
+            (silence(None), none.clone(), "example.com is down: no answer"),
             // Everything else is a success, whatever `up` says: decision 50.
             (answer(200), codes(), "example.com is up: HTTP 200"),
             (answer(302), codes(), "example.com is up: HTTP 302"),
             (answer(418), codes(), "example.com is up: HTTP 418"),
             (answer(404), listed, "example.com is up: HTTP 404 Not Found"),
-            (
-                answer(503),
-                none,
-                "example.com is up: HTTP 503 Service Unavailable",
-            ),
+            (answer(503), none, "example.com is up: HTTP 503 Service Unavailable"),
         ];
         for (result, incident_codes, summary) in cases {
             let evaluation = status(&result, &incident_codes);
@@ -337,16 +293,9 @@ mod tests {
         };
         let evaluation = status(&result, &codes());
         assert_eq!(evaluation.outcome, down(&format!("{}…", "é".repeat(199))));
-        assert_eq!(
-            evaluation.summary.chars().count(),
-            2 * MAX_TEXT + " is down: ".len()
-        );
+        assert_eq!(evaluation.summary.chars().count(), 2 * MAX_TEXT + " is down: ".len());
         assert!(evaluation.measured.to_string().len() < 1200);
-        assert_eq!(
-            evaluation.measured["response_time"],
-            json!(null),
-            "JSON has no NaN"
-        );
+        assert_eq!(evaluation.measured["response_time"], json!(null), "JSON has no NaN");
         assert_eq!(clipped(&"a".repeat(200)), "a".repeat(200));
     }
 
@@ -355,10 +304,7 @@ mod tests {
     }
 
     fn timer(reason: RunReason, due: &str) -> Timer {
-        Timer {
-            reason,
-            due: at(due),
-        }
+        Timer { reason, due: at(due) }
     }
 
     /// A scheduled run of 10:00 that ends at 10:00:01.5, with nothing wrong.
@@ -379,20 +325,11 @@ mod tests {
     fn the_timer_follows_the_run() {
         use RunReason::{ConfirmationRetry, IncidentFollowUp};
         use TimerStep::{Cleared, Idle, Kept, Set};
-        let failing = AfterRun {
-            failing: true,
-            ..run()
-        };
-        let active = AfterRun {
-            issue_active: true,
-            ..run()
-        };
+        let failing = AfterRun { failing: true, ..run() };
+        let active = AfterRun { issue_active: true, ..run() };
         let retry = |due| timer(ConfirmationRetry, due);
         let follow_up = |due| timer(IncidentFollowUp, due);
-        let with = |run: AfterRun, outstanding| AfterRun {
-            outstanding: Some(outstanding),
-            ..run
-        };
+        let with = |run: AfterRun, outstanding| AfterRun { outstanding: Some(outstanding), ..run };
 
         let new_retry = Set(retry("2026-11-20T10:02:02Z"));
         let new_follow_up = Set(follow_up("2026-11-20T10:05:02Z"));
@@ -400,14 +337,7 @@ mod tests {
             ("all is well", run(), Idle),
             ("the first failure", failing, new_retry),
             ("an issue opens", active, new_follow_up),
-            (
-                "active goes before failing",
-                AfterRun {
-                    failing: true,
-                    ..active
-                },
-                new_follow_up,
-            ),
+            ("active goes before failing", AfterRun { failing: true, ..active }, new_follow_up),
             // Kept: a scheduled run in between does not push it away.
             (
                 "a retry to come",
@@ -425,28 +355,13 @@ mod tests {
                 Kept(follow_up("2026-11-20T11:00:00Z")),
             ),
             // Spent: by its own run, or by one that its own cannot follow any more.
-            (
-                "its own run",
-                with(failing, retry("2026-11-20T10:00:00Z")),
-                new_retry,
-            ),
-            (
-                "its own run",
-                with(active, follow_up("2026-11-20T10:00:00Z")),
-                new_follow_up,
-            ),
-            (
-                "overtaken",
-                with(active, follow_up("2026-11-20T09:59:59Z")),
-                new_follow_up,
-            ),
+            ("its own run", with(failing, retry("2026-11-20T10:00:00Z")), new_retry),
+            ("its own run", with(active, follow_up("2026-11-20T10:00:00Z")), new_follow_up),
+            ("overtaken", with(active, follow_up("2026-11-20T09:59:59Z")), new_follow_up),
             // A clock that is behind the one that named the slot.
             (
                 "before its slot",
-                AfterRun {
-                    now: at("2026-11-20T09:55:00Z"),
-                    ..failing
-                },
+                AfterRun { now: at("2026-11-20T09:55:00Z"), ..failing },
                 Set(retry("2026-11-20T10:02:00Z")),
             ),
             // Of the other kind.
@@ -461,41 +376,18 @@ mod tests {
                 new_retry,
             ),
             // Not needed any more.
-            (
-                "recovered",
-                with(run(), retry("2026-11-20T10:01:00Z")),
-                Cleared,
-            ),
-            (
-                "resolved",
-                with(run(), follow_up("2026-11-20T10:00:00Z")),
-                Cleared,
-            ),
+            ("recovered", with(run(), retry("2026-11-20T10:01:00Z")), Cleared),
+            ("resolved", with(run(), follow_up("2026-11-20T10:00:00Z")), Cleared),
             // Tools without follow-ups, or without any timer.
-            (
-                "ssl is down",
-                AfterRun {
-                    follow_up_minutes: None,
-                    ..active
-                },
-                Idle,
-            ),
+            ("ssl is down", AfterRun { follow_up_minutes: None, ..active }, Idle),
             (
                 "ssl is down and about to expire",
-                AfterRun {
-                    follow_up_minutes: None,
-                    failing: true,
-                    ..active
-                },
+                AfterRun { follow_up_minutes: None, failing: true, ..active },
                 new_retry,
             ),
             (
                 "broken links",
-                AfterRun {
-                    follow_up_minutes: None,
-                    retry_minutes: None,
-                    ..failing
-                },
+                AfterRun { follow_up_minutes: None, retry_minutes: None, ..failing },
                 Idle,
             ),
         ];
@@ -510,30 +402,12 @@ mod tests {
         let real = Pace::default();
         let fast = Pace::new(Duration::from_secs(1)).expect("a pace");
         let odd = Pace::new(Duration::from_millis(1)).expect("a pace");
-        assert_eq!(
-            due_after("2026-11-20T10:00:01Z", 2, real),
-            "2026-11-20T10:02:01Z"
-        );
-        assert_eq!(
-            due_after("2026-11-20T10:00:01.000000001Z", 2, real),
-            "2026-11-20T10:02:02Z"
-        );
-        assert_eq!(
-            due_after("2026-11-20T10:00:01.2Z", 2, fast),
-            "2026-11-20T10:00:04Z"
-        );
-        assert_eq!(
-            due_after("2026-11-20T10:00:01Z", 2, odd),
-            "2026-11-20T10:00:02Z"
-        );
-        assert_eq!(
-            due_after("2026-11-20T10:00:01Z", 0, real),
-            "2026-11-20T10:01:01Z"
-        );
-        assert_eq!(
-            due_after("1969-12-31T23:58:00.5Z", 1, real),
-            "1969-12-31T23:59:01Z"
-        );
+        assert_eq!(due_after("2026-11-20T10:00:01Z", 2, real), "2026-11-20T10:02:01Z");
+        assert_eq!(due_after("2026-11-20T10:00:01.000000001Z", 2, real), "2026-11-20T10:02:02Z");
+        assert_eq!(due_after("2026-11-20T10:00:01.2Z", 2, fast), "2026-11-20T10:00:04Z");
+        assert_eq!(due_after("2026-11-20T10:00:01Z", 2, odd), "2026-11-20T10:00:02Z");
+        assert_eq!(due_after("2026-11-20T10:00:01Z", 0, real), "2026-11-20T10:01:01Z");
+        assert_eq!(due_after("1969-12-31T23:58:00.5Z", 1, real), "1969-12-31T23:59:01Z");
         assert_eq!(due(Timestamp::MAX, 1, real), Timestamp::MAX);
         let day = Pace::new(Duration::from_secs(86_400)).expect("a pace");
         assert_eq!(due(Timestamp::MIN, u32::MAX, day), Timestamp::MAX);
@@ -542,32 +416,19 @@ mod tests {
     #[test]
     fn steps_are_told() {
         let timer = timer(RunReason::IncidentFollowUp, "2026-11-20T10:05:00Z");
-        let told = [
-            TimerStep::Idle,
-            TimerStep::Set(timer),
-            TimerStep::Kept(timer),
-            TimerStep::Cleared,
-        ]
-        .map(|step| (step.to_string(), step.timer()));
+        let told =
+            [TimerStep::Idle, TimerStep::Set(timer), TimerStep::Kept(timer), TimerStep::Cleared]
+                .map(|step| (step.to_string(), step.timer()));
         let expected = [
             ("no timer needed".to_owned(), None),
-            (
-                "incident_follow_up set for 2026-11-20T10:05:00Z".to_owned(),
-                Some(timer),
-            ),
-            (
-                "incident_follow_up stays at 2026-11-20T10:05:00Z".to_owned(),
-                Some(timer),
-            ),
+            ("incident_follow_up set for 2026-11-20T10:05:00Z".to_owned(), Some(timer)),
+            ("incident_follow_up stays at 2026-11-20T10:05:00Z".to_owned(), Some(timer)),
             ("timer cleared".to_owned(), None),
         ];
         assert_eq!(told, expected);
         let stored = json!({"reason": "incident_follow_up", "due": 1_795_169_100_000_i64});
         assert_eq!(serde_json::to_value(timer).expect("json"), stored);
-        assert_eq!(
-            serde_json::from_value::<Timer>(stored).expect("readable"),
-            timer
-        );
+        assert_eq!(serde_json::from_value::<Timer>(stored).expect("readable"), timer);
     }
 
     fn instants() -> impl Strategy<Value = Timestamp> {

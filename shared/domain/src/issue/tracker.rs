@@ -51,19 +51,11 @@ pub struct Failures {
 
 impl Failures {
     const fn start(slot: Timestamp) -> Self {
-        Self {
-            first: slot,
-            last: slot,
-            streak: NonZeroU32::MIN,
-        }
+        Self { first: slot, last: slot, streak: NonZeroU32::MIN }
     }
 
     const fn and(self, slot: Timestamp) -> Self {
-        Self {
-            first: self.first,
-            last: slot,
-            streak: self.streak.saturating_add(1),
-        }
+        Self { first: self.first, last: slot, streak: self.streak.saturating_add(1) }
     }
 }
 
@@ -229,10 +221,7 @@ pub fn observe(
 ) -> Step {
     let Observation { slot, outcome } = *observation;
     // Compared as stored, or a replayed slot with a finer fraction would count twice.
-    if tracker
-        .last_slot
-        .is_some_and(|last| slot.as_millisecond() <= last.as_millisecond())
-    {
+    if tracker.last_slot.is_some_and(|last| slot.as_millisecond() <= last.as_millisecond()) {
         return Step::Stale;
     }
     let (phase, event) = if outcome.is_down() {
@@ -241,14 +230,7 @@ pub fn observe(
         succeed(tracker.phase, policy, slot)
     };
     let generation = tracker.generation.saturating_add(1);
-    Step::Advanced {
-        next: Tracker {
-            phase,
-            last_slot: Some(slot),
-            generation,
-        },
-        event,
-    }
+    Step::Advanced { next: Tracker { phase, last_slot: Some(slot), generation }, event }
 }
 
 fn fail(phase: Phase, policy: &Policy, slot: Timestamp, new: IssueId) -> (Phase, Option<Event>) {
@@ -256,36 +238,16 @@ fn fail(phase: Phase, policy: &Policy, slot: Timestamp, new: IssueId) -> (Phase,
         Phase::Pending | Phase::Up { .. } => Failures::start(slot),
         Phase::Failing { failures } => failures.and(slot),
         Phase::Down { issue, failures } => {
-            return (
-                Phase::Down {
-                    issue,
-                    failures: failures.and(slot),
-                },
-                None,
-            );
+            return (Phase::Down { issue, failures: failures.and(slot) }, None);
         }
-        Phase::Recovering {
-            issue, failures, ..
-        } => {
+        Phase::Recovering { issue, failures, .. } => {
             let failures = failures.and(slot);
-            return (
-                Phase::Down { issue, failures },
-                Some(Event::Relapsed { issue, failures }),
-            );
+            return (Phase::Down { issue, failures }, Some(Event::Relapsed { issue, failures }));
         }
     };
     if failures.streak >= policy.open_after {
-        let event = Event::Opened {
-            issue: new,
-            failures,
-        };
-        (
-            Phase::Down {
-                issue: new,
-                failures,
-            },
-            Some(event),
-        )
+        let event = Event::Opened { issue: new, failures };
+        (Phase::Down { issue: new, failures }, Some(event))
     } else {
         (Phase::Failing { failures }, None)
     }
@@ -296,32 +258,14 @@ fn succeed(phase: Phase, policy: &Policy, slot: Timestamp) -> (Phase, Option<Eve
         Phase::Pending | Phase::Failing { .. } => return (Phase::Up { since: slot }, None),
         Phase::Up { since } => return (Phase::Up { since }, None),
         Phase::Down { issue, failures } => (issue, failures, slot, NonZeroU32::MIN),
-        Phase::Recovering {
-            issue,
-            failures,
-            since,
-            streak,
-        } => (issue, failures, since, streak.saturating_add(1)),
+        Phase::Recovering { issue, failures, since, streak } => {
+            (issue, failures, since, streak.saturating_add(1))
+        }
     };
     if streak >= policy.resolve_after {
-        (
-            Phase::Up { since },
-            Some(Event::Resolved {
-                issue,
-                failures,
-                since,
-            }),
-        )
+        (Phase::Up { since }, Some(Event::Resolved { issue, failures, since }))
     } else {
-        (
-            Phase::Recovering {
-                issue,
-                failures,
-                since,
-                streak,
-            },
-            None,
-        )
+        (Phase::Recovering { issue, failures, since, streak }, None)
     }
 }
 
@@ -351,10 +295,7 @@ mod tests {
     }
 
     fn policy(open_after: u32, resolve_after: u32) -> Policy {
-        Policy {
-            open_after: number(open_after),
-            resolve_after: number(resolve_after),
-        }
+        Policy { open_after: number(open_after), resolve_after: number(resolve_after) }
     }
 
     fn at(second: i64) -> Timestamp {
@@ -366,23 +307,11 @@ mod tests {
     }
 
     fn outcome(down: bool) -> Outcome {
-        if down {
-            Outcome::Down(Cause("HTTP 503".to_owned()))
-        } else {
-            Outcome::Up
-        }
+        if down { Outcome::Down(Cause("HTTP 503".to_owned())) } else { Outcome::Up }
     }
 
     fn step(tracker: &Tracker, policy: &Policy, slot: Timestamp, down: bool, new: IssueId) -> Step {
-        observe(
-            tracker,
-            policy,
-            &Observation {
-                slot,
-                outcome: &outcome(down),
-            },
-            new,
-        )
+        observe(tracker, policy, &Observation { slot, outcome: &outcome(down) }, new)
     }
 
     /// Observes, expecting that it counts.
@@ -403,11 +332,7 @@ mod tests {
     }
 
     fn failures(first: i64, last: i64, streak: u32) -> Failures {
-        Failures {
-            first: at(first),
-            last: at(last),
-            streak: number(streak),
-        }
+        Failures { first: at(first), last: at(last), streak: number(streak) }
     }
 
     #[test]
@@ -418,30 +343,17 @@ mod tests {
 
         assert_eq!(advance(&mut tracker, &policy, 10, false, id(9)), None);
         assert_eq!(advance(&mut tracker, &policy, 20, false, id(9)), None);
-        assert_eq!(
-            tracker.phase,
-            Phase::Up { since: at(10) },
-            "since the first one"
-        );
+        assert_eq!(tracker.phase, Phase::Up { since: at(10) }, "since the first one");
         assert_eq!((tracker.issue(), tracker.failures()), (None, None));
 
         // A failure, to be confirmed.
         assert_eq!(advance(&mut tracker, &policy, 30, true, id(9)), None);
         assert!(tracker.is_failing_below_threshold());
-        assert_eq!(
-            (tracker.issue(), tracker.failures()),
-            (None, Some(failures(30, 30, 1)))
-        );
+        assert_eq!((tracker.issue(), tracker.failures()), (None, Some(failures(30, 30, 1))));
 
         // Confirmed.
-        let opened = Event::Opened {
-            issue: id(1),
-            failures: failures(30, 40, 2),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy, 40, true, id(1)),
-            Some(opened)
-        );
+        let opened = Event::Opened { issue: id(1), failures: failures(30, 40, 2) };
+        assert_eq!(advance(&mut tracker, &policy, 40, true, id(1)), Some(opened));
         assert_eq!(tracker.issue(), Some(id(1)));
         assert!(!tracker.is_failing_below_threshold());
 
@@ -452,26 +364,14 @@ mod tests {
         // A recovery that does not hold.
         assert_eq!(advance(&mut tracker, &policy, 60, false, id(9)), None);
         assert_eq!(tracker.issue(), Some(id(1)), "recovering is active");
-        let relapsed = Event::Relapsed {
-            issue: id(1),
-            failures: failures(30, 70, 4),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy, 70, true, id(9)),
-            Some(relapsed)
-        );
+        let relapsed = Event::Relapsed { issue: id(1), failures: failures(30, 70, 4) };
+        assert_eq!(advance(&mut tracker, &policy, 70, true, id(9)), Some(relapsed));
 
         // One that does: it begins anew, and is known by its first success.
         assert_eq!(advance(&mut tracker, &policy, 80, false, id(9)), None);
-        let resolved = Event::Resolved {
-            issue: id(1),
-            failures: failures(30, 70, 4),
-            since: at(80),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy, 90, false, id(9)),
-            Some(resolved)
-        );
+        let resolved =
+            Event::Resolved { issue: id(1), failures: failures(30, 70, 4), since: at(80) };
+        assert_eq!(advance(&mut tracker, &policy, 90, false, id(9)), Some(resolved));
         assert_eq!(tracker.phase, Phase::Up { since: at(80) });
         assert_eq!((tracker.last_slot, tracker.generation), (Some(at(90)), 9));
     }
@@ -480,31 +380,13 @@ mod tests {
     fn thresholds_of_one_act_at_once() {
         let policy = policy(1, 1);
         let mut tracker = Tracker::default();
-        let opened = Event::Opened {
-            issue: id(1),
-            failures: failures(10, 10, 1),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy, 10, true, id(1)),
-            Some(opened)
-        );
-        let resolved = Event::Resolved {
-            issue: id(1),
-            failures: failures(10, 10, 1),
-            since: at(20),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy, 20, false, id(2)),
-            Some(resolved)
-        );
-        let opened = Event::Opened {
-            issue: id(2),
-            failures: failures(30, 30, 1),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy, 30, true, id(2)),
-            Some(opened)
-        );
+        let opened = Event::Opened { issue: id(1), failures: failures(10, 10, 1) };
+        assert_eq!(advance(&mut tracker, &policy, 10, true, id(1)), Some(opened));
+        let resolved =
+            Event::Resolved { issue: id(1), failures: failures(10, 10, 1), since: at(20) };
+        assert_eq!(advance(&mut tracker, &policy, 20, false, id(2)), Some(resolved));
+        let opened = Event::Opened { issue: id(2), failures: failures(30, 30, 1) };
+        assert_eq!(advance(&mut tracker, &policy, 30, true, id(2)), Some(opened));
     }
 
     #[test]
@@ -515,11 +397,7 @@ mod tests {
         let millisecond = jiff::SignedDuration::from_millis(1);
         for slot in [at(10), at(9), Timestamp::MIN, at(10) + millisecond / 2] {
             for down in [true, false] {
-                assert_eq!(
-                    step(&tracker, &policy, slot, down, id(1)),
-                    Step::Stale,
-                    "{slot}"
-                );
+                assert_eq!(step(&tracker, &policy, slot, down, id(1)), Step::Stale, "{slot}");
             }
         }
         assert!(matches!(
@@ -550,41 +428,19 @@ mod tests {
         // Lowered below the streak: opens at the next failure, not by itself.
         let mut tracker = Tracker::default();
         for second in 1..=4 {
-            assert_eq!(
-                advance(&mut tracker, &policy(5, 5), second, true, id(1)),
-                None
-            );
+            assert_eq!(advance(&mut tracker, &policy(5, 5), second, true, id(1)), None);
         }
-        let opened = Event::Opened {
-            issue: id(1),
-            failures: failures(1, 5, 5),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy(2, 5), 5, true, id(1)),
-            Some(opened)
-        );
+        let opened = Event::Opened { issue: id(1), failures: failures(1, 5, 5) };
+        assert_eq!(advance(&mut tracker, &policy(2, 5), 5, true, id(1)), Some(opened));
         // Raised while the issue is active: it stays open.
-        assert_eq!(
-            advance(&mut tracker, &policy(u32::MAX, 5), 6, true, id(1)),
-            None
-        );
+        assert_eq!(advance(&mut tracker, &policy(u32::MAX, 5), 6, true, id(1)), None);
         assert_eq!(tracker.issue(), Some(id(1)));
         // The same for the recovery.
         for second in 7..=9 {
-            assert_eq!(
-                advance(&mut tracker, &policy(2, 5), second, false, id(1)),
-                None
-            );
+            assert_eq!(advance(&mut tracker, &policy(2, 5), second, false, id(1)), None);
         }
-        let resolved = Event::Resolved {
-            issue: id(1),
-            failures: failures(1, 6, 6),
-            since: at(7),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy(2, 1), 10, false, id(1)),
-            Some(resolved)
-        );
+        let resolved = Event::Resolved { issue: id(1), failures: failures(1, 6, 6), since: at(7) };
+        assert_eq!(advance(&mut tracker, &policy(2, 1), 10, false, id(1)), Some(resolved));
         // Lowered, and then clean: the streak is over.
         assert_eq!(advance(&mut tracker, &policy(5, 1), 11, true, id(2)), None);
         assert_eq!(advance(&mut tracker, &policy(1, 1), 12, false, id(2)), None);
@@ -593,23 +449,11 @@ mod tests {
 
     #[test]
     fn counters_stop_at_their_end() {
-        let full = Failures {
-            first: at(1),
-            last: at(2),
-            streak: NonZeroU32::MAX,
-        };
+        let full = Failures { first: at(1), last: at(2), streak: NonZeroU32::MAX };
         let phases = [
             Phase::Failing { failures: full },
-            Phase::Down {
-                issue: id(1),
-                failures: full,
-            },
-            Phase::Recovering {
-                issue: id(1),
-                failures: full,
-                since: at(2),
-                streak: number(1),
-            },
+            Phase::Down { issue: id(1), failures: full },
+            Phase::Recovering { issue: id(1), failures: full, since: at(2), streak: number(1) },
             Phase::Recovering {
                 issue: id(1),
                 failures: full,
@@ -619,18 +463,8 @@ mod tests {
         ];
         for phase in phases {
             for down in [true, false] {
-                let mut tracker = Tracker {
-                    phase,
-                    last_slot: Some(at(2)),
-                    generation: u64::MAX,
-                };
-                advance(
-                    &mut tracker,
-                    &policy(2_147_483_647, 2_147_483_647),
-                    3,
-                    down,
-                    id(1),
-                );
+                let mut tracker = Tracker { phase, last_slot: Some(at(2)), generation: u64::MAX };
+                advance(&mut tracker, &policy(2_147_483_647, 2_147_483_647), 3, down, id(1));
                 let streak = tracker.failures().map(|failures| failures.streak);
                 assert!(streak.is_none_or(|streak| streak == NonZeroU32::MAX));
                 assert_eq!(tracker.generation, u64::MAX);
@@ -646,28 +480,15 @@ mod tests {
         let reset = resolve_by_hand(&tracker);
         assert_eq!(
             reset,
-            Tracker {
-                phase: Phase::Pending,
-                last_slot: Some(at(20)),
-                generation: 3
-            }
+            Tracker { phase: Phase::Pending, last_slot: Some(at(20)), generation: 3 }
         );
         // Slots counted before stay counted.
-        assert_eq!(
-            step(&reset, &policy(1, 1), at(20), true, id(2)),
-            Step::Stale
-        );
+        assert_eq!(step(&reset, &policy(1, 1), at(20), true, id(2)), Step::Stale);
         // Still failing: the streak begins again, and the record opens again.
         let mut tracker = reset;
         assert_eq!(advance(&mut tracker, &policy(2, 1), 30, true, id(1)), None);
-        let opened = Event::Opened {
-            issue: id(1),
-            failures: failures(30, 40, 2),
-        };
-        assert_eq!(
-            advance(&mut tracker, &policy(2, 1), 40, true, id(1)),
-            Some(opened)
-        );
+        let opened = Event::Opened { issue: id(1), failures: failures(30, 40, 2) };
+        assert_eq!(advance(&mut tracker, &policy(2, 1), 40, true, id(1)), Some(opened));
     }
 
     #[test]
@@ -676,16 +497,11 @@ mod tests {
             (Phase::Pending, json!("p")),
             (Phase::Up { since: at(1) }, json!({"u": {"s": 1000}})),
             (
-                Phase::Failing {
-                    failures: failures(1, 2, 3),
-                },
+                Phase::Failing { failures: failures(1, 2, 3) },
                 json!({"f": {"f": {"f": 1000, "l": 2000, "n": 3}}}),
             ),
             (
-                Phase::Down {
-                    issue: id(10),
-                    failures: failures(1, 2, 3),
-                },
+                Phase::Down { issue: id(10), failures: failures(1, 2, 3) },
                 json!({"d": {
                     "i": "00000000-0000-0000-0000-00000000000a",
                     "f": {"f": 1000, "l": 2000, "n": 3},
@@ -705,32 +521,18 @@ mod tests {
             ),
         ];
         for (phase, stored) in cases {
-            let tracker = Tracker {
-                phase,
-                last_slot: Some(at(9)),
-                generation: 7,
-            };
+            let tracker = Tracker { phase, last_slot: Some(at(9)), generation: 7 };
             let stored = json!({"p": stored, "s": 9000, "g": 7});
             assert_eq!(serde_json::to_value(tracker).expect("json"), stored);
-            assert_eq!(
-                serde_json::from_value::<Tracker>(stored).expect("readable"),
-                tracker
-            );
+            assert_eq!(serde_json::from_value::<Tracker>(stored).expect("readable"), tracker);
         }
         let new = json!({"p": "p", "g": 0});
         assert_eq!(serde_json::to_value(Tracker::default()).expect("json"), new);
-        assert_eq!(
-            serde_json::from_value::<Tracker>(new).expect("readable"),
-            Tracker::default()
-        );
+        assert_eq!(serde_json::from_value::<Tracker>(new).expect("readable"), Tracker::default());
 
         // Three of the largest leave most of a kilobyte to the rest of the item.
         let late = at(4_000_000_000);
-        let many = Failures {
-            first: late,
-            last: late,
-            streak: NonZeroU32::MAX,
-        };
+        let many = Failures { first: late, last: late, streak: NonZeroU32::MAX };
         let largest = Tracker {
             phase: Phase::Recovering {
                 issue: id(u128::MAX),
@@ -748,19 +550,9 @@ mod tests {
     fn events_tell_their_issue() {
         let failures = failures(1, 2, 3);
         for event in [
-            Event::Opened {
-                issue: id(4),
-                failures,
-            },
-            Event::Relapsed {
-                issue: id(4),
-                failures,
-            },
-            Event::Resolved {
-                issue: id(4),
-                failures,
-                since: at(5),
-            },
+            Event::Opened { issue: id(4), failures },
+            Event::Relapsed { issue: id(4), failures },
+            Event::Resolved { issue: id(4), failures, since: at(5) },
         ] {
             assert_eq!(event.issue(), id(4));
         }
@@ -785,12 +577,8 @@ mod tests {
             new: IssueId,
         ) -> Option<Event> {
             self.row.push((slot, down));
-            let at_end = |wanted: bool| {
-                self.row
-                    .iter()
-                    .rev()
-                    .take_while(move |(_, down)| *down == wanted)
-            };
+            let at_end =
+                |wanted: bool| self.row.iter().rev().take_while(move |(_, down)| *down == wanted);
             match self.open {
                 None => {
                     let streak = u32::try_from(at_end(true).count()).expect("short");
@@ -798,17 +586,10 @@ mod tests {
                         return None;
                     }
                     let first = at_end(true).last().expect("at least one").0;
-                    let failing = Failures {
-                        first,
-                        last: slot,
-                        streak: number(streak),
-                    };
+                    let failing = Failures { first, last: slot, streak: number(streak) };
                     self.row.drain(..self.row.len() - streak as usize);
                     self.open = Some(new);
-                    Some(Event::Opened {
-                        issue: new,
-                        failures: failing,
-                    })
+                    Some(Event::Opened { issue: new, failures: failing })
                 }
                 Some(issue) => {
                     let clean = at_end(false).count();
@@ -825,11 +606,7 @@ mod tests {
                         let since = at_end(false).last().expect("at least one").0;
                         self.open = None;
                         self.row.clear();
-                        Some(Event::Resolved {
-                            issue,
-                            failures,
-                            since,
-                        })
+                        Some(Event::Resolved { issue, failures, since })
                     } else {
                         None
                     }
@@ -843,9 +620,8 @@ mod tests {
     #[test]
     fn every_small_state_keeps_the_rules() {
         const SLOTS: i64 = 6;
-        let policies: Vec<Policy> = (1..=4)
-            .flat_map(|open| (1..=4).map(move |resolve| policy(open, resolve)))
-            .collect();
+        let policies: Vec<Policy> =
+            (1..=4).flat_map(|open| (1..=4).map(move |resolve| policy(open, resolve))).collect();
         let mut seen = HashSet::new();
         let mut frontier = vec![Tracker::default()];
         let mut steps = 0_u32;
@@ -894,31 +670,16 @@ mod tests {
         // Issues open and resolve in turn, and every event names the one that is open.
         match event {
             Some(Event::Opened { issue, failures }) => {
-                assert_eq!(
-                    (tracker.issue(), next.issue()),
-                    (None, Some(issue)),
-                    "{said}"
-                );
+                assert_eq!((tracker.issue(), next.issue()), (None, Some(issue)), "{said}");
                 assert_eq!((issue, down), (new, true), "{said}");
                 assert!(failures.streak >= policy.open_after, "{said}");
             }
             Some(Event::Relapsed { issue, .. }) => {
-                assert_eq!(
-                    (tracker.issue(), next.issue()),
-                    (Some(issue), Some(issue)),
-                    "{said}"
-                );
-                assert!(
-                    matches!(tracker.phase, Phase::Recovering { .. }) && down,
-                    "{said}"
-                );
+                assert_eq!((tracker.issue(), next.issue()), (Some(issue), Some(issue)), "{said}");
+                assert!(matches!(tracker.phase, Phase::Recovering { .. }) && down, "{said}");
             }
             Some(Event::Resolved { issue, since, .. }) => {
-                assert_eq!(
-                    (tracker.issue(), next.issue()),
-                    (Some(issue), None),
-                    "{said}"
-                );
+                assert_eq!((tracker.issue(), next.issue()), (Some(issue), None), "{said}");
                 assert!(!down && next.phase == Phase::Up { since }, "{said}");
             }
             None => assert_eq!(tracker.issue(), next.issue(), "{said}"),
@@ -935,12 +696,7 @@ mod tests {
             (Some(_), None) => assert!(!down, "{said}"),
             (None, None) => assert!(!down, "{said}"),
         }
-        if let Phase::Recovering {
-            since: before,
-            streak: fewer,
-            ..
-        } = tracker.phase
-        {
+        if let Phase::Recovering { since: before, streak: fewer, .. } = tracker.phase {
             match next.phase {
                 Phase::Recovering { since, streak, .. } => {
                     assert_eq!((since, streak.get()), (before, fewer.get() + 1), "{said}");

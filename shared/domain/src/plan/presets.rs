@@ -32,21 +32,9 @@ pub struct FailureThresholdPreset {
 
 /// The failure thresholds offered; other values are accepted too.
 pub const FAILURE_THRESHOLD_PRESETS: [FailureThresholdPreset; 3] = [
-    FailureThresholdPreset {
-        key: "instant",
-        label: "Instant",
-        failures_to_open: 1,
-    },
-    FailureThresholdPreset {
-        key: "aggressive",
-        label: "Aggressive",
-        failures_to_open: 2,
-    },
-    FailureThresholdPreset {
-        key: "conservative",
-        label: "Conservative",
-        failures_to_open: 3,
-    },
+    FailureThresholdPreset { key: "instant", label: "Instant", failures_to_open: 1 },
+    FailureThresholdPreset { key: "aggressive", label: "Aggressive", failures_to_open: 2 },
+    FailureThresholdPreset { key: "conservative", label: "Conservative", failures_to_open: 3 },
 ];
 
 /// A selectable reminder interval.
@@ -63,36 +51,12 @@ pub struct EscalationPreset {
 
 /// The reminder intervals, shortest first; the settings accept no others.
 pub const ESCALATION_PRESETS: [EscalationPreset; 6] = [
-    EscalationPreset {
-        key: "immediately",
-        label: "Immediately",
-        minutes: 0,
-    },
-    EscalationPreset {
-        key: "15m",
-        label: "After 15 minutes",
-        minutes: 15,
-    },
-    EscalationPreset {
-        key: "30m",
-        label: "After 30 minutes",
-        minutes: 30,
-    },
-    EscalationPreset {
-        key: "1h",
-        label: "After 1 hour",
-        minutes: 60,
-    },
-    EscalationPreset {
-        key: "6h",
-        label: "After 6 hours",
-        minutes: 360,
-    },
-    EscalationPreset {
-        key: "daily",
-        label: "Daily",
-        minutes: 1440,
-    },
+    EscalationPreset { key: "immediately", label: "Immediately", minutes: 0 },
+    EscalationPreset { key: "15m", label: "After 15 minutes", minutes: 15 },
+    EscalationPreset { key: "30m", label: "After 30 minutes", minutes: 30 },
+    EscalationPreset { key: "1h", label: "After 1 hour", minutes: 60 },
+    EscalationPreset { key: "6h", label: "After 6 hours", minutes: 360 },
+    EscalationPreset { key: "daily", label: "Daily", minutes: 1440 },
 ];
 
 /// A cadence as it follows the word "every": `minute`, `5 minutes`, `hour`, `week`.
@@ -121,11 +85,7 @@ mod tests {
 
     #[test]
     fn every_preset_divides_a_week() {
-        assert!(
-            CADENCE_MINUTES
-                .into_iter()
-                .all(|minutes| 10080 % minutes == 0)
-        );
+        assert!(CADENCE_MINUTES.into_iter().all(|minutes| 10080 % minutes == 0));
         assert!(CADENCE_MINUTES.is_sorted());
     }
 

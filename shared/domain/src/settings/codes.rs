@@ -26,19 +26,11 @@ pub struct StatusCodeOption {
 }
 
 const fn client(code: u16, label: &'static str) -> StatusCodeOption {
-    StatusCodeOption {
-        code,
-        label,
-        group: CodeGroup::Client,
-    }
+    StatusCodeOption { code, label, group: CodeGroup::Client }
 }
 
 const fn server(code: u16, label: &'static str) -> StatusCodeOption {
-    StatusCodeOption {
-        code,
-        label,
-        group: CodeGroup::Server,
-    }
+    StatusCodeOption { code, label, group: CodeGroup::Server }
 }
 
 /// The codes that `incident_status_codes` may name, ascending; the default is all of them.

@@ -25,14 +25,7 @@ pub enum DnsRecordType {
 
 impl DnsRecordType {
     /// All types, in the order of the API's enumeration.
-    pub const ALL: [Self; 6] = [
-        Self::A,
-        Self::Aaaa,
-        Self::Cname,
-        Self::Mx,
-        Self::Ns,
-        Self::Txt,
-    ];
+    pub const ALL: [Self; 6] = [Self::A, Self::Aaaa, Self::Cname, Self::Mx, Self::Ns, Self::Txt];
 
     /// The value used on the wire, as in zone files.
     pub const fn as_str(self) -> &'static str {

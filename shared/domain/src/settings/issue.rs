@@ -52,10 +52,7 @@ impl<'a> IssueSettings<'a> {
             ssl: &tools.ssl.settings,
             links: &tools.broken_links.settings,
             performance: &tools.performance.settings,
-            dns: DnsIssueSettings {
-                settings: &tools.dns.settings,
-                expected_records,
-            },
+            dns: DnsIssueSettings { settings: &tools.dns.settings, expected_records },
             quiet_time: &resolved.quiet_time,
             escalation: &resolved.escalation,
         }

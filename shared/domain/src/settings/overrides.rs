@@ -54,10 +54,7 @@ pub struct HeaderOverride {
 
 impl HeaderOverride {
     pub(super) fn to_request_header(&self) -> RequestHeader {
-        RequestHeader {
-            name: Some(self.name.clone()),
-            value: Some(self.value.clone()),
-        }
+        RequestHeader { name: Some(self.name.clone()), value: Some(self.value.clone()) }
     }
 }
 
@@ -75,10 +72,7 @@ pub struct ToolsOverrides {
     #[serde(skip_serializing_if = "ToolOverride::is_empty")]
     pub dns: ToolOverride<DnsOverrides>,
     /// Site crawl.
-    #[serde(
-        rename = "broken-links",
-        skip_serializing_if = "ToolOverride::is_empty"
-    )]
+    #[serde(rename = "broken-links", skip_serializing_if = "ToolOverride::is_empty")]
     pub broken_links: ToolOverride<LinksOverrides>,
     /// Lab performance audit.
     #[serde(skip_serializing_if = "ToolOverride::is_empty")]
@@ -91,13 +85,7 @@ impl ToolsOverrides {
     }
 
     pub(super) fn apply(&self, to: &mut Tools) {
-        let Self {
-            status,
-            ssl,
-            dns,
-            broken_links,
-            performance,
-        } = self;
+        let Self { status, ssl, dns, broken_links, performance } = self;
         status.apply(&mut to.status);
         ssl.apply(&mut to.ssl);
         dns.apply(&mut to.dns);
@@ -178,20 +166,11 @@ impl Apply<StatusSettings> for StatusOverrides {
             confirmation_retry_minutes,
             incident_follow_up_minutes,
         } = self;
-        set(
-            &mut to.incident_status_codes,
-            incident_status_codes.as_ref(),
-        );
+        set(&mut to.incident_status_codes, incident_status_codes.as_ref());
         set(&mut to.failures_to_open, failures_to_open.as_ref());
         set(&mut to.successes_to_resolve, successes_to_resolve.as_ref());
-        set(
-            &mut to.confirmation_retry_minutes,
-            confirmation_retry_minutes.as_ref(),
-        );
-        set(
-            &mut to.incident_follow_up_minutes,
-            incident_follow_up_minutes.as_ref(),
-        );
+        set(&mut to.confirmation_retry_minutes, confirmation_retry_minutes.as_ref());
+        set(&mut to.incident_follow_up_minutes, incident_follow_up_minutes.as_ref());
     }
 }
 
@@ -212,17 +191,10 @@ pub struct SslOverrides {
 
 impl Apply<SslSettings> for SslOverrides {
     fn apply(&self, to: &mut SslSettings) {
-        let Self {
-            expiry_days,
-            failures_to_open,
-            confirmation_retry_minutes,
-        } = self;
+        let Self { expiry_days, failures_to_open, confirmation_retry_minutes } = self;
         set(&mut to.expiry_days, expiry_days.as_ref());
         set(&mut to.failures_to_open, failures_to_open.as_ref());
-        set(
-            &mut to.confirmation_retry_minutes,
-            confirmation_retry_minutes.as_ref(),
-        );
+        set(&mut to.confirmation_retry_minutes, confirmation_retry_minutes.as_ref());
     }
 }
 
@@ -254,14 +226,8 @@ impl Apply<DnsSettings> for DnsOverrides {
         } = self;
         set(&mut to.hard_failures_only, hard_failures_only.as_ref());
         set(&mut to.failures_to_open, failures_to_open.as_ref());
-        set(
-            &mut to.confirmation_retry_minutes,
-            confirmation_retry_minutes.as_ref(),
-        );
-        set(
-            &mut to.monitored_record_types,
-            monitored_record_types.as_ref(),
-        );
+        set(&mut to.confirmation_retry_minutes, confirmation_retry_minutes.as_ref());
+        set(&mut to.monitored_record_types, monitored_record_types.as_ref());
     }
 }
 
@@ -296,15 +262,9 @@ impl Apply<LinksSettings> for LinksOverrides {
             ignore_redirects,
         } = self;
         set(&mut to.min_broken_count, min_broken_count.as_ref());
-        set(
-            &mut to.consecutive_breaches_to_open,
-            consecutive_breaches_to_open.as_ref(),
-        );
+        set(&mut to.consecutive_breaches_to_open, consecutive_breaches_to_open.as_ref());
         set(&mut to.ignore_paths, ignore_paths.as_ref());
-        set(
-            &mut to.ignore_external_links,
-            ignore_external_links.as_ref(),
-        );
+        set(&mut to.ignore_external_links, ignore_external_links.as_ref());
         set(&mut to.ignore_redirects, ignore_redirects.as_ref());
     }
 }
@@ -343,14 +303,8 @@ impl Apply<PerformanceSettings> for PerformanceOverrides {
         set(&mut to.url, url.as_ref());
         set(&mut to.min_score, min_score.as_ref());
         set(&mut to.max_ttfb_ms, max_ttfb_ms.as_ref());
-        set(
-            &mut to.max_load_time_seconds,
-            max_load_time_seconds.as_ref(),
-        );
-        set(
-            &mut to.consecutive_breaches_to_open,
-            consecutive_breaches_to_open.as_ref(),
-        );
+        set(&mut to.max_load_time_seconds, max_load_time_seconds.as_ref());
+        set(&mut to.consecutive_breaches_to_open, consecutive_breaches_to_open.as_ref());
     }
 }
 

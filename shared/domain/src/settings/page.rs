@@ -38,11 +38,7 @@ pub fn check_page_url(page: &str, domain: &str) -> Result<(), PageUrlError> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(PageUrlError::Credentials);
     }
-    if url.host_str() == Some(domain) {
-        Ok(())
-    } else {
-        Err(PageUrlError::OtherDomain)
-    }
+    if url.host_str() == Some(domain) { Ok(()) } else { Err(PageUrlError::OtherDomain) }
 }
 
 #[cfg(test)]
@@ -80,9 +76,6 @@ mod tests {
 
     #[test]
     fn international_hosts_compare_in_punycode() {
-        assert_eq!(
-            check_page_url("https://bücher.example/x", "xn--bcher-kva.example"),
-            Ok(())
-        );
+        assert_eq!(check_page_url("https://bücher.example/x", "xn--bcher-kva.example"), Ok(()));
     }
 }

@@ -12,9 +12,7 @@ pub struct TimeOfDay {
 impl TimeOfDay {
     /// The full hour; hours past 23 wrap into the next day.
     pub(super) const fn from_hour(hour: u16) -> Self {
-        Self {
-            minute: hour % 24 * 60,
-        }
+        Self { minute: hour % 24 * 60 }
     }
 
     /// Parses exactly `HH:MM` in 24 hours: `07:00` is a time; `7:00`, `24:00` and `07:00:00` are
@@ -26,9 +24,7 @@ impl TimeOfDay {
         let digit = |byte: u8| byte.is_ascii_digit().then(|| u16::from(byte - b'0'));
         let hour = digit(h1)? * 10 + digit(h2)?;
         let minute = digit(m1)? * 10 + digit(m2)?;
-        (hour < 24 && minute < 60).then_some(Self {
-            minute: hour * 60 + minute,
-        })
+        (hour < 24 && minute < 60).then_some(Self { minute: hour * 60 + minute })
     }
 
     /// Minutes since midnight, 0 to 1439.
@@ -62,13 +58,9 @@ mod tests {
 
     #[test]
     fn only_strict_24_hour_times_parse() {
-        for (text, minute) in [
-            ("00:00", 0),
-            ("07:00", 420),
-            ("09:05", 545),
-            ("22:00", 1320),
-            ("23:59", 1439),
-        ] {
+        for (text, minute) in
+            [("00:00", 0), ("07:00", 420), ("09:05", 545), ("22:00", 1320), ("23:59", 1439)]
+        {
             let time = TimeOfDay::parse(text).expect(text);
             assert_eq!(time.minute_of_day(), minute);
             assert_eq!(time.to_string(), text);
@@ -97,10 +89,7 @@ mod tests {
     fn stored_as_text() {
         let time = TimeOfDay::parse("22:00").expect("a time");
         assert_eq!(serde_json::to_value(time).expect("serialize"), "22:00");
-        assert_eq!(
-            serde_json::from_value::<TimeOfDay>("22:00".into()).expect("deserialize"),
-            time
-        );
+        assert_eq!(serde_json::from_value::<TimeOfDay>("22:00".into()).expect("deserialize"), time);
         assert!(serde_json::from_value::<TimeOfDay>("9:00".into()).is_err());
     }
 }

@@ -102,11 +102,7 @@ pub trait ToolDefaults: Default {
 
 impl<S: ToolDefaults> Default for ToolSettings<S> {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            cadence_minutes: S::CADENCE_MINUTES,
-            settings: S::default(),
-        }
+        Self { enabled: true, cadence_minutes: S::CADENCE_MINUTES, settings: S::default() }
     }
 }
 
@@ -138,10 +134,7 @@ pub struct StatusSettings {
 impl Default for StatusSettings {
     fn default() -> Self {
         Self {
-            incident_status_codes: STATUS_INCIDENT_CODES
-                .iter()
-                .map(|option| option.code)
-                .collect(),
+            incident_status_codes: STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect(),
             failures_to_open: TWO,
             successes_to_resolve: ONE,
             confirmation_retry_minutes: 2,
@@ -169,11 +162,7 @@ pub struct SslSettings {
 
 impl Default for SslSettings {
     fn default() -> Self {
-        Self {
-            expiry_days: FOURTEEN,
-            failures_to_open: TWO,
-            confirmation_retry_minutes: 2,
-        }
+        Self { expiry_days: FOURTEEN, failures_to_open: TWO, confirmation_retry_minutes: 2 }
     }
 }
 
@@ -213,7 +202,11 @@ impl ToolDefaults for DnsSettings {
 
 /// What a crawl looks at, and when broken links open an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "BrokenLinksSettings"))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "BrokenLinksSettings")
+)]
 #[serde(default)]
 pub struct LinksSettings {
     /// Broken URLs in one crawl that make a breach.

@@ -109,34 +109,20 @@ impl IssueResource {
         };
         // Only completed checks are evaluated.
         [check, previous].map(|id| {
-            id.map(|id| Latest {
-                id,
-                status: vedette_domain::tool::CheckStatus::Completed,
-            })
+            id.map(|id| Latest { id, status: vedette_domain::tool::CheckStatus::Completed })
         })
     }
 
     /// The people in an issue's life.
     pub fn users(stored: &StoredIssue) -> impl Iterator<Item = UserId> {
-        let acknowledged = stored
-            .issue
-            .lifecycle
-            .acknowledgement()
-            .map(|taken| taken.by);
+        let acknowledged = stored.issue.lifecycle.acknowledgement().map(|taken| taken.by);
         let timeline = stored.timeline.iter().filter_map(|entry| entry.user);
-        timeline
-            .chain(acknowledged)
-            .chain(resolution(&stored.issue).and_then(|(_, by)| by))
+        timeline.chain(acknowledged).chain(resolution(&stored.issue).and_then(|(_, by)| by))
     }
 
     /// The issue with all that it is shown with; none where its id is not one of ours.
     pub fn new(parts: IssueParts<'_>, links: &Links) -> Option<Self> {
-        let IssueParts {
-            stored: StoredIssue { issue, timeline },
-            sheet,
-            team,
-            ..
-        } = parts;
+        let IssueParts { stored: StoredIssue { issue, timeline }, sheet, team, .. } = parts;
         let fingerprint = issue.fingerprint()?;
         let [check, previous] = Self::checks(issue, sheet).map(|pointer| {
             let check = parts.checks.get(&pointer?.id)?;
@@ -182,10 +168,7 @@ impl IssueResource {
 /// The state of the issue's tool, while the issue is active.
 fn active_state<'a>(issue: &Issue, sheet: &'a SiteSheet) -> Option<&'a ToolState> {
     let tool = issue.fingerprint()?.tool();
-    sheet
-        .tools
-        .get(&tool)
-        .filter(|_| issue.lifecycle.is_active())
+    sheet.tools.get(&tool).filter(|_| issue.lifecycle.is_active())
 }
 
 const fn resolution(issue: &Issue) -> Option<(Timestamp, Option<UserId>)> {

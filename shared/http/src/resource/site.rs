@@ -104,10 +104,7 @@ impl SiteResource {
             issue_settings: serde_json::to_value(&issue_settings).unwrap_or_default(),
             monitoring: Monitoring { settings },
             latest_checks: None,
-            reports: Reports {
-                uptime: report("uptime"),
-                performance: report("performance"),
-            },
+            reports: Reports { uptime: report("uptime"), performance: report("performance") },
             created_at: site.created_at,
             updated_at: site.updated_at,
         }
@@ -119,14 +116,8 @@ impl SiteResource {
         let latest = Tool::ALL.into_iter().map(|tool| {
             let newest = sheet.tools.get(&tool).and_then(ToolState::latest);
             let check = newest.and_then(|newest| checks.get(&newest.id));
-            (
-                tool,
-                check.map(|check| CheckResource::new(check, &sheet.site)),
-            )
+            (tool, check.map(|check| CheckResource::new(check, &sheet.site)))
         });
-        Self {
-            latest_checks: Some(latest.collect()),
-            ..self
-        }
+        Self { latest_checks: Some(latest.collect()), ..self }
     }
 }

@@ -81,11 +81,7 @@ struct EnabledChecks {
 
 impl Quota {
     fn new(used: u32, limit: Option<u32>) -> Self {
-        Self {
-            used,
-            limit,
-            remaining: limit.map(|limit| limit.saturating_sub(used)),
-        }
+        Self { used, limit, remaining: limit.map(|limit| limit.saturating_sub(used)) }
     }
 }
 
@@ -111,9 +107,7 @@ impl From<&TeamSheet> for TeamResource {
                     sheet.manual_checks,
                     Some(limits.manual_checks_per_month),
                 ),
-                enabled_checks: EnabledChecks {
-                    allowed: limits.allowed_tools,
-                },
+                enabled_checks: EnabledChecks { allowed: limits.allowed_tools },
                 minimum_check_cadence_minutes: limits.minimum_cadence_minutes,
                 history_retention_days: limits.history_retention_days,
             },

@@ -28,18 +28,13 @@ pub fn parse_expected_records(value: &Value, path: &str, errors: &mut Errors) ->
         let values: Option<BTreeSet<String>> =
             fields
                 .field(kind.as_str())
-                .list(VALUES_MAX, errors, |item, errors| {
-                    item.string(VALUE_MAX, errors)
-                });
+                .list(VALUES_MAX, errors, |item, errors| item.string(VALUE_MAX, errors));
         if let Some(values) = values.filter(|values| !values.is_empty()) {
             records.insert(kind, values.into_iter().collect());
         }
     }
     if records.values().flatten().map(String::len).sum::<usize>() > BYTES_MAX {
-        field.refuse(
-            errors,
-            format_args!("must not hold more than {BYTES_MAX} bytes"),
-        );
+        field.refuse(errors, format_args!("must not hold more than {BYTES_MAX} bytes"));
     }
     fields.only(&DnsRecordType::ALL.map(DnsRecordType::as_str), errors);
     records
@@ -75,10 +70,7 @@ mod tests {
                 json!({"A": ["a"], "AAAA": ["b"], "CNAME": ["c"], "MX": ["d"], "NS": ["e"], "TXT": ["f"]}),
                 json!({"A": ["a"], "AAAA": ["b"], "CNAME": ["c"], "MX": ["d"], "NS": ["e"], "TXT": ["f"]}),
             ),
-            (
-                json!({"TXT": ["t".repeat(VALUE_MAX)]}),
-                json!({"TXT": ["t".repeat(VALUE_MAX)]}),
-            ),
+            (json!({"TXT": ["t".repeat(VALUE_MAX)]}), json!({"TXT": ["t".repeat(VALUE_MAX)]})),
         ] {
             assert_eq!(parse(&sent), Ok(kept), "{sent}");
         }
@@ -90,51 +82,19 @@ mod tests {
         let large = ["a", "b", "c"].map(|start| start.repeat(VALUE_MAX));
         for (sent, path, message) in [
             (json!([]), "dns_expected_records", "must be an object"),
-            (
-                json!({"SOA": ["x"]}),
-                "dns_expected_records.SOA",
-                "is not known",
-            ),
-            (
-                json!({"a": ["192.0.2.1"]}),
-                "dns_expected_records.a",
-                "is not known",
-            ),
-            (
-                json!({"A": "192.0.2.1"}),
-                "dns_expected_records.A",
-                "must be an array",
-            ),
-            (
-                json!({"A": null}),
-                "dns_expected_records.A",
-                "must not be empty",
-            ),
-            (
-                json!({"A": ["x", ""]}),
-                "dns_expected_records.A.1",
-                "must not be empty",
-            ),
-            (
-                json!({"A": [1]}),
-                "dns_expected_records.A.0",
-                "must be a string",
-            ),
+            (json!({"SOA": ["x"]}), "dns_expected_records.SOA", "is not known"),
+            (json!({"a": ["192.0.2.1"]}), "dns_expected_records.a", "is not known"),
+            (json!({"A": "192.0.2.1"}), "dns_expected_records.A", "must be an array"),
+            (json!({"A": null}), "dns_expected_records.A", "must not be empty"),
+            (json!({"A": ["x", ""]}), "dns_expected_records.A.1", "must not be empty"),
+            (json!({"A": [1]}), "dns_expected_records.A.0", "must be a string"),
             (
                 json!({"TXT": ["t".repeat(VALUE_MAX + 1)]}),
                 "dns_expected_records.TXT.0",
                 "must not be longer than 4096 characters",
             ),
-            (
-                json!({"NS": many}),
-                "dns_expected_records.NS",
-                "must not have more than 50 items",
-            ),
-            (
-                json!({"TXT": large}),
-                "dns_expected_records",
-                "must not hold more than 8192 bytes",
-            ),
+            (json!({"NS": many}), "dns_expected_records.NS", "must not have more than 50 items"),
+            (json!({"TXT": large}), "dns_expected_records", "must not hold more than 8192 bytes"),
         ] {
             let message = format!("The {path} field {message}.");
             assert_eq!(parse(&sent), Err(json!({path: [message]})), "{path}");

@@ -11,8 +11,7 @@ mod team;
 
 /// The object in which only the dotted path is set.
 fn at(path: &str, value: &Value) -> Value {
-    path.rsplit('.')
-        .fold(value.clone(), |inner, key| json!({key: inner}))
+    path.rsplit('.').fold(value.clone(), |inner, key| json!({key: inner}))
 }
 
 fn errors_of(error: &crate::validation::ValidationError) -> Value {
@@ -22,13 +21,8 @@ fn errors_of(error: &crate::validation::ValidationError) -> Value {
 /// The overrides of `example.com` on this plan as they are stored, or the errors by field.
 fn site_on(plan: Plan, sent: &Value) -> Result<Value, Value> {
     let mut errors = Errors::new();
-    let read = parse_site_overrides(
-        sent,
-        "monitoring_settings",
-        plan,
-        Some("example.com"),
-        &mut errors,
-    );
+    let read =
+        parse_site_overrides(sent, "monitoring_settings", plan, Some("example.com"), &mut errors);
     match errors.finish(Some(read)) {
         Ok(overrides) => Ok(serde_json::to_value(overrides).expect("serialize")),
         Err(error) => Err(errors_of(&error)),

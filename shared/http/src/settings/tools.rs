@@ -32,14 +32,9 @@ pub(super) fn read(
         ssl: read_tool(sent, Tool::Ssl, level, plan, errors, read_ssl),
         dns: read_tool(sent, Tool::Dns, level, plan, errors, read_dns),
         broken_links: read_tool(sent, Tool::BrokenLinks, level, plan, errors, read_links),
-        performance: read_tool(
-            sent,
-            Tool::Performance,
-            level,
-            plan,
-            errors,
-            |fields, errors| read_performance(fields, level, errors),
-        ),
+        performance: read_tool(sent, Tool::Performance, level, plan, errors, |fields, errors| {
+            read_performance(fields, level, errors)
+        }),
     };
     sent.only(&Tool::ALL.map(Tool::as_str), errors);
     tools
@@ -94,18 +89,12 @@ fn read_cadence(field: &Field<'_>, tool: Tool, plan: Plan, errors: &mut Errors) 
     }
     let floor = tool.cadence_floor_minutes();
     if minutes < floor {
-        field.refuse(
-            errors,
-            format_args!("must be at least {floor} for {tool} checks"),
-        );
+        field.refuse(errors, format_args!("must be at least {floor} for {tool} checks"));
         return None;
     }
     let minimum = plan.minimum_cadence_minutes(tool);
     if minutes < minimum {
-        field.refuse(
-            errors,
-            format_args!("must be at least {minimum} on the {plan} plan"),
-        );
+        field.refuse(errors, format_args!("must be at least {minimum} on the {plan} plan"));
         return None;
     }
     Some(minutes)
@@ -114,12 +103,9 @@ fn read_cadence(field: &Field<'_>, tool: Tool, plan: Plan, errors: &mut Errors) 
 fn read_status(fields: &Fields<'_>, errors: &mut Errors) -> StatusOverrides {
     let codes = STATUS_INCIDENT_CODES.map(|option| u32::from(option.code));
     let incident_status_codes: Option<BTreeSet<u16>> =
-        fields
-            .field("incident_status_codes")
-            .list(CHOICES_MAX, errors, |item, errors| {
-                item.integer_of(&codes, errors)
-                    .and_then(|code| u16::try_from(code).ok())
-            });
+        fields.field("incident_status_codes").list(CHOICES_MAX, errors, |item, errors| {
+            item.integer_of(&codes, errors).and_then(|code| u16::try_from(code).ok())
+        });
     let read = StatusOverrides {
         incident_status_codes,
         failures_to_open: fields.field("failures_to_open").positive(errors),
@@ -146,14 +132,7 @@ fn read_ssl(fields: &Fields<'_>, errors: &mut Errors) -> SslOverrides {
         failures_to_open: fields.field("failures_to_open").positive(errors),
         confirmation_retry_minutes: read_retry(fields, errors),
     };
-    fields.only(
-        &[
-            "expiry_days",
-            "failures_to_open",
-            "confirmation_retry_minutes",
-        ],
-        errors,
-    );
+    fields.only(&["expiry_days", "failures_to_open", "confirmation_retry_minutes"], errors);
     read
 }
 
@@ -181,9 +160,7 @@ fn read_dns(fields: &Fields<'_>, errors: &mut Errors) -> DnsOverrides {
 fn read_links(fields: &Fields<'_>, errors: &mut Errors) -> LinksOverrides {
     let read = LinksOverrides {
         min_broken_count: fields.field("min_broken_count").positive(errors),
-        consecutive_breaches_to_open: fields
-            .field("consecutive_breaches_to_open")
-            .positive(errors),
+        consecutive_breaches_to_open: fields.field("consecutive_breaches_to_open").positive(errors),
         ignore_paths: read_ignore_paths(&fields.field("ignore_paths"), errors),
         ignore_external_links: fields.field("ignore_external_links").boolean(errors),
         ignore_redirects: fields.field("ignore_redirects").boolean(errors),
@@ -200,9 +177,8 @@ fn read_links(fields: &Fields<'_>, errors: &mut Errors) -> LinksOverrides {
 }
 
 fn read_ignore_paths(field: &Field<'_>, errors: &mut Errors) -> Option<BTreeSet<String>> {
-    let paths: BTreeSet<String> = field.list(IGNORE_PATHS_MAX, errors, |item, errors| {
-        item.string(IGNORE_PATH_MAX, errors)
-    })?;
+    let paths: BTreeSet<String> = field
+        .list(IGNORE_PATHS_MAX, errors, |item, errors| item.string(IGNORE_PATH_MAX, errors))?;
     if paths.iter().map(String::len).sum::<usize>() > IGNORE_PATHS_BYTES_MAX {
         let message = format_args!("must not hold more than {IGNORE_PATHS_BYTES_MAX} bytes");
         field.refuse(errors, message);
@@ -225,9 +201,7 @@ fn read_performance(
             read_limit(&fields.field("max_ttfb_ms"), errors).or(legacy)
         },
         max_load_time_seconds: read_limit(&fields.field("max_load_time_seconds"), errors),
-        consecutive_breaches_to_open: fields
-            .field("consecutive_breaches_to_open")
-            .positive(errors),
+        consecutive_breaches_to_open: fields.field("consecutive_breaches_to_open").positive(errors),
     };
     let known = [
         "url",
@@ -264,9 +238,7 @@ fn read_page(field: &Field<'_>, level: Level<'_>, errors: &mut Errors) -> Option
 }
 
 fn read_retry(fields: &Fields<'_>, errors: &mut Errors) -> Option<u32> {
-    fields
-        .field("confirmation_retry_minutes")
-        .integer(CONFIRMATION_RETRY_MINUTES, errors)
+    fields.field("confirmation_retry_minutes").integer(CONFIRMATION_RETRY_MINUTES, errors)
 }
 
 /// A limit that null takes away.
@@ -287,11 +259,7 @@ mod tests {
             (true, true, Ok(true)),
             (false, true, Ok(false)),
             (false, false, Ok(false)),
-            (
-                true,
-                false,
-                Err("The t.enabled field cannot be true on the starter plan."),
-            ),
+            (true, false, Err("The t.enabled field cannot be true on the starter plan.")),
         ] {
             let mut errors = Errors::new();
             let value = json!(value);

@@ -29,18 +29,12 @@ pub struct Field<'a> {
 impl<'a> Fields<'a> {
     /// The fields of a request body.
     pub const fn body(object: &'a Map<String, Value>) -> Self {
-        Self {
-            object,
-            path: String::new(),
-        }
+        Self { object, path: String::new() }
     }
 
     /// The field with this name.
     pub fn field(&self, name: &str) -> Field<'a> {
-        Field {
-            value: self.object.get(name),
-            path: self.path_of(name),
-        }
+        Field { value: self.object.get(name), path: self.path_of(name) }
     }
 
     /// Whether the object has no fields.
@@ -50,11 +44,7 @@ impl<'a> Fields<'a> {
 
     /// Records every field that is not among `known`, after those that are.
     pub fn only(&self, known: &[&str], errors: &mut Errors) {
-        for name in self
-            .object
-            .keys()
-            .filter(|name| !known.contains(&name.as_str()))
-        {
+        for name in self.object.keys().filter(|name| !known.contains(&name.as_str())) {
             let path = self.path_of(name);
             let message = format!("The {path} field is not known.");
             errors.push(path, message);
@@ -62,21 +52,14 @@ impl<'a> Fields<'a> {
     }
 
     fn path_of(&self, name: &str) -> String {
-        if self.path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}.{name}", self.path)
-        }
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 }
 
 impl<'a> Field<'a> {
     /// A value at a path.
     pub fn at(path: impl Into<String>, value: &'a Value) -> Self {
-        Self {
-            value: Some(value),
-            path: path.into(),
-        }
+        Self { value: Some(value), path: path.into() }
     }
 
     /// The dotted path, as it appears among the errors.
@@ -101,10 +84,7 @@ impl<'a> Field<'a> {
 
     /// Records a message about this field that continues "The … field".
     pub fn refuse(&self, errors: &mut Errors, predicate: impl Display) {
-        errors.push(
-            self.path.clone(),
-            format!("The {} field {predicate}.", self.path),
-        );
+        errors.push(self.path.clone(), format!("The {} field {predicate}.", self.path));
     }
 
     /// Records an omitted or null field; reading on then finds nothing.
@@ -119,11 +99,7 @@ impl<'a> Field<'a> {
 
     /// Reads a field that may be null: `Some(None)` is a null that was sent.
     pub fn nullable<T>(&self, read: impl FnOnce(&Self) -> Option<T>) -> Option<Option<T>> {
-        if self.value.is_some_and(is_null) {
-            Some(None)
-        } else {
-            read(self).map(Some)
-        }
+        if self.value.is_some_and(is_null) { Some(None) } else { read(self).map(Some) }
     }
 
     /// A string, trimmed, of at most `max` characters.
@@ -134,10 +110,7 @@ impl<'a> Field<'a> {
         };
         let text = text.trim();
         if text.chars().count() > max {
-            self.refuse(
-                errors,
-                format_args!("must not be longer than {max} characters"),
-            );
+            self.refuse(errors, format_args!("must not be longer than {max} characters"));
             return None;
         }
         Some(text.to_owned())
@@ -171,17 +144,13 @@ impl<'a> Field<'a> {
 
     /// An integer of at least 1, and at most [`INTEGER_MAX`].
     pub fn positive(&self, errors: &mut Errors) -> Option<NonZeroU32> {
-        self.integer(1..=INTEGER_MAX, errors)
-            .and_then(NonZeroU32::new)
+        self.integer(1..=INTEGER_MAX, errors).and_then(NonZeroU32::new)
     }
 
     /// An integer that is one of `options`.
     pub fn integer_of(&self, options: &[u32], errors: &mut Errors) -> Option<u32> {
         let value = self.whole_number(errors)?;
-        let found = options
-            .iter()
-            .copied()
-            .find(|&option| i128::from(option) == value);
+        let found = options.iter().copied().find(|&option| i128::from(option) == value);
         if found.is_none() {
             self.refuse(errors, format_args!("must be one of {}", listed(options)));
         }
@@ -191,10 +160,7 @@ impl<'a> Field<'a> {
     /// A string that is the text of one of `options`.
     pub fn one_of<T: Display + Copy>(&self, options: &[T], errors: &mut Errors) -> Option<T> {
         let text = self.not_null(errors)?.as_str().map(str::trim);
-        let found = options
-            .iter()
-            .copied()
-            .find(|option| text == Some(&option.to_string()));
+        let found = options.iter().copied().find(|option| text == Some(&option.to_string()));
         if found.is_none() {
             self.refuse(errors, format_args!("must be one of {}", listed(options)));
         }
@@ -217,10 +183,7 @@ impl<'a> Field<'a> {
             return None;
         }
         if items.len() > max {
-            self.refuse(
-                errors,
-                format_args!("must not have more than {}", counted(max)),
-            );
+            self.refuse(errors, format_args!("must not have more than {}", counted(max)));
             return None;
         }
         let at = |(index, item)| Field::at(format!("{}.{index}", self.path), item);
@@ -236,11 +199,8 @@ impl<'a> Field<'a> {
         read: impl Fn(&Field<'a>, &mut Errors) -> Option<T>,
     ) -> Option<C> {
         // Every item is read before any failure counts, so that each wrong one is told.
-        let values: Vec<Option<T>> = self
-            .items(0..=max, errors)?
-            .iter()
-            .map(|item| read(item, errors))
-            .collect();
+        let values: Vec<Option<T>> =
+            self.items(0..=max, errors)?.iter().map(|item| read(item, errors)).collect();
         values.into_iter().collect()
     }
 
@@ -250,10 +210,7 @@ impl<'a> Field<'a> {
             self.refuse(errors, "must be an object");
             return None;
         };
-        Some(Fields {
-            object,
-            path: self.path.clone(),
-        })
+        Some(Fields { object, path: self.path.clone() })
     }
 
     fn not_null(&self, errors: &mut Errors) -> Option<&'a Value> {
@@ -293,19 +250,11 @@ fn whole(number: &Number) -> Option<i128> {
 }
 
 fn listed<T: Display>(options: &[T]) -> String {
-    options
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    options.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn counted(items: usize) -> String {
-    if items == 1 {
-        "1 item".to_owned()
-    } else {
-        format!("{items} items")
-    }
+    if items == 1 { "1 item".to_owned() } else { format!("{items} items") }
 }
 
 #[cfg(test)]

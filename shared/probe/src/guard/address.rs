@@ -36,19 +36,13 @@ struct Range {
 
 const fn v4(octets: [u8; 4], prefix: u8, kind: &'static str) -> Range {
     let [a, b, c, d] = octets;
-    Range {
-        network: IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), prefix)),
-        kind,
-    }
+    Range { network: IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::new(a, b, c, d), prefix)), kind }
 }
 
 const fn v6(high: [u16; 3], prefix: u8, kind: &'static str) -> Range {
     let [a, b, c] = high;
     let address = Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0);
-    Range {
-        network: IpNet::V6(Ipv6Net::new_assert(address, prefix)),
-        kind,
-    }
+    Range { network: IpNet::V6(Ipv6Net::new_assert(address, prefix)), kind }
 }
 
 const FORBIDDEN_V4: [Range; 17] = [
@@ -80,45 +74,28 @@ const GLOBAL_UNICAST: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 
 const FORBIDDEN_GLOBAL_V6: [Range; 4] = [
     v6([0x2001, 0, 0], 23, "an IETF protocol address"), // RFC 2928; holds Teredo, which wraps IPv4
     v6([0x2001, 0xdb8, 0], 32, "a documentation address"), // RFC 3849
-    v6(
-        [0x2002, 0, 0],
-        16,
-        "a 6to4 address, which wraps an IPv4 address",
-    ), // RFC 3056
+    v6([0x2002, 0, 0], 16, "a 6to4 address, which wraps an IPv4 address"), // RFC 3056
     v6([0x3fff, 0, 0], 20, "a documentation address"),  // RFC 9637
 ];
 
 /// Names for the best-known ranges outside the global unicast space, for the message only.
 const NAMED_V6: [Range; 10] = [
+    Range { network: host(Ipv6Addr::UNSPECIFIED), kind: "the unspecified address" },
+    Range { network: host(Ipv6Addr::LOCALHOST), kind: "the loopback address" },
     Range {
-        network: host(Ipv6Addr::UNSPECIFIED),
-        kind: "the unspecified address",
-    },
-    Range {
-        network: host(Ipv6Addr::LOCALHOST),
-        kind: "the loopback address",
-    },
-    Range {
-        network: IpNet::V6(Ipv6Net::new_assert(
-            Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0),
-            96,
-        )),
+        network: IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96)),
         kind: "an IPv4-mapped address",
     }, // RFC 4291
     Range {
         network: IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::UNSPECIFIED, 96)),
         kind: "an IPv4-compatible address",
     }, // RFC 4291
-    v6(
-        [0x64, 0xff9b, 0],
-        32,
-        "a NAT64 address, which wraps an IPv4 address",
-    ), // RFC 6052, RFC 8215
-    v6([0x100, 0, 0], 64, "a discard address"), // RFC 6666
-    v6([0xfc00, 0, 0], 7, "a private address"), // RFC 4193
-    v6([0xfe80, 0, 0], 10, "a link-local address"), // RFC 4291
-    v6([0xfec0, 0, 0], 10, "a site-local address"), // RFC 3879
-    v6([0xff00, 0, 0], 8, "a multicast address"), // RFC 4291
+    v6([0x64, 0xff9b, 0], 32, "a NAT64 address, which wraps an IPv4 address"), // RFC 6052, RFC 8215
+    v6([0x100, 0, 0], 64, "a discard address"),                                // RFC 6666
+    v6([0xfc00, 0, 0], 7, "a private address"),                                // RFC 4193
+    v6([0xfe80, 0, 0], 10, "a link-local address"),                            // RFC 4291
+    v6([0xfec0, 0, 0], 10, "a site-local address"),                            // RFC 3879
+    v6([0xff00, 0, 0], 8, "a multicast address"),                              // RFC 4291
 ];
 
 const fn host(address: Ipv6Addr) -> IpNet {
@@ -127,11 +104,7 @@ const fn host(address: Ipv6Addr) -> IpNet {
 
 /// Why `address` is not of the public Internet, if it is not.
 pub(super) fn forbidden(address: IpAddr) -> Option<Forbidden> {
-    let of = |range: &Range| Forbidden {
-        address,
-        network: Some(range.network),
-        kind: range.kind,
-    };
+    let of = |range: &Range| Forbidden { address, network: Some(range.network), kind: range.kind };
     let in_range = |range: &&Range| range.network.contains(&address);
     match address {
         IpAddr::V4(_) => FORBIDDEN_V4.iter().find(in_range).map(of),
@@ -156,17 +129,9 @@ mod tests {
 
     #[test]
     fn both_ends_of_every_forbidden_range_are_refused() {
-        for range in FORBIDDEN_V4
-            .iter()
-            .chain(&FORBIDDEN_GLOBAL_V6)
-            .chain(&NAMED_V6)
-        {
+        for range in FORBIDDEN_V4.iter().chain(&FORBIDDEN_GLOBAL_V6).chain(&NAMED_V6) {
             for address in [range.network.network(), range.network.broadcast()] {
-                assert!(
-                    forbidden(address).is_some(),
-                    "{address} of {}",
-                    range.network
-                );
+                assert!(forbidden(address).is_some(), "{address} of {}", range.network);
             }
         }
     }
@@ -219,39 +184,18 @@ mod tests {
     fn the_message_names_what_the_address_is() {
         for (address, message) in [
             ("10.1.2.3", "10.1.2.3 is a private address (10.0.0.0/8)"),
-            (
-                "169.254.169.254",
-                "169.254.169.254 is a link-local address (169.254.0.0/16)",
-            ),
-            (
-                "255.255.255.255",
-                "255.255.255.255 is the broadcast address (255.255.255.255/32)",
-            ),
+            ("169.254.169.254", "169.254.169.254 is a link-local address (169.254.0.0/16)"),
+            ("255.255.255.255", "255.255.255.255 is the broadcast address (255.255.255.255/32)"),
             ("::1", "::1 is the loopback address (::1/128)"),
             ("::", "::  is the unspecified address (::/128)"),
-            (
-                "::ffff:8.8.8.8",
-                "::ffff:8.8.8.8 is an IPv4-mapped address (::ffff:0.0.0.0/96)",
-            ),
-            (
-                "::8.8.8.8",
-                "::808:808 is an IPv4-compatible address (::/96)",
-            ),
-            (
-                "fd00:ec2::254",
-                "fd00:ec2::254 is a private address (fc00::/7)",
-            ),
+            ("::ffff:8.8.8.8", "::ffff:8.8.8.8 is an IPv4-mapped address (::ffff:0.0.0.0/96)"),
+            ("::8.8.8.8", "::808:808 is an IPv4-compatible address (::/96)"),
+            ("fd00:ec2::254", "fd00:ec2::254 is a private address (fc00::/7)"),
         ] {
             let refused = forbidden(address.parse().expect("an address")).expect("forbidden");
             assert_eq!(refused.to_string(), message.replace("  ", " "));
         }
-        assert_eq!(
-            kind("5f00::1"),
-            Some("outside the global unicast space 2000::/3")
-        );
-        assert_eq!(
-            kind("4000::"),
-            Some("outside the global unicast space 2000::/3")
-        );
+        assert_eq!(kind("5f00::1"), Some("outside the global unicast space 2000::/3"));
+        assert_eq!(kind("4000::"), Some("outside the global unicast space 2000::/3"));
     }
 }

@@ -106,10 +106,7 @@ fn parse_port(text: &str) -> Result<u16, ConnectToError> {
 }
 
 fn parse_address(text: &str) -> Result<IpAddr, ConnectToError> {
-    match text
-        .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'))
-    {
+    match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
         Some(v6) => v6.parse().map(IpAddr::V6).ok(),
         None => text.parse().map(IpAddr::V4).ok(),
     }
@@ -123,31 +120,11 @@ mod tests {
     #[test]
     fn hosts_and_addresses_of_both_families_are_read() {
         for (text, host, port, address) in [
-            (
-                "example.com:443:127.0.0.1:8443",
-                "example.com",
-                443,
-                "127.0.0.1:8443",
-            ),
-            (
-                "EXAMPLE.com.:80:127.0.0.1:80",
-                "example.com",
-                80,
-                "127.0.0.1:80",
-            ),
-            (
-                "bücher.example:80:[::1]:1",
-                "xn--bcher-kva.example",
-                80,
-                "[::1]:1",
-            ),
+            ("example.com:443:127.0.0.1:8443", "example.com", 443, "127.0.0.1:8443"),
+            ("EXAMPLE.com.:80:127.0.0.1:80", "example.com", 80, "127.0.0.1:80"),
+            ("bücher.example:80:[::1]:1", "xn--bcher-kva.example", 80, "[::1]:1"),
             ("192.0.2.7:80:127.0.0.1:9", "192.0.2.7", 80, "127.0.0.1:9"),
-            (
-                "[2001:db8::1]:65535:[fe80::1]:2",
-                "[2001:db8::1]",
-                65535,
-                "[fe80::1]:2",
-            ),
+            ("[2001:db8::1]:65535:[fe80::1]:2", "[2001:db8::1]", 65535, "[fe80::1]:2"),
         ] {
             let detour: ConnectTo = text.parse().expect(text);
             assert_eq!(detour.host, Host::parse(host).expect(host));
@@ -161,22 +138,10 @@ mod tests {
         let owned = str::to_owned;
         for (text, error) in [
             ("", ConnectToError::Shape(owned(""))),
-            (
-                "a:1:127.0.0.1",
-                ConnectToError::Shape(owned("a:1:127.0.0.1")),
-            ),
-            (
-                "a:1:127.0.0.1:2:3",
-                ConnectToError::Shape(owned("a:1:127.0.0.1:2:3")),
-            ),
-            (
-                "[::1:80:127.0.0.1:2",
-                ConnectToError::Shape(owned("[::1:80:127.0.0.1:2")),
-            ),
-            (
-                "[::1]80:127.0.0.1:2",
-                ConnectToError::Shape(owned("[::1]80:127.0.0.1:2")),
-            ),
+            ("a:1:127.0.0.1", ConnectToError::Shape(owned("a:1:127.0.0.1"))),
+            ("a:1:127.0.0.1:2:3", ConnectToError::Shape(owned("a:1:127.0.0.1:2:3"))),
+            ("[::1:80:127.0.0.1:2", ConnectToError::Shape(owned("[::1:80:127.0.0.1:2"))),
+            ("[::1]80:127.0.0.1:2", ConnectToError::Shape(owned("[::1]80:127.0.0.1:2"))),
             (":80:127.0.0.1:2", ConnectToError::Host(String::new())),
             ("a b:80:127.0.0.1:2", ConnectToError::Host(owned("a b"))),
             ("a::127.0.0.1:2", ConnectToError::Port(String::new())),
@@ -184,10 +149,7 @@ mod tests {
             ("a:+80:127.0.0.1:2", ConnectToError::Port(owned("+80"))),
             ("a:80:127.0.0.1:65536", ConnectToError::Port(owned("65536"))),
             ("a:80:b:2", ConnectToError::Address(owned("b"))),
-            (
-                "a:80:[127.0.0.1]:2",
-                ConnectToError::Address(owned("[127.0.0.1]")),
-            ),
+            ("a:80:[127.0.0.1]:2", ConnectToError::Address(owned("[127.0.0.1]"))),
             ("a:80:::2", ConnectToError::Shape(owned("a:80:::2"))),
         ] {
             assert_eq!(text.parse::<ConnectTo>(), Err(error), "{text}");

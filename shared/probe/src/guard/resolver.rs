@@ -68,10 +68,7 @@ impl Resolver {
         // A confirmation retry must ask again, not hear our own memory of the failure.
         options.negative_max_ttl = Some(Duration::ZERO);
         options.max_active_requests = QUERIES_IN_FLIGHT;
-        builder
-            .build()
-            .map(Self)
-            .map_err(|error| GuardError::Resolver(error.to_string()))
+        builder.build().map(Self).map_err(|error| GuardError::Resolver(error.to_string()))
     }
 
     /// All addresses of `host`, taken as an absolute name: search domains of this machine would

@@ -14,10 +14,7 @@ fn url(text: &str) -> Url {
 
 fn allow(networks: &[&str]) -> Outbound {
     Outbound {
-        allow: networks
-            .iter()
-            .map(|network| network.parse().expect("a network"))
-            .collect(),
+        allow: networks.iter().map(|network| network.parse().expect("a network")).collect(),
         ..Outbound::default()
     }
 }
@@ -28,10 +25,9 @@ fn socket(text: &str) -> SocketAddr {
 
 fn refused_address(outcome: &Result<Target, NotAdmitted>) -> Option<IpAddr> {
     match outcome {
-        Err(NotAdmitted::Refused(Refusal {
-            reason: RefusalReason::Address(of),
-            ..
-        })) => Some(of.address),
+        Err(NotAdmitted::Refused(Refusal { reason: RefusalReason::Address(of), .. })) => {
+            Some(of.address)
+        }
         _ => None,
     }
 }
@@ -68,10 +64,7 @@ async fn no_spelling_of_an_inner_address_is_admitted() {
         ("http://[64:ff9b:1::10.0.0.1]/", "64:ff9b:1::10.0.0.1"), // local NAT64
         ("http://[2002:7f00:1::]/", "2002:7f00:1::"),   // 6to4
         ("http://[2001:0:4136:e378::1]/", "2001:0:4136:e378::1"), // Teredo
-        (
-            "http://169.254.169.254/latest/meta-data/",
-            "169.254.169.254",
-        ), // AWS, Azure, GCP
+        ("http://169.254.169.254/latest/meta-data/", "169.254.169.254"), // AWS, Azure, GCP
         ("http://[fd00:ec2::254]/", "fd00:ec2::254"),   // AWS
         ("http://100.100.100.200/", "100.100.100.200"), // Alibaba
         ("http://168.63.129.16/", "168.63.129.16"),     // Azure
@@ -117,10 +110,7 @@ async fn public_addresses_are_admitted_with_the_port_of_the_url() {
         ("http://1.1.1.1/", "1.1.1.1:80"),
         ("https://1.1.1.1/", "1.1.1.1:443"),
         ("https://1.1.1.1:8443/a?b", "1.1.1.1:8443"),
-        (
-            "https://[2606:4700:4700::1111]/",
-            "[2606:4700:4700::1111]:443",
-        ),
+        ("https://[2606:4700:4700::1111]/", "[2606:4700:4700::1111]:443"),
     ] {
         let target = guard.admit(&url(text)).await.expect(text);
         assert_eq!(target.addresses(), [socket(address)], "{text}");
@@ -133,15 +123,8 @@ async fn allowed_ranges_are_admitted_and_no_more() {
     for text in ["http://10.1.2.3/", "http://[fd12::1]/", "http://1.1.1.1/"] {
         assert!(guard.admit(&url(text)).await.is_ok(), "{text}");
     }
-    for text in [
-        "http://10.2.0.1/",
-        "http://[fd13::1]/",
-        "http://[::ffff:10.1.2.3]/",
-    ] {
-        assert!(
-            refused_address(&guard.admit(&url(text)).await).is_some(),
-            "{text}"
-        );
+    for text in ["http://10.2.0.1/", "http://[fd13::1]/", "http://[::ffff:10.1.2.3]/"] {
+        assert!(refused_address(&guard.admit(&url(text)).await).is_some(), "{text}");
     }
     assert_eq!(guard.check_ip(IpAddr::from([10, 1, 2, 3])), Ok(()));
     assert!(guard.check_ip(IpAddr::from([10, 2, 0, 1])).is_err());
@@ -166,16 +149,12 @@ async fn our_own_listeners_are_refused_even_under_allow() {
         ("[::]:8787", "http://[::1]:8787/", false),
         ("1.1.1.1:443", "https://1.1.1.1/", false),
     ] {
-        let outbound = Outbound {
-            own_listeners: vec![socket(listener)],
-            ..everything()
-        };
+        let outbound = Outbound { own_listeners: vec![socket(listener)], ..everything() };
         let outcome = guard_of(outbound).admit(&url(text)).await;
         match outcome {
             Ok(_) => assert!(admitted, "{listener} {text}"),
             Err(NotAdmitted::Refused(Refusal {
-                reason: RefusalReason::OwnListener(_),
-                ..
+                reason: RefusalReason::OwnListener(_), ..
             })) => assert!(!admitted, "{listener} {text}"),
             other => panic!("{listener} {text}: {other:?}"),
         }
@@ -203,15 +182,9 @@ async fn a_detour_comes_before_the_lookup_and_is_checked_like_any_address() {
         assert_eq!(target.addresses(), [socket("127.0.0.1:8443")], "{text}");
     }
     assert_eq!(names.asked(), [""; 0]);
-    let target = guard
-        .admit(&url("http://[2606:4700::1]/"))
-        .await
-        .expect("a detour to IPv6");
+    let target = guard.admit(&url("http://[2606:4700::1]/")).await.expect("a detour to IPv6");
     assert_eq!(target.addresses(), [socket("[::1]:8082")]);
-    let target = guard
-        .admit(&url("http://shop.example/"))
-        .await
-        .expect("no detour");
+    let target = guard.admit(&url("http://shop.example/")).await.expect("no detour");
     assert_eq!(target.addresses(), [socket("1.1.1.1:80")]);
 
     let inner = guard.admit(&url("http://shop.example:8080/")).await;
@@ -219,10 +192,7 @@ async fn a_detour_comes_before_the_lookup_and_is_checked_like_any_address() {
     let own = guard.admit(&url("http://1.1.1.1/")).await;
     assert!(matches!(
         own,
-        Err(NotAdmitted::Refused(Refusal {
-            reason: RefusalReason::OwnListener(_),
-            ..
-        }))
+        Err(NotAdmitted::Refused(Refusal { reason: RefusalReason::OwnListener(_), .. }))
     ));
 }
 
@@ -260,19 +230,11 @@ fn an_unusable_extra_root_is_named_by_its_place() {
     let authority = crate::loopback::certificates::Authority::new("known");
     let extra_roots = vec![authority.root(), b"not a certificate".to_vec().into()];
     let error = Guard::with_resolver(
-        Outbound {
-            extra_roots,
-            ..Outbound::default()
-        },
+        Outbound { extra_roots, ..Outbound::default() },
         ResolverConfig::default(),
         ResolverOpts::default(),
     )
     .err()
     .expect("refused");
-    assert!(
-        error
-            .to_string()
-            .starts_with("extra root certificate 2 cannot be used: "),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("extra root certificate 2 cannot be used: "), "{error}");
 }

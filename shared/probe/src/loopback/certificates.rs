@@ -68,13 +68,9 @@ impl Authority {
             builder.with_no_client_auth()
         };
         let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
-        let mut config = builder
-            .with_single_cert(vec![certificate.der().clone()], key)
-            .expect("a key pair");
-        config.alpn_protocols = protocols
-            .iter()
-            .map(|name| name.as_bytes().to_vec())
-            .collect();
+        let mut config =
+            builder.with_single_cert(vec![certificate.der().clone()], key).expect("a key pair");
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         config
     }
 }

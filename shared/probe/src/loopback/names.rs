@@ -30,12 +30,7 @@ pub(crate) enum Entry {
 
 impl Entry {
     pub(crate) fn addresses(addresses: &[&str]) -> Self {
-        Self::Addresses(
-            addresses
-                .iter()
-                .map(|text| text.parse().expect("an address"))
-                .collect(),
-        )
+        Self::Addresses(addresses.iter().map(|text| text.parse().expect("an address")).collect())
     }
 }
 
@@ -69,11 +64,7 @@ impl NameServer {
                 }
             }
         });
-        Self {
-            config,
-            asked,
-            _task: task,
-        }
+        Self { config, asked, _task: task }
     }
 
     /// Names asked for so far, as they came, without repeats.
@@ -86,12 +77,7 @@ impl NameServer {
 
     /// How often `name`, with its trailing dot, was asked for.
     pub(crate) fn queries(&self, name: &str) -> usize {
-        self.asked
-            .lock()
-            .expect("no panic")
-            .iter()
-            .filter(|asked| *asked == name)
-            .count()
+        self.asked.lock().expect("no panic").iter().filter(|asked| *asked == name).count()
     }
 
     /// A guard that asks this server only, from a machine in the domain `corp.example`.

@@ -13,11 +13,7 @@ const PATIENT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(200);
 
 fn of(url: &Url) -> StatusProbe<'_> {
-    StatusProbe {
-        url,
-        header: None,
-        deadline: PATIENT,
-    }
+    StatusProbe { url, header: None, deadline: PATIENT }
 }
 
 async fn completed(guard: &Guard, url: &Url) -> StatusResult {
@@ -51,21 +47,14 @@ async fn an_answer_is_told_in_full() {
     assert_eq!(result, expected);
     assert!(result.response_time > 0.0 && result.response_time < 20_000.0);
     let hundredths = result.response_time * 100.0;
-    assert!(
-        (hundredths - hundredths.round()).abs() < 1e-6,
-        "two decimals: {hundredths}"
-    );
+    assert!((hundredths - hundredths.round()).abs() < 1e-6, "two decimals: {hundredths}");
 }
 
 #[tokio::test]
 async fn the_request_is_a_plain_get_that_says_who_asks() {
     let server = Server::http(|_| status(200)).await;
     completed(&guard(), &server.url("/shop?a=1#top")).await;
-    let mut lines: Vec<_> = server.heads()[0]
-        .trim_end()
-        .lines()
-        .map(str::to_owned)
-        .collect();
+    let mut lines: Vec<_> = server.heads()[0].trim_end().lines().map(str::to_owned).collect();
     assert_eq!(lines.remove(0), "GET /shop?a=1 HTTP/1.1");
     lines.sort();
     assert_eq!(
@@ -116,10 +105,7 @@ async fn unusual_but_sound_answers_are_answers() {
         "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n\r\n".to_owned(),
         "HTTP/1.1 200 OK\r\nBroken Name: x\r\nContent-Length : 0\r\n\r\n".to_owned(),
         format!("HTTP/1.1 200 OK\r\n{many_lines}\r\n"),
-        format!(
-            "HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n",
-            "x".repeat(32 * 1024)
-        ),
+        format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(32 * 1024)),
         // What comes after the head is not the verdict.
         "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut off".to_owned(),
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense".to_owned(),
@@ -129,11 +115,7 @@ async fn unusual_but_sound_answers_are_answers() {
         let bytes = answer.clone().into_bytes();
         let server = Server::http(move |_| bytes.clone()).await;
         let result = completed(&guard, &server.url("/")).await;
-        assert_eq!(
-            (result.code, result.up),
-            (200, true),
-            "{result:?} to {answer:.60}"
-        );
+        assert_eq!((result.code, result.up), (200, true), "{result:?} to {answer:.60}");
     }
 }
 
@@ -141,19 +123,8 @@ async fn unusual_but_sound_answers_are_answers() {
 async fn the_request_header_is_sent_in_place_of_ours() {
     let server = Server::http(|_| status(200)).await;
     let url = server.url("/");
-    for header in [
-        ("X-Token", "s3cret"),
-        ("user-agent", "Mine/1"),
-        ("Host", "shop.example"),
-    ] {
-        let probed = probe(
-            &guard(),
-            &StatusProbe {
-                header: Some(header),
-                ..of(&url)
-            },
-        )
-        .await;
+    for header in [("X-Token", "s3cret"), ("user-agent", "Mine/1"), ("Host", "shop.example")] {
+        let probed = probe(&guard(), &StatusProbe { header: Some(header), ..of(&url) }).await;
         assert!(probed.expect("completed").up);
     }
     let heads = server.heads();
@@ -195,20 +166,16 @@ async fn a_name_is_looked_up_and_sent_as_host() {
     let server = Server::http(|_| status(200)).await;
     let url = server.url_as("site.example", "/");
     assert!(completed(&guard, &url).await.up);
-    assert!(server.heads()[0].contains(&format!(
-        "\r\nhost: site.example:{}\r\n",
-        server.address.port()
-    )));
+    assert!(
+        server.heads()[0]
+            .contains(&format!("\r\nhost: site.example:{}\r\n", server.address.port()))
+    );
 }
 
 #[tokio::test]
 async fn a_detour_changes_the_connection_and_nothing_else() {
     let server = Server::http(|_| status(200)).await;
-    let detour = |from: &str| {
-        format!("{from}:{}", server.address)
-            .parse()
-            .expect("a detour")
-    };
+    let detour = |from: &str| format!("{from}:{}", server.address).parse().expect("a detour");
     let guard = guard_of(crate::guard::Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         connect_to: vec![detour("site.example:80"), detour("site.example:8080")],
@@ -239,9 +206,5 @@ async fn the_next_address_is_tried_when_one_refuses() {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         ..Default::default()
     });
-    assert!(
-        completed(&guard, &server.url_as("site.example", "/"))
-            .await
-            .up
-    );
+    assert!(completed(&guard, &server.url_as("site.example", "/")).await.up);
 }

@@ -8,18 +8,13 @@ use crate::plan::CADENCE_MINUTES;
 #[test]
 fn a_site_inherits_what_it_does_not_override() {
     let mut team = Settings::defaults(Plan::Agency);
-    team.request_header = RequestHeader {
-        name: Some("X-Team".to_owned()),
-        value: Some("t".to_owned()),
-    };
+    team.request_header =
+        RequestHeader { name: Some("X-Team".to_owned()), value: Some("t".to_owned()) };
     team.tools.performance.settings.max_ttfb_ms = Some(count(900));
     team.tools.performance.settings.max_load_time_seconds = Some(count(7));
     team.quiet_time.enabled = true;
 
-    assert_eq!(
-        Settings::resolve(&team, &SiteOverrides::default(), Plan::Agency),
-        team
-    );
+    assert_eq!(Settings::resolve(&team, &SiteOverrides::default(), Plan::Agency), team);
 
     let site = overrides(json!({
         "tools": {
@@ -97,10 +92,8 @@ fn a_site_inherits_what_it_does_not_override() {
         max_load_time_seconds: Some(count(7)),
         consecutive_breaches_to_open: count(1),
     };
-    expected.request_header = RequestHeader {
-        name: Some("X-Site".to_owned()),
-        value: Some("s".to_owned()),
-    };
+    expected.request_header =
+        RequestHeader { name: Some("X-Site".to_owned()), value: Some("s".to_owned()) };
     assert_eq!(Settings::resolve(&team, &site, Plan::Agency), expected);
     assert_eq!(expected.request_header.pair(), Some(("X-Site", "s")));
 }
@@ -110,37 +103,21 @@ fn a_downgrade_raises_cadences_without_rewriting_them() {
     let mut team = Settings::defaults(Plan::Agency);
     team.tools.status.cadence_minutes = 1;
     let site = overrides(json!({"tools": {"dns": {"cadence_minutes": 5}}}));
-    for (plan, status, dns) in [
-        (Plan::Agency, 1, 5),
-        (Plan::Growth, 5, 5),
-        (Plan::Starter, 30, 30),
-    ] {
+    for (plan, status, dns) in [(Plan::Agency, 1, 5), (Plan::Growth, 5, 5), (Plan::Starter, 30, 30)]
+    {
         let resolved = Settings::resolve(&team, &site, plan);
         assert_eq!(resolved.tools.status.cadence_minutes, status, "{plan}");
         assert_eq!(resolved.tools.dns.cadence_minutes, dns, "{plan}");
-        assert_eq!(
-            team.clone().on_plan(plan).tools.status.cadence_minutes,
-            status,
-            "{plan}"
-        );
+        assert_eq!(team.clone().on_plan(plan).tools.status.cadence_minutes, status, "{plan}");
     }
     // Stored by hand or by an earlier version: the floor holds on every plan.
     team.tools.broken_links.cadence_minutes = 60;
-    assert_eq!(
-        team.on_plan(Plan::Agency)
-            .tools
-            .broken_links
-            .cadence_minutes,
-        720
-    );
+    assert_eq!(team.on_plan(Plan::Agency).tools.broken_links.cadence_minutes, 720);
 }
 
 #[test]
 fn an_update_changes_only_what_it_says() {
-    let header = RequestHeader {
-        name: Some("X-A".to_owned()),
-        value: Some("1".to_owned()),
-    };
+    let header = RequestHeader { name: Some("X-A".to_owned()), value: Some("1".to_owned()) };
     let mut current = Settings::defaults(Plan::Growth);
     current.request_header = header.clone();
     current.escalation.intervals = BTreeSet::from([15]);
@@ -149,32 +126,20 @@ fn an_update_changes_only_what_it_says() {
     let mut update = TeamUpdate::default();
     update.tools.ssl.enabled = Some(false);
     update.tools.ssl.settings.expiry_days = Some(count(3));
-    update.quiet_time = Some(QuietTimeUpdate {
-        enabled: true,
-        starts_at: None,
-        ends_at: Some(time("06:15")),
-    });
-    update.escalation = Some(EscalationUpdate {
-        enabled: true,
-        intervals: None,
-    });
+    update.quiet_time =
+        Some(QuietTimeUpdate { enabled: true, starts_at: None, ends_at: Some(time("06:15")) });
+    update.escalation = Some(EscalationUpdate { enabled: true, intervals: None });
     let mut expected = current.clone();
     expected.tools.ssl.enabled = false;
     expected.tools.ssl.settings.expiry_days = count(3);
-    expected.quiet_time = QuietTime {
-        enabled: true,
-        starts_at: time("22:00"),
-        ends_at: time("06:15"),
-    };
+    expected.quiet_time =
+        QuietTime { enabled: true, starts_at: time("22:00"), ends_at: time("06:15") };
     expected.escalation.enabled = true;
     assert_eq!(current.merge(&update), expected);
 
     let cleared = TeamUpdate {
         request_header: Some(RequestHeader::default()),
-        escalation: Some(EscalationUpdate {
-            enabled: false,
-            intervals: Some([60, 0].into()),
-        }),
+        escalation: Some(EscalationUpdate { enabled: false, intervals: Some([60, 0].into()) }),
         ..TeamUpdate::default()
     };
     let merged = current.merge(&cleared);
@@ -188,10 +153,7 @@ fn enabled_tools_are_listed_in_enumeration_order() {
     assert_eq!(settings.enabled_tools(Plan::Starter), Tool::ALL);
     settings.tools.status.enabled = false;
     settings.tools.broken_links.enabled = false;
-    assert_eq!(
-        settings.enabled_tools(Plan::Agency),
-        [Tool::Ssl, Tool::Dns, Tool::Performance]
-    );
+    assert_eq!(settings.enabled_tools(Plan::Agency), [Tool::Ssl, Tool::Dns, Tool::Performance]);
 }
 
 #[test]
@@ -199,10 +161,7 @@ fn moving_a_site_forgets_only_a_page_left_behind() {
     let stored = json!({"tools": {"performance": {
         "enabled": true, "settings": {"url": "https://old.example/a", "min_score": 70},
     }}});
-    assert_eq!(
-        overrides(stored.clone()).moved_to("old.example"),
-        overrides(stored.clone())
-    );
+    assert_eq!(overrides(stored.clone()).moved_to("old.example"), overrides(stored.clone()));
     assert_eq!(
         overrides(stored).moved_to("new.example"),
         overrides(json!({"tools": {"performance": {

@@ -92,14 +92,8 @@ fn only_the_status_cadence_of_a_new_team_depends_on_the_plan() {
 fn what_a_stored_item_lacks_takes_its_default() {
     for (stored, expected) in [
         (json!({}), Settings::default()),
-        (
-            json!({"tools": {"ssl": {}}, "quiet_time": {}}),
-            Settings::default(),
-        ),
-        (
-            json!({"tools": {"ssl": {"settings": {}}}, "added_later": 1}),
-            Settings::default(),
-        ),
+        (json!({"tools": {"ssl": {}}, "quiet_time": {}}), Settings::default()),
+        (json!({"tools": {"ssl": {"settings": {}}}, "added_later": 1}), Settings::default()),
         (
             json!({
                 "tools": {"broken-links": {"enabled": false, "settings": {"min_broken_count": 9}}},
@@ -114,10 +108,7 @@ fn what_a_stored_item_lacks_takes_its_default() {
             },
         ),
     ] {
-        assert_eq!(
-            serde_json::from_value::<Settings>(stored).expect("settings"),
-            expected
-        );
+        assert_eq!(serde_json::from_value::<Settings>(stored).expect("settings"), expected);
     }
 }
 
@@ -195,29 +186,16 @@ fn issue_settings_have_the_shape_of_the_api() {
     );
     let none = BTreeMap::new();
     let view = serde_json::to_value(IssueSettings::new(&settings, &none, Plan::Growth));
-    assert_eq!(
-        view.expect("serialize")["dns"]["expected_records"],
-        json!({})
-    );
+    assert_eq!(view.expect("serialize")["dns"]["expected_records"], json!({}));
 }
 
 #[test]
 fn the_selectable_codes_are_grouped_and_ascending() {
     let of = |group| -> Vec<u16> {
-        STATUS_INCIDENT_CODES
-            .iter()
-            .filter(|o| o.group == group)
-            .map(|o| o.code)
-            .collect()
+        STATUS_INCIDENT_CODES.iter().filter(|o| o.group == group).map(|o| o.code).collect()
     };
-    assert_eq!(
-        of(CodeGroup::Client),
-        [400, 401, 403, 404, 405, 408, 410, 429]
-    );
-    assert_eq!(
-        of(CodeGroup::Server),
-        [500, 501, 502, 503, 504, 521, 522, 523, 524]
-    );
+    assert_eq!(of(CodeGroup::Client), [400, 401, 403, 404, 405, 408, 410, 429]);
+    assert_eq!(of(CodeGroup::Server), [500, 501, 502, 503, 504, 521, 522, 523, 524]);
     assert!(STATUS_INCIDENT_CODES.is_sorted_by_key(|option| option.code));
     assert_eq!(
         serde_json::to_value(STATUS_INCIDENT_CODES[13]).expect("serialize"),
@@ -234,10 +212,7 @@ fn record_types_are_the_wire_values_in_order() {
     assert!(DnsRecordType::ALL.is_sorted());
     for kind in DnsRecordType::ALL {
         assert_eq!(DnsRecordType::parse(kind.as_str()), Some(kind));
-        assert_eq!(
-            serde_json::to_value(kind).expect("serialize"),
-            kind.to_string()
-        );
+        assert_eq!(serde_json::to_value(kind).expect("serialize"), kind.to_string());
     }
     for unknown in ["SOA", "a", ""] {
         assert_eq!(DnsRecordType::parse(unknown), None);

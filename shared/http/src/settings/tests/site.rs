@@ -18,19 +18,10 @@ fn what_a_site_says_is_kept_as_it_said_it() {
         (json!({"tools": {}}), json!({})),
         (at("tools.ssl.settings", &json!({})), json!({})),
         (at("request_header", &json!({})), json!({})),
+        (at("request_header", &json!({"name": null, "value": null})), json!({})),
+        (at("request_header", &json!({"name": "", "value": " "})), json!({})),
         (
-            at("request_header", &json!({"name": null, "value": null})),
-            json!({}),
-        ),
-        (
-            at("request_header", &json!({"name": "", "value": " "})),
-            json!({}),
-        ),
-        (
-            at(
-                "request_header",
-                &json!({"name": " X-Key ", "value": " a b "}),
-            ),
+            at("request_header", &json!({"name": " X-Key ", "value": " a b "})),
             at("request_header", &json!({"name": "X-Key", "value": "a b"})),
         ),
     ] {
@@ -51,68 +42,24 @@ fn a_header_has_both_parts() {
     assert_eq!(header(&json!(long_name), &json!(long_value)), Ok(kept));
     assert!(header(&json!("X"), &json!("a\tbä")).is_ok());
     for (n, v, expected) in [
-        (
-            json!("n".repeat(256)),
-            json!("v"),
-            name("must not be longer than 255 characters"),
-        ),
-        (
-            json!("X Key"),
-            json!("v"),
-            name("must be a valid HTTP header name"),
-        ),
-        (
-            json!("X:Key"),
-            json!("v"),
-            name("must be a valid HTTP header name"),
-        ),
-        (
-            json!("X-Käse"),
-            json!("v"),
-            name("must be a valid HTTP header name"),
-        ),
-        (
-            json!("X-Key\r\n"),
-            json!("v"),
-            name("must not contain line breaks"),
-        ),
+        (json!("n".repeat(256)), json!("v"), name("must not be longer than 255 characters")),
+        (json!("X Key"), json!("v"), name("must be a valid HTTP header name")),
+        (json!("X:Key"), json!("v"), name("must be a valid HTTP header name")),
+        (json!("X-Käse"), json!("v"), name("must be a valid HTTP header name")),
+        (json!("X-Key\r\n"), json!("v"), name("must not contain line breaks")),
         (json!(1), json!("v"), name("must be a string")),
-        (
-            json!("X"),
-            json!("v".repeat(2001)),
-            value("must not be longer than 2000 characters"),
-        ),
-        (
-            json!("X"),
-            json!("a\r\nB: c"),
-            value("must not contain line breaks"),
-        ),
-        (
-            json!("X"),
-            json!("a\n"),
-            value("must not contain line breaks"),
-        ),
-        (
-            json!("X"),
-            json!("a\rb"),
-            value("must not contain line breaks"),
-        ),
-        (
-            json!("X"),
-            json!("a\0b"),
-            value("must be a valid HTTP header value"),
-        ),
+        (json!("X"), json!("v".repeat(2001)), value("must not be longer than 2000 characters")),
+        (json!("X"), json!("a\r\nB: c"), value("must not contain line breaks")),
+        (json!("X"), json!("a\n"), value("must not contain line breaks")),
+        (json!("X"), json!("a\rb"), value("must not contain line breaks")),
+        (json!("X"), json!("a\0b"), value("must be a valid HTTP header value")),
         (json!("X"), json!(["v"]), value("must be a string")),
         (
             json!("X"),
             json!(null),
             value("is required with monitoring_settings.request_header.name"),
         ),
-        (
-            json!("X"),
-            json!(""),
-            value("is required with monitoring_settings.request_header.name"),
-        ),
+        (json!("X"), json!(""), value("is required with monitoring_settings.request_header.name")),
         (
             json!(null),
             json!("v"),
@@ -135,23 +82,11 @@ fn a_header_has_both_parts() {
 fn the_audited_page_is_on_the_sites_own_domain() {
     let path = "tools.performance.settings.url";
     for (url, message) in [
-        (
-            json!("https://www.example.com/"),
-            "must be on the site's domain example.com",
-        ),
-        (
-            json!("https://other.test/"),
-            "must be on the site's domain example.com",
-        ),
+        (json!("https://www.example.com/"), "must be on the site's domain example.com"),
+        (json!("https://other.test/"), "must be on the site's domain example.com"),
         (json!("/pricing"), "must be a valid http or https URL"),
-        (
-            json!("ftp://example.com/"),
-            "must be a valid http or https URL",
-        ),
-        (
-            json!("https://a:b@example.com/"),
-            "must not contain a user name or password",
-        ),
+        (json!("ftp://example.com/"), "must be a valid http or https URL"),
+        (json!("https://a:b@example.com/"), "must not contain a user name or password"),
         (json!(7), "must be a string"),
         (
             json!(format!("https://example.com/{}", "a".repeat(2048))),
@@ -165,22 +100,10 @@ fn the_audited_page_is_on_the_sites_own_domain() {
 #[test]
 fn the_legacy_name_gives_way_to_the_present_one() {
     for (sent, kept) in [
-        (
-            json!({"max_response_time_ms": 500}),
-            json!({"max_ttfb_ms": 500}),
-        ),
-        (
-            json!({"max_response_time_ms": null}),
-            json!({"max_ttfb_ms": null}),
-        ),
-        (
-            json!({"max_response_time_ms": 500, "max_ttfb_ms": 800}),
-            json!({"max_ttfb_ms": 800}),
-        ),
-        (
-            json!({"max_response_time_ms": 500, "max_ttfb_ms": null}),
-            json!({"max_ttfb_ms": null}),
-        ),
+        (json!({"max_response_time_ms": 500}), json!({"max_ttfb_ms": 500})),
+        (json!({"max_response_time_ms": null}), json!({"max_ttfb_ms": null})),
+        (json!({"max_response_time_ms": 500, "max_ttfb_ms": 800}), json!({"max_ttfb_ms": 800})),
+        (json!({"max_response_time_ms": 500, "max_ttfb_ms": null}), json!({"max_ttfb_ms": null})),
     ] {
         let path = "tools.performance.settings";
         assert_eq!(site(&at(path, &sent)), Ok(at(path, &kept)), "{sent}");
@@ -201,11 +124,7 @@ fn unknown_keys_are_refused_at_their_path() {
         paths.push(format!("tools.{tool}.settings.threshold"));
     }
     for path in paths {
-        assert_eq!(
-            site(&at(&path, &json!(1))),
-            Err(refusal(&path, "is not known")),
-            "{path}"
-        );
+        assert_eq!(site(&at(&path, &json!(1))), Err(refusal(&path, "is not known")), "{path}");
     }
 }
 
@@ -221,12 +140,7 @@ fn quiet_time_and_escalation_belong_to_the_team() {
 
 #[test]
 fn what_should_be_an_object_is_one() {
-    for path in [
-        "tools",
-        "tools.status",
-        "tools.dns.settings",
-        "request_header",
-    ] {
+    for path in ["tools", "tools.status", "tools.dns.settings", "request_header"] {
         for wrong in [json!([]), json!("x"), json!(true)] {
             let expected = Err(refusal(path, "must be an object"));
             assert_eq!(site(&at(path, &wrong)), expected, "{path} {wrong}");
@@ -235,10 +149,7 @@ fn what_should_be_an_object_is_one() {
         assert_eq!(site(&at(path, &json!(null))), expected, "{path}");
     }
     let message = "The monitoring_settings field must be an object.";
-    assert_eq!(
-        site(&json!([])),
-        Err(json!({"monitoring_settings": [message]}))
-    );
+    assert_eq!(site(&json!([])), Err(json!({"monitoring_settings": [message]})));
 }
 
 #[test]

@@ -33,36 +33,18 @@ fn tools_are_required_and_each_says_enabled_and_cadence() {
         (json!({"tools": null}), required("tools")),
         (json!({"tools": {}}), required("tools")),
         (json!({"tools": []}), refusal("tools", "must be an object")),
+        (at("tools.ssl", &json!({"cadence_minutes": 60})), required("tools.ssl.enabled")),
+        (at("tools.ssl", &json!({"enabled": true})), required("tools.ssl.cadence_minutes")),
         (
-            at("tools.ssl", &json!({"cadence_minutes": 60})),
-            required("tools.ssl.enabled"),
-        ),
-        (
-            at("tools.ssl", &json!({"enabled": true})),
-            required("tools.ssl.cadence_minutes"),
-        ),
-        (
-            at(
-                "tools.ssl",
-                &json!({"enabled": true, "cadence_minutes": null}),
-            ),
+            at("tools.ssl", &json!({"enabled": true, "cadence_minutes": null})),
             required("tools.ssl.cadence_minutes"),
         ),
         // Validated even when the tool is disabled.
         (
-            at(
-                "tools.ssl",
-                &json!({"enabled": false, "cadence_minutes": 1}),
-            ),
-            refusal(
-                "tools.ssl.cadence_minutes",
-                "must be at least 5 on the growth plan",
-            ),
+            at("tools.ssl", &json!({"enabled": false, "cadence_minutes": 1})),
+            refusal("tools.ssl.cadence_minutes", "must be at least 5 on the growth plan"),
         ),
-        (
-            with("webhooks", &json!({})),
-            refusal("webhooks", "is not known"),
-        ),
+        (with("webhooks", &json!({})), refusal("webhooks", "is not known")),
     ] {
         assert_eq!(growth(&sent), Err(expected), "{sent}");
     }
@@ -80,37 +62,21 @@ fn a_team_has_no_page_to_audit() {
             &json!({"enabled": true, "cadence_minutes": 720, "settings": {"url": value}}),
         ))
     };
-    assert_eq!(
-        url(json!(null))
-            .expect("accepted")
-            .tools
-            .performance
-            .settings
-            .url,
-        None
-    );
+    assert_eq!(url(json!(null)).expect("accepted").tools.performance.settings.url, None);
     assert_eq!(
         url(json!("https://example.com/")),
-        Err(refusal(
-            "tools.performance.settings.url",
-            "can be set at site level only"
-        ))
+        Err(refusal("tools.performance.settings.url", "can be set at site level only"))
     );
 }
 
 #[test]
 fn a_header_is_set_kept_or_cleared() {
     let mut current = Settings::defaults(Plan::Growth);
-    current.request_header = RequestHeader {
-        name: Some("X-Old".to_owned()),
-        value: Some("old".to_owned()),
-    };
+    current.request_header =
+        RequestHeader { name: Some("X-Old".to_owned()), value: Some("old".to_owned()) };
     for (sent, expected) in [
         (json!({}), Some(("X-Old", "old"))),
-        (
-            json!({"name": "X-New", "value": "new"}),
-            Some(("X-New", "new")),
-        ),
+        (json!({"name": "X-New", "value": "new"}), Some(("X-New", "new"))),
         (json!({"name": null, "value": null}), None),
         (json!({"name": "", "value": ""}), None),
         (json!({"name": null}), None),
@@ -147,12 +113,7 @@ fn quiet_time_is_a_window() {
             "22:00",
             "07:00",
         ),
-        (
-            json!({"enabled": true, "starts_at": "06:59"}),
-            true,
-            "06:59",
-            "07:00",
-        ),
+        (json!({"enabled": true, "starts_at": "06:59"}), true, "06:59", "07:00"),
     ] {
         let found = window(&sent).expect("accepted").quiet_time;
         assert_eq!(found.enabled, enabled);
@@ -163,62 +124,22 @@ fn quiet_time_is_a_window() {
     let same = "must differ from starts_at";
     for (sent, path, message) in [
         (json!({}), "quiet_time.enabled", "is required"),
-        (
-            json!({"starts_at": "21:00"}),
-            "quiet_time.enabled",
-            "is required",
-        ),
-        (
-            json!({"enabled": 1}),
-            "quiet_time.enabled",
-            "must be true or false",
-        ),
-        (
-            json!({"enabled": true, "starts_at": "9:00"}),
-            "quiet_time.starts_at",
-            time,
-        ),
-        (
-            json!({"enabled": true, "starts_at": "24:00"}),
-            "quiet_time.starts_at",
-            time,
-        ),
-        (
-            json!({"enabled": true, "ends_at": "23:60"}),
-            "quiet_time.ends_at",
-            time,
-        ),
-        (
-            json!({"enabled": true, "ends_at": 7}),
-            "quiet_time.ends_at",
-            "must be a string",
-        ),
-        (
-            json!({"enabled": true, "ends_at": null}),
-            "quiet_time.ends_at",
-            "must not be empty",
-        ),
+        (json!({"starts_at": "21:00"}), "quiet_time.enabled", "is required"),
+        (json!({"enabled": 1}), "quiet_time.enabled", "must be true or false"),
+        (json!({"enabled": true, "starts_at": "9:00"}), "quiet_time.starts_at", time),
+        (json!({"enabled": true, "starts_at": "24:00"}), "quiet_time.starts_at", time),
+        (json!({"enabled": true, "ends_at": "23:60"}), "quiet_time.ends_at", time),
+        (json!({"enabled": true, "ends_at": 7}), "quiet_time.ends_at", "must be a string"),
+        (json!({"enabled": true, "ends_at": null}), "quiet_time.ends_at", "must not be empty"),
         (
             json!({"enabled": true, "starts_at": "08:00", "ends_at": "08:00"}),
             "quiet_time.ends_at",
             same,
         ),
         // Compared after merging with 22:00 to 07:00, and even when switched off.
-        (
-            json!({"enabled": true, "ends_at": "22:00"}),
-            "quiet_time.ends_at",
-            same,
-        ),
-        (
-            json!({"enabled": false, "starts_at": "07:00"}),
-            "quiet_time.ends_at",
-            same,
-        ),
-        (
-            json!({"enabled": true, "zone": "UTC"}),
-            "quiet_time.zone",
-            "is not known",
-        ),
+        (json!({"enabled": true, "ends_at": "22:00"}), "quiet_time.ends_at", same),
+        (json!({"enabled": false, "starts_at": "07:00"}), "quiet_time.ends_at", same),
+        (json!({"enabled": true, "zone": "UTC"}), "quiet_time.zone", "is not known"),
         (json!(null), "quiet_time", "must not be empty"),
     ] {
         assert_eq!(window(&sent), Err(refusal(path, message)), "{sent}");
@@ -238,39 +159,15 @@ fn escalation_intervals_are_presets() {
         ),
     ] {
         let found = escalation(&sent).expect("accepted").escalation;
-        assert_eq!(
-            found.intervals.into_iter().collect::<Vec<_>>(),
-            intervals,
-            "{sent}"
-        );
+        assert_eq!(found.intervals.into_iter().collect::<Vec<_>>(), intervals, "{sent}");
     }
     let presets = "must be one of 0, 15, 30, 60, 360, 1440";
     for (sent, path, message) in [
-        (
-            json!({"intervals": [0]}),
-            "escalation.enabled",
-            "is required",
-        ),
-        (
-            json!({"enabled": true, "intervals": [45]}),
-            "escalation.intervals.0",
-            presets,
-        ),
-        (
-            json!({"enabled": true, "intervals": [0, -1]}),
-            "escalation.intervals.1",
-            presets,
-        ),
-        (
-            json!({"enabled": true, "intervals": 15}),
-            "escalation.intervals",
-            "must be an array",
-        ),
-        (
-            json!({"enabled": true, "channel": "a"}),
-            "escalation.channel",
-            "is not known",
-        ),
+        (json!({"intervals": [0]}), "escalation.enabled", "is required"),
+        (json!({"enabled": true, "intervals": [45]}), "escalation.intervals.0", presets),
+        (json!({"enabled": true, "intervals": [0, -1]}), "escalation.intervals.1", presets),
+        (json!({"enabled": true, "intervals": 15}), "escalation.intervals", "must be an array"),
+        (json!({"enabled": true, "channel": "a"}), "escalation.channel", "is not known"),
     ] {
         assert_eq!(escalation(&sent), Err(refusal(path, message)), "{sent}");
     }

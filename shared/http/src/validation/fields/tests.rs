@@ -13,11 +13,7 @@ fn read<'a, T>(
 ) -> Result<T, String> {
     let mut errors = Errors::new();
     let read = reader(&Field::at("f", value), &mut errors);
-    assert_eq!(
-        read.is_some(),
-        errors.is_empty(),
-        "either a value or an error"
-    );
+    assert_eq!(read.is_some(), errors.is_empty(), "either a value or an error");
     errors.finish(read).map_err(|error| error.message())
 }
 
@@ -32,10 +28,7 @@ fn strings_are_trimmed_and_counted_in_characters() {
         (json!("  abc\n"), Ok("abc".to_owned())),
         (json!("äöü"), Ok("äöü".to_owned())),
         (json!("  abc  "), Ok("abc".to_owned())),
-        (
-            json!("abcd"),
-            refusal("must not be longer than 3 characters"),
-        ),
+        (json!("abcd"), refusal("must not be longer than 3 characters")),
         (json!(""), refusal("must not be empty")),
         (json!(" \t"), refusal("must not be empty")),
         (json!(null), refusal("must not be empty")),
@@ -71,10 +64,7 @@ fn integers_are_strict_about_type_and_bounds() {
         (json!(-3), refusal("must be at least 1")),
         (number("-0.0"), refusal("must be at least 1")),
         (json!(61), refusal("must not be greater than 60")),
-        (
-            number("18446744073709551615"),
-            refusal("must not be greater than 60"),
-        ),
+        (number("18446744073709551615"), refusal("must not be greater than 60")),
         (number("1e300"), refusal("must not be greater than 60")),
         (number("-1e300"), refusal("must be at least 1")),
         (json!(5.5), refusal("must be an integer")),
@@ -83,24 +73,14 @@ fn integers_are_strict_about_type_and_bounds() {
         (json!([5]), refusal("must be an integer")),
         (json!(null), refusal("must not be empty")),
     ] {
-        assert_eq!(
-            read(&value, |f, e| f.integer(1..=60, e)),
-            expected,
-            "{value}"
-        );
+        assert_eq!(read(&value, |f, e| f.integer(1..=60, e)), expected, "{value}");
     }
-    assert_eq!(
-        read(&json!(2_147_483_647), Field::positive).map(NonZeroU32::get),
-        Ok(INTEGER_MAX)
-    );
+    assert_eq!(read(&json!(2_147_483_647), Field::positive).map(NonZeroU32::get), Ok(INTEGER_MAX));
     assert_eq!(
         read(&json!(2_147_483_648_u32), Field::positive),
         refusal("must not be greater than 2147483647")
     );
-    assert_eq!(
-        read(&json!(0), Field::positive),
-        refusal("must be at least 1")
-    );
+    assert_eq!(read(&json!(0), Field::positive), refusal("must be at least 1"));
 }
 
 #[test]
@@ -110,11 +90,7 @@ fn choices_name_what_may_be_chosen() {
         (json!(45), refusal("must be one of 0, 15")),
         (json!("15"), refusal("must be an integer")),
     ] {
-        assert_eq!(
-            read(&value, |f, e| f.integer_of(&[0, 15], e)),
-            expected,
-            "{value}"
-        );
+        assert_eq!(read(&value, |f, e| f.integer_of(&[0, 15], e)), expected, "{value}");
     }
     for (value, expected) in [
         (json!("ssl"), Ok(Tool::Ssl)),
@@ -146,30 +122,15 @@ fn omitted_fields_are_missed_only_when_required() {
     let mut errors = Errors::new();
 
     assert_eq!(fields.field("gone").string(9, &mut errors), None);
-    assert_eq!(
-        fields.field("gone").nullable(|f| f.string(9, &mut errors)),
-        None
-    );
+    assert_eq!(fields.field("gone").nullable(|f| f.string(9, &mut errors)), None);
     assert!(!fields.field("gone").is_sent() && fields.field("gone").is_absent());
     assert!(fields.field("null").is_sent() && fields.field("null").is_absent());
-    assert_eq!(
-        fields
-            .field("name")
-            .required(&mut errors)
-            .string(9, &mut errors),
-        Some("n".into())
-    );
+    assert_eq!(fields.field("name").required(&mut errors).string(9, &mut errors), Some("n".into()));
     assert!(errors.is_empty());
 
     for name in ["gone", "null", "blank"] {
         // One message each, although the field is read after it was missed.
-        assert_eq!(
-            fields
-                .field(name)
-                .required(&mut errors)
-                .string(9, &mut errors),
-            None
-        );
+        assert_eq!(fields.field(name).required(&mut errors).string(9, &mut errors), None);
     }
     let error = errors.finish(Some(())).expect_err("three are required");
     assert_eq!(
@@ -205,25 +166,17 @@ fn every_wrong_item_is_told_at_its_index() {
 #[test]
 fn lists_have_bounds_and_take_the_order_of_their_collection() {
     let set = |value: &Value| {
-        read(value, |f, e| {
-            f.list::<_, BTreeSet<u32>>(3, e, |i, e| i.integer(0..=9, e))
-        })
+        read(value, |f, e| f.list::<_, BTreeSet<u32>>(3, e, |i, e| i.integer(0..=9, e)))
     };
     assert_eq!(set(&json!([9, 3, 9])), Ok(BTreeSet::from([3, 9])));
     assert_eq!(set(&json!([])), Ok(BTreeSet::new()));
-    assert_eq!(
-        set(&json!([1, 2, 3, 4])),
-        refusal("must not have more than 3 items")
-    );
+    assert_eq!(set(&json!([1, 2, 3, 4])), refusal("must not have more than 3 items"));
     assert_eq!(set(&json!({})), refusal("must be an array"));
     assert_eq!(set(&json!(null)), refusal("must not be empty"));
     let length = |value: &Value| read(value, |f, e| f.items(1..=1, e)).map(|items| items.len());
     assert_eq!(length(&json!([])), refusal("must have at least 1 item"));
     assert_eq!(length(&json!([1])), Ok(1));
-    assert_eq!(
-        length(&json!([1, 2])),
-        refusal("must not have more than 1 item")
-    );
+    assert_eq!(length(&json!([1, 2])), refusal("must not have more than 1 item"));
 }
 
 #[test]
@@ -253,8 +206,5 @@ fn objects_know_their_fields_by_path() {
         let object = read(&wrong, Field::object).map(|_| ());
         assert_eq!(object, refusal("must be an object"), "{wrong}");
     }
-    assert_eq!(
-        read(&json!(null), Field::object).map(|_| ()),
-        refusal("must not be empty")
-    );
+    assert_eq!(read(&json!(null), Field::object).map(|_| ()), refusal("must not be empty"));
 }

@@ -20,11 +20,7 @@ async fn a_name_with_any_forbidden_address_is_refused() {
         ("INNER.example.", "10.0.0.1"),
     ] {
         let outcome = guard.admit(&url(&format!("http://{host}/"))).await;
-        assert_eq!(
-            refused_address(&outcome),
-            Some(address.parse().expect("an address")),
-            "{host}"
-        );
+        assert_eq!(refused_address(&outcome), Some(address.parse().expect("an address")), "{host}");
     }
 }
 
@@ -32,19 +28,10 @@ async fn a_name_with_any_forbidden_address_is_refused() {
 async fn a_name_is_pinned_to_its_addresses_in_turns_of_family() {
     let names = NameServer::start([(
         "site.example",
-        Entry::addresses(&[
-            "1.1.1.1",
-            "1.0.0.1",
-            "1.1.1.1",
-            "2606:4700::1",
-            "2606:4700::2",
-        ]),
+        Entry::addresses(&["1.1.1.1", "1.0.0.1", "1.1.1.1", "2606:4700::1", "2606:4700::2"]),
     )])
     .await;
-    let target = names
-        .guard(Outbound::default())
-        .admit(&url("https://site.example/"))
-        .await;
+    let target = names.guard(Outbound::default()).admit(&url("https://site.example/")).await;
     let mut addresses = target.expect("admitted").addresses;
     // The name server may have shuffled within a family.
     assert!(addresses[0].is_ipv4() && addresses[1].is_ipv6() && addresses[2].is_ipv4());
@@ -64,14 +51,8 @@ async fn a_name_is_pinned_to_its_addresses_in_turns_of_family() {
 async fn names_are_absolute_whatever_domain_this_machine_is_in() {
     let names =
         NameServer::start([("intranet.corp.example", Entry::addresses(&["1.1.1.1"]))]).await;
-    let outcome = names
-        .guard(Outbound::default())
-        .admit(&url("http://intranet/"))
-        .await;
-    assert_eq!(
-        outcome,
-        Err(NotAdmitted::Unresolved(Unresolved::NoSuchName))
-    );
+    let outcome = names.guard(Outbound::default()).admit(&url("http://intranet/")).await;
+    assert_eq!(outcome, Err(NotAdmitted::Unresolved(Unresolved::NoSuchName)));
     assert_eq!(names.asked(), ["intranet."]);
 }
 
@@ -91,20 +72,14 @@ async fn why_a_name_has_no_address_is_told() {
         ("broken.example", "name lookup failed: SERVFAIL"),
         ("silent.example", "name lookup timed out"),
         ("a..example", "not a valid domain name"),
-        (
-            &format!("{}.example", "a".repeat(64)),
-            "not a valid domain name",
-        ),
+        (&format!("{}.example", "a".repeat(64)), "not a valid domain name"),
     ] {
         match guard.admit(&url(&format!("http://{host}/"))).await {
             Err(NotAdmitted::Unresolved(why)) => assert_eq!(why.to_string(), words, "{host}"),
             other => panic!("{host}: {other:?}"),
         }
     }
-    let target = guard
-        .admit(&url("http://v6.example/"))
-        .await
-        .expect("IPv6 alone will do");
+    let target = guard.admit(&url("http://v6.example/")).await.expect("IPv6 alone will do");
     assert_eq!(target.addresses(), [socket("[2606:4700::1]:80")]);
 }
 
@@ -114,15 +89,8 @@ async fn a_failed_lookup_is_not_remembered() {
     let guard = names.guard(Outbound::default());
     for round in 1..=2 {
         let outcome = guard.admit(&url("http://late.example/")).await;
-        assert_eq!(
-            outcome,
-            Err(NotAdmitted::Unresolved(Unresolved::NoSuchName))
-        );
-        assert_eq!(
-            names.queries("late.example."),
-            2 * round,
-            "A and AAAA each time"
-        );
+        assert_eq!(outcome, Err(NotAdmitted::Unresolved(Unresolved::NoSuchName)));
+        assert_eq!(names.queries("late.example."), 2 * round, "A and AAAA each time");
     }
 }
 
@@ -132,38 +100,23 @@ async fn localhost_is_refused_unless_allowed_and_never_asked_for() {
     let guard = names.guard(Outbound::default());
     for host in ["localhost", "LOCALHOST", "localhost.", "any.localhost"] {
         let outcome = guard.admit(&url(&format!("http://{host}/"))).await;
-        assert!(
-            refused_address(&outcome).is_some_and(|address| address.is_loopback()),
-            "{host}"
-        );
+        assert!(refused_address(&outcome).is_some_and(|address| address.is_loopback()), "{host}");
     }
     let guard = names.guard(allow(&["127.0.0.0/8", "::1/128"]));
-    let target = guard
-        .admit(&url("http://localhost:8080/"))
-        .await
-        .expect("allowed");
-    assert!(
-        target
-            .addresses()
-            .iter()
-            .all(|address| address.ip().is_loopback())
-    );
+    let target = guard.admit(&url("http://localhost:8080/")).await.expect("allowed");
+    assert!(target.addresses().iter().all(|address| address.ip().is_loopback()));
     assert_eq!(names.asked(), [""; 0]);
 }
 
 #[tokio::test]
 async fn a_name_that_resolves_to_our_own_listener_is_refused() {
     let names = NameServer::start([("me.example", Entry::addresses(&["127.0.0.1"]))]).await;
-    let outbound = Outbound {
-        own_listeners: vec![socket("0.0.0.0:8787")],
-        ..allow(&["127.0.0.0/8"])
-    };
+    let outbound =
+        Outbound { own_listeners: vec![socket("0.0.0.0:8787")], ..allow(&["127.0.0.0/8"]) };
     let guard = names.guard(outbound);
     assert!(guard.admit(&url("http://me.example/")).await.is_ok());
     let outcome = guard.admit(&url("http://me.example:8787/")).await;
-    let Err(NotAdmitted::Refused(refusal)) = outcome else {
-        panic!("{outcome:?}")
-    };
+    let Err(NotAdmitted::Refused(refusal)) = outcome else { panic!("{outcome:?}") };
     assert_eq!(
         refusal.to_string(),
         "the target is forbidden: 127.0.0.1:8787 is an address of this service"
@@ -174,14 +127,6 @@ async fn a_name_that_resolves_to_our_own_listener_is_refused() {
 async fn the_resolver_configuration_of_the_system_is_read() {
     // What it says differs from machine to machine, except for this name.
     let guard = Guard::new(allow(&["127.0.0.0/8", "::1/128"])).expect("a system with a resolver");
-    let target = guard
-        .admit(&url("http://localhost/"))
-        .await
-        .expect("allowed");
-    assert!(
-        target
-            .addresses()
-            .iter()
-            .all(|address| address.ip().is_loopback())
-    );
+    let target = guard.admit(&url("http://localhost/")).await.expect("allowed");
+    assert!(target.addresses().iter().all(|address| address.ip().is_loopback()));
 }

@@ -50,10 +50,7 @@ async fn a_connection_closed_too_early_is_told() {
 
 #[tokio::test]
 async fn an_answer_that_is_not_http_is_told() {
-    let endless_head = format!(
-        "HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n",
-        "x".repeat(256 * 1024)
-    );
+    let endless_head = format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(256 * 1024));
     for garbage in [
         "SSH-2.0-OpenSSH_9.9\r\n",
         "<html>hello</html>\r\n\r\n",
@@ -65,11 +62,7 @@ async fn an_answer_that_is_not_http_is_told() {
         let bytes = garbage.as_bytes().to_vec();
         let server = Server::http(move |_| bytes.clone()).await;
         let result = completed(&guard(), &server.url("/")).await;
-        assert_eq!(
-            failure_words(&result),
-            "the answer is not valid HTTP",
-            "{garbage:.40}"
-        );
+        assert_eq!(failure_words(&result), "the answer is not valid HTTP", "{garbage:.40}");
     }
 }
 
@@ -81,14 +74,7 @@ async fn a_server_that_never_answers_runs_out_of_time() {
     })
     .await;
     let url = silent.url("/");
-    let result = probe(
-        &guard(),
-        &StatusProbe {
-            deadline: HASTY,
-            ..of(&url)
-        },
-    )
-    .await;
+    let result = probe(&guard(), &StatusProbe { deadline: HASTY, ..of(&url) }).await;
     let result = result.expect("completed");
     assert_eq!(failure_words(&result), "no answer within 0.2 s");
     assert!(result.response_time >= 200.0, "{result:?}");
@@ -105,18 +91,8 @@ async fn a_head_that_trickles_in_runs_out_of_time() {
     })
     .await;
     let url = trickle.url("/");
-    let result = probe(
-        &guard(),
-        &StatusProbe {
-            deadline: HASTY,
-            ..of(&url)
-        },
-    )
-    .await;
-    assert_eq!(
-        failure_words(&result.expect("completed")),
-        "no answer within 0.2 s"
-    );
+    let result = probe(&guard(), &StatusProbe { deadline: HASTY, ..of(&url) }).await;
+    assert_eq!(failure_words(&result.expect("completed")), "no answer within 0.2 s");
 }
 
 #[tokio::test]
@@ -128,14 +104,8 @@ async fn the_deadline_is_for_the_whole_chain_and_its_hops_are_kept() {
     })
     .await;
     let url = server.url("/");
-    let result = probe(
-        &guard(),
-        &StatusProbe {
-            deadline: Duration::from_millis(800),
-            ..of(&url)
-        },
-    )
-    .await;
+    let result =
+        probe(&guard(), &StatusProbe { deadline: Duration::from_millis(800), ..of(&url) }).await;
     let result = result.expect("completed");
     assert_eq!(failure_words(&result), "no answer within 0.8 s");
     assert!(result.redirect_count >= 1, "{result:?}");
@@ -163,18 +133,14 @@ async fn an_endless_body_is_left_and_the_connection_ended() {
     .await;
     let result = completed(&guard(), &server.url("/")).await;
     assert_eq!((result.up, result.error), (true, None));
-    tokio::time::timeout(PATIENT, left.notified())
-        .await
-        .expect("the connection ended");
+    tokio::time::timeout(PATIENT, left.notified()).await.expect("the connection ended");
 }
 
 #[tokio::test]
 async fn a_body_that_never_comes_does_not_hold_the_probe() {
     let server = Server::raw(|mut stream| async move {
         reads_the_head(&mut stream).await;
-        let _ = stream
-            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
-            .await;
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n").await;
         std::future::pending::<()>().await;
     })
     .await;
@@ -184,10 +150,7 @@ async fn a_body_that_never_comes_does_not_hold_the_probe() {
     let waited = started.elapsed();
     assert!(waited >= BODY_PATIENCE && waited < PATIENT, "{waited:?}");
     let before = (waited - BODY_PATIENCE).as_secs_f64() * 1000.0;
-    assert!(
-        result.response_time <= before + 0.01,
-        "to the head only: {result:?}"
-    );
+    assert!(result.response_time <= before + 0.01, "to the head only: {result:?}");
 }
 
 #[tokio::test]
@@ -217,11 +180,7 @@ async fn a_name_without_an_address_is_down() {
         ("silent.example", "name lookup timed out"),
     ] {
         let url = format!("https://{host}/").parse().expect("a URL");
-        assert_eq!(
-            failure_words(&completed(&guard, &url).await),
-            words,
-            "{host}"
-        );
+        assert_eq!(failure_words(&completed(&guard, &url).await), words, "{host}");
     }
 }
 
@@ -253,17 +212,12 @@ async fn an_inner_target_fails_the_check_and_is_never_connected_to() {
     let server = Server::http(|_| status(200)).await;
     let names = NameServer::start([("inner.example", Entry::addresses(&["127.0.0.1"]))]).await;
     let guard = names.guard(Outbound::default());
-    for url in [
-        server.url("/"),
-        server.url_as("inner.example", "/"),
-        server.url_as("2130706433", "/"),
-    ] {
+    for url in
+        [server.url("/"), server.url_as("inner.example", "/"), server.url_as("2130706433", "/")]
+    {
         let error = probe(&guard, &of(&url)).await.expect_err("refused");
         assert_eq!(error.code, "target_forbidden");
-        assert_eq!(
-            error.data,
-            json!({ "url": url.as_str(), "address": "127.0.0.1" })
-        );
+        assert_eq!(error.data, json!({ "url": url.as_str(), "address": "127.0.0.1" }));
     }
     assert_eq!(server.connections(), 0);
 }
@@ -272,9 +226,7 @@ async fn an_inner_target_fails_the_check_and_is_never_connected_to() {
 fn no_route_is_a_failed_check() {
     let url = "https://v6.example/".parse().expect("a URL");
     let stop = Stop::from_exchange(ExchangeError::Connect(ConnectError::NoRoute), &url);
-    let Stop::Failed(error) = stop else {
-        panic!("an observation")
-    };
+    let Stop::Failed(error) = stop else { panic!("an observation") };
     assert_eq!(error.code, "no_route");
     assert_eq!(error.data, json!({ "url": "https://v6.example/" }));
 }

@@ -2,10 +2,7 @@ use super::*;
 use crate::guard::Outbound;
 
 fn number(head: &str) -> u32 {
-    path(head)
-        .trim_start_matches('/')
-        .parse()
-        .expect("a number")
+    path(head).trim_start_matches('/').parse().expect("a number")
 }
 
 /// Redirects `/n` to `/n-1`, and answers `/0`.
@@ -32,10 +29,7 @@ async fn a_chain_is_followed_and_recorded() {
     assert_eq!(result.url, server.url("/old/").as_str());
     assert_eq!(
         result.redirects,
-        [
-            server.url("/old/new?x=1").to_string(),
-            server.url("/final").to_string()
-        ]
+        [server.url("/old/new?x=1").to_string(), server.url("/final").to_string()]
     );
     assert_eq!(result.effective_url, server.url("/final").as_str());
     assert_eq!(result.error, None);
@@ -72,16 +66,9 @@ async fn every_redirect_with_a_location_is_followed_and_no_other_answer() {
 async fn a_location_that_leads_nowhere_makes_the_redirect_the_final_answer() {
     let long = format!("/{}", "a".repeat(LOCATION_LIMIT));
     let guard = guard();
-    for location in [
-        "",
-        " ",
-        "http://",
-        "http://[::1",
-        "http://a b/",
-        "//:80",
-        "/\u{1}\u{ff}",
-        &long,
-    ] {
+    for location in
+        ["", " ", "http://", "http://[::1", "http://a b/", "//:80", "/\u{1}\u{ff}", &long]
+    {
         // Latin-1, so that the last but one is no text.
         let mut bytes = b"HTTP/1.1 302 Found\r\nLocation: ".to_vec();
         bytes.extend(location.chars().map(|c| c as u8).filter(|byte| *byte != 1));
@@ -89,11 +76,7 @@ async fn a_location_that_leads_nowhere_makes_the_redirect_the_final_answer() {
         let server = Server::http(move |_| bytes.clone()).await;
         let result = completed(&guard, &server.url("/")).await;
         assert_eq!((result.up, result.code), (true, 302), "{location:.20}");
-        assert_eq!(
-            (result.redirected, result.error),
-            (false, None),
-            "{location:.20}"
-        );
+        assert_eq!((result.redirected, result.error), (false, None), "{location:.20}");
     }
     let server =
         Server::http(|_| b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n".to_vec()).await;
@@ -104,10 +87,7 @@ async fn a_location_that_leads_nowhere_makes_the_redirect_the_final_answer() {
 async fn ten_redirects_are_followed() {
     let server = countdown().await;
     let result = completed(&guard(), &server.url("/10")).await;
-    assert_eq!(
-        (result.up, result.code, result.redirect_count),
-        (true, 200, 10)
-    );
+    assert_eq!((result.up, result.code, result.redirect_count), (true, 200, 10));
     assert_eq!(result.redirects.len(), 10);
 }
 
@@ -156,10 +136,7 @@ async fn a_redirect_inward_fails_the_check_and_is_never_connected_to() {
         let error = probe(&guard, &of(&url)).await.expect_err("refused");
         assert_eq!(error.code, "target_forbidden");
         assert_eq!(error.data["address"], address);
-        assert_eq!(
-            error.data["url"],
-            url.join(location).expect("a URL").as_str()
-        );
+        assert_eq!(error.data["url"], url.join(location).expect("a URL").as_str());
     }
     assert_eq!(inner.connections(), 0);
 }
@@ -174,24 +151,16 @@ async fn a_redirect_to_our_own_listener_is_never_connected_to() {
     });
     let location = own.url("/").to_string();
     let server = Server::http(move |_| redirect(307, &location)).await;
-    let error = probe(&guard, &of(&server.url("/")))
-        .await
-        .expect_err("refused");
+    let error = probe(&guard, &of(&server.url("/"))).await.expect_err("refused");
     assert_eq!(error.code, "target_forbidden");
     assert_eq!(own.connections(), 0);
 }
 
 #[tokio::test]
 async fn a_redirect_to_another_scheme_fails_the_check() {
-    for location in [
-        "ftp://example.com/",
-        "mailto:a@example.com",
-        "file:///etc/passwd",
-    ] {
+    for location in ["ftp://example.com/", "mailto:a@example.com", "file:///etc/passwd"] {
         let server = Server::http(move |_| redirect(302, location)).await;
-        let error = probe(&guard(), &of(&server.url("/")))
-            .await
-            .expect_err("refused");
+        let error = probe(&guard(), &of(&server.url("/"))).await.expect_err("refused");
         assert_eq!(
             (error.code.as_str(), &error.data["url"]),
             ("target_forbidden", &json!(location))
@@ -212,9 +181,7 @@ async fn credentials_in_a_location_are_dropped() {
 }
 
 fn host(head: &str) -> &str {
-    head.lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .expect("a Host header")
+    head.lines().find_map(|line| line.strip_prefix("host: ")).expect("a Host header")
 }
 
 #[tokio::test]
@@ -235,23 +202,13 @@ async fn the_request_header_stays_on_its_host() {
 
     let url = first.url("/");
     let header = Some(("X-Token", "s3cret"));
-    let result = probe(&guard(), &StatusProbe { header, ..of(&url) })
-        .await
-        .expect("completed");
+    let result = probe(&guard(), &StatusProbe { header, ..of(&url) }).await.expect("completed");
     assert_eq!((result.code, result.redirect_count), (200, 3));
 
     let sent = |server: &Server| -> Vec<bool> {
-        server
-            .heads()
-            .iter()
-            .map(|head| head.contains("x-token: s3cret"))
-            .collect()
+        server.heads().iter().map(|head| head.contains("x-token: s3cret")).collect()
     };
     assert_eq!(sent(&first), [true]);
-    assert_eq!(
-        sent(&other_port),
-        [true, true],
-        "the same host, on the way there and back"
-    );
+    assert_eq!(sent(&other_port), [true, true], "the same host, on the way there and back");
     assert_eq!(sent(&elsewhere), [false]);
 }

@@ -39,11 +39,7 @@ async fn a_name_is_verified_behind_a_detour() {
     let authority = Authority::new("known");
     let config = authority.server(&["site.example"], CURRENT, &[]);
     let server = Server::https(config, |_| status(200)).await;
-    let detour = |host: &str| {
-        format!("{host}:443:{}", server.address)
-            .parse()
-            .expect("a detour")
-    };
+    let detour = |host: &str| format!("{host}:443:{}", server.address).parse().expect("a detour");
     let guard = guard_of(Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         connect_to: vec![detour("site.example"), detour("other.example")],
@@ -51,16 +47,10 @@ async fn a_name_is_verified_behind_a_detour() {
         ..Outbound::default()
     });
     for text in ["https://site.example/", "https://site.example./"] {
-        assert!(
-            completed(&guard, &text.parse().expect("a URL")).await.up,
-            "{text}"
-        );
+        assert!(completed(&guard, &text.parse().expect("a URL")).await.up, "{text}");
     }
     let result = completed(&guard, &"https://other.example/".parse().expect("a URL")).await;
-    assert_eq!(
-        failure_words(&result),
-        "TLS: certificate is for another name"
-    );
+    assert_eq!(failure_words(&result), "TLS: certificate is for another name");
 }
 
 #[tokio::test]
@@ -68,22 +58,10 @@ async fn a_certificate_that_no_client_accepts_is_down() {
     let (known, unknown) = (Authority::new("known"), Authority::new("unknown"));
     let guard = trusting(vec![known.root()]);
     for (config, words) in [
-        (
-            known.server(&["127.0.0.1"], (2020, 2021), &[]),
-            "TLS: certificate expired",
-        ),
-        (
-            known.server(&["127.0.0.1"], (2119, 2120), &[]),
-            "TLS: certificate not yet valid",
-        ),
-        (
-            known.server(&["127.0.0.2"], CURRENT, &[]),
-            "TLS: certificate is for another name",
-        ),
-        (
-            unknown.server(&["127.0.0.1"], CURRENT, &[]),
-            "TLS: certificate from an unknown issuer",
-        ),
+        (known.server(&["127.0.0.1"], (2020, 2021), &[]), "TLS: certificate expired"),
+        (known.server(&["127.0.0.1"], (2119, 2120), &[]), "TLS: certificate not yet valid"),
+        (known.server(&["127.0.0.2"], CURRENT, &[]), "TLS: certificate is for another name"),
+        (unknown.server(&["127.0.0.1"], CURRENT, &[]), "TLS: certificate from an unknown issuer"),
     ] {
         let server = Server::https(config, |_| status(200)).await;
         let result = completed(&guard, &server.url("/")).await;
@@ -98,10 +76,7 @@ async fn a_server_for_known_clients_only_is_down() {
     let config = authority.server_for_known_clients(&["127.0.0.1"]);
     let server = Server::https(config, |_| status(200)).await;
     let result = completed(&trusting(vec![authority.root()]), &server.url("/")).await;
-    assert_eq!(
-        failure_words(&result),
-        "TLS: the server asks for a client certificate"
-    );
+    assert_eq!(failure_words(&result), "TLS: the server asks for a client certificate");
 }
 
 #[tokio::test]
@@ -113,9 +88,7 @@ async fn a_server_without_tls_is_down() {
         let _ = stream.read_to_end(&mut Vec::new()).await;
     })
     .await;
-    let url = format!("https://{}/", plain.address)
-        .parse()
-        .expect("a URL");
+    let url = format!("https://{}/", plain.address).parse().expect("a URL");
     let result = completed(&guard(), &url).await;
     assert_eq!(failure_words(&result), "TLS: the server does not speak TLS");
 
@@ -124,14 +97,9 @@ async fn a_server_without_tls_is_down() {
         let _ = stream.read(&mut hello).await;
     })
     .await;
-    let url = format!("https://{}/", closing.address)
-        .parse()
-        .expect("a URL");
+    let url = format!("https://{}/", closing.address).parse().expect("a URL");
     let result = completed(&guard(), &url).await;
-    assert_eq!(
-        failure_words(&result),
-        "TLS: connection closed in the handshake"
-    );
+    assert_eq!(failure_words(&result), "TLS: connection closed in the handshake");
 }
 
 #[tokio::test]
@@ -145,18 +113,14 @@ async fn every_probe_sees_the_certificate_anew() {
         let (acceptor, seen) = (acceptor.clone(), Arc::clone(&seen));
         async move {
             let mut stream = acceptor.accept(stream).await.expect("TLS");
-            seen.lock()
-                .expect("no panic")
-                .push(stream.get_ref().1.handshake_kind());
+            seen.lock().expect("no panic").push(stream.get_ref().1.handshake_kind());
             let _ = stream.read(&mut [0; 4096]).await;
             let _ = stream.write_all(&status(200)).await;
             let _ = stream.shutdown().await;
         }
     })
     .await;
-    let url = format!("https://{}/", server.address)
-        .parse()
-        .expect("a URL");
+    let url = format!("https://{}/", server.address).parse().expect("a URL");
     let guard = trusting(vec![authority.root()]);
     for _ in 0..3 {
         assert!(completed(&guard, &url).await.up);
@@ -175,13 +139,8 @@ async fn the_header_is_not_sent_in_clear_text_after_tls() {
     let url = server.url("/");
     let header = Some(("X-Token", "s3cret"));
     let guard = trusting(vec![authority.root()]);
-    let result = probe(&guard, &StatusProbe { header, ..of(&url) })
-        .await
-        .expect("completed");
-    assert_eq!(
-        (result.code, result.redirects),
-        (200, vec![plain.url("/").to_string()])
-    );
+    let result = probe(&guard, &StatusProbe { header, ..of(&url) }).await.expect("completed");
+    assert_eq!((result.code, result.redirects), (200, vec![plain.url("/").to_string()]));
     assert!(server.heads()[0].contains("x-token: s3cret"));
     assert!(!plain.heads()[0].contains("x-token"));
 }
@@ -192,30 +151,20 @@ async fn http2_is_spoken_where_offered() {
     let config = authority.server(&["127.0.0.1"], CURRENT, &["h2", "http/1.1"]);
     let server = Server::http2(config, |request| async move {
         assert_eq!(request.version(), Version::HTTP_2);
-        let sent = |name: &str| {
-            request
-                .headers()
-                .get(name)
-                .map(|value| value.as_bytes().to_vec())
-        };
+        let sent = |name: &str| request.headers().get(name).map(|value| value.as_bytes().to_vec());
         let told = request.uri().path() == "/a"
             && request.uri().query() == Some("b=c")
             && sent("x-token").as_deref() == Some(b"s3cret")
             && sent("user-agent").as_deref() == Some(crate::USER_AGENT.as_bytes())
             && sent("host").is_none();
         let code = if told { 203 } else { 500 };
-        Response::builder()
-            .status(code)
-            .body(Full::new(Bytes::from("hello")))
-            .expect("an answer")
+        Response::builder().status(code).body(Full::new(Bytes::from("hello"))).expect("an answer")
     })
     .await;
     let url = server.url("/a?b=c");
     let header = Some(("X-Token", "s3cret"));
     let guard = trusting(vec![authority.root()]);
-    let result = probe(&guard, &StatusProbe { header, ..of(&url) })
-        .await
-        .expect("completed");
+    let result = probe(&guard, &StatusProbe { header, ..of(&url) }).await.expect("completed");
     assert_eq!((result.code, result.up, result.error), (203, true, None));
 }
 
@@ -224,23 +173,15 @@ async fn http2_takes_the_site_header_for_host_as_authority() {
     let authority = Authority::new("known");
     let config = authority.server(&["127.0.0.1"], CURRENT, &["h2"]);
     let server = Server::http2(config, |request| async move {
-        let named = request
-            .uri()
-            .authority()
-            .is_some_and(|host| host == "shop.example");
+        let named = request.uri().authority().is_some_and(|host| host == "shop.example");
         let code = if named { 200 } else { 500 };
-        Response::builder()
-            .status(code)
-            .body(Full::new(Bytes::new()))
-            .expect("an answer")
+        Response::builder().status(code).body(Full::new(Bytes::new())).expect("an answer")
     })
     .await;
     let url = server.url("/");
     let header = Some(("Host", "shop.example"));
     let guard = trusting(vec![authority.root()]);
-    let result = probe(&guard, &StatusProbe { header, ..of(&url) })
-        .await
-        .expect("completed");
+    let result = probe(&guard, &StatusProbe { header, ..of(&url) }).await.expect("completed");
     assert_eq!(result.code, 200);
 }
 
@@ -268,11 +209,8 @@ async fn a_broken_http2_answer_is_told() {
     let result = completed(&trusting(vec![authority.root()]), &server.url("/")).await;
     let words = failure_words(&result);
     assert!(
-        [
-            "the server broke the HTTP protocol",
-            "connection closed before an answer"
-        ]
-        .contains(&words),
+        ["the server broke the HTTP protocol", "connection closed before an answer"]
+            .contains(&words),
         "{words}"
     );
 }
