@@ -1,6 +1,6 @@
 # `make help` lists the targets. Each does its own set-up; tools go into .tools, never system-wide.
 # A Rust toolchain (see rust-version in Cargo.toml) and a C compiler are all that `make run` needs;
-# what checks or deploys the AWS template also needs Python 3.9 or newer.
+# what checks the API or the AWS template, or deploys, also needs Python 3.11 or newer.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,6 +8,9 @@ SHELL := bash
 
 # Exact versions, so that a commit passes or fails alike on every day and machine.
 CFN_LINT_VERSION := 1.58.0
+SCHEMATHESIS_VERSION := 4.32.5
+# Makes what Schemathesis sends.
+HYPOTHESIS_VERSION := 6.170.15
 SAM_VERSION := 1.170.0
 CARGO_LAMBDA_VERSION := 1.9.2
 ZIG_VERSION := 0.17.0
@@ -20,11 +23,12 @@ ARGS :=
 
 # The version is part of the path, so that a changed pin installs anew.
 CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
+SCHEMATHESIS := .tools/schemathesis-$(SCHEMATHESIS_VERSION)-hypothesis-$(HYPOTHESIS_VERSION)
 SAM := .tools/sam-$(SAM_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 
-.PHONY: help run check test template dependencies audit build deploy rust lints
+.PHONY: help run check test contract openapi template dependencies audit build deploy rust lints
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,10 +42,24 @@ check: rust lints ## Formatting and lints, while you work
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # The quick ones first; cargo's tests last, so that their results end the output.
-test: rust lints dependencies template ## Everything that must hold: formatting, lints, template, tests
+test: rust lints dependencies template $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(hold_to_contract)
 	cargo test --locked --workspace
+
+contract: rust $(SCHEMATHESIS)/ok ## Ask the service everything that openapi.json describes (ARGS go to Schemathesis)
+	$(hold_to_contract)
+
+# Built as the tests are, which have features that a plain build has not, so that nothing is
+# compiled twice.
+define hold_to_contract
+cargo build --locked --workspace --tests --bin vedette --bin vedette-local
+tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
+endef
+
+openapi: rust ## Write openapi.json anew
+	cargo run --locked --quiet --package vedette-openapi -- openapi.json
 
 template: $(CFN_LINT)/ok ## Lint the AWS template
 	$(CFN_LINT)/bin/cfn-lint template.yaml
@@ -83,7 +101,7 @@ lints:
 # $(call venv,packages): a Python environment of its own for each tool, as their pins differ. `ok`
 # is written last, so that an interrupted installation starts again.
 define venv
-@python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || { echo "Python 3.9 or newer with venv is missing (python3-venv on Debian and Ubuntu); the Rust tests alone run with: cargo test --workspace" >&2; exit 1; }
+@python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or newer with venv is missing (python3-venv on Debian and Ubuntu); the Rust tests alone run with: cargo test --workspace" >&2; exit 1; }
 rm -rf $(@D)
 python3 -m venv $(@D)
 $(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(1)
@@ -92,6 +110,9 @@ endef
 
 $(CFN_LINT)/ok:
 	$(call venv,cfn-lint==$(CFN_LINT_VERSION))
+
+$(SCHEMATHESIS)/ok:
+	$(call venv,schemathesis==$(SCHEMATHESIS_VERSION) hypothesis==$(HYPOTHESIS_VERSION))
 
 $(SAM)/ok:
 	$(call venv,aws-sam-cli==$(SAM_VERSION))

@@ -105,6 +105,27 @@ fn the_template_has_a_function_for_each_route() {
 }
 
 #[test]
+fn openapi_json_describes_the_routes() {
+    let document: serde_json::Value = serde_json::from_str(&read("openapi.json")).expect("json");
+    let paths = document["paths"].as_object().expect("paths");
+    let described: BTreeSet<_> = paths
+        .iter()
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().into_iter().flat_map(serde_json::Map::iter);
+            methods.filter_map(move |(method, operation)| {
+                let name = operation["operationId"].as_str()?;
+                Some((name.to_owned(), method.to_uppercase(), format!("/api/v1{path}")))
+            })
+        })
+        .collect();
+    let routes: BTreeSet<_> = ROUTES
+        .iter()
+        .map(|route| (route.name.to_owned(), route.method.to_owned(), route.path.to_owned()))
+        .collect();
+    assert_eq!(described, routes, "run `make openapi`");
+}
+
+#[test]
 fn each_route_has_a_file_a_test_and_an_event() {
     let names = ROUTES.iter().map(|route| route.name);
     for name in names.clone() {
@@ -153,10 +174,15 @@ fn the_readme_names_every_variable() {
 
 #[test]
 fn no_file_holds_more_than_one_concept() {
-    for folder in ["shared", "functions", "infra", "tests"] {
+    for folder in ["shared", "functions", "infra"] {
         for path in files(folder, ".rs") {
-            let lines = fs::read_to_string(&path).expect("a source").lines().count();
-            assert!(lines <= 700, "{} has {lines} lines", path.display());
+            let text = fs::read_to_string(&path).expect("a source");
+            // Tests beside the code are told in full.
+            let code = text.lines().take_while(|line| *line != "#[cfg(test)]").count();
+            let is_test = path
+                .components()
+                .any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs");
+            assert!(code <= 500 || is_test, "{} has {code} lines of code", path.display());
         }
     }
 }

@@ -50,9 +50,9 @@ bodies = [
     {"url": "http://127.0.0.1:1", "monitoring_settings": strict},
     {"url": "http://127.0.0.1:1/other"},
 ]
-bodies += [{"url": f"http://127.0.0.1:1/doomed/{number}"} for number in range(5)]
+bodies += [{"url": f"http://127.0.0.1:1/{number}"} for number in range(15)]
 made = [ask("POST", f"/teams/{team}/sites", body)["uuid"] for body in bodies]
-sites, doomed = made[:2], made[2:]
+sites, doomed, idle = made[:2], made[2:7], made[7:]
 issues = until(lambda: ask("GET", "/issues"))
 ordered = [check["uuid"] for site in sites for check in ask("POST", f"/sites/{site}/checks", {})]
 until(lambda: all(ask("GET", f"/checks/{check}")["status"] != "pending" for check in ordered))
@@ -62,6 +62,7 @@ for name, values in [
     ("team", [team]),
     ("site", sites),
     ("doomed", doomed),
+    ("idle", idle),
     ("check", checks),
     ("issue", [issue["uuid"] for issue in issues]),
 ]:

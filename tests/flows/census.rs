@@ -90,6 +90,8 @@ fn of_counters(dump: &Dump) -> Census {
         let before = census.insert((pk.clone(), tool.to_owned(), date), counted);
         assert_eq!(before, None, "{sk} is both open and closed");
     }
+    // Of a day whose checks were all deleted nothing is left but that it was.
+    census.retain(|_, day| *day != Day::default());
     census
 }
 

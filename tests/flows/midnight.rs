@@ -287,7 +287,7 @@ async fn walk(seed: u64) {
         assert_balanced(&walk.scene.service).await;
     }
     let census = assert_balanced(&walk.scene.service).await;
-    assert!(census.len() >= 8, "{} days", census.len());
+    assert!(census.len() > 5, "{} days", census.len());
 
     let days: Vec<_> = census.keys().map(|(_, _, date)| *date).collect();
     let middle = days[days.len() / 2];

@@ -124,8 +124,11 @@ async fn send_tool(
     }
     if let Some(timer) = state.timer {
         send_timer(app, &site, tool, timer).await;
-        let look =
-            if timer.is_far(now) { look_at(timer, tool, now) } else { later(timer.due.max(now)) };
+        let look = if timer.fits_a_queue(now) {
+            later(timer.due.max(now))
+        } else {
+            look_at(timer, tool, now)
+        };
         next = Some(next.map_or(look, |other: Timestamp| other.min(look)));
     }
     Ok(next)

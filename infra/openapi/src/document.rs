@@ -130,9 +130,10 @@ mod tests {
         let unique: BTreeSet<_> = described.iter().copied().collect();
         assert_eq!(unique.len(), described.len(), "an operation is described twice");
         assert_eq!(unique, ROUTES.iter().map(|route| route.name).collect());
-        let tags: BTreeSet<_> = operations.iter().map(|operation| operation.tag()).collect();
-        let told: BTreeSet<_> = routes::tags().iter().map(|tag| tag["name"].clone()).collect();
-        assert_eq!(told, tags.into_iter().map(Value::from).collect());
+        let used: BTreeSet<_> = operations.iter().map(|operation| operation.tag()).collect();
+        let told = routes::tags();
+        let told: BTreeSet<_> = told.iter().filter_map(|tag| tag["name"].as_str()).collect();
+        assert_eq!(told, used);
     }
 
     #[tokio::test]

@@ -69,7 +69,8 @@ pub struct Tracked {
     /// The tracker.
     #[serde(rename = "t")]
     pub tracker: Tracker,
-    /// The record, opened again when the problem recurs.
+    /// The record to open again when the problem recurs; none while it is active, for then the
+    /// tracker names it.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<IssueId>,
 }
@@ -349,7 +350,7 @@ impl ToolState {
             if let Step::Advanced { next, event } = step {
                 tracked.tracker = next;
                 if let Some(event) = event {
-                    tracked.issue = Some(event.issue());
+                    tracked.issue = next.issue().is_none().then(|| event.issue());
                     events.push((event, index));
                 }
             }
@@ -428,6 +429,7 @@ impl ToolState {
         let mut next = self.clone();
         next.rev += 1;
         if let Some(tracked) = next.trackers.get_mut(&fingerprint) {
+            tracked.issue = tracked.tracker.issue().or(tracked.issue);
             tracked.tracker = resolve_by_hand(&tracked.tracker);
         }
         if !next.has_active_issue() && !next.is_failing_below_threshold() {

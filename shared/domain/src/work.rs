@@ -43,7 +43,12 @@ impl Tool {
 }
 
 impl Timer {
-    /// Whether sending it is left to the keeper.
+    /// Whether a queue can delay its message for so long.
+    pub fn fits_a_queue(self, now: Timestamp) -> bool {
+        self.due.duration_since(now) <= LONGEST_DELAY
+    }
+
+    /// Whether sending it is left to the keeper, which does so once it fits a queue.
     pub fn is_far(self, now: Timestamp) -> bool {
         self.due.duration_since(now) > SENT_AT_ONCE
     }

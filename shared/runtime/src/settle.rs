@@ -14,7 +14,6 @@ use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Conclusion, Discard, Run, ToolPolicy, ToolState};
-use vedette_domain::work::LONGEST_DELAY;
 use vedette_store::{Backoff, Changes, StoreError, TeamSheet, ToolChange};
 
 use crate::App;
@@ -143,13 +142,13 @@ async fn follow_events(
 /// Sends a retry or follow-up with its delay. What lies further ahead than a queue can delay is
 /// sent by the keeper in time, and so is what cannot be sent now.
 pub async fn send_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
-    let wait = timer.due.duration_since(app.clock.now());
-    if wait > LONGEST_DELAY {
+    let now = app.clock.now();
+    if !timer.fits_a_queue(now) {
         return;
     }
     let order = RunOrder::Automatic { reason: timer.reason, slot: timer.due };
     let message = Message::Check(CheckMessage { site: site.id, tool, order });
-    let delay = wait.max(SignedDuration::ZERO).unsigned_abs();
+    let delay = timer.due.duration_since(now).max(SignedDuration::ZERO).unsigned_abs();
     if let Err(error) = app.queue.send(&message, delay).await {
         warn!(site = %site.id, %tool, %error, "a timer is left to the keeper's sweep");
     }

@@ -435,8 +435,16 @@ fn a_resolution_by_hand_starts_its_tracker_afresh() {
     assert_eq!((resolved.rev, resolved.timer), (down.rev + 1, None));
     let [before, afterwards] =
         [&down, &resolved].map(|state| state.trackers[&Fingerprint::StatusDown]);
-    assert_eq!(afterwards.tracker.issue(), None);
-    assert_eq!(afterwards.issue, before.issue, "the record is the fingerprint's for ever");
+    assert_eq!((afterwards.tracker.issue(), before.issue), (None, None));
+    assert_eq!(
+        afterwards.issue,
+        before.tracker.issue(),
+        "the record is the fingerprint's for ever"
+    );
+    assert_eq!(
+        resolved.resolved_by_hand(Fingerprint::StatusDown).trackers[&Fingerprint::StatusDown].issue,
+        afterwards.issue
+    );
     let next = Scenario::scheduled(after(120), 503).saved(&resolved);
     assert!(next.events.is_empty(), "one failure of two");
 
