@@ -28,7 +28,7 @@ SAM := .tools/sam-$(SAM_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 
-.PHONY: help run check test contract openapi template dependencies audit build deploy rust lints
+.PHONY: help run check test contract bench openapi template dependencies audit build deploy rust lints
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,6 +57,10 @@ define hold_to_contract
 cargo build --locked --workspace --tests --bin vedette --bin vedette-local
 tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 endef
+
+bench: rust ## Measure: 1,000 sites every minute on one process (ARGS='--sites 2000 --minutes 5')
+	cargo build --locked --release --package vedette-local --package vedette-bench
+	target/release/vedette-bench cadence $(ARGS)
 
 openapi: rust ## Write openapi.json anew
 	cargo run --locked --quiet --package vedette-openapi -- openapi.json

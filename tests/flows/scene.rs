@@ -93,10 +93,10 @@ impl Scene {
         self.state(site).await.timer.expect("a timer")
     }
 
-    /// Runs the outstanding retry or follow-up at its time.
+    /// Runs the outstanding retry or follow-up at its time, or now where that has passed.
     pub(crate) async fn run_timer(&self, site: SiteId) -> Handled {
         let timer = self.timer(site).await;
-        self.service.test.set_clock(timer.due);
+        self.service.test.set_clock(self.service.test.now().max(timer.due));
         self.service.check(&timer_message(site, timer)).await
     }
 

@@ -122,6 +122,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::operation::Operation;
 
     #[test]
     fn every_route_has_one_operation_and_every_operation_a_route() {
@@ -130,7 +131,7 @@ mod tests {
         let unique: BTreeSet<_> = described.iter().copied().collect();
         assert_eq!(unique.len(), described.len(), "an operation is described twice");
         assert_eq!(unique, ROUTES.iter().map(|route| route.name).collect());
-        let used: BTreeSet<_> = operations.iter().map(|operation| operation.tag()).collect();
+        let used: BTreeSet<_> = operations.iter().map(Operation::tag).collect();
         let told = routes::tags();
         let told: BTreeSet<_> = told.iter().filter_map(|tag| tag["name"].as_str()).collect();
         assert_eq!(told, used);

@@ -136,7 +136,7 @@ impl Operation {
             };
             if occurs {
                 let told = story.answers(self.route, refusal.status());
-                all.insert(refusal.status().as_str().to_owned(), refusal.response(told));
+                all.insert(refusal.status().as_str().to_owned(), refusal.response(&told));
             }
         }
         all

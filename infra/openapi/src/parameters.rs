@@ -54,25 +54,25 @@ pub(crate) fn integer(
     if max < u64::MAX {
         schema["maximum"] = max.into();
     }
-    query(name, description, schema)
+    query(name, description, &schema)
 }
 
 /// True or false, also written 1 or 0.
 pub(crate) fn boolean(name: &str, description: &str) -> Value {
-    query(name, description, json!({ "type": "boolean" }))
+    query(name, description, &json!({ "type": "boolean" }))
 }
 
 /// A day.
 pub(crate) fn date(name: &str, description: &str) -> Value {
-    query(name, description, json!({ "type": "string", "format": "date" }))
+    query(name, description, &json!({ "type": "string", "format": "date" }))
 }
 
 /// A UUID.
 pub(crate) fn uuid(name: &str, description: &str) -> Value {
-    query(name, description, json!({ "type": "string", "format": "uuid" }))
+    query(name, description, &json!({ "type": "string", "format": "uuid" }))
 }
 
 /// Any value that a schema admits.
-pub(crate) fn query(name: &str, description: &str, schema: Value) -> Value {
+pub(crate) fn query(name: &str, description: &str, schema: &Value) -> Value {
     json!({ "name": name, "in": "query", "description": description, "schema": schema })
 }

@@ -96,7 +96,7 @@ impl Refusal {
     }
 
     /// The response of an operation: the common one, or one with the operation's own examples.
-    pub(crate) fn response(&self, examples: Map<String, Value>) -> Value {
+    pub(crate) fn response(&self, examples: &Map<String, Value>) -> Value {
         if examples.is_empty() {
             json!({ "$ref": format!("#/components/responses/{}", self.name) })
         } else {
@@ -104,7 +104,7 @@ impl Refusal {
         }
     }
 
-    fn describe(&self, examples: Map<String, Value>) -> Value {
+    fn describe(&self, examples: &Map<String, Value>) -> Value {
         let schema = match self.status() {
             StatusCode::UNPROCESSABLE_ENTITY => "ValidationError",
             _ => "Error",
@@ -152,7 +152,7 @@ pub(crate) fn components() -> Map<String, Value> {
     let describe = |refusal: &Refusal| {
         let example = json!({ "value": refusal.sample_body() });
         let examples = Map::from_iter([("message".to_owned(), example)]);
-        (refusal.name.to_owned(), refusal.describe(examples))
+        (refusal.name.to_owned(), refusal.describe(&examples))
     };
     REFUSALS.iter().map(describe).collect()
 }

@@ -185,7 +185,6 @@ fn not_sendable<E>(_: E) -> ExchangeError {
     ExchangeError::Unanswered("the URL cannot be requested".to_owned())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn unanswered(error: hyper::Error) -> ExchangeError {
     ExchangeError::Unanswered(failure::of_exchange(&error))
 }

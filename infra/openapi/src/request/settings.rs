@@ -126,7 +126,7 @@ fn own_settings(tool: Tool, level: Level, schemas: &mut Schemas) -> Value {
             ("confirmation_retry_minutes", retry()),
             (
                 "monitored_record_types",
-                choices("The record types watched for changes.", schemas.of::<DnsRecordType>()),
+                choices("The record types watched for changes.", &schemas.of::<DnsRecordType>()),
             ),
         ]),
         Tool::BrokenLinks => object([
@@ -160,7 +160,7 @@ fn incident_codes() -> Value {
     let codes = STATUS_INCIDENT_CODES.map(|option| option.code);
     choices(
         "Response codes that count as failed; no response always counts.",
-        json!({ "type": "integer", "enum": codes }),
+        &json!({ "type": "integer", "enum": codes }),
     )
 }
 
@@ -230,7 +230,7 @@ fn escalation() -> Value {
     let interval = json!({ "type": "integer", "enum": minutes });
     let mut reminders = object([
         ("enabled", boolean()),
-        ("intervals", choices("Minutes since the issue opened; 0 reminds at once.", interval)),
+        ("intervals", choices("Minutes since the issue opened; 0 reminds at once.", &interval)),
     ]);
     reminders["required"] = json!(["enabled"]);
     described("Reminders of active issues.", reminders)
@@ -245,7 +245,7 @@ fn limit(description: &str) -> Value {
     })
 }
 
-fn choices(description: &str, item: Value) -> Value {
+fn choices(description: &str, item: &Value) -> Value {
     json!({ "description": description, "type": "array", "maxItems": CHOICES_MAX, "items": item })
 }
 

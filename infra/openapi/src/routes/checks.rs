@@ -16,10 +16,10 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 fn list(schemas: &mut Schemas) -> Operation {
     let mut query = Vec::from(parameters::of_pages());
     query.extend([
-        parameters::query("type", "Only this tool.", schemas.of::<Tool>()),
-        parameters::query("status", "Only this state.", schemas.of::<CheckStatus>()),
+        parameters::query("type", "Only this tool.", &schemas.of::<Tool>()),
+        parameters::query("status", "Only this state.", &schemas.of::<CheckStatus>()),
         parameters::boolean("automatic", "Only automatic checks, or only those on demand."),
-        parameters::query("run_reason", "Only this reason.", schemas.of::<RunReason>()),
+        parameters::query("run_reason", "Only this reason.", &schemas.of::<RunReason>()),
         parameters::date("from", "Only checks created on this UTC day or later."),
         parameters::date(
             "to",

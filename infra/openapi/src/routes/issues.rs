@@ -25,11 +25,11 @@ fn list(schemas: &mut Schemas) -> Operation {
         parameters::query(
             "status",
             "Only this state; `active` is open and acknowledged.",
-            json!({ "type": "string", "enum": statuses, "default": ACTIVE }),
+            &json!({ "type": "string", "enum": statuses, "default": ACTIVE }),
         ),
         parameters::uuid("site", "Only issues of this site."),
-        parameters::query("tool", "Only this tool.", schemas.of::<Tool>()),
-        parameters::query("severity", "Only this severity.", schemas.of::<Severity>()),
+        parameters::query("tool", "Only this tool.", &schemas.of::<Tool>()),
+        parameters::query("severity", "Only this severity.", &schemas.of::<Severity>()),
     ];
     query.extend(parameters::of_pages());
     Operation {

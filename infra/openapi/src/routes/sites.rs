@@ -33,19 +33,19 @@ fn list(schemas: &mut Schemas) -> Operation {
         parameters::query(
             "search",
             "Part of the name or of the canonical URL, whatever its case.",
-            json!({ "type": "string" }),
+            &json!({ "type": "string" }),
         ),
         parameters::boolean("pinned", "Only pinned sites, or only the others."),
-        parameters::query("tool", "Only sites that have the tool enabled.", schemas.of::<Tool>()),
+        parameters::query("tool", "Only sites that have the tool enabled.", &schemas.of::<Tool>()),
         parameters::query(
             "status",
             "Only sites with a newest check in this state: of `tool`, or of any tool.",
-            schemas.of::<CheckStatus>(),
+            &schemas.of::<CheckStatus>(),
         ),
         parameters::query(
             "sort",
             "The order; a minus reverses it, and names are compared whatever their case.",
-            json!({ "type": "string", "enum": site_sorts(), "default": site_sorts()[0] }),
+            &json!({ "type": "string", "enum": site_sorts(), "default": site_sorts()[0] }),
         ),
     ]);
     Operation {
