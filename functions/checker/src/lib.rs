@@ -10,10 +10,9 @@ use vedette_domain::issue::record::IssueChange;
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::{Discard, ToolState};
+use vedette_domain::tool_state::Discard;
 use vedette_runtime::App;
-use vedette_runtime::settle::{FinishedRun, Settled, settle};
+use vedette_runtime::settle::{FinishedRun, Settled, forget_timer, settle};
 use vedette_store::StoreError;
 
 pub use engines::Engines;
@@ -105,7 +104,11 @@ pub async fn handle(
         (Some(finish), _) => finish,
         (None, RunOrder::OnDemand { .. }) => Finish::Skipped,
         (None, RunOrder::Automatic { .. }) => {
-            forget_timer(app, &site, tool, &state).await?;
+            match forget_timer(app, &site, tool, &state).await {
+                // Whoever wrote in between has decided on the timer anew.
+                Ok(()) | Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
             return Ok(Handled::Dropped(Dropped::NotWanted));
         }
     };
@@ -118,24 +121,6 @@ pub async fn handle(
             Handled::Finished(Box::new(Finished { site, check, issues }))
         }
     })
-}
-
-/// A tool that is not to run has no retry or follow-up outstanding.
-async fn forget_timer(
-    app: &App,
-    site: &Site,
-    tool: Tool,
-    state: &ToolState,
-) -> Result<(), StoreError> {
-    if state.timer.is_none() {
-        return Ok(());
-    }
-    let (partition, next) = (site.id.partition(), state.without_timer());
-    match app.store.put_tool(partition, tool, state, &next, app.clock.now()).await {
-        // Whoever wrote in between has decided on the timer anew.
-        Err(StoreError::Conflict { .. }) => Ok(()),
-        outcome => outcome,
-    }
 }
 
 /// Works off a queue message's body.

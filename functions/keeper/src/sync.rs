@@ -8,7 +8,7 @@ use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::settings::Settings;
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_runtime::settle::send_timer;
+use vedette_runtime::settle::{forget_timer, send_timer};
 use vedette_runtime::{App, Schedule, SchedulerError};
 use vedette_store::{Backoff, SiteSheet, StoreError, TeamSheet};
 
@@ -162,7 +162,7 @@ async fn finish(app: &App, sheet: &SiteSheet, scheduled: &[Tool]) -> Result<bool
 async fn try_finish(app: &App, sheet: &SiteSheet, scheduled: &[Tool]) -> Result<(), StoreError> {
     let site = &sheet.site;
     for tool in Tool::ALL.into_iter().filter(|tool| !scheduled.contains(tool)) {
-        forget_timer(app, sheet, tool).await?;
+        forget_timer(app, site, tool, sheet.tool(tool)?).await?;
     }
     if site.synced == 0 {
         send_first_runs(app, sheet, scheduled).await?;
@@ -171,17 +171,6 @@ async fn try_finish(app: &App, sheet: &SiteSheet, scheduled: &[Tool]) -> Result<
         app.store.set_site_synced(site).await?;
     }
     Ok(())
-}
-
-/// A tool that does not run has no first run, retry or follow-up outstanding.
-async fn forget_timer(app: &App, sheet: &SiteSheet, tool: Tool) -> Result<(), StoreError> {
-    let state = sheet.tool(tool)?;
-    if state.timer.is_none() {
-        return Ok(());
-    }
-    let partition = sheet.site.id.partition();
-    let next = state.without_timer();
-    app.store.put_tool(partition, tool, state, &next, app.clock.now()).await
 }
 
 /// The first runs do not wait for the cadence. They stand in the table since the site's creation,

@@ -153,3 +153,21 @@ pub async fn send_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
         warn!(site = %site.id, %tool, %error, "a timer is left to the keeper's sweep");
     }
 }
+
+/// Forgets the first run, retry or follow-up of a tool that is not to run.
+///
+/// # Errors
+///
+/// A conflict when the tool was written meanwhile.
+pub async fn forget_timer(
+    app: &App,
+    site: &Site,
+    tool: Tool,
+    state: &ToolState,
+) -> Result<(), StoreError> {
+    if state.timer.is_none() {
+        return Ok(());
+    }
+    let (partition, next) = (site.id.partition(), state.without_timer());
+    app.store.put_tool(partition, tool, state, &next, app.clock.now()).await
+}
