@@ -1,7 +1,7 @@
 //! The counted days of a site, as far as its team may look back.
 
 use jiff::ToSpan;
-use vedette_domain::history::{Day, Filter, day_of};
+use vedette_domain::history::{Day, Filter};
 use vedette_domain::tool::Tool;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
@@ -14,9 +14,9 @@ pub(crate) async fn shown_days(
     access: &SiteAccess,
     filter: &Filter,
 ) -> Result<Vec<(Tool, Day)>, ApiError> {
-    let today = day_of(context.caller.now);
-    let retention_days = access.team.team.plan.limits().history_retention_days;
-    let oldest = today.saturating_sub(i64::from(retention_days).days());
+    let retention = access.team.team.retention(context.caller.now);
+    let today = retention.today;
+    let oldest = today.saturating_sub(i64::from(retention.days).days());
     let tools: Vec<Tool> = Tool::ALL
         .into_iter()
         .filter(|tool| filter.tool.is_none_or(|wanted| wanted == *tool))
@@ -35,6 +35,6 @@ pub(crate) async fn shown_days(
             days.push((tool, open.clone()));
         }
     }
-    days.retain(|(_, day)| day.shows(today, retention_days));
+    days.retain(|(_, day)| retention.shows_day(day));
     Ok(days)
 }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::history::{Retention, day_of};
 use crate::id::{TeamId, UserId};
 use crate::plan::Plan;
 
@@ -49,6 +50,11 @@ pub struct Team {
 }
 
 impl Team {
+    /// How far the team may look back.
+    pub fn retention(&self, now: Timestamp) -> Retention {
+        Retention { today: day_of(now), days: self.plan.limits().history_retention_days }
+    }
+
     /// The team after its monitoring settings changed. Where the schedules of its sites do not
     /// follow from what changed, they need not follow it.
     #[must_use]

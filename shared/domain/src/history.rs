@@ -300,11 +300,6 @@ impl Day {
         Self { date, until, counters: Counters::default(), sums: ReportSums::default(), rev: 0 }
     }
 
-    /// Whether the day shows today under the team's current retention.
-    pub fn shows(&self, today: Date, retention_days: u32) -> bool {
-        today < self.until.min(self.date.saturating_add(i64::from(retention_days).days()))
-    }
-
     /// When the table may forget the day's rows.
     pub fn rows_expire_at(&self) -> Timestamp {
         day_start(self.until.saturating_add(ROW_GRACE_DAYS.days()))
@@ -328,19 +323,30 @@ impl Day {
     }
 }
 
-fn shows(date: Date, until: Date, today: Date, retention_days: u32) -> bool {
-    today < until.min(date.saturating_add(i64::from(retention_days).days()))
+/// How far a team may look back: past it, checks are gone, even where their rows are still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// The UTC day from which the team looks.
+    pub today: Date,
+    /// Days that its plan shows, today included.
+    pub days: u32,
 }
 
-/// Whether a check's row still shows: as its day does, whose `until` the row's expiry tells.
-pub fn row_shows(
-    created_at: Timestamp,
-    expires_at: Timestamp,
-    today: Date,
-    retention_days: u32,
-) -> bool {
-    let until = day_of(expires_at).saturating_sub(ROW_GRACE_DAYS.days());
-    shows(day_of(created_at), until, today, retention_days)
+impl Retention {
+    /// Whether a counted day shows.
+    pub fn shows_day(self, day: &Day) -> bool {
+        self.shows(day.date, day.until)
+    }
+
+    /// Whether a check's row shows: as its day does, whose `until` the row's expiry tells.
+    pub fn shows_row(self, created_at: Timestamp, expires_at: Timestamp) -> bool {
+        let until = day_of(expires_at).saturating_sub(ROW_GRACE_DAYS.days());
+        self.shows(day_of(created_at), until)
+    }
+
+    fn shows(self, date: Date, until: Date) -> bool {
+        self.today < until.min(date.saturating_add(i64::from(self.days).days()))
+    }
 }
 
 /// Which checks a list shows.

@@ -6,13 +6,13 @@ use futures::future::try_join_all;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 use vedette_domain::check::Check;
-use vedette_domain::history::{Day, Filter, Kind, Window};
+use vedette_domain::history::{Day, Filter, Kind, Retention, Window};
 use vedette_domain::id::{CheckId, Partition, Trigger};
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::Latest;
 
 use crate::StoreError;
-use crate::keys;
+use crate::keys::{self, Key};
 use crate::row;
 use crate::table::{Range, Sort, Store, expiry, value};
 
@@ -33,18 +33,32 @@ impl Store {
         Ok((check.id == id).then_some((check, expires_at)))
     }
 
-    /// The checks that pointers name; those that are gone are left out.
+    /// The checks that pointers name; those that are gone, or past the retention beside them, are
+    /// left out.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
     pub async fn checks(
         &self,
-        pointers: impl IntoIterator<Item = Latest>,
+        pointers: impl IntoIterator<Item = (Latest, Retention)>,
     ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
-        let keys = pointers.into_iter().filter_map(|latest| keys::check(latest.id, latest.status));
-        let found = self.batch_get(keys).await?;
-        found.into_values().map(|item| row::read(item).map(|check| (check.id, check))).collect()
+        let wanted: BTreeMap<Key, Retention> = pointers
+            .into_iter()
+            .filter_map(|(latest, retention)| {
+                Some((keys::check(latest.id, latest.status)?, retention))
+            })
+            .collect();
+        let mut checks = BTreeMap::new();
+        for (key, item) in self.batch_get(wanted.keys().cloned()).await? {
+            let expires_at = expiry(&item)?;
+            let check = row::read(item)?;
+            let retention = wanted.get(&key);
+            if retention.is_some_and(|it| it.shows_row(check.id.created_at(), expires_at)) {
+                checks.insert(check.id, check);
+            }
+        }
+        Ok(checks)
     }
 
     /// The newest on-demand check of the same tool before this one.

@@ -11,7 +11,7 @@ use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::ToolState;
+use vedette_domain::tool_state::{Latest, ToolState};
 use vedette_domain::work::UPKEEP_GRACE;
 
 use crate::StoreError;
@@ -42,6 +42,11 @@ impl SiteSheet {
         self.tools
             .get(&tool)
             .ok_or_else(|| StoreError::Corrupt(format!("site {} has no {tool}", self.site.id)))
+    }
+
+    /// The newest check of each tool that has any.
+    pub fn latest(&self) -> impl Iterator<Item = Latest> {
+        self.tools.values().filter_map(ToolState::latest)
     }
 }
 

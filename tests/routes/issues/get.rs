@@ -8,7 +8,8 @@ use vedette_tests::{Answer, Service};
 
 use super::{acknowledge_by, broken, next_run, open, resolve_by};
 use crate::support::{
-    assert_not_found, assert_plan_required, colleague, masked, new_site, odd_spellings, suspend,
+    assert_not_found, assert_plan_required, colleague, masked, new_site, odd_spellings, set_plan,
+    suspend,
 };
 
 async fn get(service: &Service, caller: &Member, uuid: impl ToString) -> Answer {
@@ -543,6 +544,20 @@ async fn checks_that_are_not_there_any_more_are_null() {
     assert_eq!(data["type"], "ssl");
     assert_eq!(data["severity"], "warning");
     assert_eq!(data["fingerprint"], "ssl:expiring");
+}
+
+#[tokio::test]
+async fn checks_past_retention_are_not_shown_with_an_issue() {
+    let (service, owner) = Service::with_team().await;
+    let (_site, _target) = broken(&service, &owner).await;
+    let issue = only(&service, &owner).await;
+    set_plan(&service, owner.team, Plan::Starter, true).await;
+    // Judged on 20 November; thirty days are 20 November to 19 December.
+    for (now, shows) in [("2026-12-19T23:59:59Z", true), ("2026-12-20T00:00:00Z", false)] {
+        service.test.set_clock(now.parse().expect("a time"));
+        let answer = get(&service, &owner, issue).await;
+        assert_eq!(answer.body["data"]["check"].is_object(), shows, "{now}");
+    }
 }
 
 #[tokio::test]

@@ -380,3 +380,25 @@ async fn without_an_active_plan_sites_are_not_shown() {
     suspend(&service, &owner).await;
     assert_plan_required(&get(&service, &owner, site).await);
 }
+
+#[tokio::test]
+async fn past_retention_a_tool_has_no_latest_check() {
+    let service = Service::start().await;
+    let owner = new_team(&service.test, Plan::Starter).await;
+    let target = Target::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.work_off().await;
+    // Created on 20 November; thirty days are 20 November to 19 December.
+    for (now, shows) in [("2026-12-19T23:59:59Z", true), ("2026-12-20T00:00:00Z", false)] {
+        service.test.set_clock(now.parse().expect("a time"));
+        let answer = get(&service, &owner, site).await;
+        assert_eq!(answer.body["data"]["latest_checks"]["status"].is_object(), shows, "{now}");
+        let list = service.client(&owner).get(&format!("/teams/{}/sites", owner.team)).await;
+        let listed = &list.body["data"][0]["latest_checks"]["status"];
+        assert_eq!(listed.is_object(), shows, "{now}");
+        let url = json!({ "url": target.url });
+        let kept = service.client(&owner).patch(&format!("/sites/{site}"), &url).await;
+        let kept = &kept.body["data"]["latest_checks"]["status"];
+        assert_eq!(kept.is_object(), shows, "{now}");
+    }
+}

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use vedette_domain::account::Permission;
-use vedette_domain::history::{day_of, row_shows};
 use vedette_domain::id::CheckId;
 use vedette_http::access::require;
 use vedette_http::error::ApiError;
@@ -31,8 +30,7 @@ async fn delete(context: Context<'_>, id: CheckId) -> Result<Result<(), StoreErr
     let (check, expires_at) = store.check(id).await?.ok_or(ApiError::NotFound)?;
     let access = caller.site_of_check(store, id, Permission::View).await?;
     let (site, team) = (&access.sheet.site, &access.team);
-    let retention_days = team.team.plan.limits().history_retention_days;
-    if !row_shows(id.created_at(), expires_at, day_of(caller.now), retention_days) {
+    if !team.team.retention(caller.now).shows_row(id.created_at(), expires_at) {
         return Err(ApiError::NotFound);
     }
     require(team, caller.role_in(site.team)?, Permission::RunChecks)?;

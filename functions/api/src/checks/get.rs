@@ -1,7 +1,6 @@
 //! `GET /checks/{check}`: a check with its full result.
 
 use vedette_domain::account::Permission;
-use vedette_domain::history::{day_of, row_shows};
 use vedette_domain::id::CheckId;
 use vedette_http::error::ApiError;
 use vedette_http::resource::CheckResource;
@@ -15,9 +14,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let (check, expires_at) = store.check(id).await?.ok_or(ApiError::NotFound)?;
     let access = context.caller.site_of_check(store, id, Permission::View).await?;
     // Past retention a check is gone, even where its row is still to be removed.
-    let retention_days = access.team.team.plan.limits().history_retention_days;
-    let today = day_of(context.caller.now);
-    if !row_shows(id.created_at(), expires_at, today, retention_days) {
+    let retention = access.team.team.retention(context.caller.now);
+    if !retention.shows_row(id.created_at(), expires_at) {
         return Err(ApiError::NotFound);
     }
     Ok(ok(&CheckResource::new(&check, &access.sheet.site)))

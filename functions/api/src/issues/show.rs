@@ -26,8 +26,11 @@ pub(super) async fn resources(
         .collect();
     let pointers: Vec<_> = shown
         .iter()
-        .flat_map(|(stored, sheet, _)| IssueResource::checks(&stored.issue, sheet))
-        .flatten()
+        .flat_map(|(stored, sheet, team)| {
+            let retention = team.team.retention(context.caller.now);
+            let checks = IssueResource::checks(&stored.issue, sheet).into_iter().flatten();
+            checks.map(move |check| (check, retention))
+        })
         .collect();
     let users: Vec<_> =
         shown.iter().flat_map(|(stored, ..)| IssueResource::users(stored)).collect();

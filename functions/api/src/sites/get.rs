@@ -2,7 +2,6 @@
 
 use vedette_domain::account::Permission;
 use vedette_domain::id::SiteId;
-use vedette_domain::tool_state::ToolState;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
@@ -13,8 +12,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("site", SiteId::parse)?;
     let store = &context.app.store;
     let access = context.caller.site(store, id, Permission::View).await?;
-    let latest: Vec<_> = access.sheet.tools.values().filter_map(ToolState::latest).collect();
-    let checks = store.checks(latest).await?;
+    let retention = access.team.team.retention(context.caller.now);
+    let checks = store.checks(access.sheet.latest().map(|latest| (latest, retention))).await?;
     let site = SiteResource::new(&access.sheet.site, &access.team, context.links);
     Ok(ok(&site.with_latest(&access.sheet, &checks)))
 }

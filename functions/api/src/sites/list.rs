@@ -3,13 +3,13 @@
 use vedette_domain::account::Permission;
 use vedette_domain::id::TeamId;
 use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::ToolState;
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, Page};
 use vedette_http::query::Query;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
+use vedette_store::SiteSheet;
 
 use super::listing::{Listing, Sort};
 use crate::Context;
@@ -25,9 +25,9 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let shown = page.slice(&rows);
     let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();
     let sheets = store.sites(partitions).await?;
-    let states = sheets.values().flat_map(|sheet| sheet.tools.values());
-    let latest: Vec<_> = states.filter_map(ToolState::latest).collect();
-    let checks = store.checks(latest).await?;
+    let retention = team.team.retention(context.caller.now);
+    let latest = sheets.values().flat_map(SiteSheet::latest);
+    let checks = store.checks(latest.map(|latest| (latest, retention))).await?;
 
     // A site that was deleted since the directory was read is not there, and not counted.
     let sheets = shown.iter().filter_map(|row| sheets.get(&row.id.partition()));

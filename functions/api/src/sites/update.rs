@@ -10,7 +10,6 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
-use vedette_domain::tool_state::ToolState;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
@@ -50,8 +49,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         access = caller.site(store, id, Permission::ManageSites).await?;
     }
 
-    let latest = access.sheet.tools.values().filter_map(ToolState::latest);
-    let checks = store.checks(latest.collect::<Vec<_>>()).await?;
+    let retention = access.team.team.retention(caller.now);
+    let checks = store.checks(access.sheet.latest().map(|latest| (latest, retention))).await?;
     let resource = SiteResource::new(&access.sheet.site, &access.team, context.links);
     Ok(ok(&resource.with_latest(&access.sheet, &checks)))
 }

@@ -29,15 +29,16 @@ fn an_instant_belongs_to_its_utc_day_and_hour() {
 fn a_day_shows_until_the_shorter_of_two_retentions() {
     let day = Day::new(date(2026, 11, 1), 30);
     assert_eq!(day.until, date(2026, 12, 1));
-    assert!(day.shows(date(2026, 11, 30), 90), "an upgrade does not lengthen a fixed day");
-    assert!(!day.shows(date(2026, 12, 1), 90));
-    assert!(!day.shows(date(2026, 11, 9), 8), "a downgrade cuts at once");
-    assert!(day.shows(date(2026, 11, 8), 8));
+    let shows = |today, days| Retention { today, days }.shows_day(&day);
+    assert!(shows(date(2026, 11, 30), 90), "an upgrade does not lengthen a fixed day");
+    assert!(!shows(date(2026, 12, 1), 90));
+    assert!(!shows(date(2026, 11, 9), 8), "a downgrade cuts at once");
+    assert!(shows(date(2026, 11, 8), 8));
     for today in [date(2026, 11, 8), date(2026, 11, 30), date(2026, 12, 1)] {
-        for retention_days in [8, 30, 90] {
+        for days in [8, 30, 90] {
             let created_at = at("2026-11-01T23:59:00Z");
-            let row = row_shows(created_at, day.rows_expire_at(), today, retention_days);
-            assert_eq!(row, day.shows(today, retention_days), "a row shows as its day does");
+            let row = Retention { today, days }.shows_row(created_at, day.rows_expire_at());
+            assert_eq!(row, shows(today, days), "a row shows as its day does");
         }
     }
     assert_eq!(day.rows_expire_at(), at("2026-12-03T00:00:00Z"));
