@@ -28,7 +28,7 @@ SAM := .tools/sam-$(SAM_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 
-.PHONY: help run check test contract bench openapi template dependencies audit build deploy rust lints
+.PHONY: help run check test contract bench openapi template dependencies audit build deploy rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,7 +42,7 @@ check: rust lints ## Formatting and lints, while you work
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # The quick ones first; cargo's tests last, so that their results end the output.
-test: rust lints dependencies template $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
+test: rust lints session dependencies template $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(hold_to_contract)
@@ -101,6 +101,10 @@ rust:
 
 lints:
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { echo "rustfmt or clippy is missing; install them with: rustup component add rustfmt clippy" >&2; exit 1; }
+
+# README's first session is replayed as it is written there.
+session:
+	@command -v curl >/dev/null && command -v jq >/dev/null || { echo "curl or jq is missing (README's first session is replayed with them); install them with: apt install curl jq" >&2; exit 1; }
 
 # $(call venv,packages): a Python environment of its own for each tool, as their pins differ. `ok`
 # is written last, so that an interrupted installation starts again.

@@ -5,6 +5,7 @@ mod client;
 mod checks;
 mod gateway;
 mod process;
+mod readme;
 
 use std::path::Path;
 

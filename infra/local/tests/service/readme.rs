@@ -1,0 +1,183 @@
+//! The first session of README.md, replayed: its own commands, run by a shell as a reader runs them.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::process::Command;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use vedette_domain::id::CheckId;
+use vedette_domain::schedule::Pace;
+use vedette_local::{Options, Service};
+
+use crate::checks::healthy;
+use crate::{config, options};
+
+const README: &str = include_str!("../../../../README.md");
+
+/// Longer than an issue takes to open or resolve at a second a minute, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// More answers than this are a history, whose length and order depend on when one looks.
+const STORY: usize = 2;
+
+#[tokio::test]
+async fn every_example_of_the_first_session_answers_as_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let minute = Pace::new(Duration::from_secs(1)).expect("a pace");
+    let options = Options { minute, ..options(&folder.path().join("data")) };
+    let service = Service::start(options, config()).await.expect("started");
+    let mut server = WebServer::start().await;
+    let mut shell = Shell {
+        folder: folder.path(),
+        said: String::new(),
+        addresses: [("127.0.0.1:8787", service.listen()), ("127.0.0.1:9000", server.address)],
+    };
+
+    let (_, session) = README.split_once("\n## A first session\n").expect("the section");
+    let (session, _) = session.split_once("\n## ").expect("the next section");
+    let mut examples = 0;
+    for (index, part) in session.split("```").enumerate() {
+        // Prose and code take turns. The first block of a shell starts the service itself.
+        match part.split_once('\n') {
+            Some(("console", block)) => {
+                for (command, shown) in commands(block) {
+                    shell.replay(command, &documents(&shown)).await;
+                    examples += 1;
+                }
+            }
+            Some(("sh", block)) if !block.contains("make run") => shell.said.push_str(block),
+            Some(("sh", _)) => {}
+            _ => {
+                assert_eq!(index % 2, 0, "a block of another kind: {part}");
+                if part.contains("Stop the web server") {
+                    server.stop();
+                }
+                if part.contains("Start it again") {
+                    server.serve().await;
+                }
+            }
+        }
+    }
+    assert!(examples > 8, "{examples} examples");
+    service.stop().await;
+}
+
+/// The commands of a console block, each with what it is shown to print.
+fn commands(block: &str) -> Vec<(&str, String)> {
+    let mut commands: Vec<(&str, String)> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ "), commands.last_mut()) {
+            (Some(command), _) => commands.push((command, String::new())),
+            (None, Some((_, shown))) => shown.push_str(line),
+            (None, None) => panic!("output before a command: {line}"),
+        }
+    }
+    commands
+}
+
+/// JSON documents one after another, what is different in every session masked.
+fn documents(text: &str) -> Vec<Value> {
+    let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    documents.map(|document| masked(document.unwrap_or_else(|_| text.into()))).collect()
+}
+
+fn masked(value: Value) -> Value {
+    match value {
+        Value::String(text) if CheckId::parse(&text).is_some() => "a uuid".into(),
+        Value::String(text) if text.parse::<Timestamp>().is_ok() => "a time".into(),
+        Value::Array(values) => values.into_iter().map(masked).collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(name, value)| match name.as_str() {
+                "response_time" => (name, "a time".into()),
+                _ => (name, masked(value)),
+            });
+            fields.collect()
+        }
+        value => value,
+    }
+}
+
+/// What the reader's shell knows by now.
+struct Shell<'a> {
+    folder: &'a Path,
+    said: String,
+    /// Addresses in the text, and those in their places here.
+    addresses: [(&'static str, SocketAddr); 2],
+}
+
+impl Shell<'_> {
+    /// Runs a command until it prints what is shown: a reader waits, too.
+    async fn replay(&mut self, command: &str, shown: &[Value]) {
+        if let Some((name, _)) = command.split_once("=$(") {
+            let value = self.run(&format!("{command}; printf %s \"${name}\"")).await;
+            assert!(!value.is_empty() && value != "null", "{command}");
+            self.said.push_str(&format!("{name}='{value}'\n"));
+            return;
+        }
+        let asked = Instant::now();
+        loop {
+            let printed = documents(&self.run(command).await);
+            let matches = if shown.len() > STORY {
+                !printed.is_empty() && printed.iter().all(|document| shown.contains(document))
+            } else {
+                printed == shown
+            };
+            if matches {
+                return;
+            }
+            assert!(asked.elapsed() < PATIENCE, "{command}\n{printed:#?}\nis shown as\n{shown:#?}");
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn run(&self, command: &str) -> String {
+        let mut script = format!("{}\n{command}", self.said);
+        for (written, here) in self.addresses {
+            script = script.replace(written, &here.to_string());
+        }
+        let mut bash = Command::new("bash");
+        bash.args(["-euo", "pipefail", "-c", &script]).current_dir(self.folder);
+        let output = bash.output().await.expect("bash");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!errors.contains("not found"), "README's session needs curl and jq: {errors}");
+        let mut printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        for (written, here) in self.addresses {
+            printed = printed.replace(&here.to_string(), written);
+        }
+        printed
+    }
+}
+
+/// The web server of the session, which stops and starts again on the same port.
+struct WebServer {
+    address: SocketAddr,
+    task: JoinSet<()>,
+}
+
+impl WebServer {
+    async fn start() -> Self {
+        let mut server = Self { address: ([127, 0, 0, 1], 0).into(), task: JoinSet::new() };
+        server.serve().await;
+        server
+    }
+
+    async fn serve(&mut self) {
+        let listener = TcpListener::bind(self.address).await.expect("the port");
+        self.address = listener.local_addr().expect("an address");
+        self.task.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                connections.spawn(healthy(stream));
+            }
+        });
+    }
+
+    fn stop(&mut self) {
+        self.task = JoinSet::new();
+    }
+}
