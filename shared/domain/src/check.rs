@@ -1,5 +1,7 @@
 //! A check: one run of a tool, what it produced, or why it could not.
 
+mod list_form;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +11,8 @@ use crate::id::CheckId;
 use crate::issue::evaluate::{self, Evaluation};
 use crate::settings::Settings;
 use crate::tool::CheckStatus;
+
+pub use list_form::list_form;
 
 /// Why an engine could not run; the check is then `failed` and never an observation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

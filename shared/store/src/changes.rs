@@ -10,7 +10,7 @@ use vedette_domain::tool_state::{Conclusion, DayWrite, Forgotten, LatestChange, 
 
 use crate::StoreError;
 use crate::keys;
-use crate::row;
+use crate::row::{self, Written};
 use crate::site::tool_item;
 use crate::table::{Change, Condition, Store, Transaction, expiring, item, number, string};
 
@@ -85,17 +85,22 @@ impl Store {
         tool: Tool,
         read: &ToolState,
         forgotten: &Forgotten,
+        has_body: bool,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let Forgotten { state, check, status, day, latest } = forgotten;
         let partition = site.id.partition();
-        let row = keys::check(*check, *status)
+        let (row, body) = keys::check(*check, *status)
+            .zip(keys::body(*check, *status))
             .ok_or_else(|| StoreError::Corrupt(format!("check {check} is not one of ours")))?;
         // The counters go by this state; the rev alone would let a row that was read before it pass.
         let unchanged = Condition::When("s = :status", vec![(":status", string(status.as_str()))]);
         let state = tool_item(partition, tool, state, now)?;
-        let transaction =
+        let mut transaction =
             self.transaction().delete(&row, unchanged).put(state, Condition::Rev(read.rev));
+        if has_body {
+            transaction = transaction.delete(&body, Condition::Present);
+        }
         let transaction = write_day(transaction, partition, tool, day.as_ref())?;
         let change = match latest {
             LatestChange::Same => return transaction.commit().await,
@@ -145,8 +150,6 @@ fn write_tool<'a>(
     let ToolChange { tool, read, conclusion } = change;
     let partition = changes.site.id.partition();
     let check = &conclusion.check;
-    let key = keys::check(check.id, check.status)
-        .ok_or_else(|| StoreError::Corrupt(format!("check {} is not one of ours", check.id)))?;
     // An automatic check and an order make a row; the end of an on-demand check replaces its row,
     // unless somebody deleted it.
     let finishes_order = read.pending == Some(check.id);
@@ -155,9 +158,13 @@ fn write_tool<'a>(
     } else {
         Condition::Absent
     };
-    let row = expiring(row::write(&key, check)?, conclusion.expires_at);
+    let Written { row, body } = row::write(check)?;
+    let row = expiring(row, conclusion.expires_at);
     let state = tool_item(partition, *tool, &conclusion.state, changes.now)?;
-    let transaction = transaction.put(row, condition).put(state, Condition::Rev(read.rev));
+    let mut transaction = transaction.put(row, condition).put(state, Condition::Rev(read.rev));
+    if let Some(body) = body {
+        transaction = transaction.put(expiring(body, conclusion.expires_at), Condition::Absent);
+    }
     write_day(transaction, partition, *tool, conclusion.day.as_ref())
 }
 

@@ -16,24 +16,44 @@ use crate::keys::{self, Key};
 use crate::row;
 use crate::table::{Range, Sort, Store, expiry, value};
 
+/// A check with its whole result.
+#[derive(Debug, Clone)]
+pub struct StoredCheck {
+    /// The check.
+    pub check: Check,
+    /// Whether the whole result has an item of its own.
+    pub has_body: bool,
+    /// When its row may be forgotten.
+    pub expires_at: Timestamp,
+}
+
 impl Store {
-    /// A check by its id alone, and when its row may be forgotten: an on-demand check has one row,
-    /// an automatic one is in the stream of the state that it ended in.
+    /// A check by its id alone: an on-demand check has one row, an automatic one is in the stream of
+    /// the state that it ended in.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn check(&self, id: CheckId) -> Result<Option<(Check, Timestamp)>, StoreError> {
+    pub async fn check(&self, id: CheckId) -> Result<Option<StoredCheck>, StoreError> {
         let states = [CheckStatus::Completed, CheckStatus::Failed];
         let keys = states.into_iter().filter_map(|status| keys::check(id, status));
         let found = self.batch_get(keys).await?;
         let Some(item) = found.into_values().next() else { return Ok(None) };
         let expires_at = expiry(&item)?;
-        let check = row::read(item)?;
-        Ok((check.id == id).then_some((check, expires_at)))
+        let (mut check, has_body) = row::read(item)?;
+        if check.id != id {
+            return Ok(None);
+        }
+        if has_body && let Some(body) = keys::body(id, check.status) {
+            // Deleted in between, it is shown as it was when its row was read.
+            if let Some(body) = self.get(&body).await? {
+                check.result = Some(row::read_body(body)?);
+            }
+        }
+        Ok(Some(StoredCheck { check, has_body, expires_at }))
     }
 
-    /// The checks that pointers name; those that are gone, or past the retention beside them, are
+    /// The checks that pointers name, in their list form; those that are gone, or past the retention beside them, are
     /// left out.
     ///
     /// # Errors
@@ -52,7 +72,7 @@ impl Store {
         let mut checks = BTreeMap::new();
         for (key, item) in self.batch_get(wanted.keys().cloned()).await? {
             let expires_at = expiry(&item)?;
-            let check = row::read(item)?;
+            let check = row::read_listed(item)?;
             let retention = wanted.get(&key);
             if retention.is_some_and(|it| it.shows_row(check.id.created_at(), expires_at)) {
                 checks.insert(check.id, check);
@@ -78,7 +98,7 @@ impl Store {
         // Both ends are included, so the check itself is the newest.
         let range = Range { newest_first: true, limit: Some(2), ..Range::new(&pk, sort) };
         for item in self.query(range).await? {
-            let Check { id, status, .. } = row::read(item)?;
+            let Check { id, status, .. } = row::read_listed(item)?;
             if id != check {
                 return Ok(Some(Latest { id, status }));
             }
@@ -128,7 +148,7 @@ impl Store {
         Ok(try_join_all(spans).await?.into_iter().flatten().collect())
     }
 
-    /// The checks of a window, newest first, at most `limit` after those to pass over.
+    /// The checks of a window in their list form, newest first, at most `limit` after those to pass over.
     ///
     /// # Errors
     ///
@@ -157,7 +177,7 @@ impl Store {
         });
         let mut checks = Vec::new();
         for item in try_join_all(reads).await?.into_iter().flatten() {
-            let check = row::read(item)?;
+            let check = row::read_listed(item)?;
             if filter.status.is_none_or(|status| status == check.status) {
                 checks.push(check);
             }

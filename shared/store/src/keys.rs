@@ -77,8 +77,8 @@ pub(crate) fn day_sort(tool: Tool, date: Date) -> String {
 /// each state is a stream of its own; on-demand checks of a tool share one.
 pub(crate) fn stream(tool: Tool, kind: Kind) -> String {
     match kind.trigger {
-        Trigger::Automatic(_) => format!("H#{tool}#{}#", kind.code()),
-        Trigger::OnDemand => format!("H#{tool}#d#"),
+        Trigger::Automatic(_) => format!("{ROW}{tool}#{}#", kind.code()),
+        Trigger::OnDemand => format!("{ROW}{tool}#d#"),
     }
 }
 
@@ -94,6 +94,15 @@ pub(crate) fn check(id: CheckId, status: CheckStatus) -> Option<Key> {
     let place = stream_place(id.created_at(), id.unique());
     Some(Key::new(site_partition(id.partition()), format!("{stream}{place}")))
 }
+
+/// The whole result of a check whose row holds its short form only.
+pub(crate) fn body(id: CheckId, status: CheckStatus) -> Option<Key> {
+    let row = check(id, status)?;
+    Some(Key { sk: row.sk.replacen(ROW, BODY, 1), ..row })
+}
+
+const ROW: &str = "H#";
+const BODY: &str = "B#";
 
 pub(crate) fn issue_sort(fingerprint: Fingerprint) -> String {
     format!("{ISSUE}{fingerprint}")
@@ -278,6 +287,7 @@ mod tests {
             day(partition, Tool::Dns, date(2026, 11, 20)).sk,
             check(automatic, CheckStatus::Completed).expect("ours").sk,
             check(on_demand, CheckStatus::Pending).expect("ours").sk,
+            body(on_demand, CheckStatus::Completed).expect("ours").sk,
             issue(partition, Fingerprint::StatusDown).sk,
             timeline(partition, Fingerprint::StatusDown, &entry).sk,
         ];
@@ -290,6 +300,7 @@ mod tests {
                 "T#dns#20261120",
                 "H#status#sc#179516844000000",
                 "H#broken-links#d#17951684400002a",
+                "B#broken-links#d#17951684400002a",
                 "I#status:down",
                 "I#status:down#179516844000000#opened",
             ]

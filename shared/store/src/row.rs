@@ -1,4 +1,4 @@
-//! Check rows: the list form of a result, deflated where that pays.
+//! Check rows: results, deflated where that pays, and long ones apart from their list form.
 
 use std::io::{Read as _, Write as _};
 
@@ -8,16 +8,22 @@ use flate2::write::DeflateEncoder;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use vedette_domain::check::{Check, CheckError};
+use vedette_domain::check::{Check, CheckError, list_form};
 use vedette_domain::id::CheckId;
-use vedette_domain::tool::CheckStatus;
+use vedette_domain::tool::{CheckStatus, Tool};
 
 use crate::StoreError;
-use crate::keys::Key;
+use crate::keys;
 use crate::table::{Item, item, value};
 
 /// Results longer than this, in bytes of JSON, are deflated.
 const DEFLATE_OVER: usize = 600;
+/// Results longer than this, as stored, go to an item of their own, and the row keeps their list
+/// form: lists read many rows, and whole results are read one at a time.
+const APART_OVER: usize = 3_000;
+/// A result longer than this, as stored, is kept in its list form only: DynamoDB's items end at
+/// 400 KB. The engines keep theirs well below.
+const BODY_MAX: usize = 350_000;
 /// A row is at most 400 KB in DynamoDB; a deflated text that grows beyond this is not one of ours.
 const INFLATE_MAX: u64 = 16 * 1024 * 1024;
 
@@ -28,12 +34,21 @@ struct Row {
     status: CheckStatus,
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     result: Option<Text>,
+    /// The result is the list form, and the whole one has an item of its own.
+    #[serde(rename = "b", default, skip_serializing_if = "std::ops::Not::not")]
+    has_body: bool,
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     error: Option<CheckError>,
     #[serde(rename = "u")]
     updated_at: Timestamp,
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Body {
+    #[serde(rename = "r")]
+    result: Text,
 }
 
 /// JSON, as text or deflated.
@@ -81,6 +96,13 @@ impl Text {
         Ok(Self::Deflated(Bytes(encoder.finish().map_err(corrupt)?)))
     }
 
+    fn len(&self) -> usize {
+        match self {
+            Self::Plain(text) => text.len(),
+            Self::Deflated(Bytes(bytes)) => bytes.len(),
+        }
+    }
+
     fn read(&self) -> Result<Value, StoreError> {
         match self {
             Self::Plain(text) => serde_json::from_str(text).map_err(corrupt),
@@ -96,51 +118,146 @@ fn corrupt(error: impl std::fmt::Display) -> StoreError {
     StoreError::Corrupt(format!("a check's result: {error}"))
 }
 
-pub(crate) fn write(key: &Key, check: &Check) -> Result<Item, StoreError> {
+/// A check as the table keeps it.
+pub(crate) struct Written {
+    pub(crate) row: Item,
+    /// The whole result, where the row has its list form only.
+    pub(crate) body: Option<Item>,
+}
+
+pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
+    let keys = keys::check(check.id, check.status).zip(keys::body(check.id, check.status));
+    let ((key, body_key), tool) = keys
+        .zip(check.id.tool())
+        .ok_or_else(|| StoreError::Corrupt(format!("check {} is not one of ours", check.id)))?;
+    let (result, body) = match &check.result {
+        None => (None, None),
+        Some(result) => {
+            let (result, whole) = shortened(tool, result)?;
+            (Some(result), whole)
+        }
+    };
     let row = Row {
         id: check.id,
         status: check.status,
-        result: check.result.as_ref().map(Text::write).transpose()?,
+        result,
+        has_body: body.is_some(),
         error: check.error.clone(),
         updated_at: check.updated_at,
         completed_at: check.completed_at,
     };
-    item(key, &row)
+    let body = body.map(|result| item(&body_key, &Body { result })).transpose()?;
+    Ok(Written { row: item(&key, &row)?, body })
 }
 
-pub(crate) fn read(item: Item) -> Result<Check, StoreError> {
+/// What a row holds of a result, and the whole of it where that is too long for a row.
+fn shortened(tool: Tool, result: &Value) -> Result<(Text, Option<Text>), StoreError> {
+    let whole = Text::write(result)?;
+    if whole.len() <= APART_OVER {
+        return Ok((whole, None));
+    }
+    let short = list_form(tool, result.clone());
+    if short == *result {
+        return Ok((whole, None));
+    }
+    Ok((Text::write(&short)?, (whole.len() <= BODY_MAX).then_some(whole)))
+}
+
+/// A check as lists show it.
+pub(crate) fn read_listed(item: Item) -> Result<Check, StoreError> {
+    let (check, _) = read(item)?;
+    let result = match check.id.tool() {
+        Some(tool) => check.result.map(|result| list_form(tool, result)),
+        None => check.result,
+    };
+    Ok(Check { result, ..check })
+}
+
+/// A check as its row has it, and whether the whole result is in an item of its own.
+pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
     let row: Row = value(item)?;
-    Ok(Check {
+    let check = Check {
         id: row.id,
         status: row.status,
         result: row.result.as_ref().map(Text::read).transpose()?,
         error: row.error,
         updated_at: row.updated_at,
         completed_at: row.completed_at,
-    })
+    };
+    Ok((check, row.has_body))
+}
+
+/// The whole result.
+pub(crate) fn read_body(item: Item) -> Result<Value, StoreError> {
+    value::<Body>(item)?.result.read()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use vedette_domain::id::SiteId;
+
     use super::*;
+
+    /// A completed check of a site's first minute.
+    fn completed(tool: Tool, result: Value) -> Check {
+        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let now: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
+        Check {
+            status: CheckStatus::Completed,
+            result: Some(result),
+            completed_at: Some(now),
+            ..Check::pending(CheckId::on_demand(site, tool, now, 0), now)
+        }
+    }
+
+    /// Text that cannot be deflated to less than half of it.
+    fn noise(length: usize) -> String {
+        let mut state = 1_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            char::from(b'!' + (state >> 24) as u8 % 90)
+        };
+        std::iter::repeat_with(&mut next).take(length).collect()
+    }
 
     #[test]
     fn long_results_are_deflated_and_read_back() {
-        let id = CheckId::parse("019aa092-63c0-8603-8a55-6c1f3b7d9e01").expect("an id");
-        let now: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
         for length in [1, DEFLATE_OVER * 4] {
-            let check = Check {
-                status: CheckStatus::Completed,
-                result: Some(serde_json::json!({ "url": "a".repeat(length) })),
-                completed_at: Some(now),
-                ..Check::pending(id, now)
-            };
-            let key = Key::new("pk", "sk");
-            let stored = write(&key, &check).expect("written");
-            let size: usize = stored["r"].as_b().map_or(0, |bytes| bytes.as_ref().len());
+            let check = completed(Tool::Status, json!({ "url": "a".repeat(length) }));
+            let Written { row, body } = write(&check).expect("written");
+            assert!(body.is_none());
+            let size: usize = row["r"].as_b().map_or(0, |bytes| bytes.as_ref().len());
             assert!(size < 100, "{size} bytes");
-            assert_eq!(stored["r"].is_b(), length > DEFLATE_OVER);
-            assert_eq!(read(stored).expect("read"), check);
+            assert_eq!(row["r"].is_b(), length > DEFLATE_OVER);
+            assert_eq!(read(row).expect("read"), (check, false));
         }
+    }
+
+    #[test]
+    fn a_result_too_long_for_a_row_is_kept_apart() {
+        let result = |length| json!({ "is_valid": true, "info": noise(length) });
+        for (length, apart) in [(100, false), (2_000, false), (10_000, true), (600_000, false)] {
+            let check = completed(Tool::Ssl, result(length));
+            let Written { row, body } = write(&check).expect("written");
+            assert_eq!(body.is_some(), apart, "{length}");
+            assert!(row["r"].as_b().map_or(0, |bytes| bytes.as_ref().len()) <= APART_OVER);
+            let (kept, has_body) = read(row.clone()).expect("read");
+            assert_eq!(has_body, apart, "{length}");
+            match body {
+                Some(body) => assert_eq!(read_body(body).expect("read"), result(length)),
+                None => assert_eq!(kept.result == check.result, length < 10_000, "{length}"),
+            }
+            let listed = read_listed(row).expect("read").result;
+            assert_eq!(listed, Some(json!({ "is_valid": true, "info": null })), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_result_without_a_shorter_form_stays_in_its_row() {
+        let check = completed(Tool::Status, json!({ "url": noise(10_000) }));
+        let Written { row, body } = write(&check).expect("written");
+        assert!(body.is_none());
+        assert_eq!(read_listed(row).expect("read"), check);
     }
 }

@@ -7,7 +7,7 @@ use vedette_domain::id::CheckId;
 use vedette_http::access::require;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, no_content};
-use vedette_store::{Backoff, StoreError};
+use vedette_store::{Backoff, StoreError, StoredCheck};
 
 use crate::Context;
 
@@ -27,7 +27,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
 async fn delete(context: Context<'_>, id: CheckId) -> Result<Result<(), StoreError>, ApiError> {
     let (store, caller) = (&context.app.store, context.caller);
     // What is not there is told before what may not be done: plan, role, then the check itself.
-    let (check, expires_at) = store.check(id).await?.ok_or(ApiError::NotFound)?;
+    let StoredCheck { check, has_body, expires_at } =
+        store.check(id).await?.ok_or(ApiError::NotFound)?;
     let access = caller.site_of_check(store, id, Permission::View).await?;
     let (site, team) = (&access.sheet.site, &access.team);
     if !team.team.retention(caller.now).shows_row(id.created_at(), expires_at) {
@@ -45,5 +46,5 @@ async fn delete(context: Context<'_>, id: CheckId) -> Result<Result<(), StoreErr
     };
     let older = store.on_demand_before(id).await?;
     let forgotten = state.forget(closed.as_ref(), &check, older);
-    Ok(store.delete_check(site, tool, state, &forgotten, caller.now).await)
+    Ok(store.delete_check(site, tool, state, &forgotten, has_body, caller.now).await)
 }
