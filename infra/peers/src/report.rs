@@ -1,0 +1,15 @@
+//! Printing what was measured.
+
+use std::io::Write as _;
+
+/// Prints one line of a report.
+pub(crate) fn line(text: &str) -> std::io::Result<()> {
+    writeln!(std::io::stdout().lock(), "{text}")
+}
+
+/// The middle one of the values.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
