@@ -1,6 +1,7 @@
 //! A check: one run of a tool, what it produced, or why it could not.
 
 mod list_form;
+mod ssl;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,10 @@ use crate::settings::Settings;
 use crate::tool::CheckStatus;
 
 pub use list_form::list_form;
+pub use self::ssl::{
+    AlternativeNames, CertificateInfo, CertificateSummary, Extension, Fingerprints, KeyInfo,
+    NameAttribute, SslFailure, SslResult, certificate_time, days_left,
+};
 
 /// Why an engine could not run; the check is then `failed` and never an observation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,8 @@
 //! it decides; each goes to the tracker of its fingerprint. A fingerprint about which a result says
 //! nothing has no evaluation, and its tracker observes nothing.
 
+mod ssl;
+
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
@@ -17,6 +19,8 @@ use crate::check::StatusResult;
 use crate::schedule::Pace;
 use crate::settings::STATUS_INCIDENT_CODES;
 use crate::tool::RunReason;
+
+pub use self::ssl::ssl;
 
 /// The longest text taken from outside into an evaluation, in characters: an issue's record, which
 /// keeps some of them, is to stay small.

@@ -1,0 +1,246 @@
+//! The result of an `ssl` check.
+
+mod certificate;
+
+use jiff::civil::DateTime;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+pub use self::certificate::{
+    AlternativeNames, CertificateInfo, CertificateSummary, Extension, Fingerprints, KeyInfo,
+    NameAttribute,
+};
+
+/// The result of an `ssl` check: what the certificate on port 443 of a site's host says, and
+/// whether a browser would accept it.
+///
+/// What describes the certificate is null where none was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SslResult {
+    /// The host that the certificate was asked for, as in URLs (lower case, punycode), an IPv6
+    /// address without brackets.
+    pub domain: String,
+    /// The address that was connected to; null when no connection was made.
+    pub ip: Option<String>,
+    /// True only when the certificate is current, matches the host and chains to a trusted root.
+    pub is_valid: bool,
+    /// What is wrong; null when valid. Of several, the first in the order of the values.
+    pub failure_type: Option<SslFailure>,
+    /// All that is wrong, for people; null when valid.
+    pub failure_message: Option<String>,
+    /// Common name of the certificate's issuer, or its organization where it has none.
+    pub issuer: Option<String>,
+    /// Common name of the certificate; null when it has none, which is not wrong: hosts are looked
+    /// for among its alternative names alone.
+    pub issued_to: Option<String>,
+    /// The first instant of validity, UTC: `YYYY-MM-DD HH:MM:SS`.
+    pub valid_from: Option<String>,
+    /// The last instant of validity, UTC: `YYYY-MM-DD HH:MM:SS`.
+    pub valid_to: Option<String>,
+    /// Whole days until `valid_to`, rounded down: 0 on the last day, negative from the first second
+    /// after. 0 when no certificate was read.
+    pub days_left: i64,
+    /// The certificate's subject: `CN=example.com, O=Example`.
+    pub subject: Option<String>,
+    /// The certificate's serial number in hexadecimal.
+    pub serial_number: Option<String>,
+    /// SHA-256 of the certificate in hexadecimal.
+    pub fingerprint: Option<String>,
+    /// Whether the chain leads to a trusted root and the server holds the certificate's key,
+    /// whatever the certificate's dates and names; `is_valid` asks for those, too.
+    pub verified: bool,
+    /// Everything read from the certificate; null in lists, and when no certificate was read.
+    pub info: Option<CertificateInfo>,
+}
+
+impl SslResult {
+    /// The form that lists of checks show: without `info`.
+    #[must_use]
+    pub fn into_list_form(self) -> Self {
+        Self { info: None, ..self }
+    }
+}
+
+/// Why a certificate is not valid, the gravest first: where several hold, the first counts.
+///
+/// It is the order of what helps most. An expired certificate is replaced whatever else is wrong
+/// with it, and a certificate for another host is mostly the default one of a server that does not
+/// know the site, of which it is idle to say that it is self-signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SslFailure {
+    /// The present instant is after the certificate's validity, or before it.
+    Expired,
+    /// The certificate is for other hosts.
+    HostnameMismatch,
+    /// The certificate does not lead to a trusted root, an issuer in between has expired, or its
+    /// key is of a kind or size that is not accepted.
+    UntrustedChain,
+    /// The server was reached, and did not present a certificate that can be read and is its own.
+    NoCertificate,
+    /// The server was not reached, or gave no answer.
+    ConnectionFailed,
+}
+
+impl SslFailure {
+    /// All failures, the gravest first.
+    pub const ALL: [Self; 5] = [
+        Self::Expired,
+        Self::HostnameMismatch,
+        Self::UntrustedChain,
+        Self::NoCertificate,
+        Self::ConnectionFailed,
+    ];
+
+    /// The value used on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::HostnameMismatch => "hostname_mismatch",
+            Self::UntrustedChain => "untrusted_chain",
+            Self::NoCertificate => "no_certificate",
+            Self::ConnectionFailed => "connection_failed",
+        }
+    }
+
+    /// A phrase for people.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Expired => "the certificate is not valid today",
+            Self::HostnameMismatch => "the certificate is for another host",
+            Self::UntrustedChain => "the certificate is not trusted",
+            Self::NoCertificate => "the server presents no certificate",
+            Self::ConnectionFailed => "no connection",
+        }
+    }
+}
+
+impl std::fmt::Display for SslFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An instant of a certificate, given in seconds since the Unix epoch: `YYYY-MM-DD HH:MM:SS`, UTC.
+///
+/// Not by [`Timestamp`], which ends a day before 9999-12-31 23:59:59, the instant by which
+/// certificates say that they never expire (RFC 5280, section 4.1.2.5). What a certificate cannot
+/// hold, years before 0 and after 9999, becomes the nearest that it can.
+pub fn certificate_time(seconds: i64) -> String {
+    let (first, last) = (DateTime::constant(0, 1, 1, 0, 0, 0, 0), DateTime::MAX);
+    let epoch = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+    let time = epoch.saturating_add(SignedDuration::from_secs(seconds)).clamp(first, last);
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// Whole days from `now` until `end`, in seconds since the Unix epoch, rounded down. It is negative
+/// exactly when a certificate that is valid to `end` has expired: the second of `end` is its last.
+pub fn days_left(end: i64, now: Timestamp) -> i64 {
+    end.saturating_sub(now.as_second()).div_euclid(86_400)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn instants_are_written_in_utc_without_an_offset() {
+        for (seconds, text) in [
+            (0, "1970-01-01 00:00:00"),
+            (-1, "1969-12-31 23:59:59"),
+            (1_795_169_100, "2026-11-20 10:05:00"),
+            (253_402_300_799, "9999-12-31 23:59:59"), // "no well-defined expiration date"
+            (253_402_300_800, "9999-12-31 23:59:59"),
+            (-62_167_219_200, "0000-01-01 00:00:00"),
+            (i64::MIN, "0000-01-01 00:00:00"),
+            (i64::MAX, "9999-12-31 23:59:59"),
+        ] {
+            assert_eq!(certificate_time(seconds), text, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn days_are_rounded_down() {
+        const DAY: i64 = 86_400;
+        let now: Timestamp = "2026-11-20T10:05:00Z".parse().expect("a timestamp");
+        let in_seconds = |seconds| days_left(now.as_second() + seconds, now);
+        for (seconds, days) in [
+            (14 * DAY, 14),
+            (14 * DAY - 1, 13),
+            (DAY, 1),
+            (DAY - 1, 0),
+            (DAY / 2, 0),
+            (0, 0), // the last second
+            (-1, -1),
+            (-DAY, -1),
+            (-DAY - 1, -2),
+        ] {
+            assert_eq!(in_seconds(seconds), days, "{seconds} s");
+        }
+        // Within its last second a certificate is valid.
+        let within: Timestamp = "2026-11-20T10:05:00.999Z".parse().expect("a timestamp");
+        assert_eq!(days_left(now.as_second(), within), 0);
+        assert_eq!(days_left(i64::MIN, now), -106_751_991_167_301);
+        assert_eq!(days_left(i64::MAX, Timestamp::MIN), 106_751_991_167_300);
+    }
+
+    #[test]
+    fn failures_are_what_clients_know() {
+        let known = [
+            "expired",
+            "hostname_mismatch",
+            "untrusted_chain",
+            "no_certificate",
+            "connection_failed",
+        ];
+        for (failure, value) in SslFailure::ALL.into_iter().zip(known) {
+            assert_eq!(serde_json::to_value(failure).expect("json"), json!(value));
+            assert_eq!(failure.to_string(), value);
+        }
+        assert!(SslFailure::ALL.is_sorted(), "the gravest is the least");
+    }
+
+    #[test]
+    fn a_result_without_a_certificate_has_every_field() {
+        let result = SslResult {
+            domain: "example.com".to_owned(),
+            ip: None,
+            is_valid: false,
+            failure_type: Some(SslFailure::ConnectionFailed),
+            failure_message: Some("connection refused".to_owned()),
+            issuer: None,
+            issued_to: None,
+            valid_from: None,
+            valid_to: None,
+            days_left: 0,
+            subject: None,
+            serial_number: None,
+            fingerprint: None,
+            verified: false,
+            info: None,
+        };
+        let expected = json!({
+            "domain": "example.com",
+            "ip": null,
+            "is_valid": false,
+            "failure_type": "connection_failed",
+            "failure_message": "connection refused",
+            "issuer": null,
+            "issued_to": null,
+            "valid_from": null,
+            "valid_to": null,
+            "days_left": 0,
+            "subject": null,
+            "serial_number": null,
+            "fingerprint": null,
+            "verified": false,
+            "info": null,
+        });
+        assert_eq!(serde_json::to_value(&result).expect("json"), expected);
+        assert_eq!(serde_json::from_value::<SslResult>(expected).expect("readable"), result);
+    }
+}
