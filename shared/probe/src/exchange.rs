@@ -96,18 +96,24 @@ pub(crate) async fn get(
     }
 }
 
+/// What is wrong when [`server_name`] gives none.
+pub(crate) const NOT_CERTIFIABLE: &str = "TLS: no certificate can be for this host name";
+
+/// The name by which the host of `url` is asked for and verified in TLS.
+pub(crate) fn server_name(url: &Url) -> Option<ServerName<'static>> {
+    match url.host()? {
+        Host::Domain(name) => ServerName::try_from(name.to_owned()).ok(),
+        Host::Ipv4(address) => Some(ServerName::IpAddress(address.into())),
+        Host::Ipv6(address) => Some(ServerName::IpAddress(address.into())),
+    }
+}
+
 async fn secure(
     guard: &Guard,
     stream: TcpStream,
     url: &Url,
 ) -> Result<TlsStream<TcpStream>, String> {
-    let name = match url.host() {
-        Some(Host::Domain(name)) => ServerName::try_from(name.to_owned()).ok(),
-        Some(Host::Ipv4(address)) => Some(ServerName::IpAddress(address.into())),
-        Some(Host::Ipv6(address)) => Some(ServerName::IpAddress(address.into())),
-        None => None,
-    };
-    let name = name.ok_or("TLS: no certificate can be for this host name")?;
+    let name = server_name(url).ok_or(NOT_CERTIFIABLE)?;
     TlsConnector::from(Arc::clone(guard.tls()))
         .connect(name, stream)
         .await

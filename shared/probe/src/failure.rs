@@ -68,7 +68,8 @@ fn io_source(error: &hyper::Error) -> Option<&io::Error> {
     None
 }
 
-fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
+/// What TLS itself says of a failure; none where only the connection failed.
+pub(crate) fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 

@@ -147,6 +147,7 @@ pub struct Guard {
     connect_to: Vec<ConnectTo>,
     own_listeners: Vec<SocketAddr>,
     resolver: Resolver,
+    roots: Arc<RootCertStore>,
     tls: Arc<ClientConfig>,
 }
 
@@ -173,8 +174,10 @@ impl Guard {
     }
 
     fn build(outbound: Outbound, resolver: Resolver) -> Result<Self, GuardError> {
+        let roots = Arc::new(trust_anchors(&outbound.extra_roots)?);
         Ok(Self {
-            tls: Arc::new(tls_config(&outbound.extra_roots)?),
+            tls: Arc::new(tls_config(Arc::clone(&roots))?),
+            roots,
             allow: outbound.allow,
             connect_to: outbound.connect_to,
             own_listeners: outbound.own_listeners,
@@ -221,6 +224,11 @@ impl Guard {
     /// TLS as every engine that trusts what a browser trusts should speak it.
     pub(crate) fn tls(&self) -> &Arc<ClientConfig> {
         &self.tls
+    }
+
+    /// The trust anchors of [`Self::tls`], for an engine that judges certificates itself.
+    pub(crate) fn roots(&self) -> &RootCertStore {
+        &self.roots
     }
 
     async fn resolve(&self, host: &Host<&str>, port: u16) -> Result<Vec<SocketAddr>, NotAdmitted> {
@@ -293,12 +301,17 @@ pub(crate) fn without_credentials(url: &Url) -> Url {
     url
 }
 
-/// TLS 1.2 and 1.3 by ring, HTTP/2 and HTTP/1.1 offered.
-fn tls_config(extra_roots: &[CertificateDer<'static>]) -> Result<ClientConfig, GuardError> {
+/// Mozilla's and our operator's.
+fn trust_anchors(extra_roots: &[CertificateDer<'static>]) -> Result<RootCertStore, GuardError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for (index, root) in extra_roots.iter().enumerate() {
         roots.add(root.clone()).map_err(|error| GuardError::Root { position: index + 1, error })?;
     }
+    Ok(roots)
+}
+
+/// TLS 1.2 and 1.3 by ring, HTTP/2 and HTTP/1.1 offered.
+fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, GuardError> {
     // The provider is named, since another crate of the process may have set another default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)

@@ -1,6 +1,7 @@
 //! The check engines of Vedette, and the guard before every connection they make.
 //!
 //! - [`guard`] decides what may be reached, and pins the addresses.
+//! - [`ssl`] reads the certificate of a host and says whether it is valid.
 //! - [`status`] fetches a page once and says whether it is up.
 //!
 //! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
@@ -12,6 +13,7 @@ mod failure;
 pub mod guard;
 #[cfg(test)]
 mod loopback;
+pub mod ssl;
 pub mod status;
 
 use vedette_domain::tool::Tool;

@@ -1,0 +1,228 @@
+//! What is wrong with a certificate: its dates, its names and its chain, each judged on its own.
+
+use jiff::Timestamp;
+use rustls::RootCertStore;
+use rustls::crypto::WebPkiSupportedAlgorithms;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use vedette_domain::check::{SslFailure, certificate_time};
+use webpki::{EndEntityCert, Error, KeyUsage};
+use x509_parser::certificate::X509Certificate;
+
+use super::certificate::{MAX_CHAIN, alternative_names, key, read};
+use super::recorder::Presented;
+use super::text::name;
+
+/// Hosts of a certificate named in a message.
+const HOSTS_NAMED: usize = 3;
+
+/// What a certificate is held against.
+pub(super) struct Expected<'a> {
+    /// The host as people know it.
+    pub(super) domain: &'a str,
+    /// The host.
+    pub(super) name: &'a ServerName<'a>,
+    /// The authorities that are trusted.
+    pub(super) roots: &'a RootCertStore,
+    /// The kinds of signatures that are accepted.
+    pub(super) algorithms: WebPkiSupportedAlgorithms,
+    /// The present instant.
+    pub(super) now: Timestamp,
+}
+
+/// All that is wrong, the gravest first.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Verdict(Vec<(SslFailure, String)>);
+
+impl Verdict {
+    /// The gravest failure; none when the certificate is valid.
+    pub(super) fn failure(&self) -> Option<SslFailure> {
+        self.0.first().map(|(failure, _)| *failure)
+    }
+
+    /// Whether the chain leads to a trusted root, whatever else is wrong.
+    pub(super) fn is_trusted(&self) -> bool {
+        self.0.iter().all(|(failure, _)| *failure != SslFailure::UntrustedChain)
+    }
+
+    /// All that is wrong, for people; none when the certificate is valid.
+    pub(super) fn message(&self) -> Option<String> {
+        let words: Vec<_> = self.0.iter().map(|(_, words)| words.as_str()).collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+}
+
+/// Judges what a server presented; `certificate` is the first of it.
+pub(super) fn judge(
+    certificate: &X509Certificate<'_>,
+    presented: &Presented,
+    expected: &Expected<'_>,
+) -> Verdict {
+    let chain = Chain { certificate, presented: &presented.chain };
+    let mut found = Vec::new();
+    found.extend(out_of_date(certificate, expected.now).map(|why| (SslFailure::Expired, why)));
+    found.extend(other_host(&chain, expected).map(|why| (SslFailure::HostnameMismatch, why)));
+    // With no proof of the key there is a reason, which may be why the chain is not trusted either.
+    let key = (!presented.holds_key).then(|| unproven_key(certificate));
+    found.extend(untrusted(&chain, expected).or(key).map(|why| (SslFailure::UntrustedChain, why)));
+    Verdict(found)
+}
+
+fn out_of_date(certificate: &X509Certificate<'_>, now: Timestamp) -> Option<String> {
+    let (from, to) = validity(certificate);
+    let now = now.as_second();
+    if now > to {
+        Some(format!("the certificate expired on {} UTC", certificate_time(to)))
+    } else if now < from {
+        Some(format!("the certificate is not valid before {} UTC", certificate_time(from)))
+    } else {
+        None
+    }
+}
+
+/// First and last second of a certificate's validity, since the Unix epoch.
+fn validity(certificate: &X509Certificate<'_>) -> (i64, i64) {
+    let validity = certificate.validity();
+    (validity.not_before.timestamp(), validity.not_after.timestamp())
+}
+
+/// What a server presented, as it came and its own as it was read.
+struct Chain<'a> {
+    certificate: &'a X509Certificate<'a>,
+    presented: &'a [CertificateDer<'a>],
+}
+
+fn other_host(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
+    // What cannot be judged at all is not trusted, which is said of the chain.
+    let own = EndEntityCert::try_from(chain.presented.first()?).ok()?;
+    own.verify_is_valid_for_subject_name(expected.name).err()?;
+    let names = alternative_names(chain.certificate);
+    let hosts: Vec<&str> = names.dns.iter().chain(&names.ip).map(String::as_str).collect();
+    let domain = expected.domain;
+    if hosts.is_empty() {
+        return Some(format!(
+            "the certificate names no hosts (a common name is not one), so it is not for {domain}"
+        ));
+    }
+    let more = match (hosts.len() + names.omitted).saturating_sub(HOSTS_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = hosts[..hosts.len().min(HOSTS_NAMED)].join(", ");
+    Some(format!("the certificate is for {named}{more}, not for {domain}"))
+}
+
+fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
+    let (own, issuers) = chain.presented.split_first()?;
+    let own = match EndEntityCert::try_from(own) {
+        Ok(own) => own,
+        Err(error) => return Some(chain_words(&error, chain)),
+    };
+    let verify = |second: i64| {
+        // Certificates of before the epoch do not verify at any instant.
+        let time = UnixTime::since_unix_epoch(std::time::Duration::from_secs(
+            u64::try_from(second).unwrap_or_default(),
+        ));
+        let roots = &expected.roots.roots;
+        let (algorithms, usage) = (expected.algorithms.all, KeyUsage::server_auth());
+        own.verify_for_usage(algorithms, roots, issuers, time, usage, None, None).map(drop)
+    };
+    let (from, to) = validity(chain.certificate);
+    let now = expected.now.as_second();
+    if (from..=to).contains(&now) {
+        return verify(now).err().map(|error| chain_words(&error, chain));
+    }
+    // An expired certificate is held against the instants at which it was not: the chain is sound
+    // when it was so at any of them. The middle comes first, as the issuers were current by then.
+    let middle = from + to.saturating_sub(from) / 2;
+    let outcome =
+        verify(middle).or_else(|error| verify(to).or_else(|_| verify(from)).map_err(|_| error));
+    outcome.err().map(|error| chain_words(&error, chain))
+}
+
+/// Why a chain is not trusted, in words for people.
+fn chain_words(error: &Error, chain: &Chain<'_>) -> String {
+    let words = match error {
+        Error::UnknownIssuer => return unknown_issuer(chain),
+        // Self-signed certificates are often made as those of an authority.
+        Error::CaUsedAsEndEntity if is_self_issued(chain.certificate) => {
+            return unknown_issuer(chain);
+        }
+        Error::CaUsedAsEndEntity => "the certificate is an authority's, not a server's",
+        Error::CertExpired { not_after, .. } => {
+            return format!("a certificate in the chain expired on {} UTC", unix_time(*not_after));
+        }
+        Error::CertNotValidYet { not_before, .. } => {
+            return format!(
+                "a certificate in the chain is not valid before {} UTC",
+                unix_time(*not_before)
+            );
+        }
+        Error::InvalidCertValidity => "the certificate ends before it begins",
+        Error::InvalidSignatureForPublicKey => "a signature in the chain does not match",
+        Error::EndEntityUsedAsCa | Error::PathLenConstraintViolated => {
+            "a certificate in the chain is signed by one that may not issue it"
+        }
+        Error::NameConstraintViolation => "an issuer in the chain may not issue for such names",
+        Error::RequiredEkuNotFoundContext(_) => "the certificate is not for servers",
+        Error::UnsupportedSignatureAlgorithmContext(_)
+        | Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
+            "a signature in the chain is of a kind that is not accepted"
+        }
+        Error::UnsupportedCertVersion => "the certificate is not of X.509 version 3",
+        Error::UnsupportedCriticalExtension => {
+            "a certificate in the chain has a critical extension that is not known"
+        }
+        Error::MaximumPathDepthExceeded
+        | Error::MaximumPathBuildCallsExceeded
+        | Error::MaximumSignatureChecksExceeded
+        | Error::MaximumNameConstraintComparisonsExceeded => {
+            "the chain is too long or too involved"
+        }
+        Error::CertDistrusted => "a certificate in the chain is distrusted",
+        _ => "a certificate in the chain is malformed",
+    };
+    words.to_owned()
+}
+
+fn unix_time(time: UnixTime) -> String {
+    certificate_time(i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// Where a chain breaks off: followed from issuer to issuer among the certificates presented.
+fn unknown_issuer(chain: &Chain<'_>) -> String {
+    if is_self_issued(chain.certificate) {
+        return "the certificate is self-signed".to_owned();
+    }
+    let issuers: Vec<_> = chain.presented.iter().take(MAX_CHAIN).skip(1).filter_map(read).collect();
+    let mut last = chain.certificate;
+    // Each step takes another issuer, lest two that name one another go on for ever.
+    for _ in 0..issuers.len() {
+        if is_self_issued(last) {
+            break;
+        }
+        let issuer =
+            issuers.iter().find(|issuer| issuer.subject().as_raw() == last.issuer().as_raw());
+        match issuer {
+            Some(issuer) => last = issuer,
+            None => break,
+        }
+    }
+    if is_self_issued(last) {
+        return format!("the chain ends in \"{}\", which is not trusted", name(last.subject()));
+    }
+    format!(
+        "a certificate in the chain is missing, or not trusted: that of the issuer \"{}\"",
+        name(last.issuer())
+    )
+}
+
+fn is_self_issued(certificate: &X509Certificate<'_>) -> bool {
+    certificate.subject().as_raw() == certificate.issuer().as_raw()
+}
+
+fn unproven_key(certificate: &X509Certificate<'_>) -> String {
+    let key = key(certificate.public_key());
+    let size = key.curve.or(key.bits.map(|bits| format!("{bits} bits")));
+    let size = size.map(|size| format!(" {size}")).unwrap_or_default();
+    format!("the server's key ({}{size}) is of a kind that is not accepted", key.algorithm)
+}
