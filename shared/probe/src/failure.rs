@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io;
 
-use rustls::{AlertDescription, CertificateError};
+use rustls::{AlertDescription, CertificateError, InvalidMessage};
 
 /// A connection that failed, before or after it was made.
 pub(crate) fn of_connection(error: &io::Error) -> &'static str {
@@ -78,6 +78,9 @@ fn of_tls(error: &rustls::Error) -> String {
     let words = match error {
         Tls::InvalidCertificate(error) => of_certificate(error),
         Tls::NoCertificatesPresented => "the server has no certificate",
+        Tls::InvalidMessage(
+            InvalidMessage::HandshakePayloadTooLarge | InvalidMessage::CertificatePayloadTooLarge,
+        ) => "the server's messages are too large",
         Tls::InvalidMessage(_) => "the server does not speak TLS",
         Tls::PeerIncompatible(_) => "no common protocol version or cipher",
         Tls::AlertReceived(alert) => return of_alert(*alert),

@@ -60,9 +60,18 @@ impl Server {
         config: ServerConfig,
         answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static,
     ) -> Self {
+        Self::https_at("127.0.0.1", config, answer).await
+    }
+
+    /// The same on another address of loopback.
+    pub(crate) async fn https_at(
+        ip: &str,
+        config: ServerConfig,
+        answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
         let answer = Arc::new(answer);
         let acceptor = TlsAcceptor::from(Arc::new(config));
-        Self::at("127.0.0.1", "https", move |stream, seen| {
+        Self::at(ip, "https", move |stream, seen| {
             let (answer, acceptor) = (Arc::clone(&answer), acceptor.clone());
             async move {
                 if let Ok(stream) = acceptor.accept(stream).await {

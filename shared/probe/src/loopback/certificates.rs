@@ -5,9 +5,10 @@ use std::sync::Arc;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
 };
-use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ServerConfig, SupportedProtocolVersion};
 
 /// Years of validity of a certificate.
 pub(crate) type Years = (i32, i32);
@@ -27,50 +28,106 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).expect("a certificate"))
     }
 
+    /// Its own certificate.
     pub(crate) fn root(&self) -> CertificateDer<'static> {
         self.0.der().clone()
     }
 
+    /// An authority below this one.
+    pub(crate) fn intermediate(&self, name: &str, (from, to): Years) -> Self {
+        let mut params = CertificateParams::new(Vec::new()).expect("no names");
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_before = date_time_ymd(from, 1, 1);
+        params.not_after = date_time_ymd(to, 1, 1);
+        let key = KeyPair::generate().expect("a key");
+        Self(CertifiedIssuer::signed_by(params, key, &self.0).expect("a certificate"))
+    }
+
+    /// A certificate for `names` with its key; `edit` has the last word on it.
+    pub(crate) fn issue(
+        &self,
+        names: &[&str],
+        (from, to): Years,
+        edit: impl FnOnce(&mut CertificateParams),
+    ) -> Identity {
+        let mut params = params(names);
+        params.not_before = date_time_ymd(from, 1, 1);
+        params.not_after = date_time_ymd(to, 1, 1);
+        edit(&mut params);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
+        Identity { chain: vec![certificate.der().clone()], key }
+    }
+
     /// TLS of a server with a certificate for `names`, which offers `protocols` by ALPN.
     pub(crate) fn server(&self, names: &[&str], years: Years, protocols: &[&str]) -> ServerConfig {
-        self.serve(names, years, protocols, false)
+        let mut config = self.issue(names, years, |_| {}).server();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        config
     }
 
     /// The same, but wants a certificate of its clients.
     pub(crate) fn server_for_known_clients(&self, names: &[&str]) -> ServerConfig {
-        self.serve(names, CURRENT, &[], true)
+        self.issue(names, CURRENT, |_| {}).serve(rustls::ALL_VERSIONS, Some(self))
+    }
+}
+
+/// What a certificate for `names` is made of.
+pub(crate) fn params(names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    CertificateParams::new(names).expect("names")
+}
+
+/// What a server presents, and the key that it signs with.
+pub(crate) struct Identity {
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) key: KeyPair,
+}
+
+impl Identity {
+    /// A certificate of its own issue.
+    pub(crate) fn self_signed(params: &CertificateParams) -> Self {
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        Self { chain: vec![certificate.der().clone()], key }
     }
 
-    fn serve(
+    /// With another certificate at the end of the chain.
+    pub(crate) fn and(mut self, certificate: CertificateDer<'static>) -> Self {
+        self.chain.push(certificate);
+        self
+    }
+
+    /// TLS of a server.
+    pub(crate) fn server(&self) -> ServerConfig {
+        self.serve(rustls::ALL_VERSIONS, None)
+    }
+
+    /// The same by these versions of TLS, for the clients that an authority knows. Whether chain and
+    /// key fit is left to the test.
+    pub(crate) fn serve(
         &self,
-        names: &[&str],
-        (from, to): Years,
-        protocols: &[&str],
-        known_clients: bool,
+        versions: &[&'static SupportedProtocolVersion],
+        clients: Option<&Authority>,
     ) -> ServerConfig {
-        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let mut params = CertificateParams::new(names).expect("names");
-        params.not_before = date_time_ymd(from, 1, 1);
-        params.not_after = date_time_ymd(to, 1, 1);
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let key = PrivateKeyDer::Pkcs8(self.key.serialize_der().into());
+        let key = provider.key_provider.load_private_key(key).expect("a key");
+        let resolver = SingleCertAndKey::from(CertifiedKey::new(self.chain.clone(), key));
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(versions)
             .expect("versions");
-        let builder = if known_clients {
-            let mut roots = rustls::RootCertStore::empty();
-            roots.add(self.root()).expect("a root");
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
-            builder.with_client_cert_verifier(verifier.expect("a verifier"))
-        } else {
-            builder.with_no_client_auth()
+        let builder = match clients {
+            Some(authority) => {
+                let mut roots = rustls::RootCertStore::empty();
+                roots.add(authority.root()).expect("a root");
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                builder.with_client_cert_verifier(verifier.expect("a verifier"))
+            }
+            None => builder.with_no_client_auth(),
         };
-        let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
-        let mut config =
-            builder.with_single_cert(vec![certificate.der().clone()], key).expect("a key pair");
-        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        config
+        builder.with_cert_resolver(Arc::new(resolver))
     }
 }

@@ -1,1 +1,73 @@
+mod handshake;
+mod judging;
+mod reading;
 
+use std::net::SocketAddr;
+
+use rustls::ServerConfig;
+use rustls::pki_types::CertificateDer;
+
+use super::*;
+use crate::guard::Outbound;
+use crate::loopback::certificates::{Authority, CURRENT, Identity, params};
+use crate::loopback::{Server, guard, guard_of, status};
+
+/// Long enough for anything that is to succeed on a busy machine.
+const PATIENT: Duration = Duration::from_secs(20);
+
+/// Short, for what is to run out of time.
+const HASTY: Duration = Duration::from_millis(200);
+
+const SITE: &str = "site.example";
+
+fn now() -> Timestamp {
+    "2026-11-20T10:05:00Z".parse().expect("a timestamp")
+}
+
+/// Trusts the roots, and finds port 443 of `host` at `address`.
+fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) -> Guard {
+    let networks = ["127.0.0.0/8", "::1/128"];
+    guard_of(Outbound {
+        allow: networks.iter().map(|network| network.parse().expect("a network")).collect(),
+        connect_to: vec![format!("{host}:443:{address}").parse().expect("a detour")],
+        extra_roots: roots.to_vec(),
+        ..Outbound::default()
+    })
+}
+
+async fn completed(guard: &Guard, host: &str) -> SslResult {
+    let url = format!("https://{host}/").parse().expect("a URL");
+    let probe = SslProbe { url: &url, deadline: PATIENT, now: now() };
+    super::probe(guard, &probe).await.expect("a completed check")
+}
+
+/// Probes `host` at a server of its own.
+async fn serve(config: ServerConfig, host: &str, roots: &[CertificateDer<'static>]) -> SslResult {
+    let server = Server::https(config, |_| status(200)).await;
+    let result = completed(&guard_to(host, server.address, roots), host).await;
+    assert_eq!(server.heads(), [""; 0], "nothing is sent");
+    result
+}
+
+/// Failure and words of a result, and whether the chain is trusted, after what every result has in
+/// common.
+fn verdict(result: &SslResult) -> (Option<SslFailure>, bool, &str) {
+    assert_eq!(result.is_valid, result.failure_type.is_none(), "{result:?}");
+    assert_eq!(result.is_valid, result.failure_message.is_none(), "{result:?}");
+    assert!(result.verified || !result.is_valid, "{result:?}");
+    let has_certificate = result.info.is_some();
+    for is_told in [
+        result.valid_from.is_some(),
+        result.valid_to.is_some(),
+        result.subject.is_some(),
+        result.serial_number.is_some(),
+        result.fingerprint.is_some(),
+    ] {
+        assert_eq!(is_told, has_certificate, "{result:?}");
+    }
+    if !has_certificate {
+        assert_eq!((result.days_left, result.verified), (0, false), "{result:?}");
+        assert_eq!((&result.issuer, &result.issued_to), (&None, &None), "{result:?}");
+    }
+    (result.failure_type, result.verified, result.failure_message.as_deref().unwrap_or_default())
+}
