@@ -2,11 +2,18 @@
 
 mod list_form;
 mod ssl;
+mod dns;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::dns::{
+    Answer, Conclusion, DnsBaseline, DnsRecord, DnsRecords, DnsResult, FILTERING_RESOLVER,
+    HostingProvider, IpEnrichment, Lookup, LookupObservation, Print, Rcode, RecordData,
+    RecordPrints, Registration, Reputation, ReputationStatus, ResolverAnswers, ResolverObservation,
+    conclude, is_met,
+};
 use crate::history::Sample;
 use crate::id::CheckId;
 use crate::issue::evaluate::{self, Evaluation};

@@ -5,6 +5,7 @@
 //! nothing has no evaluation, and its tracker observes nothing.
 
 mod ssl;
+mod dns;
 
 use std::collections::BTreeSet;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
+pub use self::dns::dns;
 use super::{Cause, Fingerprint, Outcome};
 use crate::check::StatusResult;
 use crate::schedule::Pace;

@@ -27,6 +27,9 @@ impl DnsRecordType {
     /// All types, in the order of the API's enumeration.
     pub const ALL: [Self; 6] = [Self::A, Self::Aaaa, Self::Cname, Self::Mx, Self::Ns, Self::Txt];
 
+    /// The types of addresses, which are what visitors of a site ask for.
+    pub const ADDRESSES: [Self; 2] = [Self::A, Self::Aaaa];
+
     /// The value used on the wire, as in zone files.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,0 +1,144 @@
+//! The result of a `dns` check.
+
+mod expected;
+mod lookup;
+mod prints;
+mod records;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+pub use self::expected::is_met;
+pub use self::lookup::{
+    Answer, Conclusion, FILTERING_RESOLVER, Lookup, LookupObservation, Rcode, ResolverAnswers,
+    ResolverObservation, conclude,
+};
+pub use self::prints::{Baseline as DnsBaseline, Print, RecordPrints};
+pub use self::records::{DnsRecord, DnsRecords, RecordData};
+use crate::settings::DnsRecordType;
+
+/// The result of a `dns` check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DnsResult {
+    /// The name that was looked up: the host of the site's URL in lower case and punycode, without
+    /// a trailing dot.
+    pub host: String,
+    /// Why the name cannot be looked up, such as `NXDOMAIN`; null where it can be.
+    pub lookup_failure: Option<String>,
+    /// Types that no resolver could look up; nothing is known about their records.
+    pub unanswered_types: Vec<DnsRecordType>,
+    /// The records, by type: for each, as the first resolver gave them that could look it up.
+    pub records: DnsRecords,
+    /// What each resolver said, by its name.
+    pub resolver_observations: BTreeMap<String, ResolverObservation>,
+    /// Whether any address of the host is one of Cloudflare's proxy.
+    pub uses_cloudflare: bool,
+    /// What the routing registries say of the host's first public addresses.
+    pub ip_enrichment: BTreeMap<IpAddr, IpEnrichment>,
+    /// Whose network announces the host's addresses; of a proxied site it is the proxy's. Null
+    /// where the registries could not be asked.
+    pub hosting_provider: Option<HostingProvider>,
+    /// What is known of the host's reputation.
+    pub reputation: Reputation,
+    /// The domain's registration; null where its registry gave none.
+    pub registration: Option<Registration>,
+    /// Why `registration` is null; null where it is not.
+    pub registration_error: Option<String>,
+}
+
+impl DnsResult {
+    /// The form shown in lists: without what each resolver said, and otherwise whole.
+    #[must_use]
+    pub fn into_list_form(self) -> Self {
+        Self { resolver_observations: BTreeMap::new(), ..self }
+    }
+
+    /// Whether the records of this type are known, be it that there are none.
+    pub fn is_known(&self, kind: DnsRecordType) -> bool {
+        self.lookup_failure.is_none() && !self.unanswered_types.contains(&kind)
+    }
+
+    /// The prints of the types whose records are known, to compare later checks with.
+    pub fn prints(&self) -> RecordPrints {
+        RecordPrints::of(&self.records, &self.host, |kind| self.is_known(kind))
+    }
+}
+
+/// What the routing registries say of an address; null where they were not heard. Registries say
+/// who announces and who registered a network, which is not where its machines stand.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IpEnrichment {
+    /// Number of the autonomous system that announces the address.
+    pub asn: Option<u32>,
+    /// The system's name, such as `CLOUDFLARENET - Cloudflare, Inc., US`.
+    pub as_name: Option<String>,
+    /// The announced network, such as `192.0.2.0/24`.
+    pub prefix: Option<String>,
+    /// Country under which the network is registered, by ISO 3166-1.
+    pub registry_country: Option<String>,
+    /// The regional registry, such as `ripencc`.
+    pub registry: Option<String>,
+    /// The day of the allocation, such as `2014-03-28`.
+    pub allocated: Option<String>,
+}
+
+/// A network that hosts a site, or that of a proxy before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostingProvider {
+    /// Number of the autonomous system.
+    pub asn: u32,
+    /// The system's name; null where only the number is known.
+    pub name: Option<String>,
+}
+
+/// What is known of a host's reputation; null where nobody was asked.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reputation {
+    /// The verdict of those who were asked.
+    pub status: ReputationStatus,
+    /// What was found, such as `quad9_blocked`.
+    pub flags: Vec<String>,
+    /// A risk score; null, since no source asked gives one.
+    pub risk_score: Option<f64>,
+    /// Kinds of risk; null, since no source asked names them.
+    pub risk_types: Option<Vec<String>>,
+    /// Suspected malware; null, since no source asked names it.
+    pub suspected_malware_family: Option<String>,
+    /// The reputation of single addresses; null, since no source asked gives one.
+    pub ip_reputation: Option<BTreeMap<IpAddr, String>>,
+}
+
+/// The verdict on a host's reputation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReputationStatus {
+    /// Nobody who could know was heard.
+    #[default]
+    Unknown,
+    /// A resolver that blocks threats was heard, and does not block the host.
+    Clear,
+    /// Something was found; see the flags.
+    Flagged,
+}
+
+/// A domain's registration, as its registry publishes it by RDAP (RFC 9083).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Registration {
+    /// The registered domain.
+    pub domain: String,
+    /// The registrar's name.
+    pub registrar: Option<String>,
+    /// When it was first registered.
+    pub registered_at: Option<Timestamp>,
+    /// When the registration ends unless it is renewed.
+    pub expires_at: Option<Timestamp>,
+}

@@ -1,0 +1,280 @@
+use std::net::Ipv4Addr;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::super::RecordData;
+use super::*;
+use DnsRecordType::{A, Aaaa, Mx, Txt};
+
+const HOST: &str = "www.example.com";
+
+fn a(last: u8) -> DnsRecord {
+    let ip = Ipv4Addr::new(192, 0, 2, last);
+    DnsRecord { host: HOST.to_owned(), ttl: 60, data: RecordData::A { ip } }
+}
+
+fn lookup(answer: Result<Answer, String>) -> Lookup {
+    Lookup { answer, latency_ms: 1.5 }
+}
+
+/// The addresses `192.0.2.x`.
+fn found(last: &[u8]) -> Lookup {
+    let records = last.iter().map(|last| a(*last)).collect();
+    lookup(Ok(Answer { rcode: Rcode::NO_ERROR, records, has_soa: last.is_empty() }))
+}
+
+fn failed(rcode: Rcode) -> Lookup {
+    lookup(Ok(Answer { rcode, records: vec![], has_soa: rcode == Rcode::NX_DOMAIN }))
+}
+
+/// NXDOMAIN as Quad9 says it of what it blocks.
+fn blocked() -> Lookup {
+    lookup(Ok(Answer { rcode: Rcode::NX_DOMAIN, records: vec![], has_soa: false }))
+}
+
+fn silent() -> Lookup {
+    lookup(Err("no answer in time".to_owned()))
+}
+
+/// A resolver that says this of A, and that there is nothing (or the same failure) of the rest.
+fn resolver(name: &str, of_a: Lookup) -> ResolverAnswers {
+    let rest = if of_a.found().is_some() { found(&[]) } else { of_a.clone() };
+    let mut lookups: BTreeMap<_, _> =
+        DnsRecordType::ALL.into_iter().map(|kind| (kind, rest.clone())).collect();
+    lookups.insert(A, of_a);
+    ResolverAnswers { resolver: name.to_owned(), lookups }
+}
+
+fn conclusion(lookups: Vec<Lookup>) -> Option<Conclusion> {
+    let names = ["one", "two", "three"];
+    let heard: Vec<_> =
+        names.into_iter().zip(lookups).map(|(name, lookup)| resolver(name, lookup)).collect();
+    conclude(&heard)
+}
+
+fn addresses(conclusion: &Conclusion) -> Vec<String> {
+    conclusion.records.watched(A, HOST)
+}
+
+#[test]
+fn records_are_those_of_the_first_resolver_that_found_the_name() {
+    for (lookups, last, spokesman) in [
+        (vec![found(&[1]), found(&[2])], "192.0.2.1", 0),
+        (vec![silent(), found(&[2])], "192.0.2.2", 1),
+        (vec![failed(Rcode::SERV_FAIL), found(&[2])], "192.0.2.2", 1),
+        (vec![failed(Rcode(5)), found(&[2])], "192.0.2.2", 1),
+        (vec![blocked(), silent(), found(&[3])], "192.0.2.3", 2),
+    ] {
+        let conclusion = conclusion(lookups).expect("answers");
+        assert_eq!(addresses(&conclusion), [last]);
+        assert_eq!(conclusion.spokesman, spokesman);
+        assert_eq!((conclusion.lookup_failure, conclusion.unanswered_types), (None, vec![]));
+    }
+}
+
+#[test]
+fn a_name_that_no_answer_finds_cannot_be_looked_up() {
+    let (nx, servfail) = (Rcode::NX_DOMAIN, Rcode::SERV_FAIL);
+    for (lookups, failure) in [
+        (vec![failed(nx), failed(nx)], nx),
+        (vec![failed(servfail), failed(servfail)], servfail),
+        (vec![failed(servfail), failed(nx)], nx),
+        (vec![silent(), failed(nx)], nx),
+        (vec![failed(Rcode(5)), failed(servfail)], servfail),
+    ] {
+        let conclusion = conclusion(lookups).expect("answers");
+        assert_eq!(conclusion.lookup_failure, Some(failure));
+        assert_eq!(conclusion.unanswered_types, DnsRecordType::ALL);
+        assert_eq!(conclusion.records, DnsRecords::default());
+    }
+}
+
+#[test]
+fn without_an_answer_about_the_name_there_is_no_conclusion() {
+    assert_eq!(conclusion(vec![]), None);
+    assert_eq!(conclusion(vec![silent(), silent()]), None);
+    assert_eq!(conclusion(vec![silent(), failed(Rcode(5)), failed(Rcode(4))]), None);
+}
+
+#[test]
+fn one_family_of_addresses_is_enough() {
+    let mut one = resolver("one", found(&[1]));
+    one.lookups.insert(Aaaa, failed(Rcode::SERV_FAIL));
+    one.lookups.insert(Txt, silent());
+    let conclusion = conclude(&[one.clone()]).expect("answers");
+    assert_eq!(conclusion.lookup_failure, None);
+    assert_eq!(conclusion.unanswered_types, [Aaaa, Txt]);
+    // Its other records do not help visitors.
+    one.lookups.insert(A, failed(Rcode::SERV_FAIL));
+    let conclusion = conclude(&[one.clone()]).expect("answers");
+    assert_eq!(conclusion.lookup_failure, Some(Rcode::SERV_FAIL));
+    // Silence about the addresses is no failure of the name.
+    one.lookups.extend([(A, silent()), (Aaaa, silent())]);
+    let conclusion = conclude(&[one]).expect("answers");
+    assert_eq!(conclusion.lookup_failure, None);
+    assert_eq!(conclusion.unanswered_types, [A, Aaaa, Txt]);
+}
+
+#[test]
+fn agreement_is_with_what_most_say() {
+    let agreement = |lookups| {
+        let observations = conclusion(lookups).expect("answers").observations;
+        ["one", "three", "two"]
+            .map(|name| observations.get(name).and_then(|observation| observation.agrees))
+    };
+    // By name: one, three, two.
+    for (lookups, agree) in [
+        (vec![found(&[1, 2]), found(&[2, 1]), found(&[1, 2])], [Some(true); 3]),
+        (vec![found(&[2]), found(&[1]), found(&[1])], [Some(false), Some(true), Some(true)]),
+        (vec![found(&[1]), found(&[2]), found(&[3])], [Some(true), Some(false), Some(false)]),
+        (vec![found(&[1]), silent(), found(&[2])], [Some(true), Some(false), None]),
+        (vec![found(&[1]), failed(Rcode(5)), silent()], [None; 3]),
+        (vec![found(&[1]), found(&[1]), blocked()], [Some(true), Some(false), Some(true)]),
+        (vec![found(&[]), failed(Rcode::NX_DOMAIN)], [Some(true), None, Some(false)]),
+    ] {
+        assert_eq!(agreement(lookups.clone()), agree, "{lookups:?}");
+    }
+    let observations = conclusion(vec![found(&[1]), found(&[2])]).expect("answers").observations;
+    assert_eq!(observations["two"].differing_types, [A]);
+}
+
+#[test]
+fn observations_show_each_lookup() {
+    let observations =
+        conclusion(vec![found(&[2, 1]), silent(), failed(Rcode(5))]).expect("answers").observations;
+    let shown = serde_json::to_value(&observations).expect("json");
+    let lookup = |rcode, answers: &[&str], error| {
+        json!({
+            "rcode": rcode, "answers": answers, "latency_ms": 1.5, "error": error,
+        })
+    };
+    let none = None::<&str>;
+    let answers = &["192.0.2.1", "192.0.2.2"];
+    assert_eq!(shown["one"]["lookups"]["A"], lookup(Some("NOERROR"), answers, none));
+    assert_eq!(shown["one"]["lookups"]["MX"], lookup(Some("NOERROR"), &[], none));
+    assert_eq!(shown["two"]["lookups"]["A"], lookup(none, &[], Some("no answer in time")));
+    assert_eq!(shown["three"]["lookups"]["A"], lookup(Some("REFUSED"), &[], none));
+    let read: BTreeMap<String, ResolverObservation> =
+        serde_json::from_value(shown).expect("readable");
+    assert_eq!(read, observations);
+}
+
+#[test]
+fn long_answers_are_shown_in_part_and_compared_whole() {
+    let long = |end: &str| {
+        let mut one = resolver(end, found(&[]));
+        let records = (0..30).map(|number| DnsRecord {
+            host: HOST.to_owned(),
+            ttl: 60,
+            data: RecordData::Txt { txt: format!("{number:02}{}{end}", "ü".repeat(300)) },
+        });
+        let answer = Answer { rcode: Rcode::NO_ERROR, records: records.collect(), has_soa: false };
+        one.lookups.insert(Txt, lookup(Ok(answer)));
+        one
+    };
+    let conclusion = conclude(&[long("a"), long("b")]).expect("answers");
+    let shown = &conclusion.observations["b"].lookups[&Txt].answers;
+    assert_eq!((shown.len(), shown[19].chars().count()), (20, 255));
+    assert_eq!(conclusion.observations["b"].differing_types, [Txt]);
+    assert_eq!(conclusion.records.of(Txt).len(), 30);
+}
+
+#[test]
+fn only_the_filtering_resolver_gives_a_reputation() {
+    use ReputationStatus::{Clear, Flagged, Unknown};
+    let servfail = || failed(Rcode::SERV_FAIL);
+    for (name, says, other, status) in [
+        ("quad9", blocked(), found(&[1]), Flagged),
+        ("Quad9", blocked(), found(&[]), Flagged),
+        ("quad9", found(&[1]), found(&[1]), Clear),
+        ("quad9", found(&[]), silent(), Clear),
+        // Neither says that it blocks nor that it does not.
+        ("quad9", failed(Rcode::NX_DOMAIN), found(&[1]), Unknown),
+        ("quad9", blocked(), blocked(), Unknown),
+        ("quad9", blocked(), silent(), Unknown),
+        ("quad9", servfail(), found(&[1]), Unknown),
+        ("quad9", silent(), found(&[1]), Unknown),
+        ("google", blocked(), found(&[1]), Unknown),
+        ("google", found(&[1]), found(&[1]), Unknown),
+    ] {
+        let heard = [resolver("one", other), resolver(name, says)];
+        let reputation = conclude(&heard).expect("answers").reputation;
+        assert_eq!(reputation.status, status, "{heard:?}");
+        assert_eq!(reputation.flags.is_empty(), status != Flagged);
+        let Reputation { risk_score, risk_types, suspected_malware_family, ip_reputation, .. } =
+            reputation;
+        assert!(risk_score.is_none() && risk_types.is_none());
+        assert!(suspected_malware_family.is_none() && ip_reputation.is_none());
+    }
+    let flagged = [resolver("one", found(&[1])), resolver("quad9", blocked())];
+    let reputation = conclude(&flagged).expect("answers").reputation;
+    assert_eq!(
+        serde_json::to_value(reputation).expect("json"),
+        json!({
+            "status": "flagged", "flags": ["quad9_blocked"], "risk_score": null, "risk_types": null,
+            "suspected_malware_family": null, "ip_reputation": null,
+        }),
+    );
+}
+
+#[test]
+fn codes_have_names() {
+    let names = [0, 1, 2, 3, 4, 5, 23].map(|code| Rcode(code).to_string());
+    let expected = ["NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "RCODE 23"];
+    assert_eq!(names, expected);
+}
+
+fn any_lookup() -> impl Strategy<Value = Lookup> {
+    prop_oneof![
+        prop::collection::vec(0_u8..3, 0..3).prop_map(|last| found(&last)),
+        (0_u16..7).prop_filter("a failure", |code| *code != 0).prop_map(|code| failed(Rcode(code))),
+        Just(blocked()),
+        Just(silent()),
+    ]
+}
+
+proptest! {
+    /// Whatever is said: what is known and what is not covers all types, a failure leaves no
+    /// addresses, and those who agree say the same.
+    #[test]
+    fn conclusions_hang_together(lookups in prop::collection::vec((any_lookup(), any_lookup()), 0..4)) {
+        let names = ["one", "quad9", "three", "four"];
+        let heard: Vec<_> = names
+            .into_iter()
+            .zip(lookups)
+            .map(|(name, (of_a, of_mx))| {
+                let mut one = resolver(name, of_a);
+                one.lookups.insert(Mx, of_mx);
+                one
+            })
+            .collect();
+        let Some(conclusion) = conclude(&heard) else {
+            let silent = heard.iter().all(|one| {
+                DnsRecordType::ALL.into_iter().all(|kind| one.says(kind).is_none())
+            });
+            prop_assert!(silent);
+            return Ok(());
+        };
+        for kind in DnsRecordType::ALL {
+            let known = heard.iter().any(|one| one.found(kind).is_some());
+            prop_assert_eq!(conclusion.unanswered_types.contains(&kind), !known);
+        }
+        if conclusion.lookup_failure.is_some() {
+            prop_assert!(conclusion.records.of(A).is_empty());
+            prop_assert!(conclusion.lookup_failure != Some(Rcode::NO_ERROR));
+        }
+        let agreeing: Vec<_> = heard
+            .iter()
+            .filter(|one| conclusion.observations[&one.resolver].agrees == Some(true))
+            .collect();
+        for pair in agreeing.windows(2) {
+            for kind in DnsRecordType::ALL {
+                if let (Some(one), Some(other)) = (pair[0].says(kind), pair[1].says(kind)) {
+                    prop_assert_eq!(one, other);
+                }
+            }
+        }
+        prop_assert!(conclusion.spokesman < heard.len());
+    }
+}

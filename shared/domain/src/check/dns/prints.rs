@@ -1,0 +1,238 @@
+//! What is kept of a site's records to see that they changed: a print per type, small enough to
+//! live beside a tool's state.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::records::DnsRecords;
+use crate::settings::DnsRecordType;
+
+/// Of a type's values, however many there are: the first 8 bytes of their SHA-256, as 16 hex digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Print([u8; 8]);
+
+impl Print {
+    /// Of values in normal form, ascending and once each.
+    fn of(values: &[String]) -> Self {
+        let mut hash = Sha256::new();
+        for value in values {
+            // With its length, so that no value can pass for two.
+            hash.update((value.len() as u64).to_be_bytes());
+            hash.update(value.as_bytes());
+        }
+        let digest = hash.finalize();
+        Self(std::array::from_fn(|index| digest[index]))
+    }
+}
+
+impl From<Print> for String {
+    fn from(print: Print) -> Self {
+        format!("{:016x}", u64::from_be_bytes(print.0))
+    }
+}
+
+impl TryFrom<String> for Print {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match u64::from_str_radix(&text, 16) {
+            Ok(number) if digits => Ok(Self(number.to_be_bytes())),
+            Ok(_) | Err(_) => Err("a print has 16 hex digits"),
+        }
+    }
+}
+
+/// The prints of a site's records, for the types that were looked up; a type without records has a
+/// print too. Order, TTL, case and trailing dots do not change a print.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RecordPrints(BTreeMap<DnsRecordType, Print>);
+
+impl RecordPrints {
+    /// The prints of `host`'s records, for the types that are known.
+    pub(super) fn of(
+        records: &DnsRecords,
+        host: &str,
+        is_known: impl Fn(DnsRecordType) -> bool,
+    ) -> Self {
+        let known = DnsRecordType::ALL.into_iter().filter(|kind| is_known(*kind));
+        Self(known.map(|kind| (kind, Print::of(&records.watched(kind, host)))).collect())
+    }
+
+    /// The print of a type, if it was looked up.
+    pub fn get(&self, kind: DnsRecordType) -> Option<Print> {
+        self.0.get(&kind).copied()
+    }
+
+    /// Whether no type was looked up: then there is nothing to learn from.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// These prints, and those of `later` for types that have none here: a type that could not be
+    /// looked up at first is watched from when it could.
+    #[must_use]
+    pub fn completed_by(mut self, later: &Self) -> Self {
+        for (kind, print) in &later.0 {
+            self.0.entry(*kind).or_insert(*print);
+        }
+        self
+    }
+}
+
+/// The records that later checks are held against where a site expects none explicitly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    /// What decides.
+    pub prints: RecordPrints,
+    /// The records themselves, to say what changed; none when their check is gone.
+    pub records: Option<DnsRecords>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::records::{DnsRecord, RecordData};
+    use super::*;
+
+    fn prints(records: Vec<DnsRecord>) -> RecordPrints {
+        RecordPrints::of(&DnsRecords::new(records), "www.example.com", |_| true)
+    }
+
+    fn record(host: &str, data: RecordData) -> DnsRecord {
+        DnsRecord { host: host.to_owned(), ttl: 300, data }
+    }
+
+    fn cname(host: &str, target: &str) -> DnsRecord {
+        record(host, RecordData::Cname { target: target.to_owned() })
+    }
+
+    fn txt(txt: &str) -> DnsRecord {
+        record("www.example.com", RecordData::Txt { txt: txt.to_owned() })
+    }
+
+    #[test]
+    fn prints_are_stable_and_small() {
+        let stored = json!({
+            "A": "893a82852dbd774a", "AAAA": "e3b0c44298fc1c14", "CNAME": "e3b0c44298fc1c14",
+            "MX": "e3b0c44298fc1c14", "NS": "e3b0c44298fc1c14", "TXT": "e3b0c44298fc1c14",
+        });
+        let one = prints(vec![record("a", RecordData::A { ip: Ipv4Addr::new(192, 0, 2, 1) })]);
+        assert_eq!(serde_json::to_value(&one).expect("json"), stored);
+        assert_eq!(serde_json::from_value::<RecordPrints>(stored).expect("readable"), one);
+        for wrong in ["", "893a82852dbd774", "+93a82852dbd774a", "893a82852dbd774a00", "xyz"] {
+            assert!(serde_json::from_value::<Print>(json!(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_type_that_is_not_known_has_no_print() {
+        let known =
+            RecordPrints::of(&DnsRecords::default(), "a", |kind| kind != DnsRecordType::Txt);
+        assert_eq!(known.get(DnsRecordType::Txt), None);
+        assert!(known.get(DnsRecordType::A).is_some() && !known.is_empty());
+        let later = prints(vec![txt("one"), cname("www.example.com", "x")]);
+        let both = known.clone().completed_by(&later);
+        assert_eq!(both.get(DnsRecordType::Txt), later.get(DnsRecordType::Txt));
+        assert_eq!(both.get(DnsRecordType::Cname), known.get(DnsRecordType::Cname));
+        assert!(RecordPrints::of(&DnsRecords::default(), "a", |_| false).is_empty());
+    }
+
+    #[test]
+    fn values_are_told_apart() {
+        let all = [
+            prints(vec![]),
+            prints(vec![txt("")]),
+            prints(vec![txt("ab")]),
+            prints(vec![txt("AB")]),
+            prints(vec![txt("a"), txt("b")]),
+            prints(vec![txt("ab ")]),
+        ];
+        for (index, one) in all.iter().enumerate() {
+            for other in &all[..index] {
+                assert_ne!(one, other);
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_hosts_own_alias_counts() {
+        let print = |records| prints(records).get(DnsRecordType::Cname);
+        let one = print(vec![cname("www.example.com", "cdn.example"), cname("cdn.example", "a")]);
+        let two = print(vec![cname("WWW.example.com.", "cdn.example"), cname("cdn.example", "b")]);
+        assert_eq!(one, two);
+        assert_ne!(one, print(vec![cname("www.example.com", "other.example")]));
+    }
+
+    fn data() -> impl Strategy<Value = RecordData> {
+        let name = "[a-z]{1,3}(\\.[a-z]{1,3}){0,2}";
+        prop_oneof![
+            any::<u32>().prop_map(|bits| RecordData::A { ip: bits.into() }),
+            any::<u128>().prop_map(|bits| RecordData::Aaaa { ip: bits.into() }),
+            (0_u16..3, name).prop_map(|(priority, target)| RecordData::Mx { priority, target }),
+            name.prop_map(|target| RecordData::Ns { target }),
+            name.prop_map(|target| RecordData::Cname { target }),
+            ".{0,4}".prop_map(|txt| RecordData::Txt { txt }),
+        ]
+    }
+
+    /// The same value in another spelling.
+    fn respelled(data: RecordData) -> RecordData {
+        let respell = |name: String| format!("{}.", name.to_uppercase());
+        match data {
+            RecordData::Cname { target } => RecordData::Cname { target: respell(target) },
+            RecordData::Ns { target } => RecordData::Ns { target: respell(target) },
+            RecordData::Mx { priority, target } => {
+                RecordData::Mx { priority, target: respell(target) }
+            }
+            other => other,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn order_repeats_spelling_and_ttl_change_no_print(
+            records in prop::collection::vec(data(), 0..8),
+            order in any::<prop::sample::Index>(),
+            ttl: u32,
+        ) {
+            let host = "www.example.com";
+            let before: Vec<_> = records.iter().cloned().map(|data| record(host, data)).collect();
+            let mut after: Vec<_> = records
+                .iter()
+                .cloned()
+                .map(|data| DnsRecord { host: host.to_owned(), ttl, data: respelled(data) })
+                .collect();
+            if !after.is_empty() {
+                let places = order.index(after.len());
+                after.rotate_left(places);
+                after.reverse();
+                after.push(after[0].clone());
+            }
+            prop_assert_eq!(prints(before), prints(after));
+        }
+
+        #[test]
+        fn another_value_is_another_print(
+            records in prop::collection::vec(data(), 0..8),
+            more in data(),
+        ) {
+            let host = "www.example.com";
+            let fresh = records.iter().all(|data| data.normal() != more.normal());
+            prop_assume!(fresh);
+            let kind = more.kind();
+            let before: Vec<_> = records.into_iter().map(|data| record(host, data)).collect();
+            let after = before.iter().cloned().chain([record(host, more)]).collect();
+            let (before, after) = (prints(before), prints(after));
+            prop_assert_ne!(before.get(kind), after.get(kind));
+        }
+    }
+}

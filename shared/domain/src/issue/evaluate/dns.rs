@@ -1,0 +1,222 @@
+//! What a DNS check means.
+
+use serde_json::{Map, Value, json};
+
+use super::{Evaluation, clipped};
+use crate::check::{DnsBaseline, DnsResult, is_met};
+use crate::issue::{Cause, Fingerprint, Outcome};
+use crate::settings::{DnsRecordType, DnsSettings, ExpectedRecords};
+
+/// Bytes of JSON of the values that an evaluation names, so that the context which holds them is
+/// small enough to be kept; the others are counted.
+const NAMED_BYTES: usize = 900;
+
+/// Evaluates a DNS check.
+///
+/// - `dns:lookup_failed`: down when the name cannot be looked up.
+/// - `dns:records_missing`: down when an expected record is missing; more records than expected are
+///   no harm.
+/// - `dns:records_changed`: down when the records of a monitored type are not those of the
+///   `baseline`.
+///
+/// A condition that settings do not ask for (`hard_failures_only`, no expected records or, for
+/// changes, some; no baseline yet) is up, so that an issue from the time before ends. A name that
+/// cannot be looked up says nothing of its records, and neither does a type that no resolver
+/// answered for: unless the other types show the condition, there is then no evaluation of it.
+pub fn dns(
+    result: &DnsResult,
+    settings: &DnsSettings,
+    expected: &ExpectedRecords,
+    baseline: Option<&DnsBaseline>,
+) -> Vec<Evaluation> {
+    let mut evaluations = Vec::from_iter(lookup(result));
+    if result.lookup_failure.is_none() {
+        evaluations.extend(missing(result, settings, expected));
+        evaluations.extend(changed(result, settings, expected, baseline));
+    }
+    evaluations
+}
+
+fn lookup(result: &DnsResult) -> Option<Evaluation> {
+    let answered = DnsRecordType::ADDRESSES.into_iter().any(|kind| result.is_known(kind));
+    if !answered && result.lookup_failure.is_none() {
+        return None;
+    }
+    let host = clipped(&result.host);
+    let failure = result.lookup_failure.as_deref().map(clipped);
+    let agree = result.resolver_observations.values().map(|observation| observation.agrees);
+    Some(Evaluation {
+        fingerprint: Fingerprint::DnsLookupFailed,
+        summary: match &failure {
+            Some(failure) => format!("{host} cannot be looked up: {failure}"),
+            None => format!("{host} can be looked up"),
+        },
+        measured: json!({
+            "host": host,
+            "failure": failure,
+            "unanswered_types": result.unanswered_types,
+            "resolvers": agree.clone().count(),
+            "disagreeing_resolvers": agree.filter(|agrees| *agrees == Some(false)).count(),
+        }),
+        outcome: outcome(failure),
+    })
+}
+
+fn missing(
+    result: &DnsResult,
+    settings: &DnsSettings,
+    expected: &ExpectedRecords,
+) -> Option<Evaluation> {
+    let host = clipped(&result.host);
+    let up = |why: &str| Evaluation {
+        fingerprint: Fingerprint::DnsRecordsMissing,
+        summary: format!("{host}: {why}"),
+        measured: json!({ "host": host, "missing": {}, "expected_types": expected.keys().collect::<Vec<_>>() }),
+        outcome: Outcome::Up,
+    };
+    if settings.hard_failures_only {
+        return Some(up("records are not watched"));
+    }
+    if expected.is_empty() {
+        return Some(up("no records are expected"));
+    }
+    let mut named = Named::default();
+    let mut types = Vec::new();
+    for (kind, values) in expected.iter().filter(|(kind, _)| result.is_known(**kind)) {
+        let absent: Vec<_> =
+            values.iter().filter(|value| !is_met(*kind, value, result.records.of(*kind))).collect();
+        if !absent.is_empty() {
+            types.push(*kind);
+            let listed: Vec<_> = absent.into_iter().filter_map(|value| named.name(value)).collect();
+            named.by_type.insert(kind.to_string(), json!(listed));
+        }
+    }
+    if types.is_empty() {
+        let all_known = expected.keys().all(|kind| result.is_known(*kind));
+        return all_known.then(|| up("all expected records are there"));
+    }
+    let cause = format!("expected {} records are missing", listing(&types));
+    Some(Evaluation {
+        summary: format!("{host}: {cause}"),
+        measured: json!({
+            "host": host,
+            "missing": named.by_type,
+            "missing_not_named": named.left_out,
+            "expected_types": expected.keys().collect::<Vec<_>>(),
+        }),
+        outcome: outcome(Some(cause)),
+        fingerprint: Fingerprint::DnsRecordsMissing,
+    })
+}
+
+fn changed(
+    result: &DnsResult,
+    settings: &DnsSettings,
+    expected: &ExpectedRecords,
+    baseline: Option<&DnsBaseline>,
+) -> Option<Evaluation> {
+    let host = clipped(&result.host);
+    let monitored = &settings.monitored_record_types;
+    let up = |why: &str| Evaluation {
+        fingerprint: Fingerprint::DnsRecordsChanged,
+        summary: format!("{host}: {why}"),
+        measured: json!({ "host": host, "changed": {}, "monitored_record_types": monitored }),
+        outcome: Outcome::Up,
+    };
+    if settings.hard_failures_only {
+        return Some(up("records are not watched"));
+    }
+    if !expected.is_empty() {
+        return Some(up("changes are not watched where records are expected"));
+    }
+    let Some(baseline) = baseline else {
+        return Some(up("no earlier records to compare with"));
+    };
+    let now = result.prints();
+    let compared: Vec<_> =
+        monitored.iter().copied().filter(|kind| baseline.prints.get(*kind).is_some()).collect();
+    let types: Vec<_> = compared
+        .iter()
+        .copied()
+        .filter(|kind| now.get(*kind).is_some_and(|now| Some(now) != baseline.prints.get(*kind)))
+        .collect();
+    if types.is_empty() {
+        let all_known = compared.iter().all(|kind| now.get(*kind).is_some());
+        return all_known.then(|| up("records are unchanged"));
+    }
+    let mut named = Named::default();
+    if let Some(before) = &baseline.records {
+        for kind in &types {
+            let (before, after) =
+                (before.watched(*kind, &result.host), result.records.watched(*kind, &result.host));
+            let removed: Vec<_> = before
+                .iter()
+                .filter(|it| !after.contains(it))
+                .filter_map(|it| named.name(it))
+                .collect();
+            let added: Vec<_> = after
+                .iter()
+                .filter(|it| !before.contains(it))
+                .filter_map(|it| named.name(it))
+                .collect();
+            let change = json!({ "removed": removed, "added": added });
+            named.by_type.insert(kind.to_string(), change);
+        }
+    } else {
+        named.by_type = types.iter().map(|kind| (kind.to_string(), Value::Null)).collect();
+    }
+    let cause = format!("{} records changed", listing(&types));
+    Some(Evaluation {
+        summary: format!("{host}: {cause}"),
+        measured: json!({
+            "host": host,
+            "changed": named.by_type,
+            "values_not_named": named.left_out,
+            "monitored_record_types": monitored,
+        }),
+        outcome: outcome(Some(cause)),
+        fingerprint: Fingerprint::DnsRecordsChanged,
+    })
+}
+
+fn outcome(cause: Option<String>) -> Outcome {
+    match cause {
+        Some(cause) => Outcome::Down(Cause(cause)),
+        None => Outcome::Up,
+    }
+}
+
+/// `A`, `A and MX`, `A, MX and TXT`.
+fn listing(types: &[DnsRecordType]) -> String {
+    let names: Vec<_> = types.iter().map(|kind| kind.as_str()).collect();
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The values that are named, as long as there is room for them.
+#[derive(Default)]
+struct Named {
+    by_type: Map<String, Value>,
+    bytes: usize,
+    left_out: usize,
+}
+
+impl Named {
+    /// The value, clipped; nothing where there is no room.
+    fn name(&mut self, value: &str) -> Option<String> {
+        let value = clipped(value);
+        let bytes = json!(value).to_string().len() + 1;
+        if self.bytes + bytes > NAMED_BYTES {
+            self.left_out += 1;
+            return None;
+        }
+        self.bytes += bytes;
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests;
