@@ -3,6 +3,7 @@
 mod list_form;
 mod ssl;
 mod dns;
+mod links;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,9 @@ pub use list_form::list_form;
 pub use self::ssl::{
     AlternativeNames, CertificateInfo, CertificateSummary, Extension, Fingerprints, KeyInfo,
     NameAttribute, SslFailure, SslResult, certificate_time, days_left,
+pub use self::links::{
+    BrokenLink, Crawl, CrawlLimits, FinishReason, LinksResult, MAX_URL_BYTES, MAX_URLS,
+    SkippedLinks,
 };
 
 /// Why an engine could not run; the check is then `failed` and never an observation.

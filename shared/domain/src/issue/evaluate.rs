@@ -6,6 +6,7 @@
 
 mod ssl;
 mod dns;
+mod links;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,7 @@ use serde_json::json;
 use url::Url;
 
 pub use self::dns::dns;
+pub use self::links::links;
 use super::{Cause, Fingerprint, Outcome};
 use crate::check::StatusResult;
 use crate::schedule::Pace;

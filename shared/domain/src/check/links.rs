@@ -1,0 +1,261 @@
+//! The result of a broken-links check.
+
+use serde::{Deserialize, Serialize};
+
+/// Entries of [`LinksResult::urls`] at most.
+pub const MAX_URLS: usize = 1_000;
+
+/// Bytes of URLs and sources in [`LinksResult::urls`] at most, so that a result always fits the
+/// item of the table that it is kept in. A thousand entries of ordinary length stay below it.
+pub const MAX_URL_BYTES: usize = 300_000;
+
+/// Entries of [`LinksResult::urls`] in the list form.
+const LISTED_URLS: usize = 20;
+
+/// The result of a `broken-links` check: one crawl of a site.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LinksResult {
+    /// Distinct broken links; exact, also where `urls` is cut.
+    pub found: u32,
+    /// Pages that were fetched and searched for links.
+    pub crawled: u32,
+    /// The broken links in the order in which the crawl met them, 1,000 at most.
+    pub urls: Vec<BrokenLink>,
+    /// How the crawl went.
+    pub crawl: Crawl,
+}
+
+/// A link that leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BrokenLink {
+    /// Where the link leads: absolute, without fragment; as written where it is no URL at all.
+    pub url: String,
+    /// The page that it was found on, the first in breadth-first order; the sitemap for a URL that
+    /// only a sitemap names, and the site's own URL for itself.
+    pub source: String,
+    /// HTTP status of the first answer, redirects not followed; 0 when no answer came.
+    pub status: u16,
+}
+
+/// How a crawl went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Crawl {
+    /// Why it ended.
+    pub finish_reason: FinishReason,
+    /// The limits it ran under.
+    pub limits: CrawlLimits,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// Whether pages were rendered in a browser before their links were read.
+    pub js_rendered: bool,
+    /// Pages that were fetched and searched for links.
+    pub pages: u32,
+    /// Distinct links that have a verdict, broken or not; pages count among them.
+    pub links: u32,
+    /// Distinct links without a verdict, and why.
+    pub skipped: SkippedLinks,
+    /// Pages that were checked but not searched, because their addresses look endless: the same
+    /// path segment again and again, or hundreds of queries to one path.
+    pub traps: u32,
+    /// Whether the site has a `robots.txt`, which was followed.
+    pub robots_txt: bool,
+    /// URLs of the site's own host that its sitemaps name.
+    pub sitemap_urls: u32,
+    /// Whether `urls` is cut: `found` is then larger than its length.
+    pub truncated: bool,
+}
+
+/// Links that a crawl met and did not judge. None of them counts as broken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SkippedLinks {
+    /// Of the own host, and disallowed by its `robots.txt`.
+    pub robots: u32,
+    /// Not connected to: the address is private or otherwise not of the public Internet.
+    pub forbidden: u32,
+    /// Not checked, for reasons of ours: the time was over, no name server could be asked, or the
+    /// target has IPv6 addresses only and IPv6 is not available here.
+    pub unchecked: u32,
+}
+
+/// What a crawl may spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CrawlLimits {
+    /// Pages searched for links.
+    pub pages: u32,
+    /// Distinct links.
+    pub links: u32,
+    /// Clicks from the site's URL to a page that is searched for links.
+    pub depth: u32,
+    /// Seconds in all.
+    pub seconds: u32,
+}
+
+/// Why a crawl ended. Where several apply, the first in this order that does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// The site's URL gave no answer or an error, so that there was nothing to crawl.
+    Unreachable,
+    /// The site's URL redirects to another host, which is not the site.
+    RedirectedAway,
+    /// `robots.txt` disallows the site's URL.
+    RobotsDisallowed,
+    /// The site's URL is not an HTML page.
+    NotHtml,
+    /// The time was over.
+    Deadline,
+    /// More pages than the limit; the links to the others were still checked.
+    PageLimit,
+    /// More links than the limit; the others were not looked at.
+    LinkLimit,
+    /// Pages deeper than the limit; they were checked but not searched.
+    DepthLimit,
+    /// Everything was crawled.
+    Completed,
+}
+
+impl FinishReason {
+    /// Whether so much of the site was seen that few broken links mean that few are there.
+    #[must_use]
+    pub const fn is_representative(self) -> bool {
+        match self {
+            Self::Unreachable
+            | Self::RedirectedAway
+            | Self::RobotsDisallowed
+            | Self::NotHtml
+            | Self::Deadline => false,
+            Self::PageLimit | Self::LinkLimit | Self::DepthLimit | Self::Completed => true,
+        }
+    }
+}
+
+impl LinksResult {
+    /// A result of all `broken` links in the order of the crawl; `urls` is cut at [`MAX_URLS`] and
+    /// [`MAX_URL_BYTES`], `found` is their number.
+    pub fn new(crawl: Crawl, broken: impl IntoIterator<Item = BrokenLink>) -> Self {
+        let mut urls = Vec::new();
+        let (mut found, mut bytes, mut cut) = (0_u32, 0, false);
+        for link in broken {
+            found = found.saturating_add(1);
+            bytes += link.url.len() + link.source.len();
+            cut |= urls.len() == MAX_URLS || bytes > MAX_URL_BYTES;
+            if !cut {
+                urls.push(link);
+            }
+        }
+        Self { found, crawled: crawl.pages, urls, crawl: Crawl { truncated: cut, ..crawl } }
+    }
+
+    /// The form shown in lists: the first 20 `urls`.
+    #[must_use]
+    pub fn listed(&self) -> Self {
+        Self {
+            urls: self.urls.iter().take(LISTED_URLS).cloned().collect(),
+            crawl: self.crawl.clone(),
+            ..*self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn crawl() -> Crawl {
+        Crawl {
+            finish_reason: FinishReason::Completed,
+            limits: CrawlLimits { pages: 2_500, links: 100_000, depth: 20, seconds: 240 },
+            duration_ms: 1_234,
+            js_rendered: false,
+            pages: 7,
+            links: 31,
+            skipped: SkippedLinks { robots: 1, forbidden: 2, unchecked: 0 },
+            traps: 0,
+            robots_txt: true,
+            sitemap_urls: 5,
+            truncated: false,
+        }
+    }
+
+    fn broken(count: usize, length: usize) -> impl Iterator<Item = BrokenLink> {
+        (0..count).map(move |number| BrokenLink {
+            url: number.to_string() + &"x".repeat(length - number.to_string().len()),
+            source: String::new(),
+            status: 404,
+        })
+    }
+
+    #[test]
+    fn the_wire_has_exactly_the_fields_of_the_api() {
+        let link = BrokenLink {
+            url: "https://example.com/gone".to_owned(),
+            source: "https://example.com/".to_owned(),
+            status: 410,
+        };
+        let result = LinksResult::new(crawl(), [link]);
+        let value = json!({
+            "found": 1,
+            "crawled": 7,
+            "urls": [{
+                "url": "https://example.com/gone",
+                "source": "https://example.com/",
+                "status": 410,
+            }],
+            "crawl": {
+                "finish_reason": "completed",
+                "limits": {"pages": 2500, "links": 100000, "depth": 20, "seconds": 240},
+                "duration_ms": 1234,
+                "js_rendered": false,
+                "pages": 7,
+                "links": 31,
+                "skipped": {"robots": 1, "forbidden": 2, "unchecked": 0},
+                "traps": 0,
+                "robots_txt": true,
+                "sitemap_urls": 5,
+                "truncated": false,
+            },
+        });
+        assert_eq!(serde_json::to_value(&result).expect("JSON"), value);
+        assert_eq!(serde_json::from_value::<LinksResult>(value).expect("read"), result);
+    }
+
+    #[test]
+    fn urls_are_cut_and_found_is_exact() {
+        for (count, length, kept) in [
+            (0, 9, 0),
+            (1_000, 9, 1_000),
+            (1_001, 9, 1_000),
+            (25_000, 9, 1_000),
+            (100, 3_000, 100),
+            (101, 3_000, 100),
+        ] {
+            let result = LinksResult::new(crawl(), broken(count, length));
+            assert_eq!((result.found as usize, result.urls.len()), (count, kept));
+            assert_eq!(result.crawl.truncated, count > kept);
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_after_the_cut() {
+        let links = broken(1, 10).chain(broken(1, MAX_URL_BYTES)).chain(broken(1, 10));
+        let result = LinksResult::new(crawl(), links);
+        assert_eq!((result.found, result.urls.len()), (3, 1), "the first ones, not the short ones");
+    }
+
+    #[test]
+    fn lists_show_the_first_twenty() {
+        let result = LinksResult::new(crawl(), broken(21, 9));
+        let listed = result.listed();
+        assert_eq!(listed.urls, result.urls[..20]);
+        assert_eq!((listed.found, listed.crawled), (21, 7));
+        assert_eq!(listed.crawl, result.crawl, "cut by the list, not by the crawl");
+    }
+}
