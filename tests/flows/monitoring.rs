@@ -268,6 +268,7 @@ async fn crowd(service: &Service, owner: &Member, sites: usize) {
             pinned: false,
             overrides: Default::default(),
             expected_records: Default::default(),
+            records: 0,
             rev: 1,
             cfg: 1,
             synced: 1,

@@ -83,8 +83,9 @@ fn only(tool: Tool, enabled: bool, cadence_minutes: u32) -> Value {
 
 #[tokio::test]
 async fn every_tool_with_an_engine_is_scheduled_at_its_cadence_and_runs_at_once() {
-    for tool in vedette_probe::TOOLS {
-        let scene = Scene::start().await;
+    for tool in Tool::ALL {
+        let mut scene = Scene::start().await;
+        scene.service.test.app.service.tools = Tool::ALL.to_vec();
         let body = json!({ "url": URL, "monitoring_settings": only(tool, true, 1_440) });
         let path = format!("/teams/{}/sites", scene.owner.team);
         let created = scene.client().post(&path, &body).await;

@@ -98,12 +98,13 @@ pub async fn handle(
     };
     let plan = team.team.plan;
     let settings = Settings::resolve(&team.settings, &site.overrides, plan);
-    let wanted = team.team.plan_active && settings.enabled_tools(plan).contains(&tool);
-    let finish = if wanted { engines.run(tool, &site, &settings).await } else { None };
-    let finish = match (finish, order) {
-        (Some(finish), _) => finish,
-        (None, RunOrder::OnDemand { .. }) => Finish::Skipped,
-        (None, RunOrder::Automatic { .. }) => {
+    let wanted = team.team.plan_active
+        && settings.enabled_tools(plan).contains(&tool)
+        && app.service.tools.contains(&tool);
+    let finish = match (wanted, order) {
+        (true, _) => engines.run(tool, &site, &settings, app.clock.now()).await,
+        (false, RunOrder::OnDemand { .. }) => Finish::Skipped,
+        (false, RunOrder::Automatic { .. }) => {
             match forget_timer(app, &site, tool, &state).await {
                 // Whoever wrote in between has decided on the timer anew.
                 Ok(()) | Err(StoreError::Conflict { .. }) => {}

@@ -109,7 +109,7 @@ async fn send_tool(
     let later = |at: Timestamp| at.saturating_add(tool.run_limit()).unwrap_or(at);
     let mut next = None;
     if let Some(check) = state.pending {
-        if !vedette_probe::TOOLS.contains(&tool) {
+        if !app.service.tools.contains(&tool) {
             end(app, &site, state, tool, check, Finish::Skipped).await?;
             return Ok(None);
         }

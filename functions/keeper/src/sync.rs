@@ -129,7 +129,7 @@ async fn write_schedules(
     let settings = Settings::resolve(&team.settings, &site.overrides, plan);
     let enabled = settings.enabled_tools(plan);
     let runs = |tool: &Tool| {
-        team.team.plan_active && enabled.contains(tool) && vedette_probe::TOOLS.contains(tool)
+        team.team.plan_active && enabled.contains(tool) && app.service.tools.contains(tool)
     };
     let (scheduled, idle): (Vec<Tool>, Vec<Tool>) = Tool::ALL.into_iter().partition(runs);
     for &tool in &scheduled {

@@ -8,6 +8,7 @@ use clap::Parser as _;
 use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::schedule::Pace;
+use vedette_domain::tool::Tool;
 use vedette_runtime::config::Service;
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
 
@@ -62,7 +63,12 @@ impl Bench {
             entropy: Entropy::from_fn(move |bytes| {
                 bytes.fill(drawn.fetch_add(1, Ordering::Relaxed) + 1);
             }),
-            service: Service { base_url: None, throttle: 60, pace: Pace::default() },
+            service: Service {
+                base_url: None,
+                throttle: 60,
+                pace: Pace::default(),
+                tools: vec![Tool::Status],
+            },
         };
         Self { app, now }
     }

@@ -1,13 +1,19 @@
 //! A check: one run of a tool, what it produced, or why it could not.
 
-mod list_form;
-mod ssl;
 mod dns;
 mod links;
+mod list_form;
+mod ssl;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::history::Sample;
+use crate::id::CheckId;
+use crate::issue::evaluate::{self, Evaluation};
+use crate::settings::{ExpectedRecords, Settings};
+use crate::tool::CheckStatus;
 
 pub use self::dns::{
     Answer, Conclusion, DnsBaseline, DnsRecord, DnsRecords, DnsResult, FILTERING_RESOLVER,
@@ -15,19 +21,14 @@ pub use self::dns::{
     RecordPrints, Registration, Reputation, ReputationStatus, ResolverAnswers, ResolverObservation,
     conclude, is_met,
 };
-use crate::history::Sample;
-use crate::id::CheckId;
-use crate::issue::evaluate::{self, Evaluation};
-use crate::settings::Settings;
-use crate::tool::CheckStatus;
-
-pub use list_form::list_form;
-pub use self::ssl::{
-    AlternativeNames, CertificateInfo, CertificateSummary, Extension, Fingerprints, KeyInfo,
-    NameAttribute, SslFailure, SslResult, certificate_time, days_left,
 pub use self::links::{
     BrokenLink, Crawl, CrawlLimits, FinishReason, LinksResult, MAX_URL_BYTES, MAX_URLS,
     SkippedLinks,
+};
+pub use self::list_form::list_form;
+pub use self::ssl::{
+    AlternativeNames, CertificateInfo, CertificateSummary, Extension, Fingerprints, KeyInfo,
+    NameAttribute, SslFailure, SslResult, certificate_time, days_left,
 };
 
 /// Why an engine could not run; the check is then `failed` and never an observation.
@@ -77,15 +78,32 @@ pub struct StatusResult {
 pub enum ToolResult {
     /// Of a status check.
     Status(StatusResult),
+    /// Of an ssl check.
+    Ssl(Box<SslResult>),
+    /// Of a dns check.
+    Dns(Box<DnsResult>),
+    /// Of a broken-links check.
+    BrokenLinks(LinksResult),
 }
 
 impl ToolResult {
-    /// What the result says of each fingerprint that the tool decides.
-    pub fn evaluate(&self, settings: &Settings) -> Vec<Evaluation> {
+    /// What the result says of each fingerprint that the tool decides. `expected` are the site's
+    /// own expected records and `baseline` those that were learnt; both decide on DNS checks only.
+    pub fn evaluate(
+        &self,
+        settings: &Settings,
+        expected: &ExpectedRecords,
+        baseline: Option<&DnsBaseline>,
+    ) -> Vec<Evaluation> {
+        let tools = &settings.tools;
         match self {
             Self::Status(result) => {
-                let codes = &settings.tools.status.settings.incident_status_codes;
-                vec![evaluate::status(result, codes)]
+                vec![evaluate::status(result, &tools.status.settings.incident_status_codes)]
+            }
+            Self::Ssl(result) => evaluate::ssl(result, tools.ssl.settings.expiry_days),
+            Self::Dns(result) => evaluate::dns(result, &tools.dns.settings, expected, baseline),
+            Self::BrokenLinks(result) => {
+                evaluate::links(result, &tools.broken_links.settings).into_iter().collect()
             }
         }
     }
@@ -109,7 +127,11 @@ impl Finish {
             Self::Completed(ToolResult::Status(result)) => {
                 Some(Sample::Status { up: result.up, response_ms: result.response_time })
             }
-            Self::Failed(_) | Self::Skipped => None,
+            Self::Completed(
+                ToolResult::Ssl(_) | ToolResult::Dns(_) | ToolResult::BrokenLinks(_),
+            )
+            | Self::Failed(_)
+            | Self::Skipped => None,
         }
     }
 }

@@ -33,6 +33,9 @@ pub struct Site {
     /// DNS records that must be there; empty where the first check is the baseline.
     #[serde(default)]
     pub expected_records: ExpectedRecords,
+    /// Version of the records that DNS checks learnt: a change has them learnt anew.
+    #[serde(default)]
+    pub records: u64,
     /// Rises with every change by a client.
     pub rev: u64,
     /// Version of url and monitoring: a run that began under another one is discarded.
@@ -55,9 +58,13 @@ impl Site {
         if changed == *self {
             return None;
         }
+        if changed.url != self.url {
+            changed.records = self.records + 1;
+        }
         let is_watched_alike = changed.url == self.url
             && changed.overrides == self.overrides
-            && changed.expected_records == self.expected_records;
+            && changed.expected_records == self.expected_records
+            && changed.records == self.records;
         if !is_watched_alike {
             changed.cfg += 1;
         }

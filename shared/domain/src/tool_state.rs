@@ -6,6 +6,7 @@
 //! with the same run: nothing is probed twice.
 
 mod forget;
+mod learnt;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -14,7 +15,7 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::check::{Check, Finish};
+use crate::check::{Check, Finish, ToolResult};
 use crate::history::{Day, Kind, day_of};
 use crate::id::{CheckId, IssueId, SiteId, Trigger};
 use crate::issue::Fingerprint;
@@ -26,6 +27,7 @@ use crate::settings::Settings;
 use crate::tool::{CheckStatus, RunReason, Tool};
 
 pub use forget::{Forgotten, LatestChange};
+pub use learnt::Learnt;
 
 /// What is remembered of one tool on one site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -58,6 +60,9 @@ pub struct ToolState {
     /// See `evaluated`.
     #[serde(rename = "pv", default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<CheckId>,
+    /// The records that DNS checks learnt.
+    #[serde(rename = "le", default, skip_serializing_if = "Option::is_none")]
+    pub learnt: Option<Learnt>,
     /// The open day.
     #[serde(rename = "da", default, skip_serializing_if = "Option::is_none")]
     pub day: Option<Day>,
@@ -307,6 +312,9 @@ impl ToolState {
             Trigger::Automatic(_) => {
                 next.automatic = Some(latest);
                 events = next.observe(run);
+                if let Finish::Completed(ToolResult::Dns(result)) = run.finish {
+                    next.learn(run.check, result.prints());
+                }
                 let step = next_timer(&AfterRun {
                     issue_active: next.has_active_issue(),
                     failing: next.is_failing_below_threshold(),
@@ -423,14 +431,33 @@ impl ToolState {
         }
     }
 
+    /// The check by which a fingerprint was last judged, and the one that it was compared with.
+    pub fn compared(&self, fingerprint: Fingerprint) -> [Option<CheckId>; 2] {
+        [self.evaluated, self.baseline(fingerprint).or(self.previous)]
+    }
+
+    /// The check that the next one is compared with.
+    pub fn to_compare(&self, fingerprint: Fingerprint) -> Option<CheckId> {
+        self.baseline(fingerprint).or(self.evaluated)
+    }
+
+    /// Records are compared with the learnt ones, and all else with the check before.
+    fn baseline(&self, fingerprint: Fingerprint) -> Option<CheckId> {
+        let learnt = self.learnt.as_ref().map(|learnt| learnt.check);
+        learnt.filter(|_| fingerprint == Fingerprint::DnsRecordsChanged)
+    }
+
     /// The state after a person resolved an issue: its tracker starts afresh, and nothing is
-    /// outstanding on its behalf.
+    /// outstanding on its behalf. Changed records are accepted as they are now.
     pub fn resolved_by_hand(&self, fingerprint: Fingerprint) -> Self {
         let mut next = self.clone();
         next.rev += 1;
         if let Some(tracked) = next.trackers.get_mut(&fingerprint) {
             tracked.issue = tracked.tracker.issue().or(tracked.issue);
             tracked.tracker = resolve_by_hand(&tracked.tracker);
+        }
+        if fingerprint == Fingerprint::DnsRecordsChanged {
+            next.accept_records();
         }
         if !next.has_active_issue() && !next.is_failing_below_threshold() {
             next.timer = None;

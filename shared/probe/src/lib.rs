@@ -16,11 +16,5 @@ mod loopback;
 pub mod ssl;
 pub mod status;
 
-use vedette_domain::tool::Tool;
-
 /// `User-Agent` of every request to a target.
 pub const USER_AGENT: &str = concat!("Vedette/", env!("CARGO_PKG_VERSION"));
-
-/// The tools that have an engine here; the others are not scheduled, and asked for they are
-/// skipped.
-pub const TOOLS: [Tool; 1] = [Tool::Status];

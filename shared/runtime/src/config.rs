@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 use vedette_domain::schedule::Pace;
+use vedette_domain::tool::Tool;
 use vedette_probe::guard::{ConnectTo, Outbound};
 
 /// Everything that the environment says.
@@ -25,6 +26,9 @@ pub struct Service {
     pub throttle: u32,
     /// The length of a monitoring minute; only one machine's process may change it.
     pub pace: Pace,
+    /// The tools that have an engine in this deployment; the others are not scheduled, and on
+    /// demand they are skipped.
+    pub tools: Vec<Tool>,
 }
 
 /// Requests a minute and token, unless `VEDETTE_THROTTLE` says otherwise.
@@ -89,7 +93,8 @@ impl Service {
             let problem = "must be at least 1".to_owned();
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
-        Ok(Self { base_url, throttle, pace: Pace::default() })
+        let tools = vec![Tool::Status, Tool::Ssl];
+        Ok(Self { base_url, throttle, pace: Pace::default(), tools })
     }
 }
 

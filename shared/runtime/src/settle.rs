@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use tracing::{error, warn};
-use vedette_domain::check::{Check, Finish};
+use vedette_domain::check::{Check, DnsBaseline, Finish, ToolResult};
 use vedette_domain::id::CheckId;
 use vedette_domain::issue::InvalidTransition;
 use vedette_domain::issue::evaluate::{Evaluation, Timer};
@@ -14,7 +15,7 @@ use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Conclusion, Discard, Run, ToolPolicy, ToolState};
-use vedette_store::{Backoff, Changes, StoreError, TeamSheet, ToolChange};
+use vedette_store::{Backoff, Changes, StoreError, StoredCheck, TeamSheet, ToolChange};
 
 use crate::App;
 
@@ -65,24 +66,28 @@ pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, Sto
     let partition = site.id.partition();
     let plan = team.team.plan;
     let settings = Settings::resolve(&team.settings, &site.overrides, plan);
-    let evaluations = match &finish {
-        Finish::Completed(result) if check.is_automatic() => result.evaluate(&settings),
-        _ => Vec::new(),
-    };
-    let run = Run {
-        site: site.id,
-        check,
-        tool,
-        cfg: site.cfg,
-        finish: &finish,
-        evaluations: &evaluations,
-        policy: ToolPolicy::of(tool, &settings),
-        now: app.clock.now(),
-        pace: app.service.pace,
-        retention_days: plan.limits().history_retention_days,
-    };
+    let now = app.clock.now();
     let mut backoff = Backoff::new(PATIENCE);
     loop {
+        let evaluations = match &finish {
+            Finish::Completed(result) if check.is_automatic() => {
+                let baseline = baseline(app, &state, result).await?;
+                result.evaluate(&settings, &site.expected_records, baseline.as_ref())
+            }
+            _ => Vec::new(),
+        };
+        let run = Run {
+            site: site.id,
+            check,
+            tool,
+            cfg: site.cfg,
+            finish: &finish,
+            evaluations: &evaluations,
+            policy: ToolPolicy::of(tool, &settings),
+            now,
+            pace: app.service.pace,
+            retention_days: plan.limits().history_retention_days,
+        };
         let closed = match state.closed_day(check.created_at()) {
             Some(date) => app.store.day(partition, tool, date).await?,
             None => None,
@@ -92,9 +97,9 @@ pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, Sto
             Err(discard) => return Ok(Settled::Discarded(discard)),
         };
         let (issues, refused) =
-            follow_events(app, site, &state, &conclusion, &evaluations, run.now).await?;
+            follow_events(app, site, &state, &conclusion, &evaluations, now).await?;
         let tools = [ToolChange { tool, read: &state, conclusion: &conclusion }];
-        let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now: run.now };
+        let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
         match app.store.commit(&changes).await {
             Ok(()) => {
                 // Tracker and record are written together; should they ever differ, the tracker
@@ -102,7 +107,7 @@ pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, Sto
                 for refusal in refused {
                     error!(site = %site.id, %check, %refusal, "an issue was left as it is");
                 }
-                if let Some(timer) = conclusion.timer.filter(|timer| !timer.is_far(run.now)) {
+                if let Some(timer) = conclusion.timer.filter(|timer| !timer.is_far(now)) {
                     send_timer(app, site, tool, timer).await;
                 }
                 return Ok(Settled::Saved { check: conclusion.check, issues });
@@ -114,6 +119,25 @@ pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, Sto
             _ => return Ok(Settled::Gone),
         }
     }
+}
+
+/// The learnt records that a DNS result is held against. The records themselves are read only when
+/// the result differs, to say how.
+async fn baseline(
+    app: &App,
+    state: &ToolState,
+    result: &ToolResult,
+) -> Result<Option<DnsBaseline>, StoreError> {
+    let (ToolResult::Dns(result), Some(learnt)) = (result, &state.learnt) else { return Ok(None) };
+    let prints = learnt.baseline.clone();
+    let mut records = None;
+    if result.prints().completed_by(&prints) != prints
+        && let Some(StoredCheck { check, .. }) = app.store.check(learnt.check).await?
+    {
+        let found = check.result.and_then(|mut result| result.get_mut("records").map(Value::take));
+        records = found.and_then(|records| serde_json::from_value(records).ok());
+    }
+    Ok(Some(DnsBaseline { prints, records }))
 }
 
 /// What the run's events make of the issues' records, and what the records do not admit.
@@ -129,8 +153,8 @@ async fn follow_events(
     for (event, index) in &conclusion.events {
         let Some(evaluation) = evaluations.get(*index) else { continue };
         let stored = app.store.issue(site.id.partition(), evaluation.fingerprint).await?;
-        let observed =
-            Observed { check: conclusion.check.id, previous: state.evaluated, evaluation, now };
+        let previous = state.to_compare(evaluation.fingerprint);
+        let observed = Observed { check: conclusion.check.id, previous, evaluation, now };
         match follow(stored.map(|stored| stored.issue), event, &observed) {
             Ok(change) => changes.extend(change),
             Err(refusal) => refused.push(refusal),

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::schedule::Pace;
+use vedette_domain::tool::Tool;
 use vedette_probe::guard::Outbound;
 use vedette_runtime::config::Service;
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
@@ -51,6 +52,7 @@ impl TestApp {
             base_url: Some("https://monitor.test/api/v1".to_owned()),
             throttle: 1_000_000,
             pace: Pace::default(),
+            tools: vec![Tool::Status],
         };
         let client = table.faults.client();
         let store = aws::local_store_through(client, &table.endpoint, TestTable::NAME);

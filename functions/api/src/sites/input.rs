@@ -60,6 +60,7 @@ impl Input {
             pinned: false,
             overrides: self.overrides.unwrap_or_default(),
             expected_records: self.expected_records.unwrap_or_default(),
+            records: 0,
             rev: 1,
             cfg: 1,
             synced: 0,

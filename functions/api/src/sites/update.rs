@@ -1,5 +1,6 @@
 //! `PATCH /sites/{site}`: changes what is said of a site, where it is, or how it is watched.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -10,6 +11,7 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
+use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
@@ -33,7 +35,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     loop {
         let site = &access.sheet.site;
         let update = Update::parse(&body, access.team.team.plan)?;
-        let Some(next) = update.apply_to(site, caller.now) else { break };
+        let has_learnt = access.sheet.tool(Tool::Dns)?.learnt.is_some();
+        let Some(next) = update.apply_to(site, has_learnt, caller.now) else { break };
         let has_moved = next.url != site.url;
         match store.update_site(&access.sheet, &next, caller.now).await {
             Ok(()) => {
@@ -78,9 +81,11 @@ impl Update {
     }
 
     /// The site as the client wants it; none where it is so already. A generated name stays when
-    /// the URL changes: by now it is how the team knows the site.
-    fn apply_to(self, site: &Site, now: Timestamp) -> Option<Site> {
+    /// the URL changes: by now it is how the team knows the site. Clearing the expected records
+    /// also forgets those that were learnt.
+    fn apply_to(self, site: &Site, has_learnt: bool, now: Timestamp) -> Option<Site> {
         let Self { input, pinned } = self;
+        let clears = input.expected_records.as_ref().is_some_and(BTreeMap::is_empty);
         let inherited = || site.overrides.clone().moved_to(input.url.domain());
         let changed = Site {
             overrides: input.overrides.unwrap_or_else(inherited),
@@ -91,6 +96,7 @@ impl Update {
             expected_records: input
                 .expected_records
                 .unwrap_or_else(|| site.expected_records.clone()),
+            records: site.records + u64::from(clears && has_learnt),
             url: input.url,
             ..site.clone()
         };

@@ -50,6 +50,7 @@ async fn add_site(bench: &Bench, team: &str) {
         pinned: false,
         overrides: Default::default(),
         expected_records: Default::default(),
+        records: 0,
         rev: 1,
         cfg: 1,
         synced: 0,

@@ -4,9 +4,9 @@
 //! it decides; each goes to the tracker of its fingerprint. A fingerprint about which a result says
 //! nothing has no evaluation, and its tracker observes nothing.
 
-mod ssl;
 mod dns;
 mod links;
+mod ssl;
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-pub use self::dns::dns;
-pub use self::links::links;
 use super::{Cause, Fingerprint, Outcome};
 use crate::check::StatusResult;
 use crate::schedule::Pace;
 use crate::settings::STATUS_INCIDENT_CODES;
 use crate::tool::RunReason;
 
+pub use self::dns::dns;
+pub use self::links::links;
 pub use self::ssl::ssl;
 
 /// The longest text taken from outside into an evaluation, in characters: an issue's record, which

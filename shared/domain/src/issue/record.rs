@@ -185,9 +185,10 @@ impl IssueChange {
     #[must_use]
     pub fn keeping_checks(mut self, state: &ToolState) -> Self {
         let after = &mut self.after;
-        if after.check != state.evaluated {
-            after.check = state.evaluated;
-            after.previous_check = state.previous;
+        if after.check != state.evaluated
+            && let Some(fingerprint) = after.fingerprint()
+        {
+            [after.check, after.previous_check] = state.compared(fingerprint);
             after.last_evaluated_at = state.evaluated.map(CheckId::created_at);
         }
         self

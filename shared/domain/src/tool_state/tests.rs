@@ -46,7 +46,7 @@ fn failed() -> Finish {
 /// What a result says of the one fingerprint of status checks.
 fn evaluations(finish: &Finish) -> Vec<Evaluation> {
     let Finish::Completed(result) = finish else { return Vec::new() };
-    result.evaluate(&Settings::default())
+    result.evaluate(&Settings::default(), &ExpectedRecords::new(), None)
 }
 
 /// A status run: opens after two failures, resolves after two successes, retried after 2 minutes,

@@ -9,7 +9,7 @@ use vedette_domain::id::{CheckId, IssueId, TeamId, UserId};
 use vedette_domain::issue::record::{Issue, TimelineEntry, TimelineKey};
 use vedette_domain::issue::{Fingerprint, IssueStatus, Lifecycle, Severity};
 use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::{Latest, ToolState};
+use vedette_domain::tool_state::Latest;
 use vedette_store::{SiteSheet, StoredIssue, TeamSheet};
 
 use super::{CheckResource, Links, SiteResource, UserResource, wire_time, wire_time_or_null};
@@ -102,11 +102,11 @@ impl IssueResource {
     /// The check that the issue was last judged by, and the one before it. While an issue is
     /// active they go on with its tool; the last transition freezes them.
     pub fn checks(issue: &Issue, sheet: &SiteSheet) -> [Option<Latest>; 2] {
-        let state = active_state(issue, sheet);
-        let [check, previous] = match state {
-            Some(state) => [state.evaluated, state.previous],
-            None => [issue.check, issue.previous_check],
-        };
+        let active = issue.fingerprint().filter(|_| issue.lifecycle.is_active());
+        let judged = active.and_then(|fingerprint| {
+            Some(sheet.tools.get(&fingerprint.tool())?.compared(fingerprint))
+        });
+        let [check, previous] = judged.unwrap_or([issue.check, issue.previous_check]);
         // Only completed checks are evaluated.
         [check, previous].map(|id| {
             id.map(|id| Latest { id, status: vedette_domain::tool::CheckStatus::Completed })
@@ -163,12 +163,6 @@ impl IssueResource {
             updated_at: issue.updated_at,
         })
     }
-}
-
-/// The state of the issue's tool, while the issue is active.
-fn active_state<'a>(issue: &Issue, sheet: &'a SiteSheet) -> Option<&'a ToolState> {
-    let tool = issue.fingerprint()?.tool();
-    sheet.tools.get(&tool).filter(|_| issue.lifecycle.is_active())
 }
 
 const fn resolution(issue: &Issue) -> Option<(Timestamp, Option<UserId>)> {

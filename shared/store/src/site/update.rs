@@ -37,7 +37,11 @@ impl Store {
         let mut transaction = write_directory(transaction, sheet, next)?;
         if next.cfg != site.cfg {
             for (&tool, state) in &sheet.tools {
-                let stored = tool_item(site.id.partition(), tool, &state.under(next.cfg), now)?;
+                let mut changed = state.under(next.cfg);
+                if next.records != site.records {
+                    changed = changed.forgetting_records();
+                }
+                let stored = tool_item(site.id.partition(), tool, &changed, now)?;
                 transaction = transaction.put(stored, Condition::Rev(state.rev));
             }
         }

@@ -1,0 +1,54 @@
+//! What DNS checks are held against where a site expects no records explicitly: the records that
+//! the first check found.
+
+use serde::{Deserialize, Serialize};
+
+use super::ToolState;
+use crate::check::RecordPrints;
+use crate::id::CheckId;
+
+/// The records of a site that its DNS checks learnt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learnt {
+    /// The check whose records they are.
+    #[serde(rename = "c")]
+    pub check: CheckId,
+    /// What later checks are held against.
+    #[serde(rename = "b")]
+    pub baseline: RecordPrints,
+    /// What the last check saw, where it differs: what a resolution by hand accepts.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<RecordPrints>,
+}
+
+impl ToolState {
+    /// Learns from a check that looked records up.
+    pub(super) fn learn(&mut self, check: CheckId, prints: RecordPrints) {
+        if prints.is_empty() {
+            return;
+        }
+        self.learnt = Some(match self.learnt.take() {
+            None => Learnt { check, baseline: prints, seen: None },
+            Some(Learnt { check, baseline, .. }) => {
+                let baseline = baseline.completed_by(&prints);
+                // A type that was not looked up says nothing.
+                let seen = prints.completed_by(&baseline);
+                Learnt { check, seen: (seen != baseline).then_some(seen), baseline }
+            }
+        });
+    }
+
+    /// Takes the records as the last check saw them for what they should be.
+    pub(super) fn accept_records(&mut self) {
+        let accepted = self.evaluated.zip(self.learnt.as_mut().and_then(|it| it.seen.take()));
+        if let Some((check, baseline)) = accepted {
+            self.learnt = Some(Learnt { check, baseline, seen: None });
+        }
+    }
+
+    /// The state without what DNS checks learnt: the next one learns anew.
+    #[must_use]
+    pub fn forgetting_records(self) -> Self {
+        Self { learnt: None, ..self }
+    }
+}
