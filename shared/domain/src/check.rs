@@ -27,8 +27,9 @@ pub use self::links::{
 };
 pub use self::list_form::list_form;
 pub use self::ssl::{
-    AlternativeNames, CertificateInfo, CertificateSummary, Extension, Fingerprints, KeyInfo,
-    NameAttribute, SslFailure, SslResult, certificate_time, days_left,
+    AlternativeNames, CertificateExtension, CertificateFingerprints, CertificateInfo,
+    CertificateKey, CertificateSummary, NameAttribute, SslFailure, SslResult, certificate_time,
+    days_left,
 };
 
 /// Why an engine could not run; the check is then `failed` and never an observation.

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use self::certificate::{
-    AlternativeNames, CertificateInfo, CertificateSummary, Extension, Fingerprints, KeyInfo,
-    NameAttribute,
+    AlternativeNames, CertificateExtension, CertificateFingerprints, CertificateInfo,
+    CertificateKey, CertificateSummary, NameAttribute,
 };
 
 /// The result of an `ssl` check: what the certificate on port 443 of a site's host says, and

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use rustls::pki_types::CertificateDer;
 use vedette_domain::check::{
-    AlternativeNames, CertificateInfo, CertificateSummary, Extension, Fingerprints, KeyInfo,
-    NameAttribute, certificate_time,
+    AlternativeNames, CertificateExtension, CertificateFingerprints, CertificateInfo,
+    CertificateKey, CertificateSummary, NameAttribute, certificate_time,
 };
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::{GeneralName, ParsedExtension};
@@ -64,7 +64,7 @@ pub(super) fn info(
         valid_to: certificate_time(certificate.validity().not_after.timestamp()),
         key: key(certificate.public_key()),
         signature_algorithm: oid_name(&certificate.signature_algorithm.algorithm),
-        fingerprints: Fingerprints {
+        fingerprints: CertificateFingerprints {
             sha1: fingerprint(&SHA1_FOR_LEGACY_USE_ONLY, certificate.as_raw()),
             sha256: fingerprint(&SHA256, certificate.as_raw()),
         },
@@ -73,7 +73,7 @@ pub(super) fn info(
             .into_iter()
             .map(|extension| {
                 let (values, values_omitted) = extension::values(extension.parsed_extension());
-                Extension {
+                CertificateExtension {
                     oid: oid(&extension.oid),
                     name: known_oid(&extension.oid),
                     critical: extension.critical,
@@ -151,14 +151,14 @@ pub(super) fn address(bytes: &[u8]) -> Option<IpAddr> {
 }
 
 /// What a public key is.
-pub(super) fn key(key: &SubjectPublicKeyInfo<'_>) -> KeyInfo {
+pub(super) fn key(key: &SubjectPublicKeyInfo<'_>) -> CertificateKey {
     let algorithm = &key.algorithm.algorithm;
     if *algorithm == OID_PKCS1_RSAENCRYPTION {
         let bits = match key.parsed() {
             Ok(PublicKey::RSA(key)) => Some(rsa_bits(&key)),
             _ => None,
         };
-        return KeyInfo { algorithm: "RSA".to_owned(), bits, curve: None };
+        return CertificateKey { algorithm: "RSA".to_owned(), bits, curve: None };
     }
     if *algorithm == OID_KEY_TYPE_EC_PUBLIC_KEY {
         let curve = key.algorithm.parameters.as_ref().and_then(|curve| curve.as_oid().ok());
@@ -172,14 +172,14 @@ pub(super) fn key(key: &SubjectPublicKeyInfo<'_>) -> KeyInfo {
             Some((_, name, bits)) => (Some(name.to_owned()), Some(bits)),
             None => (curve.as_ref().map(oid_name), None),
         };
-        return KeyInfo { algorithm: "EC".to_owned(), bits, curve };
+        return CertificateKey { algorithm: "EC".to_owned(), bits, curve };
     }
     let known = [(OID_SIG_ED25519, "Ed25519", 256), (OID_SIG_ED448, "Ed448", 456)];
     match known.into_iter().find(|(oid, ..)| oid == algorithm) {
         Some((_, name, bits)) => {
-            KeyInfo { algorithm: name.to_owned(), bits: Some(bits), curve: None }
+            CertificateKey { algorithm: name.to_owned(), bits: Some(bits), curve: None }
         }
-        None => KeyInfo { algorithm: oid_name(algorithm), bits: None, curve: None },
+        None => CertificateKey { algorithm: oid_name(algorithm), bits: None, curve: None },
     }
 }
 

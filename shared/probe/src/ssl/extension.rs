@@ -4,9 +4,12 @@ use x509_parser::extensions::{
     DistributionPointName, ExtendedKeyUsage, GeneralName, GeneralSubtree, NameConstraints,
     ParsedExtension,
 };
+use x509_parser::oid_registry::{
+    OID_PKIX_ACCESS_DESCRIPTOR_CA_ISSUERS, OID_PKIX_ACCESS_DESCRIPTOR_OCSP,
+};
 
 use super::certificate::address;
-use super::text::{bounded, hex, name, oid, oid_name, text};
+use super::text::{bounded, hex, name, oid, text};
 
 /// Facts of an extension kept.
 const MAX_VALUES: usize = 20;
@@ -31,9 +34,13 @@ pub(super) fn values(extension: &ParsedExtension<'_>) -> (Vec<String>, usize) {
             keep(key.into_iter().chain(issuers).chain(serial))
         }
         Parsed::AuthorityInfoAccess(access) => keep(access.iter().map(|description| {
-            // id-ad-ocsp, id-ad-caIssuers
-            let method = oid_name(&description.access_method);
-            let method = method.strip_prefix("id-ad-").unwrap_or(&method);
+            let method = match &description.access_method {
+                method if *method == OID_PKIX_ACCESS_DESCRIPTOR_OCSP => "OCSP".to_owned(),
+                method if *method == OID_PKIX_ACCESS_DESCRIPTOR_CA_ISSUERS => {
+                    "CA Issuers".to_owned()
+                }
+                method => oid(method),
+            };
             format!("{method} - {}", general_name(&description.access_location))
         })),
         Parsed::CRLDistributionPoints(points) => {
@@ -53,7 +60,7 @@ pub(super) fn values(extension: &ParsedExtension<'_>) -> (Vec<String>, usize) {
         }
         Parsed::NameConstraints(constraints) => keep(subtrees(constraints)),
         Parsed::SCT(timestamps) => {
-            keep([format!("{} signed certificate timestamps", timestamps.len())])
+            keep([format!("signed certificate timestamps: {}", timestamps.len())])
         }
         Parsed::ParseError { .. } => keep(["not readable".to_owned()]),
         _ => keep([]),
@@ -74,7 +81,7 @@ fn purposes(usage: &ExtendedKeyUsage<'_>) -> impl Iterator<Item = String> {
         (usage.time_stamping, "Time Stamping"),
         (usage.ocsp_signing, "OCSP Signing"),
     ];
-    let named = named.into_iter().filter_map(|(holds, name)| holds.then(|| name.to_owned()));
+    let named = named.into_iter().filter(|(holds, _)| *holds).map(|(_, name)| name.to_owned());
     named.chain(usage.other.iter().map(oid))
 }
 

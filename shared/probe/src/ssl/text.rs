@@ -19,11 +19,16 @@ pub(super) fn bounded<T>(items: impl IntoIterator<Item = T>, limit: usize) -> (V
     (kept, items.count())
 }
 
-/// `text` without control characters, cut after [`MAX_TEXT`] characters, an ellipsis in place of
-/// the last.
+/// `text` without control characters, cut after [`MAX_TEXT`] characters.
 pub(super) fn text(text: &str) -> String {
-    let cut = text.chars().nth(MAX_TEXT).is_some();
-    let kept = text.chars().take(if cut { MAX_TEXT - 1 } else { MAX_TEXT });
+    clipped(text, MAX_TEXT)
+}
+
+/// `text` without control characters, cut after `limit` characters, an ellipsis in place of the
+/// last.
+pub(super) fn clipped(text: &str, limit: usize) -> String {
+    let cut = text.chars().nth(limit).is_some();
+    let kept = text.chars().take(if cut { limit.saturating_sub(1) } else { limit });
     let kept = kept.map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c });
     kept.chain(cut.then_some('…')).collect()
 }

@@ -10,10 +10,13 @@ use x509_parser::certificate::X509Certificate;
 
 use super::certificate::{MAX_CHAIN, alternative_names, key, read};
 use super::recorder::Presented;
-use super::text::name;
+use super::text::{clipped, name};
 
 /// Hosts of a certificate named in a message.
 const HOSTS_NAMED: usize = 3;
+
+/// The longest message, in characters: it stays in the list of checks.
+const MAX_MESSAGE: usize = 600;
 
 /// What a certificate is held against.
 pub(super) struct Expected<'a> {
@@ -47,7 +50,7 @@ impl Verdict {
     /// All that is wrong, for people; none when the certificate is valid.
     pub(super) fn message(&self) -> Option<String> {
         let words: Vec<_> = self.0.iter().map(|(_, words)| words.as_str()).collect();
-        (!words.is_empty()).then(|| words.join("; "))
+        (!words.is_empty()).then(|| clipped(&words.join("; "), MAX_MESSAGE))
     }
 }
 

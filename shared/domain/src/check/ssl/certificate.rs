@@ -29,15 +29,15 @@ pub struct CertificateInfo {
     /// The last instant of validity, UTC: `YYYY-MM-DD HH:MM:SS`.
     pub valid_to: String,
     /// Its public key.
-    pub key: KeyInfo,
+    pub key: CertificateKey,
     /// The algorithm of the issuer's signature, by its short name, or its object identifier.
     pub signature_algorithm: String,
     /// Digests of the whole certificate.
-    pub fingerprints: Fingerprints,
+    pub fingerprints: CertificateFingerprints,
     /// The hosts and others that it is for.
     pub subject_alternative_names: AlternativeNames,
     /// Its extensions in their order.
-    pub extensions: Vec<Extension>,
+    pub extensions: Vec<CertificateExtension>,
     /// Extensions left out.
     pub extensions_omitted: usize,
     /// The certificates that the server presented, its own first, in its order.
@@ -60,7 +60,7 @@ pub struct NameAttribute {
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct KeyInfo {
+pub struct CertificateKey {
     /// `RSA`, `EC`, `Ed25519`, or what the certificate names.
     pub algorithm: String,
     /// Size in bits, where it is known: of RSA the modulus, of EC the field.
@@ -72,7 +72,7 @@ pub struct KeyInfo {
 /// Digests of a certificate in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Fingerprints {
+pub struct CertificateFingerprints {
     /// SHA-1.
     pub sha1: String,
     /// SHA-256.
@@ -96,7 +96,7 @@ pub struct AlternativeNames {
 /// An extension of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Extension {
+pub struct CertificateExtension {
     /// Its object identifier.
     pub oid: String,
     /// Its usual name; null for one that is not known.
@@ -125,7 +125,7 @@ pub struct CertificateSummary {
     /// The last instant of validity, UTC: `YYYY-MM-DD HH:MM:SS`.
     pub valid_to: String,
     /// Its public key.
-    pub key: KeyInfo,
+    pub key: CertificateKey,
     /// The algorithm of its signature.
     pub signature_algorithm: String,
     /// SHA-256 of the certificate in hexadecimal.

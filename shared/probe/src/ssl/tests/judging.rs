@@ -18,8 +18,8 @@ const UNKNOWN_WORDS: &str =
 async fn every_flaw_is_found_beside_the_others() {
     let (known, unknown) = (Authority::new("known"), Authority::new("unknown"));
     let other = "other.example";
-    let cases: [(&Authority, &str, Years, Option<SslFailure>, bool, &[&str]); 10] = [
-        (&known, SITE, CURRENT, None, true, &[]),
+    for (authority, name, years, failure, verified, words) in [
+        (&known, SITE, CURRENT, None, true, &[][..]),
         (&known, SITE, EXPIRED, Some(Expired), true, &[EXPIRED_WORDS]),
         (&known, SITE, FUTURE, Some(Expired), true, &[FUTURE_WORDS]),
         (&known, other, CURRENT, Some(HostnameMismatch), true, &[OTHER_WORDS]),
@@ -36,8 +36,7 @@ async fn every_flaw_is_found_beside_the_others() {
             false,
             &[EXPIRED_WORDS, OTHER_WORDS, UNKNOWN_WORDS],
         ),
-    ];
-    for (authority, name, years, failure, verified, words) in cases {
+    ] {
         let result = serve(authority.server(&[name], years, &[]), SITE, &[known.root()]).await;
         assert_eq!(verdict(&result), (failure, verified, words.join("; ").as_str()));
         assert_eq!(result.domain, SITE);
@@ -240,9 +239,8 @@ async fn an_issuer_that_expired_is_not_fine() {
         let result = serve(identity.server(), SITE, &[root.root()]).await;
         assert_eq!(verdict(&result), (Some(failure), verified, words));
     }
-    // Renewed with the same name and key, the new one counts, whatever else is presented.
-    // It cannot be made here with the same key; two issuers side by side come close.
-    let (old, new) = (root.intermediate("old", (2020, 2024)), root.intermediate("new", CURRENT));
+    // Renewed under its name, the new one counts, whatever else is presented.
+    let [old, new] = [(2020, 2024), CURRENT].map(|years| root.intermediate("issuer", years));
     let identity = new.issue(&[SITE], CURRENT, |_| {}).and(old.root()).and(new.root());
     let result = serve(identity.server(), SITE, &[root.root()]).await;
     assert_eq!(verdict(&result), (None, true, ""));
