@@ -23,8 +23,11 @@ use ring::digest::SHA256;
 use rustls::pki_types::ServerName;
 use rustls::{CommonState, ProtocolVersion};
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
 use vedette_domain::check::{CheckError, SslFailure, SslResult, certificate_time, days_left};
 
@@ -38,6 +41,12 @@ use crate::status::{NO_ROUTE, NO_SOCKET};
 
 /// How long a whole probe may take, unless the caller has less.
 pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// How long a server is waited for to end the connection, once all is known.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Bytes that it may still send by then; the usual are a few hundred of session tickets.
+const FAREWELL_LIMIT: usize = 64 * 1024;
 
 /// What to probe.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +81,7 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
     let recorder = Arc::new(Recorder::new(algorithms));
     // Outside of what is cut off at the deadline, to say how far it came.
     let mut connected_to = None;
+    let started = Instant::now();
     let handshake = handshake(guard, &url, &recorder, &mut connected_to);
     let outcome = timeout(probe.deadline, handshake).await;
 
@@ -79,12 +89,21 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
     match (recorder.take(), outcome) {
         (_, Ok(Err(Stop::Failed(error)))) => Err(error),
         (Seen::Presented(presented), outcome) => {
-            let negotiated = outcome.ok().and_then(Result::ok);
-            let negotiated = negotiated.unwrap_or_else(|| Negotiated::broken(presented.version));
             let Some(name) = server_name(&url) else {
                 return Ok(host.without_certificate(SslFailure::NoCertificate, NOT_CERTIFIABLE));
             };
-            Ok(host.judged(guard, &presented, negotiated, &name, probe.now))
+            let connection = outcome.ok().and_then(Result::ok);
+            let negotiated = match &connection {
+                Some(stream) => Negotiated::of(stream.get_ref().1),
+                None => Negotiated::broken(presented.version),
+            };
+            let result = host.judged(guard, &presented, negotiated, &name, probe.now);
+            if let Some(stream) = connection {
+                let patience = PATIENCE.min(probe.deadline.saturating_sub(started.elapsed()));
+                // Running out of patience is one more way to part.
+                let _ = timeout(patience, part(stream)).await;
+            }
+            Ok(result)
         }
         (Seen::NotItsOwn, _) => Ok(host.without_certificate(
             SslFailure::NoCertificate,
@@ -137,19 +156,12 @@ enum Stop {
     NoCertificate(String),
 }
 
-/// What was agreed on besides certificates.
-struct Negotiated {
-    protocol: Option<String>,
-    cipher_suite: Option<String>,
-    alpn: Option<String>,
-}
-
 async fn handshake(
     guard: &Guard,
     url: &Url,
     recorder: &Arc<Recorder>,
     connected_to: &mut Option<IpAddr>,
-) -> Result<Negotiated, Stop> {
+) -> Result<TlsStream<TcpStream>, Stop> {
     let target = guard.admit(url).await.map_err(|error| Stop::from_admission(error, url))?;
     let name = server_name(url).ok_or_else(|| Stop::NoCertificate(NOT_CERTIFIABLE.to_owned()))?;
     let stream = connect(&target).await.map_err(|error| Stop::from_connect(error, url))?;
@@ -157,8 +169,29 @@ async fn handshake(
     let mut config = guard.tls().as_ref().clone();
     config.dangerous().set_certificate_verifier(Arc::clone(recorder) as Arc<_>);
     let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
-    let stream = stream.map_err(|error| Stop::from_handshake(&error))?;
-    Ok(Negotiated::of(stream.get_ref().1))
+    stream.map_err(|error| Stop::from_handshake(&error))
+}
+
+/// Ends a connection as clients do. Merely dropped, with what the server sends after the handshake
+/// unread, it would end in a reset, which servers log. Bounded in time by the caller.
+async fn part(mut stream: TlsStream<TcpStream>) {
+    let mut taken = 0;
+    let mut bytes = [0; 1024];
+    if stream.shutdown().await.is_ok() {
+        while taken < FAREWELL_LIMIT {
+            match stream.read(&mut bytes).await {
+                Ok(0) | Err(_) => return,
+                Ok(length) => taken += length,
+            }
+        }
+    }
+}
+
+/// What was agreed on besides certificates.
+struct Negotiated {
+    protocol: Option<String>,
+    cipher_suite: Option<String>,
+    alpn: Option<String>,
 }
 
 impl Negotiated {

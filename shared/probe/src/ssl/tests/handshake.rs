@@ -1,13 +1,13 @@
 use rustls::version::{TLS12, TLS13};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
 use vedette_domain::check::CheckError;
 
+use super::SslFailure::{ConnectionFailed, HostnameMismatch, NoCertificate, UntrustedChain};
 use super::*;
 use crate::guard::TARGET_FORBIDDEN;
 use crate::loopback::names::{Entry, NameServer};
-
-use SslFailure::{ConnectionFailed, HostnameMismatch, NoCertificate, UntrustedChain};
 
 /// Reads the client's first message, answers with `bytes`, and waits until the client has left,
 /// lest a reset overtake them.
@@ -38,6 +38,51 @@ async fn each_version_of_tls_is_told() {
         assert_eq!(info.protocol.as_deref(), Some(protocol));
         assert_eq!(info.alpn.as_deref(), Some("http/1.1"));
         assert!(info.cipher_suite.expect("a suite").starts_with(suite));
+    }
+}
+
+#[tokio::test]
+async fn a_connection_ends_in_order() {
+    let authority = Authority::new("known");
+    for version in [&TLS12, &TLS13] {
+        let config = authority.issue(&[SITE], CURRENT, |_| {}).serve(&[version], None);
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let (ended, mut end) = mpsc::unbounded_channel();
+        let server = Server::raw(move |stream| {
+            let (acceptor, ended) = (acceptor.clone(), ended.clone());
+            async move {
+                let mut stream = acceptor.accept(stream).await.expect("TLS");
+                // Without the client's farewell, rustls makes the end an error.
+                let last = stream.read(&mut [0; 16]).await.map_err(|error| error.kind());
+                ended.send(last).expect("awaited");
+            }
+        })
+        .await;
+        let result = completed(&guard_to(SITE, server.address, &[authority.root()]), SITE).await;
+        assert!(result.is_valid, "{result:?}");
+        assert_eq!(end.recv().await, Some(Ok(0)));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_end_is_left() {
+    let authority = Authority::new("known");
+    let acceptor = TlsAcceptor::from(Arc::new(authority.server(&[SITE], CURRENT, &[])));
+    for is_silent in [true, false] {
+        let acceptor = acceptor.clone();
+        let server = Server::raw(move |stream| {
+            let acceptor = acceptor.clone();
+            async move {
+                let mut stream = acceptor.accept(stream).await.expect("TLS");
+                while !is_silent && stream.write_all(&[0; 4096]).await.is_ok() {}
+                std::future::pending::<()>().await;
+            }
+        })
+        .await;
+        let started = Instant::now();
+        let result = completed(&guard_to(SITE, server.address, &[authority.root()]), SITE).await;
+        assert!(result.is_valid, "{result:?}");
+        assert!(started.elapsed() < PATIENT, "{:?}", started.elapsed());
     }
 }
 

@@ -1,12 +1,11 @@
 use rcgen::{BasicConstraints, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa};
 
+use super::SslFailure::{Expired, HostnameMismatch, UntrustedChain};
 use super::*;
 use crate::loopback::certificates::Years;
 
 const EXPIRED: Years = (2020, 2021);
 const FUTURE: Years = (2119, 2120);
-
-use SslFailure::{Expired, HostnameMismatch, UntrustedChain};
 
 const EXPIRED_WORDS: &str = "the certificate expired on 2021-01-01 00:00:00 UTC";
 const FUTURE_WORDS: &str = "the certificate is not valid before 2119-01-01 00:00:00 UTC";

@@ -6,9 +6,8 @@ use rcgen::{
 };
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
+use super::SslFailure::{NoCertificate, UntrustedChain};
 use super::*;
-
-use SslFailure::{NoCertificate, UntrustedChain};
 
 /// A key that is always the same, as its signatures are: Ed25519 in PKCS #8 (RFC 8410).
 fn fixed_key(seed: u8) -> KeyPair {
