@@ -8,7 +8,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Empty, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper::header::{HOST, HeaderMap, HeaderValue, LOCATION};
@@ -55,6 +55,13 @@ impl Answer {
     /// The `Location` header, where it is there and text.
     pub(crate) fn location(&self) -> Option<&str> {
         std::str::from_utf8(self.headers.get(LOCATION)?.as_bytes()).ok()
+    }
+
+    /// The whole body; none when it is longer than `limit` bytes or breaks off. Bounded in time by
+    /// the caller.
+    pub(crate) async fn body(mut self, limit: usize) -> Option<Bytes> {
+        let body = self.connection.drive(Limited::new(self.body, limit).collect()).await;
+        Some(body.ok()?.to_bytes())
     }
 
     /// Takes in up to `limit` bytes of the body and drops them with the connection, so that an
@@ -109,6 +116,8 @@ pub(crate) fn server_name(url: &Url) -> Option<ServerName<'static>> {
 }
 
 async fn secure(
+/// Speaks TLS on a connection for `url`; the failure is in words for people.
+pub(crate) async fn secure(
     guard: &Guard,
     stream: TcpStream,
     url: &Url,
@@ -158,7 +167,7 @@ where
         .build()
         .map_err(not_sendable)?;
     let tasks = Arc::default();
-    let (mut sender, connection) = http2::Builder::new(Tasks(Arc::downgrade(&tasks)))
+    let (mut sender, connection) = http2::Builder::new(Tasks::of(&tasks))
         .initial_stream_window_size(BUFFER as u32)
         .initial_connection_window_size(BUFFER as u32)
         .max_header_list_size(BUFFER as u32)
@@ -240,7 +249,14 @@ impl Connection {
 
 /// Runs the tasks that hyper's HTTP/2 needs, as long as their connection lives.
 #[derive(Clone)]
-struct Tasks(Weak<Mutex<JoinSet<()>>>);
+pub(crate) struct Tasks(Weak<Mutex<JoinSet<()>>>);
+
+impl Tasks {
+    /// Runs them in this set.
+    pub(crate) fn of(tasks: &Arc<Mutex<JoinSet<()>>>) -> Self {
+        Self(Arc::downgrade(tasks))
+    }
+}
 
 impl<F> hyper::rt::Executor<F> for Tasks
 where

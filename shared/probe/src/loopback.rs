@@ -2,6 +2,7 @@
 //! with its value.
 
 pub(crate) mod certificates;
+pub(crate) mod doh;
 pub(crate) mod names;
 
 use std::future::Future;
@@ -176,6 +177,12 @@ where
     // The client may have left.
     let _ = stream.write_all(&bytes).await;
     let _ = stream.shutdown().await;
+}
+
+/// Keeps a connection open and says nothing.
+pub(crate) async fn hold(stream: TcpStream) {
+    let _stream = stream;
+    std::future::pending::<()>().await;
 }
 
 /// An answer with a short body.

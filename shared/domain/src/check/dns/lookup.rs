@@ -115,8 +115,8 @@ impl ResolverAnswers {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResolverObservation {
-    /// Whether it says of every type what most resolvers say (of answers equally common, what the
-    /// first of them says); null where there is no other resolver's answer to compare with.
+    /// Whether it says of every type what most resolvers say (of answers equally common, one that
+    /// found the name, and of those the first); null where there is no other resolver's answer to compare with.
     pub agrees: Option<bool>,
     /// The types of which it says something else.
     pub differing_types: Vec<DnsRecordType>,
@@ -210,7 +210,8 @@ fn observe(heard: &[ResolverAnswers]) -> BTreeMap<String, ResolverObservation> {
         let votes =
             |it: &(Rcode, BTreeSet<String>)| said.iter().filter(|(_, other)| other == it).count();
         // The last of equals wins, so the first resolver's comes last.
-        let most = said.iter().rev().max_by_key(|(_, says)| votes(says));
+        let weight = |says: &(Rcode, BTreeSet<String>)| (votes(says), says.0 == Rcode::NO_ERROR);
+        let most = said.iter().rev().max_by_key(|(_, says)| weight(says));
         for (index, says) in &said {
             compared[*index] = true;
             if most.is_some_and(|(_, most)| says != most) {

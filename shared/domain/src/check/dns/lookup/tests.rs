@@ -132,6 +132,7 @@ fn agreement_is_with_what_most_say() {
         (vec![found(&[1]), failed(Rcode(5)), silent()], [None; 3]),
         (vec![found(&[1]), found(&[1]), blocked()], [Some(true), Some(false), Some(true)]),
         (vec![found(&[]), failed(Rcode::NX_DOMAIN)], [Some(true), None, Some(false)]),
+        (vec![failed(Rcode::SERV_FAIL), found(&[1])], [Some(false), None, Some(true)]),
     ] {
         assert_eq!(agreement(lookups.clone()), agree, "{lookups:?}");
     }

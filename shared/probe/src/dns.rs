@@ -1,0 +1,186 @@
+//! The `dns` check: a host's records as several resolvers see them, by DNS over HTTPS (RFC 8484).
+//!
+//! Messages are `hickory-proto`'s; the exchange is our own hyper HTTP/2, not `hickory-resolver`'s.
+//! A resolver library answers "what are the records": it turns empty answers and response codes
+//! into errors, follows up and retries on its own, and hides who said what in which time, which is
+//! what a check has to show. It would also connect past the guard.
+
+mod cloudflare;
+mod enrichment;
+mod message;
+mod registration;
+mod resolvers;
+mod servers;
+mod session;
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use futures::future::{join_all, try_join};
+use hickory_resolver::proto::rr::Name;
+use serde_json::json;
+use tokio::time::Instant;
+use url::{Host, Url};
+use vedette_domain::check::{
+    CheckError, Conclusion, DnsRecords, DnsResult, RecordData, ResolverAnswers, conclude,
+};
+use vedette_domain::settings::DnsRecordType;
+
+pub use self::resolvers::Resolvers;
+pub use self::servers::{DohServer, DohServerError, DohServers, MAX_SERVERS};
+use crate::guard::{Guard, RESOLVER_UNAVAILABLE};
+
+/// How long a whole probe may take, unless the caller has less.
+pub const DEADLINE: Duration = Duration::from_secs(15);
+
+/// How long the answers of the resolvers are waited for. A resolver gives up on silent name servers
+/// within this time and says SERVFAIL.
+const LOOKUP_PATIENCE: Duration = Duration::from_secs(6);
+
+/// How long the routing registries are waited for, once the addresses are known.
+const ENRICHMENT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long the domain's registry is waited for, from the start.
+const REGISTRATION_PATIENCE: Duration = Duration::from_secs(4);
+
+/// [`CheckError::code`] when the host of the URL is an address, or nothing that DNS can hold: there
+/// is nothing to look up.
+pub const NO_DOMAIN: &str = "no_domain";
+
+/// What to probe.
+#[derive(Debug, Clone, Copy)]
+pub struct DnsProbe<'a> {
+    /// The monitored URL; its host is looked up.
+    pub url: &'a Url,
+    /// For the whole probe; see [`DEADLINE`]. Two thirds of it at most go to the resolvers; what
+    /// else is asked has the rest, and is left out when it does not come in time.
+    pub deadline: Duration,
+}
+
+/// Looks up the six record types of the URL's host through every resolver at once.
+///
+/// Nothing in an answer is connected to. Addresses in it may be private: they are told, and nobody
+/// is asked about them.
+///
+/// # Errors
+/// When the check could not run, which says nothing of the target: [`NO_DOMAIN`], or
+/// [`RESOLVER_UNAVAILABLE`] when no resolver said anything of the name. A name that cannot be
+/// looked up is a result.
+pub async fn probe(
+    guard: &Guard,
+    resolvers: &Resolvers,
+    probe: &DnsProbe<'_>,
+) -> Result<DnsResult, CheckError> {
+    let (host, name) = host(probe.url)?;
+    let started = Instant::now();
+    // A tenth is left for the last steps, which take next to no time.
+    let end = started + probe.deadline.mul_f64(0.9);
+    let lookups = async {
+        let until = started + LOOKUP_PATIENCE.min(probe.deadline.mul_f64(2.0 / 3.0));
+        let heard = ask_all(guard, resolvers, &name, until).await;
+        let conclusion = conclude(&heard).ok_or_else(|| unavailable(&host, &heard))?;
+        let addresses = addresses(&conclusion.records);
+        let until = end.min(Instant::now() + ENRICHMENT_PATIENCE);
+        let spokesman = resolvers.session(conclusion.spokesman);
+        let enriched = enrichment::of(guard, spokesman, &addresses, until).await;
+        Ok((conclusion, addresses, enriched))
+    };
+    let registration = async {
+        let until = end.min(started + REGISTRATION_PATIENCE);
+        Ok::<_, CheckError>(resolvers.registry().registration(guard, &host, until).await)
+    };
+    let ((conclusion, addresses, ip_enrichment), registration) =
+        try_join(lookups, registration).await?;
+    let Conclusion { records, lookup_failure, unanswered_types, observations, reputation, .. } =
+        conclusion;
+    let (registration, registration_error) = match registration {
+        Ok(registration) => (Some(registration), None),
+        Err(why) => (None, Some(why)),
+    };
+    Ok(DnsResult {
+        host,
+        lookup_failure: lookup_failure.map(|rcode| rcode.to_string()),
+        unanswered_types,
+        records,
+        resolver_observations: observations,
+        uses_cloudflare: addresses.iter().any(|address| cloudflare::announces(*address)),
+        hosting_provider: enrichment::hosting_provider(&addresses, &ip_enrichment),
+        ip_enrichment,
+        reputation,
+        registration,
+        registration_error,
+    })
+}
+
+/// The host to look up, without the trailing dot that a URL may have, and as a DNS name.
+fn host(url: &Url) -> Result<(String, Name), CheckError> {
+    let refused = |message: &str| CheckError {
+        message: message.to_owned(),
+        code: NO_DOMAIN.to_owned(),
+        data: json!({ "host": url.host_str() }),
+    };
+    let Some(Host::Domain(domain)) = url.host() else {
+        return Err(refused("the site's host is an IP address: there is no name to look up"));
+    };
+    let domain = domain.strip_suffix('.').unwrap_or(domain);
+    let mut name = Name::from_ascii(domain)
+        .ok()
+        .filter(|name| !name.is_root())
+        .ok_or_else(|| refused("the site's host is not a name that DNS can hold"))?;
+    name.set_fqdn(true);
+    Ok((domain.to_owned(), name))
+}
+
+/// Asks every resolver for every type, all at once.
+async fn ask_all(
+    guard: &Guard,
+    resolvers: &Resolvers,
+    name: &Name,
+    until: Instant,
+) -> Vec<ResolverAnswers> {
+    let questions = DnsRecordType::ALL.map(|kind| (name.clone(), message::record_type(kind)));
+    let questions = &questions;
+    join_all(resolvers.sessions().map(|session| async move {
+        let replies = session.ask(guard, questions, until).await;
+        let lookups = DnsRecordType::ALL.into_iter().zip(replies);
+        ResolverAnswers {
+            resolver: session.server().name.clone(),
+            lookups: lookups.map(|(kind, reply)| (kind, reply.lookup(name, kind))).collect(),
+        }
+    }))
+    .await
+}
+
+/// The host's addresses, IPv4 first.
+fn addresses(records: &DnsRecords) -> Vec<IpAddr> {
+    let of_kind = |kind| records.of(kind).iter();
+    DnsRecordType::ADDRESSES
+        .into_iter()
+        .flat_map(of_kind)
+        .filter_map(|record| match record.data {
+            RecordData::A { ip } => Some(IpAddr::from(ip)),
+            RecordData::Aaaa { ip } => Some(IpAddr::from(ip)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn unavailable(host: &str, heard: &[ResolverAnswers]) -> CheckError {
+    let why = |answers: &ResolverAnswers| {
+        let first = answers.lookups.values().next()?;
+        Some(match &first.answer {
+            Ok(answer) => answer.rcode.to_string(),
+            Err(why) => why.clone(),
+        })
+    };
+    let resolvers: serde_json::Map<_, _> =
+        heard.iter().map(|one| (one.resolver.clone(), json!(why(one)))).collect();
+    tracing::warn!(?resolvers, "no DNS resolver can be asked");
+    CheckError {
+        message: "no DNS resolver can be asked".to_owned(),
+        code: RESOLVER_UNAVAILABLE.to_owned(),
+        data: json!({ "host": host, "resolvers": resolvers }),
+    }
+}

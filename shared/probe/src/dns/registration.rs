@@ -1,0 +1,280 @@
+//! A domain's registration, by RDAP (RFC 9082, RFC 9083).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use hyper::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+use vedette_domain::check::Registration;
+
+use crate::connect::ConnectError;
+use crate::exchange::{self, ExchangeError};
+use crate::failure;
+use crate::guard::Guard;
+
+/// Redirects followed: from the service that knows all registries to one, and from there to the
+/// registrar's.
+const MAX_REDIRECTS: usize = 4;
+
+/// Bytes of an answer at most; real ones have some 10 KiB.
+const BODY_LIMIT: usize = 256 * 1024;
+
+/// Characters kept of a registrar's name at most.
+const NAME_LIMIT: usize = 128;
+
+/// How long an answer is good. Registrations last for years, and RDAP services refuse those who ask
+/// often.
+const REMEMBERED: Duration = Duration::from_secs(12 * 3600);
+
+/// How long a failure is not tried again.
+const FAILURE_REMEMBERED: Duration = Duration::from_secs(600);
+
+/// Domains remembered at most.
+const DOMAINS: usize = 2_000;
+
+/// Finds registrations, and remembers them.
+pub(super) struct Registry {
+    service: Option<Url>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+struct Known {
+    until: Instant,
+    registration: Result<Registration, String>,
+}
+
+impl Registry {
+    pub(super) fn new(service: Option<Url>) -> Self {
+        Self { service, known: Mutex::default() }
+    }
+
+    /// The registration of the domain that holds `host`, or why it is not known, in words for
+    /// people; there by `until`.
+    pub(super) async fn registration(
+        &self,
+        guard: &Guard,
+        host: &str,
+        until: Instant,
+    ) -> Result<Registration, String> {
+        let Some(service) = &self.service else {
+            return Err("registrations are not asked for here".to_owned());
+        };
+        let domain = registrable(host).ok_or("the host is not in a registered domain")?;
+        if let Some(known) = self.recall(domain) {
+            return known;
+        }
+        let found = timeout_at(until, fetch(guard, service, domain)).await;
+        let found = found.unwrap_or_else(|_| Err("the registry did not answer in time".to_owned()));
+        self.remember(domain, found.clone());
+        found
+    }
+
+    fn recall(&self, domain: &str) -> Option<Result<Registration, String>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get(domain).filter(|known| known.until > Instant::now())?;
+        Some(known.registration.clone())
+    }
+
+    fn remember(&self, domain: &str, registration: Result<Registration, String>) {
+        let lifetime = if registration.is_ok() { REMEMBERED } else { FAILURE_REMEMBERED };
+        let now = Instant::now();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= DOMAINS {
+            known.retain(|_, known| known.until > now);
+        }
+        // Those that do not fit are asked for again.
+        if known.len() < DOMAINS {
+            known.insert(domain.to_owned(), Known { until: now + lifetime, registration });
+        }
+    }
+}
+
+/// The domain that was registered for `host` by the Public Suffix List's ICANN part: its private
+/// part lists names below which a company, not a registry, hands out domains.
+fn registrable(host: &str) -> Option<&str> {
+    let is_registrys = |name: &str| {
+        psl::suffix(name.as_bytes())
+            .is_some_and(|suffix| suffix.typ() == Some(psl::Type::Icann) && suffix == name)
+    };
+    let mut domain = host;
+    while !is_registrys(domain) {
+        let (_, parent) = domain.split_once('.')?;
+        if is_registrys(parent) {
+            return Some(domain);
+        }
+        domain = parent;
+    }
+    None
+}
+
+async fn fetch(guard: &Guard, service: &Url, domain: &str) -> Result<Registration, String> {
+    let mut url = service.clone();
+    url.path_segments_mut()
+        .map_err(|()| "the RDAP service's URL has no path".to_owned())?
+        .pop_if_empty()
+        .push(domain);
+    let mut headers = HeaderMap::with_capacity(2);
+    headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/rdap+json"));
+    for _ in 0..=MAX_REDIRECTS {
+        if url.scheme() != "https" {
+            return Err("the registry is not reached by https".to_owned());
+        }
+        let target = guard.admit(&url).await.map_err(|error| format!("the registry: {error}"))?;
+        let answer = exchange::get(guard, &target, &url, headers.clone())
+            .await
+            .map_err(|error| format!("the registry: {}", words(error)))?;
+        match answer.status.as_u16() {
+            200 => {
+                let body = answer.body(BODY_LIMIT).await;
+                let body = body.ok_or_else(|| "the registry's answer is too large".to_owned())?;
+                return read(domain, &body);
+            }
+            301 | 302 | 303 | 307 | 308 => {
+                let next = answer.location().and_then(|location| url.join(location).ok());
+                url = next.ok_or_else(|| "the registry redirects to nowhere".to_owned())?;
+            }
+            404 => return Err(format!("the registry knows no {domain}")),
+            code => return Err(format!("the registry answers HTTP {code}")),
+        }
+    }
+    Err("the registry redirects in circles".to_owned())
+}
+
+fn words(error: ExchangeError) -> String {
+    match error {
+        ExchangeError::Unanswered(why) => why,
+        ExchangeError::Connect(ConnectError::NoRoute) => "IPv6 is not available here".to_owned(),
+        ExchangeError::Connect(ConnectError::NoSocket(_)) => {
+            "this machine is out of sockets".to_owned()
+        }
+        ExchangeError::Connect(ConnectError::Failed(error)) => {
+            failure::of_connection(&error).to_owned()
+        }
+    }
+}
+
+/// Reads a domain object (RFC 9083, section 5.3).
+fn read(domain: &str, body: &[u8]) -> Result<Registration, String> {
+    let object: Value = serde_json::from_slice(body)
+        .map_err(|_| "the registry's answer cannot be read".to_owned())?;
+    let named = object["ldhName"].as_str().map(|name| name.strip_suffix('.').unwrap_or(name));
+    if object["objectClassName"] != "domain"
+        || !named.is_some_and(|name| name.eq_ignore_ascii_case(domain))
+    {
+        return Err(format!("the registry's answer is not about {domain}"));
+    }
+    let event = |action: &str| -> Option<Timestamp> {
+        let events = object["events"].as_array()?;
+        let event = events.iter().find(|event| event["eventAction"] == action)?;
+        event["eventDate"].as_str()?.parse().ok()
+    };
+    Ok(Registration {
+        domain: domain.to_owned(),
+        registrar: registrar(&object),
+        registered_at: event("registration"),
+        expires_at: event("expiration"),
+    })
+}
+
+/// The full name (`fn`) on the business card (RFC 7095) of the entity with the role of registrar.
+fn registrar(object: &Value) -> Option<String> {
+    let has_role = |entity: &&Value| {
+        entity["roles"].as_array().is_some_and(|roles| roles.iter().any(|it| it == "registrar"))
+    };
+    let entity = object["entities"].as_array()?.iter().find(has_role)?;
+    let card = entity["vcardArray"][1].as_array()?;
+    let name = card.iter().find(|property| property[0] == "fn")?[3].as_str()?.trim();
+    (!name.is_empty()).then(|| name.chars().take(NAME_LIMIT).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_registered_domain_is_found() {
+        for (host, domain) in [
+            ("example.com", Some("example.com")),
+            ("a.b.example.com", Some("example.com")),
+            ("www.example.co.uk", Some("example.co.uk")),
+            ("xn--bcher-kva.xn--p1ai", Some("xn--bcher-kva.xn--p1ai")),
+            // Handed out by a company, in a domain that a registry knows.
+            ("shop.github.io", Some("github.io")),
+            ("github.io", Some("github.io")),
+            ("com", None),
+            ("co.uk", None),
+            ("localhost", None),
+            ("host.internal-name", None),
+            ("site.example", None),
+        ] {
+            assert_eq!(registrable(host), domain, "{host}");
+        }
+    }
+
+    #[test]
+    fn a_domain_object_is_read() {
+        let whole = json!({
+            "objectClassName": "domain",
+            "ldhName": "EXAMPLE.COM",
+            "events": [
+                {"eventAction": "registration", "eventDate": "1995-08-14T04:00:00Z"},
+                {"eventAction": "expiration", "eventDate": "2027-08-13T06:00:00+02:00"},
+            ],
+            "entities": [
+                {"roles": ["abuse"], "vcardArray": ["vcard", [["fn", {}, "text", "Wrong"]]]},
+                {"roles": ["registrar"],
+                 "vcardArray": ["vcard", [["version", {}, "text", "4.0"],
+                                          ["fn", {}, "text", "Registrar, Inc."]]]},
+            ],
+        });
+        let at = |text: &str| Some(text.parse().expect("a timestamp"));
+        let expected = Registration {
+            domain: "example.com".to_owned(),
+            registrar: Some("Registrar, Inc.".to_owned()),
+            registered_at: at("1995-08-14T04:00:00Z"),
+            expires_at: at("2027-08-13T04:00:00Z"),
+        };
+        assert_eq!(read("example.com", whole.to_string().as_bytes()), Ok(expected));
+        let bare = json!({
+            "objectClassName": "domain", "ldhName": "example.com.",
+            "events": [{"eventAction": "expiration", "eventDate": "soon"}, 7],
+            "entities": [{"roles": "registrar"}, {"roles": ["registrar"], "vcardArray": []}],
+        });
+        let expected = Registration {
+            domain: "example.com".to_owned(),
+            registrar: None,
+            registered_at: None,
+            expires_at: None,
+        };
+        assert_eq!(read("example.com", bare.to_string().as_bytes()), Ok(expected));
+    }
+
+    #[test]
+    fn other_answers_are_refused() {
+        for (body, why) in [
+            ("", "the registry's answer cannot be read"),
+            ("<html>", "the registry's answer cannot be read"),
+            ("[]", "the registry's answer is not about example.com"),
+            ("null", "the registry's answer is not about example.com"),
+            (
+                r#"{"objectClassName":"domain","ldhName":"example.net"}"#,
+                "the registry's answer is not about example.com",
+            ),
+            (
+                r#"{"objectClassName":"entity","ldhName":"example.com"}"#,
+                "the registry's answer is not about example.com",
+            ),
+        ] {
+            assert_eq!(read("example.com", body.as_bytes()), Err(why.to_owned()), "{body}");
+        }
+        let deep = "[".repeat(200_000);
+        assert!(read("example.com", deep.as_bytes()).is_err());
+    }
+}
