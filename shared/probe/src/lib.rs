@@ -3,11 +3,13 @@
 //! - [`guard`] decides what may be reached, and pins the addresses.
 //! - [`ssl`] reads the certificate of a host and says whether it is valid.
 //! - [`dns`] looks up a host's records through several resolvers.
+//! - [`browser`] keeps a browser to what the guard admits.
 //! - [`status`] fetches a page once and says whether it is up.
 //!
 //! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
 //! a check that could not run. A target that cannot be reached is a result.
 
+pub mod browser;
 mod connect;
 pub mod dns;
 mod exchange;

@@ -7,6 +7,7 @@ pub(crate) mod names;
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hickory_resolver::config::{ResolverConfig, ResolverOpts};
@@ -17,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use url::Url;
 
+use crate::browser::Chromium;
 use crate::guard::{Guard, Outbound};
 
 /// A server that counts connections and keeps the request heads it read.
@@ -213,4 +215,26 @@ pub(crate) fn guard() -> Guard {
 pub(crate) fn guard_of(outbound: Outbound) -> Guard {
     Guard::with_resolver(outbound, ResolverConfig::default(), ResolverOpts::default())
         .expect("a guard")
+}
+
+/// Where `make lighthouse` installs, or `VEDETTE_LIGHTHOUSE`.
+#[expect(clippy::disallowed_methods, reason = "a test's own configuration")]
+pub(crate) fn lighthouse_folder() -> PathBuf {
+    std::env::var_os("VEDETTE_LIGHTHOUSE").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../infra/lighthouse")),
+        PathBuf::from,
+    )
+}
+
+/// A real browser, if there is one: what needs it is skipped, and says so, where there is none.
+#[expect(clippy::disallowed_methods, reason = "a test's own configuration")]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn installed_chromium() -> Option<Chromium> {
+    let configured = std::env::var_os("VEDETTE_CHROME").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = Chromium::find(configured.as_deref(), &lighthouse_folder(), &path);
+    if found.is_err() {
+        eprintln!("skipped: no Chromium is installed; `make lighthouse` brings one");
+    }
+    found.ok()
 }

@@ -1,0 +1,323 @@
+//! The proxy through which a browser reaches what the guard admits, and nothing else.
+
+mod meter;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::{Pin, pin};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::stream::{FuturesUnordered, StreamExt};
+use http_body_util::{Either, Empty};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::header::{
+    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use hyper::http::uri::PathAndQuery;
+use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
+use hyper::{Method, Request, Response, StatusCode, Uri, client, server};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use url::{Position, Url};
+
+use self::meter::{Budget, Metered};
+use crate::connect::connect;
+use crate::guard::{Guard, NotAdmitted, Refusal};
+
+/// Connections served at once; Chromium opens at most 32 through one proxy, and WebSockets beside
+/// them. What comes beyond waits.
+const CONNECTIONS: usize = 128;
+
+/// Bytes that may pass, both ways together, before everything is cut off: many times the heaviest
+/// page that is worth measuring.
+const BYTES: u64 = 100 * 1024 * 1024;
+
+/// How long a connection to a target may take to make.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a connection may lie still, in either direction.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Bytes, and lines, of a head.
+const HEAD: usize = 64 * 1024;
+const HEADER_LINES: usize = 256;
+
+/// Refusals remembered; a page can provoke any number of them.
+const REFUSALS: usize = 100;
+
+/// An HTTP proxy on a loopback port that asks the guard before every connection and connects to the
+/// pinned address. It listens as long as the value lives, and serves only during
+/// [`serve_during`](Self::serve_during), without a task of its own.
+///
+/// A browser has no way to prove itself to a proxy without being asked by a page, so other users of
+/// this machine can use the proxy as well while an audit runs. They reach nothing but what the guard
+/// admits: the public Internet, and what configuration allows beside it.
+pub struct GuardProxy {
+    listener: TcpListener,
+    address: SocketAddr,
+    budget: Budget,
+    refusals: Mutex<Vec<Refusal>>,
+}
+
+impl GuardProxy {
+    /// Listens on a free port of loopback.
+    ///
+    /// # Errors
+    /// When this machine has no port or socket left.
+    pub async fn bind() -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        Ok(Self {
+            address: listener.local_addr()?,
+            listener,
+            budget: Budget::new(BYTES),
+            refusals: Mutex::default(),
+        })
+    }
+
+    /// Where it listens, for `--proxy-server`.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What was refused so far, at most the first hundred.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<Refusal> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether so many bytes passed that everything was cut off.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        self.budget.is_spent()
+    }
+
+    /// Serves until `work` ends, whose output it gives. All connections end with it.
+    pub async fn serve_during<F: Future>(&self, guard: &Guard, work: F) -> F::Output {
+        let mut work = pin!(work);
+        let mut connections = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                output = &mut work => return output,
+                Some(()) = connections.next() => {}
+                Ok((stream, _)) = self.listener.accept(), if connections.len() < CONNECTIONS => {
+                    connections.push(self.serve(guard, stream));
+                }
+            }
+        }
+    }
+
+    /// One connection of the browser: requests in turn, or one tunnel.
+    async fn serve(&self, guard: &Guard, stream: TcpStream) {
+        let tunnel = Mutex::new(None);
+        let service = service_fn(|request| self.answer(guard, request, &tunnel));
+        let served = server::conn::http1::Builder::new()
+            .max_buf_size(HEAD)
+            .max_headers(HEADER_LINES)
+            .timer(TokioTimer::new())
+            .header_read_timeout(IDLE)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades()
+            .await;
+        let tunnel = tunnel.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // However a connection ends, the browser sees it end.
+        if let (Ok(()), Some(Tunnel { browser, mut target })) = (served, tunnel)
+            && let Ok(browser) = browser.await
+        {
+            let mut browser = TokioIo::new(browser);
+            let _ = tokio::io::copy_bidirectional(&mut browser, &mut target).await;
+        }
+    }
+
+    async fn answer(
+        &self,
+        guard: &Guard,
+        mut request: Request<Incoming>,
+        tunnel: &Mutex<Option<Tunnel>>,
+    ) -> Result<Answer, Infallible> {
+        let answer = if request.method() == Method::CONNECT {
+            let browser = hyper::upgrade::on(&mut request);
+            self.open(guard, request.uri()).await.map(|target| {
+                *tunnel.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(Tunnel { browser, target });
+                empty(StatusCode::OK)
+            })
+        } else {
+            self.forward(guard, request).await
+        };
+        Ok(answer.unwrap_or_else(empty))
+    }
+
+    /// The target's end of a tunnel.
+    async fn open(&self, guard: &Guard, uri: &Uri) -> Result<Metered, StatusCode> {
+        // The guard asks for a scheme; what is spoken in a tunnel (TLS or a WebSocket in clear) is
+        // between browser and target.
+        let authority = uri.authority().ok_or(StatusCode::BAD_REQUEST)?;
+        let url =
+            Url::parse(&format!("https://{authority}/")).map_err(|_| StatusCode::BAD_REQUEST)?;
+        self.connect(guard, &url).await
+    }
+
+    /// Sends a request on, on a connection of its own.
+    async fn forward(
+        &self,
+        guard: &Guard,
+        mut request: Request<Incoming>,
+    ) -> Result<Answer, StatusCode> {
+        // Only a request meant for a proxy has a whole URL.
+        let uri = request.uri();
+        if uri.scheme_str() != Some("http") {
+            return Err(StatusCode::BAD_REQUEST);
+        }
+        let url = Url::parse(&uri.to_string()).map_err(|_| StatusCode::BAD_REQUEST)?;
+        let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+        let target = self.connect(guard, &url).await?;
+        remove_hop_by_hop(request.headers_mut());
+        let host = HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort])
+            .map_err(|_| StatusCode::BAD_REQUEST)?;
+        request.headers_mut().insert(HOST, host);
+        request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        *request.uri_mut() = Uri::from(path);
+        self.exchange(target, request).await.map_err(|_| StatusCode::BAD_GATEWAY)
+    }
+
+    async fn exchange(
+        &self,
+        target: Metered,
+        request: Request<Incoming>,
+    ) -> Result<Answer, hyper::Error> {
+        let (mut sender, connection) = client::conn::http1::Builder::new()
+            .max_buf_size(HEAD)
+            .max_headers(HEADER_LINES)
+            .allow_spaces_after_header_name_in_responses(true)
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .ignore_invalid_headers_in_responses(true)
+            .handshake(TokioIo::new(target))
+            .await?;
+        let mut connection: Work = Box::pin(async { drop(connection.await) });
+        let mut answer = pin!(sender.send_request(request));
+        let (answer, connection) = tokio::select! {
+            biased;
+            answer = &mut answer => (answer, Some(connection)),
+            // What the connection did last may be what the request waits for.
+            () = &mut connection => (answer.await, None),
+        };
+        let mut answer = answer?;
+        remove_hop_by_hop(answer.headers_mut());
+        Ok(answer.map(|body| Either::Left(Relayed { body, connection })))
+    }
+
+    /// A connection to the target of `url`, if the guard admits it; else what to tell the browser.
+    async fn connect(&self, guard: &Guard, url: &Url) -> Result<Metered, StatusCode> {
+        if self.budget.is_spent() {
+            return Err(StatusCode::TOO_MANY_REQUESTS);
+        }
+        let target = guard.admit(url).await.map_err(|error| match error {
+            NotAdmitted::Refused(refusal) => {
+                self.remember(refusal);
+                StatusCode::FORBIDDEN
+            }
+            NotAdmitted::Unresolved(_) | NotAdmitted::ResolverUnavailable(_) => {
+                StatusCode::BAD_GATEWAY
+            }
+        })?;
+        // Allowed loopback or not, a proxy that asks itself only ties itself up.
+        if target.addresses().contains(&self.address) {
+            return Err(StatusCode::LOOP_DETECTED);
+        }
+        match timeout(CONNECT_PATIENCE, connect(&target)).await {
+            Ok(Ok(stream)) => Ok(Metered::new(stream, self.budget.clone(), IDLE)),
+            Ok(Err(_)) => Err(StatusCode::BAD_GATEWAY),
+            Err(_) => Err(StatusCode::GATEWAY_TIMEOUT),
+        }
+    }
+
+    fn remember(&self, refusal: Refusal) {
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if refusals.len() < REFUSALS {
+            refusals.push(refusal);
+        }
+    }
+}
+
+/// What is spoken once the browser has its `200` for a CONNECT.
+struct Tunnel {
+    browser: OnUpgrade,
+    target: Metered,
+}
+
+type Answer = Response<Either<Relayed, Empty<Bytes>>>;
+
+fn empty(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Either::Right(Empty::new()));
+    *answer.status_mut() = status;
+    answer
+}
+
+/// Takes out what concerns one connection only (RFC 9110, section 7.6.1), and what its `Connection`
+/// names beside that.
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    let always = [
+        CONNECTION,
+        HeaderName::from_static("keep-alive"),
+        HeaderName::from_static("proxy-connection"),
+        PROXY_AUTHENTICATE,
+        PROXY_AUTHORIZATION,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+        UPGRADE,
+    ];
+    for name in named.iter().chain(&always) {
+        headers.remove(name);
+    }
+}
+
+/// An answer's body, with the connection that it comes from, which is polled beside it.
+struct Relayed {
+    body: Incoming,
+    connection: Option<Work>,
+}
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Body for Relayed {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if let Some(connection) = &mut self.connection
+            && connection.as_mut().poll(context).is_ready()
+        {
+            self.connection = None;
+        }
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,100 @@
+//! A connection whose bytes and idle time are bounded.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep};
+
+/// Bytes that a number of connections may still take, together.
+#[derive(Clone)]
+pub(super) struct Budget(Arc<AtomicU64>);
+
+impl Budget {
+    pub(super) fn new(bytes: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(bytes)))
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// Takes what passed already: a buffer's worth beyond the end is no matter.
+    fn spend(&self, bytes: usize) {
+        let take = |left: u64| Some(left.saturating_sub(bytes as u64));
+        // Never fails, as the closure always gives a value.
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+    }
+}
+
+/// A connection to a target. Ends when the budget is spent, or when nothing moved either way for
+/// `idle` while it was read from.
+pub(super) struct Metered {
+    stream: TcpStream,
+    budget: Budget,
+    idle: Duration,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Metered {
+    pub(super) fn new(stream: TcpStream, budget: Budget, idle: Duration) -> Self {
+        Self { stream, budget, idle, deadline: Box::pin(sleep(idle)) }
+    }
+
+    fn moved(&mut self, bytes: usize) {
+        self.budget.spend(bytes);
+        let deadline = Instant::now() + self.idle;
+        self.deadline.as_mut().reset(deadline);
+    }
+
+    fn check_budget(&self) -> io::Result<()> {
+        if self.budget.is_spent() {
+            return Err(io::Error::other("the budget of bytes is spent"));
+        }
+        Ok(())
+    }
+}
+
+impl AsyncRead for Metered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.check_budget()?;
+        let before = buffer.filled().len();
+        if let Poll::Ready(outcome) = Pin::new(&mut self.stream).poll_read(context, buffer) {
+            self.moved(buffer.filled().len() - before);
+            return Poll::Ready(outcome);
+        }
+        ready!(self.deadline.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncWrite for Metered {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.check_budget()?;
+        let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        self.moved(written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

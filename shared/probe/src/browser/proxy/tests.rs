@@ -1,0 +1,170 @@
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::sleep;
+
+use super::*;
+use crate::guard::Outbound;
+use crate::loopback::{Server, guard, guard_of, path, status};
+
+/// What the proxy answers to `request`, to the end of the connection, which the client leaves open.
+async fn ask(proxy: &GuardProxy, guard: &Guard, request: &str) -> String {
+    let exchange = async {
+        let mut stream = TcpStream::connect(proxy.address()).await.expect("the proxy");
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let mut answer = Vec::new();
+        // A reset ends an answer, too.
+        let _ = timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await;
+        String::from_utf8(answer).expect("text")
+    };
+    proxy.serve_during(guard, exchange).await
+}
+
+/// The status line's code, when the browser asks for the connection to be closed.
+async fn code(proxy: &GuardProxy, guard: &Guard, request: &str) -> u16 {
+    let request = format!("{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let answer = ask(proxy, guard, &request).await;
+    answer.get(9..12).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
+}
+
+#[tokio::test]
+async fn requests_are_passed_on_as_servers_know_them() {
+    let server = Server::http(|head| {
+        let mut answer = format!("HTTP/1.1 200 OK\r\nX-Path: {}\r\n", path(head));
+        answer.push_str("Keep-Alive: timeout=5\r\nConnection: X-Mine\r\nX-Mine: 1\r\n");
+        answer.push_str("Content-Length: 5\r\n\r\nhello");
+        answer.into_bytes()
+    })
+    .await;
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let request = format!(
+        "GET {} HTTP/1.1\r\nHost: else.example\r\nProxy-Connection: keep-alive\r\n\
+         Proxy-Authorization: Basic secret\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\n\
+         Cookie: a=b\r\n\r\n",
+        server.url("/a?b=c")
+    );
+    let answer = ask(&proxy, &guard(), &request).await.to_lowercase();
+    assert!(answer.starts_with("http/1.1 200 "), "{answer}");
+    assert!(answer.contains("x-path: /a?b=c\r\n") && answer.ends_with("\r\n\r\nhello"), "{answer}");
+    assert!(!answer.contains("keep-alive") && !answer.contains("x-mine"), "{answer}");
+    let mut lines: Vec<_> =
+        server.heads()[0].trim_end().to_lowercase().lines().map(str::to_owned).collect();
+    lines.sort();
+    let host = format!("host: {}", server.address);
+    assert_eq!(lines, ["connection: close", "cookie: a=b", "get /a?b=c http/1.1", &*host]);
+}
+
+#[tokio::test]
+async fn a_tunnel_carries_both_ways() {
+    let server = Server::http(|head| format!("echo {}", path(head)).into_bytes()).await;
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let request = format!(
+        "CONNECT {} HTTP/1.1\r\nHost: x\r\n\r\nGET /inside HTTP/1.1\r\n\r\n",
+        server.address
+    );
+    let answer = ask(&proxy, &guard(), &request).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.ends_with("\r\n\r\necho /inside"), "{answer}");
+}
+
+#[tokio::test]
+async fn what_the_guard_refuses_is_not_connected_to() {
+    let server = Server::http(|_| status(200)).await;
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let guard = guard_of(Outbound::default());
+    assert_eq!(code(&proxy, &guard, &format!("GET {}", server.url("/"))).await, 403);
+    assert_eq!(code(&proxy, &guard, &format!("CONNECT {}", server.address)).await, 403);
+    assert_eq!(code(&proxy, &guard, "CONNECT [::1]:80").await, 403);
+    assert_eq!(code(&proxy, &guard, "CONNECT 169.254.169.254:443").await, 403);
+    assert_eq!(server.connections(), 0);
+    let refused: Vec<_> = proxy.refusals().into_iter().map(|refusal| refusal.url).collect();
+    let address = server.address;
+    assert_eq!(
+        refused,
+        [
+            format!("http://{address}/"),
+            format!("https://{address}/"),
+            "https://[::1]:80/".to_owned(),
+            "https://169.254.169.254/".to_owned(),
+        ]
+    );
+    for _ in 0..REFUSALS {
+        proxy.remember(proxy.refusals()[0].clone());
+    }
+    assert_eq!(proxy.refusals().len(), REFUSALS);
+}
+
+#[tokio::test]
+async fn what_is_no_request_to_a_proxy_is_refused() {
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let guard = guard();
+    assert_eq!(code(&proxy, &guard, "GET /").await, 400);
+    assert_eq!(code(&proxy, &guard, "GET ftp://127.0.0.1/").await, 400);
+    assert_eq!(code(&proxy, &guard, "GET https://127.0.0.1/").await, 400);
+    assert_eq!(code(&proxy, &guard, &format!("GET http://{}/", proxy.address())).await, 508);
+    assert_eq!(code(&proxy, &guard, &format!("CONNECT {}", proxy.address())).await, 508);
+    // Nothing listens there, and nothing is called so.
+    assert_eq!(code(&proxy, &guard, "CONNECT 127.0.0.1:1").await, 502);
+    assert_eq!(code(&proxy, &guard, "GET http://name.invalid/").await, 502);
+    let long = format!("GET http://127.0.0.1/{}", "a".repeat(HEAD));
+    assert!([414, 431].contains(&code(&proxy, &guard, &long).await));
+    assert_eq!(proxy.refusals(), []);
+}
+
+#[tokio::test]
+async fn the_bytes_are_bounded() {
+    let server = Server::http(|_| {
+        let body = "a".repeat(100_000);
+        format!("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{body}").into_bytes()
+    })
+    .await;
+    let mut proxy = GuardProxy::bind().await.expect("a port");
+    proxy.budget = Budget::new(150_000);
+    let get = format!("GET {}", server.url("/"));
+    let request = format!("{get} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert!(ask(&proxy, &guard(), &request).await.ends_with(&"a".repeat(100_000)));
+    assert!(!proxy.is_exhausted());
+    assert!(!ask(&proxy, &guard(), &request).await.ends_with(&"a".repeat(100_000)));
+    assert!(proxy.is_exhausted());
+    assert_eq!(code(&proxy, &guard(), &get).await, 429);
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_lies_still_ends() {
+    let server = Server::raw(|mut stream| async move {
+        let _ = stream.write_all(b"hello").await;
+        sleep(Duration::from_secs(60)).await;
+    })
+    .await;
+    let stream = TcpStream::connect(server.address).await.expect("connected");
+    let mut metered = Metered::new(stream, Budget::new(1000), Duration::from_millis(50));
+    let mut taken = Vec::new();
+    let error = metered.read_to_end(&mut taken).await.expect_err("an end");
+    assert_eq!((error.kind(), &*taken), (io::ErrorKind::TimedOut, &b"hello"[..]));
+}
+
+#[tokio::test]
+async fn connections_end_with_the_work() {
+    let server = Server::raw(|mut stream| async move {
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest).await;
+    })
+    .await;
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let guard = guard();
+    let open = async {
+        let mut stream = TcpStream::connect(proxy.address()).await.expect("the proxy");
+        let request = format!("CONNECT {} HTTP/1.1\r\nHost: x\r\n\r\n", server.address);
+        stream.write_all(request.as_bytes()).await.expect("sent");
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).await.expect("an answer");
+        assert_eq!(&head, b"HTTP/1.1 200");
+        stream
+    };
+    let mut stream = proxy.serve_during(&guard, open).await;
+    let mut rest = Vec::new();
+    let ended = timeout(Duration::from_secs(10), stream.read_to_end(&mut rest)).await;
+    assert!(ended.is_ok(), "still open");
+    let address = proxy.address();
+    drop(proxy);
+    assert!(TcpStream::connect(address).await.is_err(), "still listening");
+}
