@@ -115,7 +115,6 @@ pub(crate) fn server_name(url: &Url) -> Option<ServerName<'static>> {
     }
 }
 
-async fn secure(
 /// Speaks TLS on a connection for `url`; the failure is in words for people.
 pub(crate) async fn secure(
     guard: &Guard,
