@@ -15,6 +15,7 @@ use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::Destination;
+use vedette_runtime::config::EngineConfig;
 use vedette_testkit::{Member, TestApp, loopback, new_team};
 
 /// A whole service for one test.
@@ -64,7 +65,7 @@ pub struct Client<'a> {
 impl Service {
     /// A service without users.
     pub async fn start() -> Self {
-        let engines = Engines::new(loopback()).expect("engines");
+        let engines = Engines::new(loopback(), EngineConfig::default()).expect("engines");
         Self { test: TestApp::start().await, engines }
     }
 

@@ -11,6 +11,7 @@ use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
+use vedette_runtime::config::EngineConfig;
 use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
 use vedette_tests::{Answer, Client, Service};
 
@@ -124,7 +125,7 @@ pub(crate) fn engines(hosts: &[(&str, &Target)]) -> Engines {
     };
     let mut outbound = loopback();
     outbound.connect_to = hosts.iter().map(detour).collect();
-    Engines::new(outbound).expect("engines")
+    Engines::new(outbound, EngineConfig::default()).expect("engines")
 }
 
 /// Settings of a site on which nothing but status checks run.

@@ -6,6 +6,7 @@ use vedette_checker::Engines;
 use vedette_domain::account::{Membership, Role, Scope, Token};
 use vedette_domain::id::{SiteId, TeamId, UserId};
 use vedette_domain::plan::Plan;
+use vedette_runtime::config::EngineConfig;
 use vedette_testkit::{Member, Target, loopback, member_of};
 use vedette_tests::{Answer, Service};
 
@@ -146,5 +147,5 @@ pub(crate) async fn suspend(service: &Service, owner: &Member) {
 pub(crate) fn guarded() -> Engines {
     let mut outbound = loopback();
     outbound.allow.clear();
-    Engines::new(outbound).expect("engines")
+    Engines::new(outbound, EngineConfig::default()).expect("engines")
 }

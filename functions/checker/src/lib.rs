@@ -15,7 +15,7 @@ use vedette_runtime::App;
 use vedette_runtime::settle::{FinishedRun, Settled, forget_timer, settle};
 use vedette_store::StoreError;
 
-pub use engines::Engines;
+pub use engines::{Engines, Subject};
 pub use incoming::{Incoming, UnreadableMessage};
 
 /// A message that could not be worked off; it is to be delivered again.
@@ -102,7 +102,11 @@ pub async fn handle(
         && settings.enabled_tools(plan).contains(&tool)
         && app.service.tools.contains(&tool);
     let finish = match (wanted, order) {
-        (true, _) => engines.run(tool, &site, &settings, app.clock.now()).await,
+        (true, _) => {
+            let Site { url, js_rendered, .. } = &site;
+            let subject = Subject { url, js_rendered: *js_rendered, settings: &settings };
+            engines.run(tool, subject, app.clock.now()).await
+        }
         (false, RunOrder::OnDemand { .. }) => Finish::Skipped,
         (false, RunOrder::Automatic { .. }) => {
             match forget_timer(app, &site, tool, &state).await {

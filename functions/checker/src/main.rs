@@ -16,7 +16,7 @@ async fn main() -> Result<(), Error> {
     telemetry::init();
     let config = Config::read(&environment)?;
     let app = Arc::new(aws::app(&config).await?);
-    let engines = Arc::new(Engines::new(config.outbound)?);
+    let engines = Arc::new(Engines::new(config.outbound, config.engines)?);
     app.store.warm_up().await?;
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
         let (app, engines) = (Arc::clone(&app), Arc::clone(&engines));

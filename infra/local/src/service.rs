@@ -96,13 +96,13 @@ impl Service {
         let (clock, entropy) = (Clock::system(), Entropy::system());
         let access = demo::prepare(&store, &clock, &entropy, &folder).await?;
 
-        let Config { mut service, mut outbound } = config;
+        let Config { mut service, mut outbound, engines } = config;
         service.pace = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
         // Whoever may add a site must not reach the table through us, nor have us call ourselves.
         outbound.own_listeners.extend([listen, database.address()]);
-        let engines =
-            Engines::new(outbound).map_err(|error| StartError::Engines(error.to_string()))?;
+        let engines = Engines::new(outbound, engines)
+            .map_err(|error| StartError::Engines(error.to_string()))?;
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.pace);
         let app = App {

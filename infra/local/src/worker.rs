@@ -153,6 +153,7 @@ mod tests {
     use vedette_domain::id::SiteId;
     use vedette_domain::message::Upkeep;
     use vedette_probe::guard::Outbound;
+    use vedette_runtime::config::EngineConfig;
 
     use super::*;
     use crate::tests::app_without_table;
@@ -162,7 +163,9 @@ mod tests {
         let worker = Worker {
             app: app_without_table(&queue),
             queue,
-            engines: Arc::new(Engines::new(Outbound::default()).expect("engines")),
+            engines: Arc::new(
+                Engines::new(Outbound::default(), EngineConfig::default()).expect("engines"),
+            ),
             console: Console::start(true).expect("a quiet console"),
             stop: CancellationToken::new(),
         };

@@ -4,8 +4,10 @@ use std::fs;
 use std::str::FromStr;
 
 use ipnet::IpNet;
+use url::Url;
 use vedette_domain::schedule::Pace;
 use vedette_domain::tool::Tool;
+use vedette_probe::dns::{DohServers, Resolvers};
 use vedette_probe::guard::{ConnectTo, Outbound};
 
 /// Everything that the environment says.
@@ -15,6 +17,17 @@ pub struct Config {
     pub service: Service,
     /// What check engines may reach.
     pub outbound: Outbound,
+    /// What they ask and run.
+    pub engines: EngineConfig,
+}
+
+/// What check engines ask and run, beside the targets themselves.
+#[derive(Debug, Clone, Default)]
+pub struct EngineConfig {
+    /// The resolvers of DNS checks.
+    pub doh: DohServers,
+    /// The RDAP service that knows registrations; none where nobody is to be asked.
+    pub rdap: Option<Url>,
 }
 
 /// How the service presents itself and keeps time.
@@ -75,7 +88,8 @@ impl Config {
     ///
     /// The first variable that makes no sense.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
-        Ok(Self { service: Service::read(read)?, outbound: outbound(read)? })
+        let engines = EngineConfig::read(read)?;
+        Ok(Self { service: Service::read(read)?, outbound: outbound(read)?, engines })
     }
 }
 
@@ -93,8 +107,20 @@ impl Service {
             let problem = "must be at least 1".to_owned();
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
-        let tools = vec![Tool::Status, Tool::Ssl];
+        let tools = vec![Tool::Status, Tool::Ssl, Tool::Dns];
         Ok(Self { base_url, throttle, pace: Pace::default(), tools })
+    }
+}
+
+impl EngineConfig {
+    fn read(read: Read<'_>) -> Result<Self, ConfigError> {
+        let doh = one(read, "VEDETTE_DOH")?.unwrap_or_default();
+        let rdap = match read("VEDETTE_RDAP").as_deref().map(str::trim) {
+            Some("none") => None,
+            Some(_) => one(read, "VEDETTE_RDAP")?,
+            None => Resolvers::RDAP.parse().ok(),
+        };
+        Ok(Self { doh, rdap })
     }
 }
 
@@ -192,6 +218,8 @@ mod tests {
         let config = read(&[]).expect("defaults");
         assert_eq!(config.service.throttle, 60);
         assert_eq!(config.service.base_url, None);
+        assert_eq!(config.engines.doh.as_slice().len(), 3);
+        assert!(config.engines.rdap.is_some());
         assert!(config.outbound.allow.is_empty() && config.outbound.connect_to.is_empty());
     }
 
@@ -202,11 +230,15 @@ mod tests {
             ("VEDETTE_CONNECT_TO", "shop.test:443:127.0.0.1:8443"),
             ("VEDETTE_BASE_URL", "https://monitor.test/api/v1"),
             ("VEDETTE_THROTTLE", "600"),
+            ("VEDETTE_DOH", "own=https://dns.test/dns-query"),
+            ("VEDETTE_RDAP", "none"),
         ])
         .expect("a configuration");
         assert_eq!(config.outbound.allow.len(), 2);
         assert_eq!(config.outbound.connect_to.len(), 1);
         assert_eq!(config.service.throttle, 600);
+        assert_eq!(config.engines.doh.as_slice()[0].name, "own");
+        assert_eq!(config.engines.rdap, None);
     }
 
     #[test]
@@ -218,6 +250,8 @@ mod tests {
             ("VEDETTE_BASE_URL", "https://monitor.test"),
             ("VEDETTE_THROTTLE", "0"),
             ("VEDETTE_THROTTLE", "many"),
+            ("VEDETTE_DOH", "dns.test"),
+            ("VEDETTE_RDAP", "rdap.test"),
         ] {
             let said = read(&[(name, value)]).expect_err(value);
             assert!(said.starts_with(name), "{said}");

@@ -3,7 +3,7 @@ use vedette_domain::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::id::CheckId;
 use vedette_domain::issue::record::{Observed, follow};
 use vedette_domain::schedule::Pace;
-use vedette_domain::settings::Settings;
+use vedette_domain::settings::{ExpectedRecords, Settings};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::RunReason;
 use vedette_domain::tool_state::{Run, ToolPolicy};
@@ -82,7 +82,7 @@ async fn check(bench: &Bench, code: u16) {
         error: None,
     });
     let settings = Settings::default();
-    let evaluations = result.evaluate(&settings);
+    let evaluations = result.evaluate(&settings, &ExpectedRecords::new(), None);
     let run = Run {
         site: site.id,
         check: CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now),
