@@ -6,6 +6,7 @@ use super::*;
 use crate::check::{CheckError, StatusResult, ToolResult};
 use crate::history::Sum;
 use crate::issue::{Cause, Outcome};
+use crate::settings::ExpectedRecords;
 
 fn at(text: &str) -> Timestamp {
     text.parse().expect("a timestamp")
