@@ -20,7 +20,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ring::digest::SHA256;
-use rustls::pki_types::ServerName;
 use rustls::{CommonState, ProtocolVersion};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -89,15 +88,12 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
     match (recorder.take(), outcome) {
         (_, Ok(Err(Stop::Failed(error)))) => Err(error),
         (Seen::Presented(presented), outcome) => {
-            let Some(name) = server_name(&url) else {
-                return Ok(host.without_certificate(SslFailure::NoCertificate, NOT_CERTIFIABLE));
-            };
             let connection = outcome.ok().and_then(Result::ok);
             let negotiated = match &connection {
                 Some(stream) => Negotiated::of(stream.get_ref().1),
                 None => Negotiated::broken(presented.version),
             };
-            let result = host.judged(guard, &presented, negotiated, &name, probe.now);
+            let result = host.judged(guard, &presented, negotiated, probe.now);
             if let Some(stream) = connection {
                 let patience = PATIENCE.min(probe.deadline.saturating_sub(started.elapsed()));
                 // Running out of patience is one more way to part.
@@ -231,7 +227,6 @@ impl Reached {
         guard: &Guard,
         presented: &Presented,
         negotiated: Negotiated,
-        name: &ServerName<'_>,
         now: Timestamp,
     ) -> SslResult {
         let unreadable = "the server's certificate cannot be read";
@@ -243,7 +238,6 @@ impl Reached {
             presented,
             &Expected {
                 domain: &self.domain,
-                name,
                 roots: guard.roots(),
                 algorithms: guard.tls().crypto_provider().signature_verification_algorithms,
                 now,

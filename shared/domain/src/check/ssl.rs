@@ -143,6 +143,7 @@ pub fn days_left(end: i64, now: Timestamp) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -242,5 +243,29 @@ mod tests {
         });
         assert_eq!(serde_json::to_value(&result).expect("json"), expected);
         assert_eq!(serde_json::from_value::<SslResult>(expected).expect("readable"), result);
+    }
+
+    proptest! {
+        /// What clients see of the days never contradicts the certificate's end.
+        #[test]
+        fn days_left_are_negative_once_expired(
+            end in -62_167_219_200_i64..=253_402_300_799,
+            now in 0..=Timestamp::MAX.as_second(),
+            nanoseconds in 0..1_000_000_000_i32,
+        ) {
+            let now = Timestamp::new(now, nanoseconds).expect("in range");
+            let days = days_left(end, now);
+            prop_assert_eq!(days < 0, now.as_second() > end);
+            prop_assert!(days * 86_400 <= end - now.as_second());
+            prop_assert!(end - now.as_second() < (days + 1) * 86_400);
+        }
+
+        /// They sort as the instants do.
+        #[test]
+        fn instants_sort_as_texts(first: i64, second: i64) {
+            let written = [first, second].map(certificate_time);
+            prop_assert_eq!(written[0].len(), "0000-00-00 00:00:00".len());
+            prop_assert!((first <= second) == (written[0] <= written[1]) || written[0] == written[1]);
+        }
     }
 }

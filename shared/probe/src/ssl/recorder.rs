@@ -25,7 +25,7 @@ pub(super) enum Seen {
     #[default]
     Nothing,
     /// It presented certificates, but not yet that the first is its own.
-    Unproven(Vec<CertificateDer<'static>>),
+    Unproven { name: ServerName<'static>, chain: Vec<CertificateDer<'static>> },
     /// The first certificate is not its own.
     NotItsOwn,
     /// It presented certificates, of which the first is its own as far as can be known.
@@ -35,6 +35,8 @@ pub(super) enum Seen {
 /// What a server presented.
 #[derive(Debug)]
 pub(super) struct Presented {
+    /// The host that was asked for.
+    pub(super) name: ServerName<'static>,
     /// At least its own certificate, which is the first.
     pub(super) chain: Vec<CertificateDer<'static>>,
     /// Whether the server has shown that it holds the key of its certificate; false when the
@@ -65,8 +67,8 @@ impl Recorder {
         outcome: Result<HandshakeSignatureValid, Error>,
         version: ProtocolVersion,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let Seen::Unproven(chain) = self.take() else {
-            // rustls asks for the certificate first, and once for each.
+        let Seen::Unproven { name, chain } = self.take() else {
+            // rustls hands over the certificate first, and once.
             return Err(Error::General("a signature without a certificate".to_owned()));
         };
         let holds_key = outcome.is_ok();
@@ -76,7 +78,7 @@ impl Recorder {
             self.set(Seen::NotItsOwn);
             return Err(error);
         }
-        self.set(Seen::Presented(Presented { chain, holds_key, version }));
+        self.set(Seen::Presented(Presented { name, chain, holds_key, version }));
         Ok(HandshakeSignatureValid::assertion())
     }
 }
@@ -100,12 +102,13 @@ impl ServerCertVerifier for Recorder {
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
+        server_name: &ServerName<'_>,
         _: &[u8],
         _: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let chain = std::iter::once(end_entity).chain(intermediates);
-        self.set(Seen::Unproven(chain.map(|der| der.clone().into_owned()).collect()));
+        let chain = chain.map(|der| der.clone().into_owned()).collect();
+        self.set(Seen::Unproven { name: server_name.to_owned(), chain });
         Ok(ServerCertVerified::assertion())
     }
 

@@ -1,9 +1,11 @@
 //! What is wrong with a certificate: its dates, its names and its chain, each judged on its own.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use rustls::RootCertStore;
 use rustls::crypto::WebPkiSupportedAlgorithms;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::UnixTime;
 use vedette_domain::check::{SslFailure, certificate_time};
 use webpki::{EndEntityCert, Error, KeyUsage};
 use x509_parser::certificate::X509Certificate;
@@ -20,10 +22,8 @@ const MAX_MESSAGE: usize = 600;
 
 /// What a certificate is held against.
 pub(super) struct Expected<'a> {
-    /// The host as people know it.
+    /// The host that was asked for, as people know it.
     pub(super) domain: &'a str,
-    /// The host.
-    pub(super) name: &'a ServerName<'a>,
     /// The authorities that are trusted.
     pub(super) roots: &'a RootCertStore,
     /// The kinds of signatures that are accepted.
@@ -60,11 +60,11 @@ pub(super) fn judge(
     presented: &Presented,
     expected: &Expected<'_>,
 ) -> Verdict {
-    let chain = Chain { certificate, presented: &presented.chain };
+    let chain = Chain { certificate, presented };
     let mut found = Vec::new();
     found.extend(out_of_date(certificate, expected.now).map(|why| (SslFailure::Expired, why)));
     found.extend(other_host(&chain, expected).map(|why| (SslFailure::HostnameMismatch, why)));
-    // With no proof of the key there is a reason, which may be why the chain is not trusted either.
+    // What keeps the server from proving its key may be why the chain is not trusted, too.
     let key = (!presented.holds_key).then(|| unproven_key(certificate));
     found.extend(untrusted(&chain, expected).or(key).map(|why| (SslFailure::UntrustedChain, why)));
     Verdict(found)
@@ -88,16 +88,16 @@ fn validity(certificate: &X509Certificate<'_>) -> (i64, i64) {
     (validity.not_before.timestamp(), validity.not_after.timestamp())
 }
 
-/// What a server presented, as it came and its own as it was read.
+/// What a server presented, and its own certificate as it was read.
 struct Chain<'a> {
     certificate: &'a X509Certificate<'a>,
-    presented: &'a [CertificateDer<'a>],
+    presented: &'a Presented,
 }
 
 fn other_host(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
     // What cannot be judged at all is not trusted, which is said of the chain.
-    let own = EndEntityCert::try_from(chain.presented.first()?).ok()?;
-    own.verify_is_valid_for_subject_name(expected.name).err()?;
+    let own = EndEntityCert::try_from(chain.presented.chain.first()?).ok()?;
+    own.verify_is_valid_for_subject_name(&chain.presented.name).err()?;
     let names = alternative_names(chain.certificate);
     let hosts: Vec<&str> = names.dns.iter().chain(&names.ip).map(String::as_str).collect();
     let domain = expected.domain;
@@ -115,16 +115,15 @@ fn other_host(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
 }
 
 fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
-    let (own, issuers) = chain.presented.split_first()?;
+    let (own, issuers) = chain.presented.chain.split_first()?;
     let own = match EndEntityCert::try_from(own) {
         Ok(own) => own,
         Err(error) => return Some(chain_words(&error, chain)),
     };
     let verify = |second: i64| {
-        // Certificates of before the epoch do not verify at any instant.
-        let time = UnixTime::since_unix_epoch(std::time::Duration::from_secs(
-            u64::try_from(second).unwrap_or_default(),
-        ));
+        // Certificates of before the epoch are not current at it: none is trusted by this.
+        let time = Duration::from_secs(u64::try_from(second).unwrap_or_default());
+        let time = UnixTime::since_unix_epoch(time);
         let roots = &expected.roots.roots;
         let (algorithms, usage) = (expected.algorithms.all, KeyUsage::server_auth());
         own.verify_for_usage(algorithms, roots, issuers, time, usage, None, None).map(drop)
@@ -196,7 +195,8 @@ fn unknown_issuer(chain: &Chain<'_>) -> String {
     if is_self_issued(chain.certificate) {
         return "the certificate is self-signed".to_owned();
     }
-    let issuers: Vec<_> = chain.presented.iter().take(MAX_CHAIN).skip(1).filter_map(read).collect();
+    let issuers: Vec<_> =
+        chain.presented.chain.iter().take(MAX_CHAIN).skip(1).filter_map(read).collect();
     let mut last = chain.certificate;
     // Each step takes another issuer, lest two that name one another go on for ever.
     for _ in 0..issuers.len() {

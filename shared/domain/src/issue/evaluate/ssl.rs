@@ -78,6 +78,8 @@ fn measured(result: &SslResult, expiry_days: NonZeroU32) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn valid(days_left: i64) -> SslResult {
@@ -215,6 +217,24 @@ mod tests {
                     assert!(cause.chars().count() < 250);
                 }
             }
+        }
+    }
+
+    proptest! {
+        /// Expiry is told of every certificate that is valid, and of no other.
+        #[test]
+        fn only_a_valid_certificate_expires(is_valid: bool, left: i64, limit in 1..=u32::MAX) {
+            let result = SslResult { is_valid, ..valid(left) };
+            let evaluations = ssl(&result, days(limit));
+            let down: Vec<_> = evaluations
+                .iter()
+                .map(|evaluation| (evaluation.fingerprint, evaluation.outcome.is_down()))
+                .collect();
+            let mut expected = vec![(Fingerprint::SslInvalid, !is_valid)];
+            if is_valid {
+                expected.push((Fingerprint::SslExpiring, left <= i64::from(limit)));
+            }
+            prop_assert_eq!(down, expected);
         }
     }
 }

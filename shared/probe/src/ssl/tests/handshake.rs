@@ -215,7 +215,7 @@ async fn a_certificate_is_judged_even_when_the_server_stalls_after_it() {
     let server = Server::https(config, |_| status(200)).await;
     let stalling = stalling(server.address).await;
     let url = "https://site.example/".parse().expect("a URL");
-    let deadline = Duration::from_millis(700);
+    let deadline = Duration::from_secs(1);
     let probe = SslProbe { url: &url, deadline, now: now() };
     let guard = guard_to(SITE, stalling.address, &[authority.root()]);
     let result = super::probe(&guard, &probe).await.expect("a completed check");
