@@ -1,8 +1,8 @@
 //! The `ssl` check: one handshake on port 443, and what the certificate is worth.
 //!
-//! The handshake takes any certificate, and [`verdict`] judges it afterwards: a verifier that stops
-//! at the first flaw could not say what else is wrong, nor what the certificate says. Nothing is
-//! sent over the connection.
+//! The handshake takes any certificate, and it is judged afterwards: a verifier that stops at the
+//! first flaw could not say what else is wrong, nor what the certificate says. Nothing is sent over
+//! the connection.
 //!
 //! Revocation is not looked up.
 
@@ -43,9 +43,6 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// How long a server is waited for to end the connection, once all is known.
 const PATIENCE: Duration = Duration::from_millis(500);
-
-/// Bytes that it may still send by then; the usual are a few hundred of session tickets.
-const FAREWELL_LIMIT: usize = 64 * 1024;
 
 /// What to probe.
 #[derive(Debug, Clone, Copy)]
@@ -171,15 +168,9 @@ async fn handshake(
 /// Ends a connection as clients do. Merely dropped, with what the server sends after the handshake
 /// unread, it would end in a reset, which servers log. Bounded in time by the caller.
 async fn part(mut stream: TlsStream<TcpStream>) {
-    let mut taken = 0;
     let mut bytes = [0; 1024];
     if stream.shutdown().await.is_ok() {
-        while taken < FAREWELL_LIMIT {
-            match stream.read(&mut bytes).await {
-                Ok(0) | Err(_) => return,
-                Ok(length) => taken += length,
-            }
-        }
+        while matches!(stream.read(&mut bytes).await, Ok(1..)) {}
     }
 }
 

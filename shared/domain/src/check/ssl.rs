@@ -41,7 +41,7 @@ pub struct SslResult {
     /// Whole days until `valid_to`, rounded down: 0 on the last day, negative from the first second
     /// after. 0 when no certificate was read.
     pub days_left: i64,
-    /// The certificate's subject: `CN=example.com, O=Example`.
+    /// The certificate's subject: `CN=example.com, O=Example`; empty when it names nobody.
     pub subject: Option<String>,
     /// The certificate's serial number in hexadecimal.
     pub serial_number: Option<String>,

@@ -266,6 +266,32 @@ async fn a_certificate_is_told_in_full() {
 }
 
 #[tokio::test]
+async fn an_issuer_without_a_common_name_is_told_by_its_organization() {
+    for (kind, issuer) in [
+        (Some(DnType::OrganizationName), Some("Trust, Inc.")),
+        (Some(DnType::CountryName), None),
+        (None, None),
+    ] {
+        let mut root = params(&[]);
+        root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        root.distinguished_name = DistinguishedName::new();
+        if let Some(kind) = kind {
+            root.distinguished_name.push(kind, "Trust, Inc.");
+        }
+        let root = CertifiedIssuer::self_signed(root, fixed_key(1)).expect("a certificate");
+        let key = fixed_key(2);
+        let mut own = params(&[SITE]);
+        own.distinguished_name = DistinguishedName::new();
+        let own = own.signed_by(&key, &root).expect("a certificate");
+        let identity = Identity { chain: vec![own.der().clone()], key };
+        let result = serve(identity.server(), SITE, &[root.der().clone()]).await;
+        assert_eq!(verdict(&result), (None, true, ""));
+        assert_eq!((result.issuer.as_deref(), result.issued_to), (issuer, None));
+        assert_eq!(result.subject.as_deref(), Some(""));
+    }
+}
+
+#[tokio::test]
 async fn keys_of_each_kind_are_told() {
     let root = Authority::new("root");
     for (algorithm, expected) in [
@@ -452,7 +478,7 @@ fn no_byte_breaks_the_reader() {
     let identity = usual();
     let mut readable = 0;
     for position in 0..identity.chain[0].len() {
-        for change in [0x01, 0x7f, 0x80, 0xff] {
+        for change in [0x01, 0x80] {
             let mut bytes = identity.chain[0].to_vec();
             bytes[position] ^= change;
             let chain = [CertificateDer::from(bytes)];
@@ -463,7 +489,7 @@ fn no_byte_breaks_the_reader() {
             }
         }
     }
-    assert!(readable > 1000, "{readable}");
+    assert!(readable > 500, "{readable}");
     for length in 0..identity.chain[0].len() {
         let cut = CertificateDer::from(identity.chain[0][..length].to_vec());
         assert!(certificate::read(&cut).is_none(), "{length} bytes");
