@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub use self::expected::is_met;
 pub use self::lookup::{
@@ -19,6 +19,7 @@ pub use self::lookup::{
 pub use self::prints::{Baseline as DnsBaseline, Print, RecordPrints};
 pub use self::records::{DnsRecord, DnsRecords, RecordData};
 use crate::settings::DnsRecordType;
+use crate::time::wire;
 
 /// The result of a `dns` check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,7 +139,41 @@ pub struct Registration {
     /// The registrar's name.
     pub registrar: Option<String>,
     /// When it was first registered.
+    #[serde(serialize_with = "wire_instant")]
     pub registered_at: Option<Timestamp>,
     /// When the registration ends unless it is renewed.
+    #[serde(serialize_with = "wire_instant")]
     pub expires_at: Option<Timestamp>,
+}
+
+fn wire_instant<S: Serializer>(
+    instant: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    instant.map(wire).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_registration_has_instants_as_everywhere() {
+        let registration = Registration {
+            domain: "example.com".to_owned(),
+            registrar: None,
+            registered_at: None,
+            expires_at: Some("2027-08-13T06:00:00+02:00".parse().expect("a timestamp")),
+        };
+        let expected = json!({
+            "domain": "example.com",
+            "registrar": null,
+            "registered_at": null,
+            "expires_at": "2027-08-13T04:00:00+00:00",
+        });
+        assert_eq!(serde_json::to_value(&registration).expect("json"), expected);
+        assert_eq!(serde_json::from_value::<Registration>(expected).expect("read"), registration);
+    }
 }

@@ -68,7 +68,3 @@ fn told(observation: &ResolverObservation) -> Vec<&str> {
     let lookups = observation.lookups.values();
     lookups.map(|it| it.rcode.as_deref().or(it.error.as_deref()).expect("one of them")).collect()
 }
-
-fn data(error: &CheckError) -> &Value {
-    &error.data
-}

@@ -149,8 +149,8 @@ pub struct Conclusion {
     pub unanswered_types: Vec<DnsRecordType>,
     /// What each said.
     pub observations: BTreeMap<String, ResolverObservation>,
-    /// Where in the list the resolver stands that gave the addresses or, without any, answered
-    /// first.
+    /// Where in the list the first resolver stands that found the name or, where none did, that
+    /// said anything of it.
     pub spokesman: usize,
     /// What the filtering resolver's answers say.
     pub reputation: Reputation,
@@ -190,7 +190,7 @@ pub fn conclude(heard: &[ResolverAnswers]) -> Option<Conclusion> {
             .filter(|kind| !found.contains_key(kind))
             .collect(),
         observations: observe(heard),
-        spokesman: found.get(&DnsRecordType::A).map_or(spokesman, |(index, _)| *index),
+        spokesman: found.values().next().map_or(spokesman, |(index, _)| *index),
         reputation: reputation(heard),
     })
 }

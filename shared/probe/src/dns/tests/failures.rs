@@ -105,7 +105,7 @@ async fn without_any_resolver_the_check_cannot_run() {
             "inner": "the target is forbidden: 192.168.0.1 is a private address (192.168.0.0/16)",
         },
     });
-    assert_eq!(*data(&error), expected);
+    assert_eq!(error.data, expected);
     assert_eq!(untrusted.asked(), [""; 0]);
 }
 
@@ -201,7 +201,7 @@ async fn web_pages_and_refusals_are_no_answers() {
         let alone = resolvers(vec![server("page", &page.url("/"))], None);
         for _ in 0..2 {
             let error = scene.probe_with(&alone, "https://example.com/").await.expect_err("failed");
-            assert_eq!(data(&error)["resolvers"]["page"], json!(why));
+            assert_eq!(error.data["resolvers"]["page"], json!(why));
         }
         assert_eq!(page.connections(), 1, "the connection is good");
     }
