@@ -10,12 +10,14 @@ use lambda_http::{Body, Request, RequestExt as _};
 use serde_json::Value;
 use vedette_api::{FALLBACK, ROUTES, Route, answer};
 use vedette_checker::{Engines, Handled, handle};
-use vedette_domain::id::SiteId;
+use vedette_domain::check::Finish;
+use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::Destination;
 use vedette_runtime::config::EngineConfig;
+use vedette_runtime::settle::{FinishedRun, Settled, settle};
 use vedette_testkit::{Member, TestApp, loopback, new_team};
 
 /// A whole service for one test.
@@ -127,6 +129,17 @@ impl Service {
         // Boxed, here and below: without optimization, a test that awaits many of these futures
         // would be too large for its stack.
         Box::pin(handle(&self.test.app, &self.engines, message)).await.expect("handled")
+    }
+
+    /// Ends a run of now as an engine would end it.
+    pub async fn end_run(&self, site: SiteId, check: CheckId, finish: Finish) -> Settled {
+        let (app, now) = (&self.test.app, self.test.now());
+        let tool = check.tool().expect("a tool");
+        let found = app.store.site_tool(site.partition(), tool).await.expect("read");
+        let (site, state) = found.expect("a site");
+        let team = app.store.team(site.team, now).await.expect("read").expect("a team");
+        let finished = FinishedRun { site: &site, state, team: &team, tool, check, finish };
+        Box::pin(settle(app, finished)).await.expect("settled")
     }
 
     /// Runs a tool on a site as its schedule would, at a slot that is now.

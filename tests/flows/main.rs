@@ -10,6 +10,8 @@ mod forgetting;
 mod incident;
 mod midnight;
 mod monitoring;
+mod records;
+mod results;
 mod scene;
 mod schedules;
 mod timing;
