@@ -118,7 +118,8 @@ async fn registries_that_do_not_answer_hold_nothing_up() {
     let both = resolvers(vec![one.server.clone()], Some(rdap));
     let probe = DnsProbe { url: &url, deadline };
     let result = super::super::probe(&scene.guard, &both, &probe).await.expect("completed");
-    assert!(started.elapsed() < deadline, "{:?}", started.elapsed());
+    // Twice, for machines that do much beside.
+    assert!(started.elapsed() < 2 * deadline, "{:?}", started.elapsed());
     assert_eq!(result.ip_enrichment, [(ip("93.184.216.34"), IpEnrichment::default())].into());
     let why = "the registry did not answer in time";
     assert_eq!(result.registration_error.as_deref(), Some(why));
