@@ -35,9 +35,9 @@ use crate::guard::{Guard, RESOLVER_UNAVAILABLE};
 /// How long a whole probe may take, unless the caller has less.
 pub const DEADLINE: Duration = Duration::from_secs(15);
 
-/// How long the answers of the resolvers are waited for. A resolver gives up on silent name servers
-/// within this time and says SERVFAIL.
-const LOOKUP_PATIENCE: Duration = Duration::from_secs(6);
+/// How long the answers of the resolvers are waited for: longer than a resolver tries name servers
+/// that are silent, so that its SERVFAIL is heard.
+const LOOKUP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the routing registries are waited for, once the addresses are known.
 const ENRICHMENT_PATIENCE: Duration = Duration::from_secs(2);
@@ -177,9 +177,9 @@ fn unavailable(host: &str, heard: &[ResolverAnswers]) -> CheckError {
     };
     let resolvers: serde_json::Map<_, _> =
         heard.iter().map(|one| (one.resolver.clone(), json!(why(one)))).collect();
-    tracing::warn!(?resolvers, "no DNS resolver can be asked");
+    tracing::warn!(?resolvers, "no DNS resolver gave an answer");
     CheckError {
-        message: "no DNS resolver can be asked".to_owned(),
+        message: "no DNS resolver gave an answer".to_owned(),
         code: RESOLVER_UNAVAILABLE.to_owned(),
         data: json!({ "host": host, "resolvers": resolvers }),
     }

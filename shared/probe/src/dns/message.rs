@@ -189,7 +189,7 @@ mod tests {
         };
         assert_eq!(of(answers(), DnsRecordType::A), ["www.example.com 192.0.2.2"]);
         assert_eq!(of(answers(), DnsRecordType::Txt), ["www.example.com a\u{fffd}b"]);
-        assert_eq!(of(answers(), DnsRecordType::Mx), ["www.example.com 0 "]);
+        assert_eq!(of(answers(), DnsRecordType::Mx), ["www.example.com 0 ."]);
         assert_eq!(of(answers(), DnsRecordType::Ns), [""; 0]);
     }
 

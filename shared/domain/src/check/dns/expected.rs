@@ -44,8 +44,11 @@ fn mail_exchange(expected: &str) -> (Option<u16>, &str) {
 #[cfg(test)]
 mod tests {
     use DnsRecordType::{A, Aaaa, Cname, Mx, Ns, Txt};
+    use proptest::prelude::*;
 
     use super::*;
+
+    const HOST: &str = "www.example.com";
 
     fn records() -> Vec<DnsRecord> {
         let name = |name: &str| name.to_owned();
@@ -61,7 +64,7 @@ mod tests {
             RecordData::Txt { txt: "v=spf1 include:Mail.example -all".to_owned() },
             RecordData::Txt { txt: " padded ".to_owned() },
         ]
-        .map(|data| DnsRecord { host: "www.example.com".to_owned(), ttl: 60, data })
+        .map(|data| DnsRecord { host: HOST.to_owned(), ttl: 60, data })
         .into()
     }
 
@@ -111,5 +114,56 @@ mod tests {
             assert!(!is_met(kind, expected, &records()), "{kind} {expected}");
         }
         assert!(!is_met(A, "192.0.2.1", &[]));
+    }
+
+    /// Whether the value is met by this record alone.
+    fn met(expected: &str, data: &RecordData) -> bool {
+        let record = DnsRecord { host: HOST.to_owned(), ttl: 60, data: data.clone() };
+        is_met(data.kind(), expected, &[record])
+    }
+
+    proptest! {
+        #[test]
+        fn spelling_does_not_matter_to_names(
+            name in "[a-z0-9]{1,5}(\\.[a-z]{2,5}){1,3}",
+            priority: u16,
+        ) {
+            let target = || name.clone();
+            let names = [RecordData::Cname { target: target() }, RecordData::Ns { target: target() }];
+            let mx = RecordData::Mx { priority, target: target() };
+            let upper = name.to_uppercase();
+            for spelling in [target(), upper.clone(), format!("{name}."), format!(" {upper}.\n")] {
+                for data in names.iter().chain([&mx]) {
+                    prop_assert!(met(&spelling, data));
+                    let other = format!("x{}", spelling.trim());
+                    prop_assert!(!met(&other, data));
+                }
+                let whole = [priority, priority.wrapping_add(1)].map(|it| format!("{it} {spelling}"));
+                prop_assert!(met(&whole[0], &mx));
+                prop_assert!(!met(&whole[1], &mx));
+            }
+        }
+
+        #[test]
+        fn spelling_does_not_matter_to_addresses(v4: u32, v6: u128) {
+            let [one, other]: [Ipv4Addr; 2] = [v4.into(), v4.wrapping_add(1).into()];
+            let data = RecordData::A { ip: one };
+            prop_assert!(met(&one.to_string(), &data));
+            prop_assert!(!met(&other.to_string(), &data));
+            let ip = Ipv6Addr::from(v6);
+            let data = RecordData::Aaaa { ip };
+            let long = ip.segments().map(|group| format!("{group:04X}")).join(":");
+            prop_assert!(met(&long, &data));
+        }
+
+        /// The normal form of a record is a value that expects it.
+        #[test]
+        fn normal_forms_are_expected_values(
+            priority: u16,
+            target in "([a-z]{1,3}(\\.[a-z]{1,3})?)?",
+        ) {
+            let data = RecordData::Mx { priority, target };
+            prop_assert!(met(&data.normal(), &data));
+        }
     }
 }

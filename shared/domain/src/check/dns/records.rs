@@ -73,13 +73,17 @@ impl RecordData {
     }
 
     /// The value as one text, equal for values that mean the same: addresses in their canonical
-    /// spelling, names by [`normal_name`], `10 mail.example.com` for MX, and texts as they are.
+    /// spelling, names in lower case and punycode without a dot at the end, `10 mail.example.com`
+    /// for MX (`0 .` for no mail server), and texts as they are.
     pub fn normal(&self) -> String {
         match self {
             Self::A { ip } => ip.to_string(),
             Self::Aaaa { ip } => ip.to_string(),
             Self::Cname { target } | Self::Ns { target } => normal_name(target),
-            Self::Mx { priority, target } => format!("{priority} {}", normal_name(target)),
+            Self::Mx { priority, target } => match normal_name(target) {
+                root if root.is_empty() => format!("{priority} ."),
+                target => format!("{priority} {target}"),
+            },
             Self::Txt { txt } => txt.clone(),
         }
     }
