@@ -1,6 +1,8 @@
 //! Counted history: how many checks each hour of each day holds, so that a list's total is a sum
 //! over days and any of its pages is found without reading the pages before it.
 
+mod page;
+
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
@@ -9,7 +11,9 @@ use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
 use crate::id::Trigger;
-use crate::tool::{CheckStatus, RunReason, Tool};
+use crate::tool::{CheckStatus, RunReason};
+
+pub use page::{Filter, Located, Span, Window, locate};
 
 /// The UTC day of an instant.
 pub fn day_of(instant: Timestamp) -> Date {
@@ -82,7 +86,8 @@ impl Kind {
     }
 }
 
-/// Checks in each hour of a day; stored as 24 variable-length integers, trailing zeros left out.
+/// Checks in each hour of a day; stored as the bits that the largest count takes, and then each
+/// count in so many bits, without the empty hours at the end. A year of these is read for a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hours([u32; 24]);
 
@@ -90,20 +95,25 @@ impl Hours {
     fn total(&self) -> u64 {
         self.0.iter().copied().map(u64::from).sum()
     }
+
+    /// Hours with checks, and how many.
+    fn occupied(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.0.iter().copied().enumerate().filter(|(_, count)| *count > 0)
+    }
 }
 
 impl Serialize for Hours {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let used = self.0.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
-        let mut bytes = Vec::with_capacity(used);
-        for &count in &self.0[..used] {
-            // LEB128: seven bits a byte, the high bit set on all but the last.
-            let mut rest = count;
-            while rest >= 0x80 {
-                bytes.push((rest & 0x7f) as u8 | 0x80);
-                rest >>= 7;
+        let width = self.0.iter().map(|count| u32::BITS - count.leading_zeros()).max();
+        let width = width.unwrap_or_default() as usize;
+        let mut bytes = vec![0; 1 + (used * width).div_ceil(8)];
+        bytes[0] = width as u8;
+        for (hour, count) in self.occupied() {
+            for bit in (0..width).filter(|bit| count >> bit & 1 == 1) {
+                let place = hour * width + bit;
+                bytes[1 + place / 8] |= 1 << (place % 8);
             }
-            bytes.push(rest as u8);
         }
         serializer.serialize_bytes(&bytes)
     }
@@ -116,23 +126,21 @@ impl<'de> Deserialize<'de> for Hours {
             type Value = Hours;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("at most 24 variable-length integers")
+                f.write_str("a width, and at most 24 integers of so many bits")
             }
 
             fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Hours, E> {
+                let (&width, packed) = bytes.split_first().ok_or_else(|| E::custom("no width"))?;
+                let width = usize::from(width);
+                if width > u32::BITS as usize || packed.len() > (24 * width).div_ceil(8) {
+                    return Err(E::custom("more than 24 hours of 32 bits"));
+                }
                 let mut hours = [0_u32; 24];
-                let mut hour = 0;
-                let mut shift = 0;
-                for &byte in bytes {
-                    let slot =
-                        hours.get_mut(hour).ok_or_else(|| E::custom("more than 24 hours"))?;
-                    let part = u32::from(byte & 0x7f);
-                    *slot |=
-                        part.checked_shl(shift).ok_or_else(|| E::custom("a count too large"))?;
-                    if byte & 0x80 == 0 {
-                        (hour, shift) = (hour + 1, 0);
-                    } else {
-                        shift += 7;
+                for (hour, slot) in hours.iter_mut().enumerate() {
+                    for bit in 0..width {
+                        let place = hour * width + bit;
+                        let byte = packed.get(place / 8).copied().unwrap_or_default();
+                        *slot |= u32::from(byte >> (place % 8) & 1) << bit;
                     }
                 }
                 Ok(Hours(hours))
@@ -168,6 +176,11 @@ impl Counters {
     /// Checks of a kind in the whole day.
     pub fn count(&self, kind: Kind) -> u64 {
         self.0.get(&kind).map_or(0, Hours::total)
+    }
+
+    fn admitted(&self, filter: &Filter) -> impl Iterator<Item = (Kind, &Hours)> {
+        let kinds = self.0.iter().map(|(kind, hours)| (*kind, hours));
+        kinds.filter(|(kind, _)| filter.admits(*kind))
     }
 }
 
@@ -347,118 +360,6 @@ impl Retention {
     fn shows(self, date: Date, until: Date) -> bool {
         self.today < until.min(date.saturating_add(i64::from(self.days).days()))
     }
-}
-
-/// Which checks a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Filter {
-    /// Only this tool.
-    pub tool: Option<Tool>,
-    /// Only this state.
-    pub status: Option<CheckStatus>,
-    /// Only automatic ones, or only on-demand ones.
-    pub automatic: Option<bool>,
-    /// Only this reason.
-    pub reason: Option<RunReason>,
-    /// Only those created on this day or later.
-    pub from: Option<Date>,
-    /// Only those created on this day or earlier.
-    pub to: Option<Date>,
-}
-
-impl Filter {
-    fn admits_day(&self, tool: Tool, date: Date) -> bool {
-        self.tool.is_none_or(|wanted| wanted == tool)
-            && self.from.is_none_or(|from| from <= date)
-            && self.to.is_none_or(|to| date <= to)
-    }
-
-    /// Whether the list shows checks of the kind.
-    pub fn admits(&self, kind: Kind) -> bool {
-        self.status.is_none_or(|status| status == kind.status)
-            && self.automatic.is_none_or(|automatic| automatic == kind.trigger.is_automatic())
-            && self.reason.is_none_or(|reason| kind.trigger.reason() == Some(reason))
-    }
-}
-
-/// Where a page of a list is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Located {
-    /// How many checks the whole list has.
-    pub total: u64,
-    /// Where to read; `None` where the page is empty.
-    pub window: Option<Window>,
-}
-
-/// The hours that hold a page, newest first, and what to pass over in them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
-    /// Inclusive.
-    pub from: Timestamp,
-    /// Exclusive.
-    pub before: Timestamp,
-    /// Newest checks of the window that belong to the page before.
-    pub skip: usize,
-    /// Kinds that occur in the window, by tool.
-    pub streams: Vec<(Tool, Kind)>,
-}
-
-/// Finds the checks numbered `offset .. offset + limit`, newest first, under a filter.
-pub fn locate<'a>(
-    days: impl IntoIterator<Item = (Tool, &'a Day)>,
-    filter: &Filter,
-    offset: u64,
-    limit: u64,
-) -> Located {
-    let mut hours: BTreeMap<(Date, usize), u64> = BTreeMap::new();
-    let mut cells = Vec::new();
-    for (tool, day) in days {
-        if !filter.admits_day(tool, day.date) {
-            continue;
-        }
-        for (&kind, counts) in day.counters.0.iter().filter(|(kind, _)| filter.admits(**kind)) {
-            for (hour, &count) in counts.0.iter().enumerate().filter(|(_, count)| **count > 0) {
-                *hours.entry((day.date, hour)).or_default() += u64::from(count);
-                cells.push(((day.date, hour), (tool, kind)));
-            }
-        }
-    }
-    let total = hours.values().sum();
-    let end = offset.saturating_add(limit).min(total);
-    if offset >= end {
-        return Located { total, window: None };
-    }
-    let mut passed = 0;
-    let mut newest = None;
-    let mut oldest = None;
-    for (&hour, &count) in hours.iter().rev() {
-        if newest.is_none() && passed + count > offset {
-            newest = Some((hour, offset - passed));
-        }
-        passed += count;
-        if passed >= end {
-            oldest = Some(hour);
-            break;
-        }
-    }
-    let window = newest.zip(oldest).map(|((newest, skip), oldest)| {
-        let mut streams: Vec<_> = cells
-            .into_iter()
-            .filter(|(hour, _)| (oldest..=newest).contains(hour))
-            .map(|(_, stream)| stream)
-            .collect();
-        streams.sort_unstable();
-        streams.dedup();
-        Window {
-            from: hour_start(oldest.0, oldest.1),
-            before: hour_start(newest.0, newest.1)
-                .saturating_add(1.hour())
-                .unwrap_or(Timestamp::MAX),
-            skip: usize::try_from(skip).unwrap_or(usize::MAX),
-            streams,
-        }
-    });
-    Located { total, window }
 }
 
 #[cfg(test)]

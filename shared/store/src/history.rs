@@ -1,6 +1,6 @@
 //! Check rows, counted days, pages of a history.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use futures::future::try_join_all;
 use jiff::civil::Date;
@@ -161,20 +161,23 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<Check>, StoreError> {
         let pk = keys::site_partition(partition);
-        let end = window.before.saturating_sub(1.millisecond()).unwrap_or(window.before);
+        let end = |before: Timestamp| before.saturating_sub(1.millisecond()).unwrap_or(before);
         let needed = window.skip.saturating_add(limit);
-        // The states of on-demand checks share a stream, so not all that is read may count.
-        let streams: BTreeSet<(String, bool)> = window
-            .streams
-            .iter()
-            .map(|&(tool, kind)| (keys::stream(tool, kind), kind.trigger == Trigger::OnDemand))
-            .collect();
-        let reads = streams.into_iter().map(|(stream, is_mixed)| {
+        let read = |stream: String, from, end, limit| {
             let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
-            let sort = Sort::Between(place(window.from, 0), place(end, u8::MAX));
-            let limit = (!is_mixed).then_some(needed);
+            let sort = Sort::Between(place(from, 0), place(end, u8::MAX));
             self.query(Range { newest_first: true, limit, ..Range::new(&pk, sort) })
+        };
+        let automatic = window.streams.iter().map(|&(tool, kind)| {
+            read(keys::stream(tool, kind), window.from, end(window.before), Some(needed))
         });
+        // The states of on-demand checks share a stream, so not all that is read may count.
+        let of_span = filter.status.is_none().then_some(needed);
+        let on_demand = window.on_demand.iter().map(|span| {
+            let kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
+            read(keys::stream(span.tool, kind), span.from, end(span.before), of_span)
+        });
+        let reads = automatic.chain(on_demand);
         let mut checks = Vec::new();
         for item in try_join_all(reads).await?.into_iter().flatten() {
             let check = row::read_listed(item)?;

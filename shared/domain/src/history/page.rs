@@ -1,0 +1,210 @@
+//! Pages of a list of checks, found by the counters of its days.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan};
+
+use super::{Day, Hours, Kind, hour_start};
+use crate::id::Trigger;
+use crate::tool::{CheckStatus, RunReason, Tool};
+
+/// Which checks a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Only this tool.
+    pub tool: Option<Tool>,
+    /// Only this state.
+    pub status: Option<CheckStatus>,
+    /// Only automatic ones, or only on-demand ones.
+    pub automatic: Option<bool>,
+    /// Only this reason.
+    pub reason: Option<RunReason>,
+    /// Only those created on this day or later.
+    pub from: Option<Date>,
+    /// Only those created on this day or earlier.
+    pub to: Option<Date>,
+}
+
+impl Filter {
+    pub(super) fn admits_day(&self, tool: Tool, date: Date) -> bool {
+        self.tool.is_none_or(|wanted| wanted == tool)
+            && self.from.is_none_or(|from| from <= date)
+            && self.to.is_none_or(|to| date <= to)
+    }
+
+    /// Whether the list shows checks of the kind.
+    pub fn admits(&self, kind: Kind) -> bool {
+        self.status.is_none_or(|status| status == kind.status)
+            && self.automatic.is_none_or(|automatic| automatic == kind.trigger.is_automatic())
+            && self.reason.is_none_or(|reason| kind.trigger.reason() == Some(reason))
+    }
+}
+
+/// Where a page of a list is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located {
+    /// How many checks the whole list has.
+    pub total: u64,
+    /// Where to read; `None` where the page is empty.
+    pub window: Option<Window>,
+}
+
+/// The hours that hold a page, newest first, and what to pass over in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// Inclusive.
+    pub from: Timestamp,
+    /// Exclusive.
+    pub before: Timestamp,
+    /// Newest checks of the window that belong to the page before.
+    pub skip: usize,
+    /// Automatic kinds that occur in the window, by tool. Each is kept apart from all others.
+    pub streams: Vec<(Tool, Kind)>,
+    /// Where on-demand checks are. Those of a tool are kept together, whatever their state, so
+    /// longer times that only hold others are left out.
+    pub on_demand: Vec<Span>,
+}
+
+/// A time in which a tool has on-demand checks that a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The tool.
+    pub tool: Tool,
+    /// Inclusive.
+    pub from: Timestamp,
+    /// Exclusive.
+    pub before: Timestamp,
+}
+
+/// An hour of a day.
+type Hour = (Date, usize);
+
+/// Finds the checks numbered `offset .. offset + limit`, newest first, under a filter.
+pub fn locate<'a>(
+    days: impl IntoIterator<Item = (Tool, &'a Day)>,
+    filter: &Filter,
+    offset: u64,
+    limit: u64,
+) -> Located {
+    let days: Vec<(Tool, &Day)> =
+        days.into_iter().filter(|(tool, day)| filter.admits_day(*tool, day.date)).collect();
+    let mut dates: BTreeMap<Date, (u64, Vec<(Tool, &Day)>)> = BTreeMap::new();
+    for &(tool, day) in &days {
+        let count = day.counters.admitted(filter).map(|(_, hours)| hours.total()).sum::<u64>();
+        if count > 0 {
+            let (total, tools) = dates.entry(day.date).or_default();
+            *total += count;
+            tools.push((tool, day));
+        }
+    }
+    let total = dates.values().map(|(count, _)| count).sum();
+    let end = offset.saturating_add(limit).min(total);
+    if offset >= end {
+        return Located { total, window: None };
+    }
+    // Only the page's days are looked at hour by hour: a year has many thousand hours.
+    let mut passed = 0;
+    let mut reached = 0;
+    let mut shown = Vec::new();
+    for (count, tools) in dates.into_values().rev() {
+        reached += count;
+        if reached <= offset {
+            passed = reached;
+        } else {
+            shown.extend(tools);
+        }
+        if reached >= end {
+            break;
+        }
+    }
+    let mut hours: BTreeMap<Hour, u64> = BTreeMap::new();
+    for (_, day) in &shown {
+        for (_, counts) in day.counters.admitted(filter) {
+            for (hour, count) in counts.occupied() {
+                *hours.entry((day.date, hour)).or_default() += u64::from(count);
+            }
+        }
+    }
+    let mut newest = None;
+    let mut oldest = None;
+    for (&hour, &count) in hours.iter().rev() {
+        if newest.is_none() && passed + count > offset {
+            newest = Some((hour, offset - passed));
+        }
+        passed += count;
+        if passed >= end {
+            oldest = Some(hour);
+            break;
+        }
+    }
+    let window = newest.zip(oldest).map(|((newest, skip), oldest)| Window {
+        from: hour_start(oldest.0, oldest.1),
+        before: hour_end(newest),
+        skip: usize::try_from(skip).unwrap_or(usize::MAX),
+        streams: streams(&shown, filter, oldest..=newest),
+        on_demand: on_demand(&days, filter, oldest..=newest),
+    });
+    Located { total, window }
+}
+
+fn hour_end((date, hour): Hour) -> Timestamp {
+    hour_start(date, hour).saturating_add(1.hour()).unwrap_or(Timestamp::MAX)
+}
+
+fn streams(
+    days: &[(Tool, &Day)],
+    filter: &Filter,
+    window: RangeInclusive<Hour>,
+) -> Vec<(Tool, Kind)> {
+    let occurring = days.iter().flat_map(|&(tool, day)| {
+        let window = &window;
+        let inside = move |hours: &Hours| {
+            hours.occupied().any(|(hour, _)| window.contains(&(day.date, hour)))
+        };
+        let kinds = day.counters.admitted(filter);
+        let kinds = kinds.filter(move |(kind, hours)| kind.trigger.is_automatic() && inside(hours));
+        kinds.map(move |(kind, _)| (tool, kind))
+    });
+    occurring.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Another query takes at least one read unit, which is as much as reading this many rows.
+const ROWS_OF_A_READ: u64 = 10;
+
+fn on_demand(days: &[(Tool, &Day)], filter: &Filter, window: RangeInclusive<Hour>) -> Vec<Span> {
+    // By tool and hour: whether there are wanted ones, and how many others.
+    let mut hours: BTreeMap<(Tool, Hour), (bool, u64)> = BTreeMap::new();
+    let dates = window.start().0..=window.end().0;
+    for &(tool, day) in days.iter().filter(|(_, day)| dates.contains(&day.date)) {
+        for (&kind, counts) in &day.counters.0 {
+            for (hour, count) in counts.occupied().filter(|_| kind.trigger == Trigger::OnDemand) {
+                let hour = (day.date, hour);
+                if window.contains(&hour) {
+                    let (is_wanted, others) = hours.entry((tool, hour)).or_default();
+                    if filter.admits(kind) {
+                        *is_wanted = true;
+                    } else {
+                        *others += u64::from(count);
+                    }
+                }
+            }
+        }
+    }
+    let mut spans: Vec<Span> = Vec::new();
+    let mut between = 0;
+    for ((tool, hour), (is_wanted, others)) in hours {
+        if !is_wanted {
+            between += others;
+            continue;
+        }
+        let (from, before) = (hour_start(hour.0, hour.1), hour_end(hour));
+        match spans.last_mut().filter(|span| span.tool == tool && between <= ROWS_OF_A_READ) {
+            Some(span) => span.before = before,
+            None => spans.push(Span { tool, from, before }),
+        }
+        between = 0;
+    }
+    spans
+}
