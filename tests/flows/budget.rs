@@ -12,6 +12,8 @@ use vedette_domain::issue::tracker::{Failures, Phase, Tracker};
 use vedette_domain::settings::{DnsRecordType, Settings};
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::tool_state::{Latest, Learnt, ToolPolicy, ToolState, Tracked};
+use vedette_domain::tool_state::{Latest, ToolPolicy, ToolState, Tracked};
+use vedette_testkit::Spent;
 
 use crate::scene::{Scene, URL};
 
@@ -51,6 +53,23 @@ async fn an_uneventful_check_writes_two_items_in_one_transaction() {
     let (writes, items) = (faults.writes(), faults.transacted_items());
     scene.service.run_scheduled(site, Tool::Status).await;
     assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 3));
+}
+
+#[tokio::test]
+async fn an_uneventful_check_takes_four_write_units() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let (faults, meter) = (scene.service.test.faults(), scene.service.test.meter());
+    for minutes in [5, 10, 600] {
+        scene.service.advance_minutes(minutes);
+        let (writes, items) = (faults.writes(), faults.transacted_items());
+        meter.start();
+        scene.service.run_scheduled(site, Tool::Status).await;
+        let spent = meter.stop();
+        assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 2));
+        // Site, tool, team, its settings and its usage are read, each a unit, in two batches.
+        assert_eq!(spent, Spent { reads: 5.0, writes: 4.0, round_trips: 3 });
+    }
 }
 
 #[tokio::test]

@@ -92,9 +92,8 @@ impl Faults {
         }
     }
 
-    /// An HTTP client for the SDK, with these faults.
-    pub(crate) fn client(&self) -> SharedHttpClient {
-        let inner = aws_smithy_http_client::Builder::new().build_http();
+    /// A client that sends on what these faults let through.
+    pub(crate) fn client(&self, inner: SharedHttpClient) -> SharedHttpClient {
         SharedHttpClient::new(FaultyClient { inner, faults: self.clone() })
     }
 
@@ -196,7 +195,7 @@ impl HttpConnector for FaultyConnector {
 }
 
 /// The operation that a request asks for.
-fn operation(request: &HttpRequest) -> Option<&str> {
+pub(crate) fn operation(request: &HttpRequest) -> Option<&str> {
     request.headers().get("x-amz-target")?.rsplit('.').next()
 }
 

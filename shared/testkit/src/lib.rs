@@ -1,8 +1,9 @@
 //! Test support: an [`App`] on DynamoDB embedded in memory, a clock that stands still until it is
-//! moved, ids that are the same in every run, faults between the SDK and the table, and web
-//! servers to be watched.
+//! moved, ids that are the same in every run, faults and a meter between the SDK and the
+//! table, and web servers to be watched.
 
 mod faults;
+mod meter;
 mod people;
 mod table;
 mod target;
@@ -10,6 +11,7 @@ mod target;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
+use dynoxide::Database;
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::schedule::Pace;
 use vedette_domain::tool::Tool;
@@ -18,6 +20,7 @@ use vedette_runtime::config::Service;
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
 
 pub use faults::{Fault, Faults};
+pub use meter::{Meter, Spent};
 pub use people::{Member, member_of, new_team};
 pub use table::TestTable;
 pub use target::Target;
@@ -38,9 +41,14 @@ pub struct TestApp {
 }
 
 impl TestApp {
-    /// An app at [`START`].
+    /// An app at [`START`], whose table is in memory.
     pub async fn start() -> Self {
-        let table = TestTable::start().await;
+        Self::on(Database::memory().expect("a database")).await
+    }
+
+    /// An app at [`START`], on a database that has no table yet.
+    pub async fn on(database: Database) -> Self {
+        let table = TestTable::start(database).await;
         let start: Timestamp = START.parse().expect("a timestamp");
         let millis = Arc::new(AtomicI64::new(start.as_millisecond()));
         let clock = Clock::from_fn({
@@ -54,7 +62,8 @@ impl TestApp {
             pace: Pace::default(),
             tools: vec![Tool::Status],
         };
-        let client = table.faults.client();
+        let wire = aws_smithy_http_client::Builder::new().build_http();
+        let client = table.faults.client(table.meter.client(wire));
         let store = aws::local_store_through(client, &table.endpoint, TestTable::NAME);
         let app = App {
             store,
@@ -86,6 +95,11 @@ impl TestApp {
     /// Faults between the SDK and the table.
     pub fn faults(&self) -> &Faults {
         &self.table.faults
+    }
+
+    /// The meter between the SDK and the table.
+    pub fn meter(&self) -> &Meter {
+        &self.table.meter
     }
 }
 

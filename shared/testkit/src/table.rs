@@ -7,15 +7,17 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use vedette_runtime::aws;
 
-use crate::Faults;
+use crate::{Faults, Meter};
 
-/// DynamoDB embedded in memory, served on loopback, for one test.
+/// An embedded DynamoDB, served on loopback, for one test.
 #[derive(Debug)]
 pub struct TestTable {
     /// Where it is served.
     pub endpoint: String,
     /// What goes wrong on the way to it.
     pub faults: Faults,
+    /// What the way to it costs.
+    pub meter: Meter,
     client: Client,
     _stop: oneshot::Sender<()>,
 }
@@ -24,10 +26,9 @@ impl TestTable {
     /// The table's name.
     pub const NAME: &str = "vedette";
 
-    pub(crate) async fn start() -> Self {
+    pub(crate) async fn start(database: Database) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
-        let database = Database::memory().expect("a database");
         let (stop, stopped) = oneshot::channel::<()>();
         tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, async {
             // The sender is dropped with the test.
@@ -39,7 +40,8 @@ impl TestTable {
             .await
             .expect("a table");
         let client = aws::local_client(direct, &endpoint);
-        Self { endpoint, faults: Faults::default(), client, _stop: stop }
+        let (faults, meter) = (Faults::default(), Meter::default());
+        Self { endpoint, faults, meter, client, _stop: stop }
     }
 
     /// Every item, by key, as JSON that shows what is stored.
