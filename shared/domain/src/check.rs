@@ -9,6 +9,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::performance::{
+    CoreWebVitals, FieldData, LabMetric, Opportunity, PerformanceResult, Savings, SpeedMetrics,
+    lighthouse,
+};
 use crate::history::Sample;
 use crate::id::CheckId;
 use crate::issue::evaluate::{self, Evaluation};

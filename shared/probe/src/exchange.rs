@@ -62,6 +62,11 @@ impl Answer {
     pub(crate) async fn body(mut self, limit: usize) -> Option<Bytes> {
         let body = self.connection.drive(Limited::new(self.body, limit).collect()).await;
         Some(body.ok()?.to_bytes())
+    /// The whole body, unless it fails or is longer than `limit` bytes. Bounded in time by the
+    /// caller.
+    pub(crate) async fn read_body(mut self, limit: usize) -> Result<Bytes, ()> {
+        let body = Limited::new(self.body, limit).collect();
+        Ok(self.connection.drive(body).await.map_err(drop)?.to_bytes())
     }
 
     /// Takes in up to `limit` bytes of the body and drops them with the connection, so that an

@@ -4,6 +4,7 @@
 //! - [`ssl`] reads the certificate of a host and says whether it is valid.
 //! - [`dns`] looks up a host's records through several resolvers.
 //! - [`browser`] keeps a browser to what the guard admits.
+//! - [`performance`] audits a page with Lighthouse.
 //! - [`status`] fetches a page once and says whether it is up.
 //!
 //! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
@@ -18,6 +19,7 @@ pub mod guard;
 #[cfg(test)]
 mod loopback;
 pub mod ssl;
+pub mod performance;
 pub mod status;
 
 /// `User-Agent` of every request to a target.

@@ -20,6 +20,7 @@ use url::Url;
 
 use crate::browser::Chromium;
 use crate::guard::{Guard, Outbound};
+use crate::performance::Lighthouse;
 
 /// A server that counts connections and keeps the request heads it read.
 pub(crate) struct Server {
@@ -237,4 +238,14 @@ pub(crate) fn installed_chromium() -> Option<Chromium> {
         eprintln!("skipped: no Chromium is installed; `make lighthouse` brings one");
     }
     found.ok()
+}
+
+/// A real Lighthouse, if it is installed; else its tests are skipped, and say so.
+#[expect(clippy::disallowed_methods, reason = "a test's own configuration")]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn installed_lighthouse() -> Option<Lighthouse> {
+    let configured = std::env::var_os("VEDETTE_CHROME").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = Lighthouse::find(&lighthouse_folder(), configured.as_deref(), &path);
+    found.inspect_err(|error| eprintln!("skipped: {}; run `make lighthouse`", error.message)).ok()
 }

@@ -1,0 +1,135 @@
+// Audits one page with Lighthouse, in a Chromium of its own.
+//
+// The first line of stdin is {url, header: {name, value} | null, chromium, arguments}. stdout is the
+// report, or {runtimeError: {code, message}} when there is none, or {browserError} when there is no
+// browser. Chromium is controlled by a pipe: no port is open to others, and it ends when this process
+// does. It stays in the group of this process, so that both can be killed together. When stdin ends,
+// whoever asked is gone.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import lighthouse from "lighthouse";
+import puppeteer from "puppeteer-core";
+
+const CONFIG = {
+  extends: "lighthouse:default",
+  settings: {
+    onlyCategories: ["performance"],
+    // Pictures and maps for people, six times as large as all the rest.
+    skipAudits: ["final-screenshot", "screenshot-thumbnails", "script-treemap-data"],
+    disableFullPageScreenshot: true,
+  },
+};
+
+/** Chromium's end of `--remote-debugging-pipe`: messages that end with a zero byte. */
+class Pipe {
+  #rest = [];
+
+  constructor(to, from) {
+    this.to = to;
+    from.on("data", (chunk) => this.#read(chunk));
+    from.on("close", () => this.onclose?.());
+    // Chromium has left, which "close" tells.
+    for (const stream of [to, from]) stream.on("error", () => {});
+  }
+
+  send(message) {
+    this.to.write(`${message}\0`);
+  }
+
+  close() {
+    this.to.end();
+  }
+
+  #read(chunk) {
+    let end;
+    while ((end = chunk.indexOf(0)) >= 0) {
+      const message = Buffer.concat([...this.#rest, chunk.subarray(0, end)]).toString();
+      this.#rest = [];
+      chunk = chunk.subarray(end + 1);
+      this.onmessage?.(message);
+    }
+    this.#rest.push(chunk);
+  }
+}
+
+/** Sends `header` with requests to the page's own host, and nowhere in clear text if not there. */
+async function sendHeader(page, url, header) {
+  const site = new URL(url);
+  const isAtHome = ({ hostname, protocol }) =>
+    hostname === site.hostname && (protocol === "https:" || site.protocol === "http:");
+  const session = await page.createCDPSession();
+  session.on("Fetch.requestPaused", ({ requestId, request }) => {
+    const changed = {};
+    if (isAtHome(new URL(request.url))) {
+      const others = Object.entries(request.headers).filter(
+        ([name]) => name.toLowerCase() !== header.name.toLowerCase(),
+      );
+      // These hold for this request, and not for where it is redirected to.
+      changed.headers = [...others.map(([name, value]) => ({ name, value })), header];
+    }
+    // A request that is gone needs no answer; one that cannot carry the header must not go without.
+    session
+      .send("Fetch.continueRequest", { requestId, ...changed })
+      .catch(() => session.send("Fetch.failRequest", { requestId, errorReason: "Aborted" }))
+      .catch(() => {});
+  });
+  const { protocol, hostname } = site;
+  const patterns = (protocol === "https:" ? ["https"] : ["http", "https"]).flatMap((scheme) => [
+    { urlPattern: `${scheme}://${hostname}/*` },
+    { urlPattern: `${scheme}://${hostname}:*` },
+  ]);
+  await session.send("Fetch.enable", { patterns });
+}
+
+/** A browser, and a promise that fails when its process ends. */
+async function launch(chromium, given) {
+  const browserProcess = spawn(chromium, [...given, "--remote-debugging-pipe", "about:blank"], {
+    stdio: ["ignore", "ignore", "inherit", "pipe", "pipe"],
+  });
+  await once(browserProcess, "spawn");
+  const exit = once(browserProcess, "exit");
+  const ended = exit.then(() => {
+    throw new Error("Chromium ended");
+  });
+  ended.catch(() => {});
+  const [, , , to, from] = browserProcess.stdio;
+  const connection = puppeteer.connect({ transport: new Pipe(to, from), defaultViewport: null });
+  const browser = await Promise.race([connection, ended]);
+  const close = async () => {
+    // Closed in order, it takes its own processes along, and leaves none for others to reap.
+    setTimeout(() => browserProcess.kill("SIGKILL"), 2000).unref();
+    browser.close().catch(() => {});
+    await exit;
+  };
+  return { browser, ended, close };
+}
+
+async function audit(browser, { url, header }) {
+  const page = await browser.newPage();
+  if (header) await sendHeader(page, url, header);
+  const result = await lighthouse(url, { logLevel: "error" }, CONFIG, page);
+  return result.lhr;
+}
+
+async function answer(request) {
+  let browser;
+  try {
+    browser = await launch(request.chromium, request.arguments);
+  } catch (error) {
+    return { browserError: String(error) };
+  }
+  try {
+    return await Promise.race([audit(browser.browser, request), browser.ended]);
+  } catch (error) {
+    return { runtimeError: { code: error.code ?? "AUDIT_ERROR", message: String(error.message) } };
+  } finally {
+    await browser.close();
+  }
+}
+
+const lines = createInterface({ input: process.stdin });
+const [request] = await once(lines, "line");
+lines.on("close", () => process.exit(1));
+const report = await answer(JSON.parse(request));
+process.stdout.write(JSON.stringify(report), () => process.exit(0));

@@ -1,0 +1,130 @@
+//! The `performance` check: a direct GET for its time, then an audit of the page in a browser.
+
+mod lighthouse;
+mod pagespeed;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+use vedette_domain::check::lighthouse::failed;
+use vedette_domain::check::{CheckError, PerformanceResult, SpeedMetrics};
+
+pub use self::lighthouse::Lighthouse;
+pub use self::pagespeed::PageSpeed;
+use crate::guard::Guard;
+use crate::status::{self, StatusProbe};
+
+pub use vedette_domain::check::lighthouse::AUDIT_FAILED;
+
+/// How long a whole probe may take, unless the caller has less. Lighthouse itself waits for a page
+/// for 45 s, and measures for 10 to 20 s around that on a small machine.
+pub const DEADLINE: Duration = Duration::from_secs(150);
+
+/// [`CheckError::code`] when there is nothing to audit with: Lighthouse is not installed or does not
+/// run, or PageSpeed Insights does not take the request.
+pub const AUDITOR_UNAVAILABLE: &str = "auditor_unavailable";
+
+/// [`CheckError::code`] when another audit of this process did not end in time.
+pub const AUDITOR_BUSY: &str = "auditor_busy";
+
+/// What to probe. Not `Debug`: the header's value is a secret.
+#[derive(Clone, Copy)]
+pub struct PerformanceProbe<'a> {
+    /// The page to audit.
+    pub url: &'a Url,
+    /// Name and value of the site's request header, sent to the host of `url` only. PageSpeed
+    /// Insights has no way to send it.
+    pub header: Option<(&'a str, &'a str)>,
+    /// For the whole probe, waiting for other audits included; see [`DEADLINE`].
+    pub deadline: Duration,
+}
+
+/// Who audits.
+#[derive(Debug, Clone)]
+pub enum Auditor {
+    /// Lighthouse on this machine.
+    Lighthouse(Lighthouse),
+    /// Google's service, which runs Lighthouse from its own network, and adds field data.
+    PageSpeed(PageSpeed),
+}
+
+/// Audits a page once. `response_time` is that of a `status` probe; the audit itself is of a phone
+/// on a slow network, as Lighthouse simulates it. Dropped, it leaves no process behind.
+///
+/// # Errors
+/// When there are no figures, which is never an observation: a page that does not load is the
+/// `status` tool's business. [`AUDIT_FAILED`] where the page is the cause, with Lighthouse's code as
+/// `data.reason` (`ERRORED_DOCUMENT_REQUEST`, `NO_FCP`...), or ours (`UNREACHABLE`, `TIMEOUT`,
+/// `TOO_LARGE`, `NO_REPORT`); [`AUDITOR_UNAVAILABLE`], [`AUDITOR_BUSY`],
+/// [`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE); and what a status probe fails with.
+pub async fn probe(
+    guard: &Guard,
+    auditor: &Auditor,
+    probe: &PerformanceProbe<'_>,
+) -> Result<PerformanceResult, CheckError> {
+    let deadline = Instant::now() + probe.deadline;
+    let _turn = auditor.turn(deadline).await?;
+    let answer = status::probe(
+        guard,
+        &StatusProbe {
+            url: probe.url,
+            header: probe.header,
+            deadline: status::DEADLINE.min(deadline.saturating_duration_since(Instant::now())),
+        },
+    )
+    .await?;
+    if let Some(why) = answer.error {
+        return Err(failed(&format!("the page does not load: {why}"), "UNREACHABLE"));
+    }
+    let audit = timeout_at(deadline, auditor.audit(guard, probe)).await;
+    let speed_metrics = audit.unwrap_or_else(|_| {
+        let limit = probe.deadline.as_secs_f64();
+        Err(failed(&format!("the audit did not end within {limit} s"), "TIMEOUT"))
+    })?;
+    Ok(PerformanceResult {
+        response_time: answer.response_time,
+        url: probe.url.to_string(),
+        speed_metrics,
+    })
+}
+
+impl Auditor {
+    /// Waits until no other audit of this machine would disturb the figures.
+    async fn turn(&self, deadline: Instant) -> Result<Option<lighthouse::Turn>, CheckError> {
+        match self {
+            Self::PageSpeed(_) => Ok(None),
+            Self::Lighthouse(_) => match timeout_at(deadline, lighthouse::turn()).await {
+                Ok(turn) => Ok(Some(turn)),
+                Err(_) => Err(CheckError {
+                    message: "other audits did not end in time".to_owned(),
+                    code: AUDITOR_BUSY.to_owned(),
+                    data: json!({}),
+                }),
+            },
+        }
+    }
+
+    async fn audit(
+        &self,
+        guard: &Guard,
+        probe: &PerformanceProbe<'_>,
+    ) -> Result<SpeedMetrics, CheckError> {
+        match self {
+            Self::Lighthouse(lighthouse) => lighthouse.audit(guard, probe.url, probe.header).await,
+            Self::PageSpeed(service) => service.audit(guard, probe.url).await,
+        }
+    }
+}
+
+/// An auditor that cannot be used.
+fn unavailable(message: &str) -> CheckError {
+    CheckError {
+        message: message.to_owned(),
+        code: AUDITOR_UNAVAILABLE.to_owned(),
+        data: json!({}),
+    }
+}

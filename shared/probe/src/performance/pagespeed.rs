@@ -1,0 +1,96 @@
+//! PageSpeed Insights, version 5: Lighthouse as a service, with the Chrome UX Report's field data.
+
+use std::fmt;
+
+use hyper::StatusCode;
+use hyper::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
+use serde_json::{Value, json};
+use url::Url;
+use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
+
+use super::{AUDITOR_UNAVAILABLE, unavailable};
+use crate::exchange;
+use crate::guard::Guard;
+
+/// Bytes of an answer; real ones have up to a megabyte, with their pictures.
+const ANSWER: usize = 8 * 1024 * 1024;
+
+/// What stands before Lighthouse's code in the message of a page that could not be audited.
+const LIGHTHOUSE_ERROR: &str = "Lighthouse returned error: ";
+
+/// Access to PageSpeed Insights.
+#[derive(Clone)]
+pub struct PageSpeed {
+    key: String,
+    endpoint: Url,
+}
+
+impl PageSpeed {
+    /// Where Google answers.
+    pub const ENDPOINT: &str = "https://www.googleapis.com/pagespeedonline/v5/runPagespeed";
+
+    /// With an API key, at [`ENDPOINT`](Self::ENDPOINT) or a stand-in for it.
+    #[must_use]
+    pub fn new(key: String, endpoint: Url) -> Self {
+        Self { key, endpoint }
+    }
+
+    /// Audits `url`. Bounded in time by the caller. Nothing here says the key: not the errors, and
+    /// not the log.
+    pub(super) async fn audit(&self, guard: &Guard, url: &Url) -> Result<SpeedMetrics, CheckError> {
+        let no_answer = || unavailable("PageSpeed Insights cannot be reached");
+        let request = self.request(url);
+        let target = guard.admit(&request).await.map_err(|_| no_answer())?;
+        let mut headers = HeaderMap::new();
+        headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let answer = exchange::get(guard, &target, &request, headers);
+        let answer = answer.await.map_err(|_| no_answer())?;
+        let status = answer.status;
+        let body = answer.read_body(ANSWER).await.map_err(|()| no_answer())?;
+        let answer = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        if status == StatusCode::OK {
+            return lighthouse::pagespeed(&answer);
+        }
+        Err(refusal(status, &answer))
+    }
+
+    fn request(&self, url: &Url) -> Url {
+        let mut request = self.endpoint.clone();
+        request
+            .query_pairs_mut()
+            .append_pair("url", url.as_str())
+            .append_pair("category", "performance")
+            .append_pair("strategy", "mobile")
+            .append_pair("key", &self.key);
+        request
+    }
+}
+
+impl fmt::Debug for PageSpeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageSpeed")
+            .field("endpoint", &self.endpoint.as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What an answer other than 200 means: the page, where it names Lighthouse, else the service or
+/// the key. Of its message only Lighthouse's code is passed on, since the rest could quote anything.
+fn refusal(status: StatusCode, answer: &Value) -> CheckError {
+    let reason: Option<String> = answer["error"]["message"]
+        .as_str()
+        .and_then(|message| message.split_once(LIGHTHOUSE_ERROR))
+        .map(|(_, rest)| {
+            let is_code = |c: &char| c.is_ascii_uppercase() || *c == '_';
+            rest.chars().take_while(is_code).take(100).collect()
+        });
+    match reason.filter(|reason| !reason.is_empty()) {
+        Some(reason) => lighthouse::failed("the page could not be audited", &reason),
+        None => CheckError {
+            message: format!("PageSpeed Insights refused the request: HTTP {}", status.as_u16()),
+            code: AUDITOR_UNAVAILABLE.to_owned(),
+            data: json!({ "status": status.as_u16() }),
+        },
+    }
+}
