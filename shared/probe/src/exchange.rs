@@ -141,16 +141,8 @@ where
         headers.insert(HOST, HeaderValue::from_str(authority(url)).map_err(not_sendable)?);
     }
     let uri = Uri::from(path_and_query(url)?);
-    let (mut sender, connection) = http1::Builder::new()
-        .max_buf_size(BUFFER)
-        .max_headers(HEADER_LINES)
-        // What browsers put up with does not make a site down.
-        .allow_spaces_after_header_name_in_responses(true)
-        .allow_obsolete_multiline_headers_in_responses(true)
-        .ignore_invalid_headers_in_responses(true)
-        .handshake(TokioIo::new(stream))
-        .await
-        .map_err(unanswered)?;
+    let (mut sender, connection) =
+        http1_builder().handshake(TokioIo::new(stream)).await.map_err(unanswered)?;
     let mut connection = Connection::new(connection, None);
     let answer = connection.drive(sender.send_request(request(uri, headers))).await;
     Ok(Answer::new(answer.map_err(unanswered)?, connection))
@@ -175,6 +167,7 @@ where
         .initial_stream_window_size(BUFFER as u32)
         .initial_connection_window_size(BUFFER as u32)
         .max_header_list_size(BUFFER as u32)
+    let (mut sender, connection) = http2_builder(Tasks(Arc::downgrade(&tasks)))
         .handshake(TokioIo::new(stream))
         .await
         .map_err(unanswered)?;
@@ -183,7 +176,30 @@ where
     Ok(Answer::new(answer.map_err(unanswered)?, connection))
 }
 
-fn request(uri: Uri, headers: HeaderMap) -> Request<Empty<Bytes>> {
+/// HTTP/1.1 within our bounds.
+pub(crate) fn http1_builder() -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder
+        .max_buf_size(BUFFER)
+        .max_headers(HEADER_LINES)
+        // What browsers put up with does not make a site down.
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .ignore_invalid_headers_in_responses(true);
+    builder
+}
+
+/// HTTP/2 within our bounds.
+pub(crate) fn http2_builder(tasks: Tasks) -> http2::Builder<Tasks> {
+    let mut builder = http2::Builder::new(tasks);
+    builder
+        .initial_stream_window_size(BUFFER as u32)
+        .initial_connection_window_size(BUFFER as u32)
+        .max_header_list_size(BUFFER as u32);
+    builder
+}
+
+pub(crate) fn request(uri: Uri, headers: HeaderMap) -> Request<Empty<Bytes>> {
     let mut request = Request::new(Empty::new());
     *request.uri_mut() = uri;
     *request.headers_mut() = headers;
@@ -191,11 +207,11 @@ fn request(uri: Uri, headers: HeaderMap) -> Request<Empty<Bytes>> {
 }
 
 /// Host, and port where it is not the scheme's default.
-fn authority(url: &Url) -> &str {
+pub(crate) fn authority(url: &Url) -> &str {
     &url[Position::BeforeHost..Position::AfterPort]
 }
 
-fn path_and_query(url: &Url) -> Result<PathAndQuery, ExchangeError> {
+pub(crate) fn path_and_query(url: &Url) -> Result<PathAndQuery, ExchangeError> {
     url[Position::BeforePath..Position::AfterQuery].parse().map_err(not_sendable)
 }
 
@@ -217,14 +233,14 @@ impl Answer {
 
 /// hyper's half of a connection, polled beside whatever waits for it: no task to spawn for it, and
 /// none that outlives the check.
-struct Connection {
+pub(crate) struct Connection {
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// Held for their end: dropping the set aborts them.
     _tasks: Option<Arc<Mutex<JoinSet<()>>>>,
 }
 
 impl Connection {
-    fn new(
+    pub(crate) fn new(
         work: impl Future<Output = hyper::Result<()>> + Send + 'static,
         tasks: Option<Arc<Mutex<JoinSet<()>>>>,
     ) -> Self {
@@ -233,7 +249,8 @@ impl Connection {
         Self { work: Some(Box::pin(work)), _tasks: tasks }
     }
 
-    async fn drive<F: Future>(&mut self, future: F) -> F::Output {
+    /// The output of `future`, which waits for this connection.
+    pub(crate) async fn drive<F: Future>(&mut self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
             let output = future.as_mut().poll(context);
@@ -261,6 +278,7 @@ impl Tasks {
         Self(Arc::downgrade(tasks))
     }
 }
+pub(crate) struct Tasks(pub(crate) Weak<Mutex<JoinSet<()>>>);
 
 impl<F> hyper::rt::Executor<F> for Tasks
 where

@@ -4,6 +4,7 @@
 pub(crate) mod certificates;
 pub(crate) mod doh;
 pub(crate) mod names;
+pub(crate) mod site;
 
 use std::future::Future;
 use std::net::SocketAddr;

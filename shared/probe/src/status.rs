@@ -5,19 +5,16 @@ mod tests;
 
 use std::time::Duration;
 
-use hyper::header::{
-    ACCEPT, CONNECTION, CONTENT_LENGTH, EXPECT, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE, USER_AGENT,
-};
-use serde_json::json;
+use hyper::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
 use tokio::time::{Instant, timeout};
 use url::Url;
 use vedette_domain::check::{CheckError, StatusResult};
 
-use crate::connect::ConnectError;
-use crate::exchange::{self, Answer, ExchangeError};
-use crate::failure;
-use crate::guard::{Guard, NotAdmitted, RESOLVER_UNAVAILABLE, without_credentials};
+use crate::exchange::{self, Answer};
+use crate::guard::{Guard, without_credentials};
+use crate::request_header::{RequestHeader, is_at_home};
+use crate::stop::Stop;
+pub use crate::stop::{NO_ROUTE, NO_SOCKET};
 
 /// How long a whole probe may take, unless the caller has less.
 pub const DEADLINE: Duration = Duration::from_secs(30);
@@ -35,16 +32,6 @@ const BODY_PATIENCE: Duration = Duration::from_millis(500);
 /// The longest URL that a redirect is followed to, in bytes: as long as a site's own may be, and a
 /// bound on what a target can have us store.
 const URL_LIMIT: usize = vedette_domain::site_url::MAX_LENGTH;
-
-/// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
-/// to them.
-pub const NO_ROUTE: &str = "no_route";
-
-/// [`CheckError::code`] when this machine is out of sockets, ports or memory.
-pub const NO_SOCKET: &str = "no_socket";
-
-/// [`CheckError::code`] when the request header cannot be sent.
-pub const INVALID_HEADER: &str = "invalid_header";
 
 /// What to probe. Not `Debug`: the header's value is a secret.
 #[derive(Clone, Copy)]
@@ -70,7 +57,8 @@ pub struct StatusProbe<'a> {
 /// # Errors
 /// When the check could not run, which says nothing of the target: a URL or redirect that the guard
 /// refuses ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`], [`NO_SOCKET`],
-/// [`RESOLVER_UNAVAILABLE`], [`INVALID_HEADER`].
+/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE),
+/// [`INVALID_HEADER`](crate::INVALID_HEADER).
 pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
@@ -92,14 +80,6 @@ pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResul
             Ok(trail.result(0, elapsed, Some(why)))
         }
     }
-}
-
-/// Why a probe ends without a final answer.
-enum Stop {
-    /// The check could not run.
-    Failed(CheckError),
-    /// The target gave none; in words for people.
-    Unanswered(String),
 }
 
 /// Requests the last URL of `trail` until the answer is not a redirect to follow.
@@ -140,49 +120,14 @@ fn next_url(answer: &Answer, url: &Url) -> Option<Url> {
     (next.as_str().len() <= URL_LIMIT).then_some(next)
 }
 
-/// Whether a request to `url` may carry the header meant for `first`: to the same host, and not in
-/// clear text where `first` is encrypted.
-fn is_at_home(first: &Url, url: &Url) -> bool {
-    url.host() == first.host() && (url.scheme() == "https" || first.scheme() == "http")
-}
-
 fn headers(header: Option<&RequestHeader>) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(4);
     headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-    if let Some(RequestHeader { name, value }) = header {
-        headers.insert(name, value.clone());
+    if let Some(header) = header {
+        header.insert_into(&mut headers);
     }
     headers
-}
-
-/// The site's own request header; in place of ours where the names are equal.
-struct RequestHeader {
-    name: HeaderName,
-    value: HeaderValue,
-}
-
-/// These describe the connection or a body, and are not a site's to set.
-const FRAMING: [HeaderName; 7] =
-    [CONNECTION, CONTENT_LENGTH, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
-
-impl RequestHeader {
-    fn parse((name, value): (&str, &str)) -> Result<Self, CheckError> {
-        let refused = |message: &str| CheckError {
-            message: message.to_owned(),
-            code: INVALID_HEADER.to_owned(),
-            data: json!({ "name": name }),
-        };
-        let parsed = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| refused("the request header's name is not valid"))?;
-        if FRAMING.contains(&parsed) {
-            return Err(refused("the request header would break the request"));
-        }
-        let mut value = HeaderValue::from_bytes(value.as_bytes())
-            .map_err(|_| refused("the request header's value is not valid"))?;
-        value.set_sensitive(true);
-        Ok(Self { name: parsed, value })
-    }
 }
 
 /// The URLs requested so far; kept outside the request, so that a probe that runs out of time can
@@ -210,44 +155,5 @@ impl Trail<'_> {
             redirects: self.redirects.iter().map(Url::to_string).collect(),
             error,
         }
-    }
-}
-
-impl Stop {
-    fn from_admission(error: NotAdmitted, url: &Url) -> Self {
-        match error {
-            NotAdmitted::Refused(refusal) => Self::Failed(refusal.into()),
-            NotAdmitted::Unresolved(unresolved) => Self::Unanswered(unresolved.to_string()),
-            NotAdmitted::ResolverUnavailable(why) => {
-                tracing::warn!(%why, "no name server can be reached");
-                Self::failed("no name server can be reached", RESOLVER_UNAVAILABLE, url)
-            }
-        }
-    }
-
-    fn from_exchange(error: ExchangeError, url: &Url) -> Self {
-        match error {
-            ExchangeError::Unanswered(why) => Self::Unanswered(why),
-            ExchangeError::Connect(ConnectError::Failed(error)) => {
-                Self::Unanswered(failure::of_connection(&error).to_owned())
-            }
-            ExchangeError::Connect(ConnectError::NoRoute) => Self::failed(
-                "the target has IPv6 addresses only, and IPv6 is not available here",
-                NO_ROUTE,
-                url,
-            ),
-            ExchangeError::Connect(ConnectError::NoSocket(error)) => {
-                tracing::warn!(%error, "out of sockets");
-                Self::failed("this machine is out of sockets", NO_SOCKET, url)
-            }
-        }
-    }
-
-    fn failed(message: &str, code: &str, url: &Url) -> Self {
-        Self::Failed(CheckError {
-            message: message.to_owned(),
-            code: code.to_owned(),
-            data: json!({ "url": without_credentials(url).as_str() }),
-        })
     }
 }

@@ -2,6 +2,8 @@ mod failures;
 mod redirects;
 mod tls;
 
+use serde_json::json;
+
 use super::*;
 use crate::loopback::names::{Entry, NameServer};
 use crate::loopback::{Server, guard, guard_of, path, redirect, status};

@@ -7,6 +7,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use super::*;
+use crate::connect::ConnectError;
+use crate::exchange::ExchangeError;
 use crate::guard::Outbound;
 
 async fn reads_the_head(stream: &mut TcpStream) {

@@ -1,0 +1,430 @@
+//! The `broken-links` check: a breadth-first crawl of a site, and a visit to every link on it.
+//!
+//! The crawl is one task: requests run beside each other in it, and what they find is taken in one
+//! by one, pages in the order in which they were met, so that two crawls of an unchanged site say
+//! the same. Dropping it leaves nothing running.
+
+mod canonical;
+mod extract;
+mod fetch;
+mod frontier;
+mod ignore;
+mod order;
+mod report;
+mod robots;
+mod sitemap;
+mod visit;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::time::{Instant, sleep_until};
+use url::{Position, Url};
+use vedette_domain::check::{CheckError, FinishReason, LinksResult};
+
+use self::canonical::{Base, Reference, canonical};
+use self::extract::{Kind, PageLink, PageLinks};
+use self::fetch::Client;
+use self::frontier::{Frontier, Job, LinkId, Scope, State};
+use self::ignore::IgnorePaths;
+use self::order::{InOrder, Ticket};
+use self::robots::Robots;
+use self::visit::{Verdict, Visit};
+use crate::guard::Guard;
+use crate::request_header::RequestHeader;
+
+/// How long a whole crawl may take, unless the caller has less.
+pub const DEADLINE: Duration = Duration::from_secs(240);
+
+/// Requests under way at all hosts together.
+const REQUESTS: usize = 48;
+
+/// Bytes of links read but not yet taken in, from which on no further page is fetched.
+const HELD: usize = 16 * 1024 * 1024;
+
+/// What a crawl may take on; see [`DEADLINE`] for its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Pages that are searched for links.
+    pub pages: u32,
+    /// Distinct links that are looked at.
+    pub links: u32,
+    /// Clicks from the site's URL to a page that is still searched.
+    pub depth: u32,
+}
+
+impl Default for Limits {
+    /// What a site that answers within 50 ms has time for within [`DEADLINE`].
+    fn default() -> Self {
+        Self { pages: 5_000, links: 75_000, depth: 20 }
+    }
+}
+
+/// What to crawl, and how. Not `Debug`: the header's value is a secret.
+#[derive(Clone, Copy)]
+pub struct LinksProbe<'a> {
+    /// The monitored URL, where the crawl begins.
+    pub url: &'a Url,
+    /// Name and value of the site's request header, sent to the host of `url` only.
+    pub header: Option<(&'a str, &'a str)>,
+    /// Patterns of paths that are left out; [`probe`] says how they match.
+    pub ignore_paths: &'a [&'a str],
+    /// Whether links to other hosts are left out.
+    pub ignore_external_links: bool,
+    /// Whether redirects are left out of the findings, whatever their status.
+    pub ignore_redirects: bool,
+    /// Whether pages are rendered in a browser before their links are read.
+    pub js_rendered: bool,
+    /// What the crawl may take on.
+    pub limits: Limits,
+    /// For the whole crawl; see [`DEADLINE`].
+    pub deadline: Duration,
+}
+
+/// How far a crawl is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Pages searched.
+    pub pages: u32,
+    /// Links with a verdict, pages included.
+    pub links: u32,
+    /// Links that wait for their visit.
+    pub queued: u32,
+    /// Broken links.
+    pub found: u32,
+}
+
+/// Crawls a site, and calls `progress` after each visit.
+///
+/// The **site** is the host of `url`, on the port of `url` and the default ports. Where `url`
+/// redirects to the same name with or without `www.`, that host is the site's own, too. Its pages
+/// (HTML behind `a`, `area`, `iframe`, `frame`, refreshes, redirects and sitemaps) are fetched and
+/// searched; every other link on them, with what pages are made of (pictures, scripts, styles,
+/// media), is visited once by HEAD, and by GET where that fails. `robots.txt` is followed on the
+/// site, for other links than pages too; hosts elsewhere are asked at most four things at a time.
+/// Addresses that look endless are checked but not searched.
+///
+/// A link is **broken** when its first answer is not 200, 301, 302 or 303; 0 stands for no answer,
+/// and for what was written as a link and is no URL. Redirects are not followed, but lead to their
+/// target as a further link where it is on the site.
+///
+/// A pattern of **`ignore_paths`** is compared with the path of a link on the site's own host:
+///
+/// - `*` stands for any run of characters, slashes included.
+/// - With a `*`, the pattern describes the whole path: `/blog/*` is all below `/blog/`, `*.pdf` is
+///   every path that ends so.
+/// - Without, it is a path and everything below it: `/blog` is also `/blog/2026`, but not
+///   `/blogger`. The leading slash may be left out.
+/// - A pattern with a `?` is compared with path and query, any other with the path alone.
+/// - A pattern that starts with `http://` or `https://` is compared with whole URLs in the same
+///   way, on any host: `https://social.example/*`.
+///
+/// What matches is neither crawled nor checked. Upper and lower case differ.
+///
+/// A crawl that runs out of time completes with what it found. So does one that cannot get past
+/// `url`; its `finish_reason` says so. Links that the guard refuses are not connected to, and not
+/// broken.
+///
+/// # Errors
+/// When the check could not run, which says nothing of the target: `url` is refused by the guard
+/// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)) or cannot be asked for
+/// ([`NO_ROUTE`](crate::status::NO_ROUTE), [`NO_SOCKET`](crate::status::NO_SOCKET),
+/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE)), or the header cannot be sent
+/// ([`INVALID_HEADER`](crate::INVALID_HEADER)).
+pub async fn probe(
+    guard: &Guard,
+    probe: &LinksProbe<'_>,
+    progress: impl Fn(Progress),
+) -> Result<LinksResult, CheckError> {
+    let header = probe.header.map(RequestHeader::parse).transpose()?;
+    let started = Instant::now();
+    let client = Client::new(guard, probe.url, header);
+    let mut crawl = Crawl::new(probe);
+    let in_time = crawl.run(&client, started + probe.deadline, progress).await?;
+    Ok(crawl.result(probe, started.elapsed(), in_time))
+}
+
+/// A crawl between two visits.
+struct Crawl {
+    frontier: Frontier,
+    /// The link behind which the site is: its URL, or where that redirects to.
+    entry: LinkId,
+    /// What became of the entry when it is not a page.
+    refused: Option<FinishReason>,
+    order: InOrder<Found>,
+    /// Bytes of links in `order`.
+    held: usize,
+    robots_txt: bool,
+    sitemaps: Sitemaps,
+    sitemap_urls: u32,
+}
+
+/// What was found behind a link that may lead further.
+struct Found {
+    link: LinkId,
+    status: Option<u16>,
+    location: Option<String>,
+    links: Option<PageLinks>,
+}
+
+/// The URLs of sitemaps come in last: they name what no page links to.
+enum Sitemaps {
+    NotAsked,
+    Asked,
+    Known(Vec<(String, Vec<String>)>),
+}
+
+/// A request to be made.
+enum Work {
+    Robots { origin: u32, url: Url },
+    Sitemaps(Vec<Url>),
+    Check { link: LinkId, url: Url },
+    Page { link: LinkId, url: Url, ticket: Ticket },
+}
+
+/// What came of it.
+enum Done {
+    Robots { origin: u32, url: Url, robots: Option<Robots> },
+    Sitemaps(Vec<(String, Vec<String>)>),
+    Check(LinkId, Visit),
+    Page(LinkId, Ticket, Visit),
+}
+
+async fn work(client: &Client<'_>, work: Work) -> Done {
+    match work {
+        Work::Robots { origin, url } => {
+            let robots = visit::robots(client, &url).await;
+            Done::Robots { origin, url, robots }
+        }
+        Work::Sitemaps(urls) => Done::Sitemaps(visit::sitemaps(client, urls).await),
+        Work::Check { link, url } => Done::Check(link, visit::check(client, &url).await),
+        Work::Page { link, url, ticket } => {
+            Done::Page(link, ticket, visit::page(client, &url).await)
+        }
+    }
+}
+
+impl Crawl {
+    fn new(probe: &LinksProbe<'_>) -> Self {
+        let scope = Scope {
+            hosts: vec![probe.url.host_str().unwrap_or_default().to_owned()],
+            port: probe.url[Position::AfterHost..Position::AfterPort].to_owned(),
+            ignore: IgnorePaths::new(probe.ignore_paths.iter().copied()),
+            ignore_external: probe.ignore_external_links,
+            ignore_redirects: probe.ignore_redirects,
+        };
+        let mut frontier = Frontier::new(scope, probe.limits);
+        let entry = frontier.start(&canonical(probe.url.clone()));
+        Self {
+            frontier,
+            entry,
+            refused: None,
+            order: InOrder::new(),
+            held: 0,
+            robots_txt: false,
+            sitemaps: Sitemaps::NotAsked,
+            sitemap_urls: 0,
+        }
+    }
+
+    /// Crawls until nothing is left, or the time is over; says whether it was not.
+    async fn run(
+        &mut self,
+        client: &Client<'_>,
+        deadline: Instant,
+        progress: impl Fn(Progress),
+    ) -> Result<bool, CheckError> {
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            while under_way.len() < REQUESTS
+                && self.held < HELD
+                && let Some(next) = self.next_work()
+            {
+                under_way.push(work(client, next));
+            }
+            if under_way.is_empty() {
+                if self.take_in_sitemaps() {
+                    continue;
+                }
+                return Ok(true);
+            }
+            let look_again = self.order.look_again();
+            tokio::select! {
+                biased;
+                () = sleep_until(deadline) => return Ok(false),
+                Some(done) = under_way.next() => {
+                    if let Some(urls) = self.done(done)? {
+                        under_way.push(work(client, Work::Sitemaps(urls)));
+                    }
+                    progress(self.frontier.progress);
+                }
+                () = sleep_until(look_again.unwrap_or(deadline)), if look_again.is_some() => {}
+            }
+            while let Some(found) = self.order.pop(Instant::now()) {
+                self.held -= found.links.as_ref().map_or(0, PageLinks::size);
+                self.take_in(found);
+            }
+        }
+    }
+
+    fn next_work(&mut self) -> Option<Work> {
+        loop {
+            match self.frontier.next_job()? {
+                Job::Robots { origin, url } => {
+                    if let Ok(url) = url.parse() {
+                        return Some(Work::Robots { origin, url });
+                    }
+                }
+                Job::Visit { link, url, search } => {
+                    // What is canonical can be parsed.
+                    let Ok(url) = url.parse() else {
+                        self.frontier.visited(link, State::Answered(0, false), false);
+                        continue;
+                    };
+                    return Some(if search {
+                        Work::Page { link, url, ticket: self.order.expect(Instant::now()) }
+                    } else {
+                        Work::Check { link, url }
+                    });
+                }
+            }
+        }
+    }
+
+    /// Takes in what a request brought; gives sitemaps to be fetched.
+    fn done(&mut self, done: Done) -> Result<Option<Vec<Url>>, CheckError> {
+        match done {
+            Done::Robots { origin, url, robots } => {
+                self.robots_txt |= robots.is_some();
+                let sitemaps = self.sitemaps_of(&url, robots.as_ref());
+                self.frontier.ruled(origin, robots);
+                return Ok(sitemaps);
+            }
+            Done::Sitemaps(sitemaps) => self.sitemaps = Sitemaps::Known(sitemaps),
+            Done::Check(link, visit) => {
+                let state = self.judged(link, visit.verdict)?;
+                self.frontier.visited(link, state, false);
+            }
+            Done::Page(link, ticket, visit) => {
+                let Visit { verdict, location, links } = visit;
+                let state = self.judged(link, verdict)?;
+                self.frontier.visited(link, state, links.is_some());
+                let status = match state {
+                    State::Answered(status, _) => Some(status),
+                    _ => None,
+                };
+                self.held += links.as_ref().map_or(0, PageLinks::size);
+                let found = Found { link, status, location, links };
+                if let Some(late) = self.order.arrive(ticket, found) {
+                    self.held -= late.links.as_ref().map_or(0, PageLinks::size);
+                    self.take_in(late);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a verdict makes of a link; an error where it says that the check cannot run.
+    fn judged(&self, link: LinkId, verdict: Verdict) -> Result<State, CheckError> {
+        const START: LinkId = 0;
+        match verdict {
+            Verdict::Status(status, redirects) => Ok(State::Answered(status, redirects)),
+            Verdict::Forbidden(error) | Verdict::Unchecked(error) if link == START => Err(error),
+            Verdict::Forbidden(_) => Ok(State::Forbidden),
+            Verdict::Unchecked(_) => Ok(State::Unchecked),
+        }
+    }
+
+    /// The sitemaps to fetch, once: those that the first `robots.txt` names on the site's host, or
+    /// the one at the usual place.
+    fn sitemaps_of(&mut self, url: &Url, robots: Option<&Robots>) -> Option<Vec<Url>> {
+        if !matches!(self.sitemaps, Sitemaps::NotAsked) {
+            return None;
+        }
+        self.sitemaps = Sitemaps::Asked;
+        let named = robots.into_iter().flat_map(Robots::sitemaps);
+        let mut urls: Vec<Url> = named
+            .filter_map(|sitemap| url.join(sitemap).ok())
+            .filter(|sitemap| self.frontier.scope.is_own(sitemap.as_str()))
+            .take(sitemap::FILES_LIMIT)
+            .collect();
+        if urls.is_empty() {
+            urls.extend(url.join("/sitemap.xml"));
+        }
+        Some(urls)
+    }
+
+    /// Takes in the links of a page, or the target of a redirect.
+    fn take_in(&mut self, Found { link, status, location, links }: Found) {
+        if link == self.entry && links.is_none() {
+            self.enter(status, location);
+        } else if let Some(location) = location
+            && self.frontier.scope.is_own(&location)
+        {
+            self.meet_target(link, &location);
+        }
+        let source = frontier::Source::Link(link);
+        for further in links.iter().flat_map(PageLinks::iter) {
+            self.frontier.meet(further, source);
+        }
+    }
+
+    fn meet_target(&mut self, link: LinkId, location: &str) -> Option<LinkId> {
+        let target = PageLink { url: location, kind: Kind::Page, valid: true };
+        self.frontier.meet(target, frontier::Source::Link(link))
+    }
+
+    /// The entry is no page: goes on to where it redirects to, or says why the crawl ends.
+    fn enter(&mut self, status: Option<u16>, location: Option<String>) {
+        self.refused = Some(match location {
+            Some(location) => {
+                self.frontier.scope.adopt(&location);
+                if !self.frontier.scope.is_own(&location) {
+                    FinishReason::RedirectedAway
+                } else {
+                    match self.meet_target(self.entry, &location) {
+                        // Not a loop.
+                        Some(target) if target > self.entry => {
+                            self.entry = target;
+                            return;
+                        }
+                        _ => FinishReason::Unreachable,
+                    }
+                }
+            }
+            None if status == Some(200) => FinishReason::NotHtml,
+            None => FinishReason::Unreachable,
+        });
+    }
+
+    /// Takes in the URLs of the sitemaps, once all pages are known; says whether there is work.
+    fn take_in_sitemaps(&mut self) -> bool {
+        let Sitemaps::Known(sitemaps) = &mut self.sitemaps else {
+            return false;
+        };
+        let sitemaps = std::mem::take(sitemaps);
+        if self.frontier.progress.pages == 0 {
+            return false;
+        }
+        for (sitemap, pages) in sitemaps {
+            let Ok(url) = sitemap.parse() else {
+                continue;
+            };
+            let base = Base::new(&url, None, encoding_rs::UTF_8);
+            let source = self.frontier.sitemap(sitemap);
+            for page in pages {
+                if let Reference::Web(url) = base.resolve(&page)
+                    && self.frontier.scope.is_own(&url)
+                {
+                    self.sitemap_urls += 1;
+                    let link = PageLink { url: &url, kind: Kind::Page, valid: true };
+                    self.frontier.meet(link, source);
+                }
+            }
+        }
+        self.frontier.progress.queued > 0
+    }
+}

@@ -1,0 +1,266 @@
+//! The HTTP client of a crawl.
+//!
+//! Unlike the status check, which looks at one connection, a crawl asks the same few servers
+//! thousands of times: connections are kept, and what the guard admitted is remembered for a moment.
+
+mod coding;
+mod wire;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue,
+    LOCATION, RETRY_AFTER, USER_AGENT,
+};
+use hyper::{Method, Request, Response, Uri};
+use tokio::time::{Instant, timeout};
+use url::{Position, Url};
+use vedette_domain::check::CheckError;
+
+pub(super) use self::coding::{Coding, unpack};
+use self::wire::{Wire, WireError, Wires};
+use super::canonical::{URL_LIMIT, canonical, origin_of};
+use crate::exchange::{ExchangeError, authority};
+use crate::guard::{Guard, Target};
+use crate::request_header::{RequestHeader, is_at_home};
+use crate::stop::Stop;
+
+/// How long the head of an answer is waited for, name lookup and connection included.
+const HEAD_PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long a body that matters is waited for.
+const BODY_PATIENCE: Duration = Duration::from_secs(15);
+
+/// How long, and for how many bytes, a body that does not matter is taken in so that its connection
+/// can be used again.
+const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+const DRAIN_LIMIT: usize = 64 * 1024;
+
+/// How long an admitted target is connected to without asking the guard again. As long as the
+/// guard's resolver remembers an answer: a name that moves is followed no later for it.
+const PINNED: Duration = Duration::from_secs(60);
+
+/// Connections that fail in a row before an origin is given up: each may take [`HEAD_PATIENCE`], and
+/// a host that is gone can have thousands of links.
+const GIVEN_UP: u32 = 3;
+
+/// Sends requests to admitted targets.
+pub(super) struct Client<'a> {
+    guard: &'a Guard,
+    /// The monitored URL, whose host gets `header`.
+    home: &'a Url,
+    header: Option<RequestHeader>,
+    wires: Wires,
+    origins: Mutex<HashMap<Box<str>, Origin>>,
+}
+
+/// What is known of scheme, host and port.
+#[derive(Default)]
+struct Origin {
+    /// Names it among the connections.
+    id: u32,
+    admitted: Option<(Target, Instant)>,
+    /// Connections that failed since the last one that did not.
+    failures: u32,
+}
+
+/// Why a request has no answer.
+#[derive(Debug)]
+pub(super) enum NoAnswer {
+    /// The server was reached, and gave none.
+    Silent,
+    /// The server could not be reached.
+    Unreachable,
+    /// The guard refuses it.
+    Forbidden(CheckError),
+    /// The request could not be made, which says nothing of the target.
+    Unable(CheckError),
+}
+
+impl<'a> Client<'a> {
+    pub(super) fn new(guard: &'a Guard, home: &'a Url, header: Option<RequestHeader>) -> Self {
+        Self { guard, home, header, wires: Wires::default(), origins: Mutex::default() }
+    }
+
+    /// Sends a request without body, and waits for the head of its answer.
+    pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
+        match timeout(HEAD_PATIENCE, self.exchange(method, url)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(NoAnswer::Silent),
+        }
+    }
+
+    async fn exchange(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
+        let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
+        let (origin, failures) = self.with_origin(url, |origin| (origin.id, origin.failures));
+        if let Some(mut wire) = self.wires.take(origin)
+            && wire.is_ready().await
+            // It may have been closed in the meantime, which is no answer: ask again on a new one.
+            && let Ok(response) = wire.send(request.clone()).await
+        {
+            return Ok(Answer::new(response, origin, wire));
+        }
+        if failures >= GIVEN_UP {
+            return Err(NoAnswer::Unreachable);
+        }
+        let wire = self.connect(url).await;
+        self.with_origin(url, |origin| match wire {
+            Ok(_) => origin.failures = 0,
+            Err(NoAnswer::Silent | NoAnswer::Unreachable) => origin.failures += 1,
+            Err(NoAnswer::Forbidden(_) | NoAnswer::Unable(_)) => {}
+        });
+        let mut wire = wire?;
+        let response = wire.send(request).await.map_err(|_| NoAnswer::Silent)?;
+        Ok(Answer::new(response, origin, wire))
+    }
+
+    async fn connect(&self, url: &Url) -> Result<Wire, NoAnswer> {
+        let target = self.admit(url).await?;
+        self.wires.open(self.guard, &target, url).await.map_err(|error| match error {
+            WireError::Connect(error) => {
+                NoAnswer::from(Stop::from_exchange(ExchangeError::Connect(error), url))
+            }
+            WireError::Handshake => NoAnswer::Unreachable,
+        })
+    }
+
+    async fn admit(&self, url: &Url) -> Result<Target, NoAnswer> {
+        let pinned = self.with_origin(url, |origin| {
+            let (target, since) = origin.admitted.as_ref()?;
+            (since.elapsed() < PINNED).then(|| target.clone())
+        });
+        if let Some(target) = pinned {
+            return Ok(target);
+        }
+        let target = self.guard.admit(url).await.map_err(|error| {
+            let refused = matches!(error, crate::guard::NotAdmitted::Refused(_));
+            match Stop::from_admission(error, url) {
+                Stop::Failed(error) if refused => NoAnswer::Forbidden(error),
+                stop => stop.into(),
+            }
+        })?;
+        self.with_origin(url, |origin| origin.admitted = Some((target.clone(), Instant::now())));
+        Ok(target)
+    }
+
+    fn with_origin<T>(&self, url: &Url, work: impl FnOnce(&mut Origin) -> T) -> T {
+        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = origin_of(url.as_str());
+        if let Some(origin) = origins.get_mut(key) {
+            return work(origin);
+        }
+        // As many as there are links at most.
+        let id = origins.len() as u32;
+        work(origins.entry(key.into()).or_insert(Origin { id, ..Origin::default() }))
+    }
+
+    /// The request, or none for a URL that HTTP cannot carry.
+    fn request(&self, method: Method, url: &Url) -> Option<Request<Empty<Bytes>>> {
+        let mut request = Request::new(Empty::new());
+        *request.method_mut() = method;
+        *request.uri_mut() = Uri::try_from(&url[..Position::AfterQuery]).ok()?;
+        let headers = request.headers_mut();
+        headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
+        headers.insert(HOST, HeaderValue::from_str(authority(url)).ok()?);
+        if let Some(header) = self.header.as_ref().filter(|_| is_at_home(self.home, url)) {
+            header.insert_into(headers);
+        }
+        Some(request)
+    }
+}
+
+impl From<Stop> for NoAnswer {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Failed(error) => Self::Unable(error),
+            Stop::Unanswered(_) => Self::Unreachable,
+        }
+    }
+}
+
+/// The head of an answer, with the connection that brings its body.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    headers: HeaderMap,
+    body: Incoming,
+    origin: u32,
+    wire: Wire,
+}
+
+impl Answer {
+    fn new(response: Response<Incoming>, origin: u32, wire: Wire) -> Self {
+        let (head, body) = response.into_parts();
+        Self { status: head.status.as_u16(), headers: head.headers, body, origin, wire }
+    }
+
+    /// Whether it sends the visitor elsewhere.
+    pub(super) fn is_redirect(&self) -> bool {
+        (300..400).contains(&self.status) && self.headers.contains_key(LOCATION)
+    }
+
+    /// Where to, from `url`, in canonical form.
+    pub(super) fn location(&self, url: &Url) -> Option<String> {
+        let location = std::str::from_utf8(self.headers.get(LOCATION)?.as_bytes()).ok()?.trim();
+        let next = url.join(location).ok().filter(|_| !location.is_empty())?;
+        let next = matches!(next.scheme(), "http" | "https").then(|| canonical(next))?;
+        (next.len() <= URL_LIMIT).then_some(next)
+    }
+
+    pub(super) fn content_type(&self) -> &str {
+        self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    pub(super) fn coding(&self) -> Coding {
+        Coding::of(self.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes))
+    }
+
+    /// The seconds of `Retry-After`; a date there is nothing to wait for.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        let seconds = self.headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+        Some(Duration::from_secs(seconds))
+    }
+
+    /// Hands the body to `sink` as it comes, up to `limit` bytes. Ends early where it is late or
+    /// breaks off: what came is worth having.
+    pub(super) async fn read(&mut self, limit: usize, mut sink: impl FnMut(&[u8])) {
+        let _ = timeout(BODY_PATIENCE, async {
+            let mut left = limit;
+            while left > 0 {
+                let Some(Ok(frame)) = self.wire.drive(self.body.frame()).await else {
+                    return;
+                };
+                if let Some(bytes) = frame.data_ref() {
+                    let taken = bytes.len().min(left);
+                    sink(&bytes[..taken]);
+                    left -= taken;
+                }
+            }
+        })
+        .await;
+    }
+
+    /// Keeps the connection for the next request where the rest of the body is short.
+    pub(super) async fn finish(mut self, client: &Client<'_>) {
+        let drained = timeout(DRAIN_PATIENCE, async {
+            let mut taken = 0;
+            while taken <= DRAIN_LIMIT {
+                match self.wire.drive(self.body.frame()).await {
+                    Some(Ok(frame)) => taken += frame.data_ref().map_or(0, Bytes::len),
+                    Some(Err(_)) => return false,
+                    None => return true,
+                }
+            }
+            // A stream of its own can be left alone.
+            matches!(self.wire, Wire::Http2(_))
+        });
+        if drained.await == Ok(true) {
+            client.wires.keep(self.origin, self.wire);
+        }
+    }
+}

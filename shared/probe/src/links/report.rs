@@ -1,0 +1,68 @@
+//! What a crawl comes to.
+
+use std::time::Duration;
+
+use vedette_domain::check::{Crawl as Facts, CrawlLimits, FinishReason, LinksResult};
+
+use super::frontier::State;
+use super::{Crawl, LinksProbe};
+
+impl Crawl {
+    /// The result after `elapsed`; `in_time` says whether the crawl came to its end.
+    pub(super) fn result(
+        &self,
+        probe: &LinksProbe<'_>,
+        elapsed: Duration,
+        in_time: bool,
+    ) -> LinksResult {
+        let progress = self.frontier.progress;
+        let facts = Facts {
+            finish_reason: self.finish_reason(in_time),
+            limits: CrawlLimits {
+                pages: probe.limits.pages,
+                links: probe.limits.links,
+                depth: probe.limits.depth,
+                seconds: probe.deadline.as_secs().try_into().unwrap_or(u32::MAX),
+            },
+            duration_ms: elapsed.as_millis().try_into().unwrap_or(u64::MAX),
+            js_rendered: probe.js_rendered,
+            pages: progress.pages,
+            links: progress.links,
+            skipped: self.frontier.skipped(),
+            traps: self.frontier.trapped,
+            robots_txt: self.robots_txt,
+            sitemap_urls: self.sitemap_urls,
+            // Decided by what is cut.
+            truncated: false,
+        };
+        LinksResult::new(facts, self.frontier.broken())
+    }
+
+    fn finish_reason(&self, in_time: bool) -> FinishReason {
+        if self.frontier.progress.pages == 0 {
+            if let Some(reason) = self.refused {
+                return reason;
+            }
+            match self.frontier.state(self.entry) {
+                State::DisallowedByRobots => return FinishReason::RobotsDisallowed,
+                State::Forbidden | State::Unchecked => return FinishReason::Unreachable,
+                // Behind a redirect, and by its address no page.
+                State::Answered(200, _) => return FinishReason::NotHtml,
+                State::Answered(..) => return FinishReason::Unreachable,
+                State::Waiting | State::UnderWay => {}
+            }
+        }
+        let cut = self.frontier.cut;
+        if !in_time {
+            FinishReason::Deadline
+        } else if cut.pages {
+            FinishReason::PageLimit
+        } else if cut.links {
+            FinishReason::LinkLimit
+        } else if cut.depth {
+            FinishReason::DepthLimit
+        } else {
+            FinishReason::Completed
+        }
+    }
+}

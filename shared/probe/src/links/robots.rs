@@ -1,0 +1,95 @@
+//! `robots.txt` (RFC 9309), for pages and links of the site's own host.
+
+use texting_robots::Robot;
+
+/// The product token that rules may name.
+const TOKEN: &str = "vedette";
+
+/// Bytes of a `robots.txt` that are read. RFC 9309 asks for 500 KiB; each rule is held against each
+/// link, so that this also bounds our work.
+pub(super) const SIZE_LIMIT: usize = 512 * 1024;
+
+/// Rules that are obeyed, of all groups.
+const RULES: usize = 2_000;
+
+/// The rules for us in one `robots.txt`.
+pub(super) struct Robots(Robot);
+
+impl Robots {
+    /// Reads a file. One that cannot be read has no rules, as if it were absent.
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let lines = text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r'));
+        let mut rules = 0;
+        let end: usize = lines
+            .take_while(|line| {
+                rules += usize::from(line.contains(&b':'));
+                rules <= RULES
+            })
+            .map(<[u8]>::len)
+            .sum();
+        Robot::new(TOKEN, &text[..end]).ok().map(Self)
+    }
+
+    /// Whether the canonical `url` may be fetched.
+    pub(super) fn allow(&self, url: &str) -> bool {
+        self.0.allowed(url)
+    }
+
+    /// The URLs of sitemaps, as written.
+    pub(super) fn sitemaps(&self) -> impl Iterator<Item = &str> {
+        self.0.sitemaps.iter().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allows(text: &str, path: &str) -> bool {
+        let robots = Robots::parse(text.as_bytes()).expect("readable");
+        robots.allow(&format!("https://example.com{path}"))
+    }
+
+    #[test]
+    fn the_group_for_us_counts_or_else_the_one_for_all() {
+        let both = "User-agent: *\nDisallow: /\n\nUser-agent: Vedette\nDisallow: /private\n";
+        for (text, path, allowed) in [
+            ("", "/", true),
+            ("User-agent: *\nDisallow:\n", "/", true),
+            ("User-agent: *\nDisallow: /\n", "/", false),
+            ("User-agent: other\nDisallow: /\n", "/", true),
+            (both, "/", true),
+            (both, "/private/x", false),
+            ("User-agent: *\nDisallow: /a\nAllow: /a/b\n", "/a/b/c", true),
+            ("User-agent: *\nDisallow: /a\nAllow: /a/b\n", "/a/c", false),
+            ("User-agent: *\nDisallow: /*.pdf$\n", "/x.pdf", false),
+            ("User-agent: *\nDisallow: /*.pdf$\n", "/x.pdf?y", true),
+            ("User-agent: *\r\nDisallow: /a\r\n", "/a", false),
+            ("\u{feff}User-agent: *\nDisallow: /a\n", "/a", false),
+        ] {
+            assert_eq!(allows(text, path), allowed, "{text:?} {path}");
+        }
+    }
+
+    #[test]
+    fn sitemaps_are_named_for_everyone() {
+        let text = "Sitemap: https://example.com/one.xml\nUser-agent: other\nDisallow: /\n\
+                    sitemap: /two.xml\n";
+        let robots = Robots::parse(text.as_bytes()).expect("readable");
+        assert_eq!(
+            robots.sitemaps().collect::<Vec<_>>(),
+            ["https://example.com/one.xml", "/two.xml"]
+        );
+    }
+
+    #[test]
+    fn anything_may_be_served_as_robots_txt() {
+        for text in [&b"<!doctype html><p>Not found"[..], b"\xff\xfe\0\0", &[b'*'; 100_000]] {
+            assert!(Robots::parse(text).is_none_or(|robots| robots.allow("https://example.com/")));
+        }
+        let many = "User-agent: *\n".to_owned() + &"Disallow: /x*y*z\n".repeat(30_000);
+        let robots = Robots::parse(many.as_bytes()).expect("readable");
+        assert!(robots.allow("https://example.com/"));
+        assert!(!robots.allow("https://example.com/xyz"));
+    }
+}

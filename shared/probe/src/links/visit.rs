@@ -1,0 +1,215 @@
+//! One visit to one URL: what a link leads to, and what a page holds.
+
+use std::time::Duration;
+
+use hyper::Method;
+use url::Url;
+use vedette_domain::check::CheckError;
+
+use super::canonical::canonical;
+use super::extract::{Extractor, PageLinks, charset};
+use super::fetch::{Answer, Client, Coding, NoAnswer, unpack};
+use super::robots::{self, Robots};
+use super::sitemap::{self, Sitemap};
+
+/// Bytes of a page that are searched for links; the rest is ignored.
+const PAGE_LIMIT: usize = 2 * 1024 * 1024;
+
+/// Redirects that are followed to a `robots.txt` (RFC 9309 asks for five) or a sitemap.
+const REDIRECTS: usize = 5;
+
+/// How long a server that asks for patience is given before the one more try that it gets.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a visit found.
+#[derive(Debug)]
+pub(super) struct Visit {
+    pub(super) verdict: Verdict,
+    /// Where it redirects to.
+    pub(super) location: Option<String>,
+    /// The links on it, where it is a page and was to be searched.
+    pub(super) links: Option<PageLinks>,
+}
+
+/// What a visit says of a link.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// HTTP status, 0 where no answer came; and whether it is a redirect.
+    Status(u16, bool),
+    /// Not connected to.
+    Forbidden(CheckError),
+    /// Could not be checked, for reasons of ours.
+    Unchecked(CheckError),
+}
+
+impl Visit {
+    fn of(answer: &Answer, url: &Url) -> Self {
+        let redirects = answer.is_redirect();
+        Self {
+            verdict: Verdict::Status(answer.status, redirects),
+            location: if redirects { answer.location(url) } else { None },
+            links: None,
+        }
+    }
+}
+
+impl From<NoAnswer> for Visit {
+    fn from(error: NoAnswer) -> Self {
+        let verdict = match error {
+            NoAnswer::Silent | NoAnswer::Unreachable => Verdict::Status(0, false),
+            NoAnswer::Forbidden(error) => Verdict::Forbidden(error),
+            NoAnswer::Unable(error) => Verdict::Unchecked(error),
+        };
+        Self { verdict, location: None, links: None }
+    }
+}
+
+/// Whether a link with this status is broken, by the words of the API.
+pub(super) const fn is_broken(status: u16) -> bool {
+    !matches!(status, 200 | 301 | 302 | 303)
+}
+
+/// Checks a link that is not to be searched.
+///
+/// HEAD spares both sides the body, but many servers answer it wrongly or not at all: what it finds
+/// broken is asked for again by GET, and that counts.
+pub(super) async fn check(client: &Client<'_>, url: &Url) -> Visit {
+    match ask(client, Method::HEAD, url).await {
+        Ok(answer) if !is_broken(answer.status) || answer.is_redirect() => {
+            let visit = Visit::of(&answer, url);
+            answer.finish(client).await;
+            return visit;
+        }
+        Ok(answer) => answer.finish(client).await,
+        Err(NoAnswer::Silent) => {}
+        Err(error) => return error.into(),
+    }
+    match ask(client, Method::GET, url).await {
+        Ok(answer) => {
+            let visit = Visit::of(&answer, url);
+            answer.finish(client).await;
+            visit
+        }
+        Err(error) => error.into(),
+    }
+}
+
+/// Fetches a page and searches it.
+pub(super) async fn page(client: &Client<'_>, url: &Url) -> Visit {
+    let mut answer = match ask(client, Method::GET, url).await {
+        Ok(answer) => answer,
+        Err(error) => return error.into(),
+    };
+    let mut visit = Visit::of(&answer, url);
+    if answer.status == 200 && is_html(answer.content_type()) {
+        let mut extractor = Extractor::new(charset(answer.content_type()));
+        let coding = answer.coding();
+        if coding == Coding::Identity {
+            answer.read(PAGE_LIMIT, |bytes| extractor.write(bytes)).await;
+        } else {
+            // Unpacked in one go, so that one decoder with its window is there at a time, however
+            // many pages are under way.
+            let packed = body(&mut answer, PAGE_LIMIT).await;
+            unpack(coding, &packed, PAGE_LIMIT, |bytes| extractor.write(bytes));
+        }
+        visit.links = Some(extractor.finish(url));
+    }
+    answer.finish(client).await;
+    visit
+}
+
+/// The `robots.txt` that rules over `url`. An absent one, one behind an error of the server, and one
+/// that cannot be read rule nothing.
+pub(super) async fn robots(client: &Client<'_>, url: &Url) -> Option<Robots> {
+    let text = file(client, url.join("/robots.txt").ok()?, robots::SIZE_LIMIT).await?;
+    Robots::parse(&text)
+}
+
+/// What the sitemaps at `urls` name, with the sitemap of each; those of an index included.
+pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String, Vec<String>)> {
+    let mut waiting = urls;
+    let mut found = Vec::new();
+    let mut bytes = 0;
+    let mut at = 0;
+    while at < waiting.len() && at < sitemap::FILES_LIMIT && bytes < sitemap::TEXT_LIMIT {
+        let url = waiting[at].clone();
+        at += 1;
+        let Some(text) = file(client, url.clone(), sitemap::SIZE_LIMIT).await else {
+            continue;
+        };
+        let Sitemap { pages, sitemaps } = sitemap::parse(&text);
+        bytes += pages.iter().map(String::len).sum::<usize>();
+        for further in sitemaps.iter().filter_map(|further| url.join(further).ok()) {
+            if !waiting.contains(&further) {
+                waiting.push(further);
+            }
+        }
+        found.push((canonical(url), pages));
+    }
+    found
+}
+
+/// The file at `url`, redirects followed, unpacked, up to `limit` bytes.
+async fn file(client: &Client<'_>, mut url: Url, limit: usize) -> Option<Vec<u8>> {
+    for _ in 0..=REDIRECTS {
+        let mut answer = ask(client, Method::GET, &url).await.ok()?;
+        if answer.is_redirect() {
+            let next = answer.location(&url)?.parse().ok()?;
+            answer.finish(client).await;
+            url = next;
+            continue;
+        }
+        let found = answer.status == 200;
+        let coding = answer.coding();
+        let bytes = if found { body(&mut answer, limit).await } else { Vec::new() };
+        answer.finish(client).await;
+        return found.then(|| unpacked(coding, bytes, limit));
+    }
+    None
+}
+
+async fn body(answer: &mut Answer, limit: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    answer.read(limit, |piece| bytes.extend_from_slice(piece)).await;
+    bytes
+}
+
+/// The content of a body, which may be packed by the protocol, and be a packed file, too.
+fn unpacked(coding: Coding, bytes: Vec<u8>, limit: usize) -> Vec<u8> {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    let coding = match coding {
+        Coding::Identity if bytes.starts_with(&GZIP) => Coding::Gzip,
+        Coding::Identity => return bytes,
+        coding => coding,
+    };
+    let mut content = Vec::new();
+    unpack(coding, &bytes, limit, |piece| content.extend_from_slice(piece));
+    if content.starts_with(&GZIP) {
+        let mut file = Vec::new();
+        unpack(Coding::Gzip, &content, limit, |piece| file.extend_from_slice(piece));
+        return file;
+    }
+    content
+}
+
+/// Sends a request; once more where the server says that there were too many, or names a time to
+/// come back within our patience. Waiting here holds one of the few places that its host has.
+async fn ask(client: &Client<'_>, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
+    let answer = client.send(method.clone(), url).await?;
+    let pause = match (answer.status, answer.retry_after()) {
+        (429 | 503, Some(pause)) if pause <= PATIENCE => pause,
+        (429, None) => Duration::from_secs(1),
+        _ => return Ok(answer),
+    };
+    answer.finish(client).await;
+    tokio::time::sleep(pause).await;
+    client.send(method, url).await
+}
+
+/// Whether a body of this `Content-Type` is searched for links; one without is, as browsers do.
+fn is_html(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.is_empty()
+        || essence.eq_ignore_ascii_case("text/html")
+        || essence.eq_ignore_ascii_case("application/xhtml+xml")
+}

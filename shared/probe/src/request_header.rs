@@ -1,0 +1,52 @@
+//! The request header of a site's settings, and where it may be sent.
+
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, EXPECT, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use serde_json::json;
+use url::Url;
+use vedette_domain::check::CheckError;
+
+/// [`CheckError::code`] when the request header cannot be sent.
+pub const INVALID_HEADER: &str = "invalid_header";
+
+/// Whether a request to `url` may carry the header meant for `first`: to the same host, and not in
+/// clear text where `first` is encrypted.
+pub(crate) fn is_at_home(first: &Url, url: &Url) -> bool {
+    url.host() == first.host() && (url.scheme() == "https" || first.scheme() == "http")
+}
+
+/// The site's own request header; in place of ours where the names are equal.
+pub(crate) struct RequestHeader {
+    name: HeaderName,
+    value: HeaderValue,
+}
+
+/// These describe the connection or a body, and are not a site's to set.
+const FRAMING: [HeaderName; 7] =
+    [CONNECTION, CONTENT_LENGTH, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
+
+impl RequestHeader {
+    /// Reads name and value as they are in the settings.
+    pub(crate) fn parse((name, value): (&str, &str)) -> Result<Self, CheckError> {
+        let refused = |message: &str| CheckError {
+            message: message.to_owned(),
+            code: INVALID_HEADER.to_owned(),
+            data: json!({ "name": name }),
+        };
+        let parsed = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| refused("the request header's name is not valid"))?;
+        if FRAMING.contains(&parsed) {
+            return Err(refused("the request header would break the request"));
+        }
+        let mut value = HeaderValue::from_bytes(value.as_bytes())
+            .map_err(|_| refused("the request header's value is not valid"))?;
+        value.set_sensitive(true);
+        Ok(Self { name: parsed, value })
+    }
+    /// Adds it to the headers of a request, in place of one of the same name.
+    pub(crate) fn insert_into(&self, headers: &mut HeaderMap) {
+        headers.insert(&self.name, self.value.clone());
+    }
+}
