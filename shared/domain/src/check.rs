@@ -4,6 +4,7 @@ mod dns;
 mod links;
 mod list_form;
 mod ssl;
+pub mod performance;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

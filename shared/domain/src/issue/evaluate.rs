@@ -7,6 +7,7 @@
 mod dns;
 mod links;
 mod ssl;
+mod performance;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
+pub use self::performance::performance;
 use super::{Cause, Fingerprint, Outcome};
 use crate::check::StatusResult;
 use crate::schedule::Pace;

@@ -1,0 +1,197 @@
+//! The result of a `performance` check: what one page load measured, and what visitors saw.
+//!
+//! The API's sentence reads "`speed_metrics` with `performance_score`, `core_web_vitals`,
+//! `real_user_metrics`, `origin_metrics`, `opportunities`": what stands behind "with" is inside
+//! `speed_metrics`, all of it. Every field is always there, null or empty where nothing was
+//! measured, so that there is one shape.
+
+mod field_data;
+pub mod lighthouse;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::field_data::{Distribution, FieldData, FieldMetric};
+
+/// The result of a `performance` check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PerformanceResult {
+    /// From the start of a direct GET, redirects included, to the head of the final answer, in
+    /// milliseconds.
+    pub response_time: f64,
+    /// The audited URL.
+    pub url: String,
+    /// What was measured.
+    pub speed_metrics: SpeedMetrics,
+}
+
+/// What an audit measured, beside what the field says.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SpeedMetrics {
+    /// The score of the performance category, 0 to 100; null when the audit could not weigh all
+    /// that belongs to it.
+    #[cfg_attr(feature = "schema", schemars(range(max = 100)))]
+    pub performance_score: Option<u32>,
+    /// Measured in the lab, on one load of the page.
+    pub core_web_vitals: CoreWebVitals,
+    /// Measured by visitors of the page; of its origin, and marked so, where the page has too few.
+    pub real_user_metrics: Option<FieldData>,
+    /// Measured by visitors of all pages of the origin.
+    pub origin_metrics: Option<FieldData>,
+    /// What would make the page faster, the largest savings first; empty in lists of checks.
+    pub opportunities: Vec<Opportunity>,
+}
+
+/// The lab metrics.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CoreWebVitals {
+    /// Largest Contentful Paint, in milliseconds.
+    pub lcp: LabMetric,
+    /// First Contentful Paint, in milliseconds.
+    pub fcp: LabMetric,
+    /// Cumulative Layout Shift, without a unit.
+    pub cls: LabMetric,
+    /// Total Blocking Time, in milliseconds.
+    pub tbt: LabMetric,
+    /// Time to First Byte of the page itself, as observed, in milliseconds.
+    pub ttfb: LabMetric,
+    /// Speed Index, in milliseconds.
+    pub speed_index: LabMetric,
+    /// Time to Interactive, in milliseconds.
+    pub interactive: LabMetric,
+}
+
+/// One lab metric.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LabMetric {
+    /// In the metric's unit; null when it was not measured.
+    pub value: Option<f64>,
+    /// The value for people, such as `1.2 s`.
+    pub display_value: Option<String>,
+    /// How good the value is, from 0 to 1.
+    pub score: Option<f64>,
+}
+
+/// An audit that did not pass, and what passing it would save.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Opportunity {
+    /// Lighthouse's name of the audit, such as `unused-javascript`.
+    pub id: String,
+    /// The same for people.
+    pub title: String,
+    /// What could be saved, as far as it was estimated.
+    pub savings: Savings,
+    /// How well the audit went, from 0 to under 1.
+    pub score: f64,
+}
+
+/// Estimated savings.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Savings {
+    /// Milliseconds of loading.
+    pub ms: Option<f64>,
+    /// Bytes of transfer.
+    pub bytes: Option<u64>,
+    /// The hint for people, such as `Est savings of 21 KiB`.
+    pub text: Option<String>,
+}
+
+impl PerformanceResult {
+    /// The same as lists show it: without the opportunities.
+    #[must_use]
+    pub fn in_lists(mut self) -> Self {
+        self.speed_metrics.opportunities = Vec::new();
+        self
+    }
+
+    /// Time to First Byte, in milliseconds.
+    #[must_use]
+    pub fn ttfb_ms(&self) -> Option<f64> {
+        self.speed_metrics.core_web_vitals.ttfb.value
+    }
+
+    /// Speed Index, in seconds: the `speed` of reports.
+    #[must_use]
+    pub fn speed_index_seconds(&self) -> Option<f64> {
+        self.speed_metrics.core_web_vitals.speed_index.value.map(|ms| ms / 1000.0)
+    }
+
+    /// Time to Interactive, in seconds: what `max_load_time_seconds` limits.
+    #[must_use]
+    pub fn interactive_seconds(&self) -> Option<f64> {
+        self.speed_metrics.core_web_vitals.interactive.value.map(|ms| ms / 1000.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_shape_is_one() {
+        let metric = |value| LabMetric {
+            value: Some(value),
+            display_value: Some("x".to_owned()),
+            score: Some(0.5),
+        };
+        let result = PerformanceResult {
+            response_time: 41.25,
+            url: "https://example.com/".to_owned(),
+            speed_metrics: SpeedMetrics {
+                performance_score: Some(93),
+                core_web_vitals: CoreWebVitals {
+                    ttfb: metric(120.0),
+                    speed_index: metric(1500.0),
+                    interactive: metric(2250.0),
+                    ..CoreWebVitals::default()
+                },
+                opportunities: vec![Opportunity {
+                    id: "unused-javascript".to_owned(),
+                    title: "Reduce unused JavaScript".to_owned(),
+                    savings: Savings { ms: Some(150.0), bytes: Some(21_000), text: None },
+                    score: 0.5,
+                }],
+                ..SpeedMetrics::default()
+            },
+        };
+        let missing = json!({"value": null, "display_value": null, "score": null});
+        let there = |value: f64| json!({"value": value, "display_value": "x", "score": 0.5});
+        let mut expected = json!({
+            "response_time": 41.25,
+            "url": "https://example.com/",
+            "speed_metrics": {
+                "performance_score": 93,
+                "core_web_vitals": {
+                    "lcp": missing, "fcp": missing, "cls": missing, "tbt": missing,
+                    "ttfb": there(120.0),
+                    "speed_index": there(1500.0),
+                    "interactive": there(2250.0),
+                },
+                "real_user_metrics": null,
+                "origin_metrics": null,
+                "opportunities": [{
+                    "id": "unused-javascript",
+                    "title": "Reduce unused JavaScript",
+                    "savings": {"ms": 150.0, "bytes": 21000, "text": null},
+                    "score": 0.5,
+                }],
+            },
+        });
+        let json = serde_json::to_value(&result).expect("json");
+        assert_eq!(json, expected);
+        assert_eq!(serde_json::from_value::<PerformanceResult>(json).expect("readable"), result);
+        assert_eq!(
+            (result.ttfb_ms(), result.speed_index_seconds(), result.interactive_seconds()),
+            (Some(120.0), Some(1.5), Some(2.25))
+        );
+        expected["speed_metrics"]["opportunities"] = json!([]);
+        assert_eq!(serde_json::to_value(result.in_lists()).expect("json"), expected);
+    }
+}
