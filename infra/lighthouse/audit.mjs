@@ -5,9 +5,6 @@
 // browser. Chromium is controlled by a pipe: no port is open to others, and it ends when this process
 // does. It stays in the group of this process, so that both can be killed together. When stdin ends,
 // whoever asked is gone.
-// report, or {runtimeError: {code, message}} when there is none. Chromium is controlled by a pipe:
-// no port is open to others, and it ends when this process does. It stays in this process's group,
-// so that both can be killed together; and when stdin ends, whoever asked is gone.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -128,23 +125,6 @@ async function answer(request) {
     return { runtimeError: { code: error.code ?? "AUDIT_ERROR", message: String(error.message) } };
   } finally {
     await browser.close();
-async function audit({ url, header, chromium, arguments: given }) {
-  const browserProcess = spawn(chromium, [...given, "--remote-debugging-pipe", "about:blank"], {
-    stdio: ["ignore", "ignore", "inherit", "pipe", "pipe"],
-  });
-  try {
-    await once(browserProcess, "spawn");
-    const [, , , to, from] = browserProcess.stdio;
-    const browser = await puppeteer.connect({
-      transport: new Pipe(to, from),
-      defaultViewport: null,
-    });
-    const page = await browser.newPage();
-    if (header) await sendHeader(page, url, header);
-    const result = await lighthouse(url, { logLevel: "error" }, CONFIG, page);
-    return result.lhr;
-  } finally {
-    browserProcess.kill("SIGKILL");
   }
 }
 
@@ -152,12 +132,4 @@ const lines = createInterface({ input: process.stdin });
 const [request] = await once(lines, "line");
 lines.on("close", () => process.exit(1));
 const report = await answer(JSON.parse(request));
-
-let report;
-try {
-  report = await audit(JSON.parse(request));
-} catch (error) {
-  const { code, message } = error;
-  report = { runtimeError: { code: code ?? "AUDIT_ERROR", message: String(message) } };
-}
 process.stdout.write(JSON.stringify(report), () => process.exit(0));

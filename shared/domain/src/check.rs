@@ -3,17 +3,13 @@
 mod dns;
 mod links;
 mod list_form;
+mod performance;
 mod ssl;
-pub mod performance;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::performance::{
-    CoreWebVitals, FieldData, LabMetric, Opportunity, PerformanceResult, Savings, SpeedMetrics,
-    lighthouse,
-};
 use crate::history::Sample;
 use crate::id::CheckId;
 use crate::issue::evaluate::{self, Evaluation};
@@ -31,6 +27,10 @@ pub use self::links::{
     SkippedLinks,
 };
 pub use self::list_form::list_form;
+pub use self::performance::{
+    CoreWebVitals, Distribution, FieldData, FieldMetric, LabMetric, Opportunity, PerformanceResult,
+    Savings, SpeedMetrics, lighthouse,
+};
 pub use self::ssl::{
     AlternativeNames, CertificateExtension, CertificateFingerprints, CertificateInfo,
     CertificateKey, CertificateSummary, NameAttribute, SslFailure, SslResult, certificate_time,

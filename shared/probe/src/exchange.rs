@@ -62,11 +62,6 @@ impl Answer {
     pub(crate) async fn body(mut self, limit: usize) -> Option<Bytes> {
         let body = self.connection.drive(Limited::new(self.body, limit).collect()).await;
         Some(body.ok()?.to_bytes())
-    /// The whole body, unless it fails or is longer than `limit` bytes. Bounded in time by the
-    /// caller.
-    pub(crate) async fn read_body(mut self, limit: usize) -> Result<Bytes, ()> {
-        let body = Limited::new(self.body, limit).collect();
-        Ok(self.connection.drive(body).await.map_err(drop)?.to_bytes())
     }
 
     /// Takes in up to `limit` bytes of the body and drops them with the connection, so that an
@@ -163,11 +158,7 @@ where
         .build()
         .map_err(not_sendable)?;
     let tasks = Arc::default();
-    let (mut sender, connection) = http2::Builder::new(Tasks::of(&tasks))
-        .initial_stream_window_size(BUFFER as u32)
-        .initial_connection_window_size(BUFFER as u32)
-        .max_header_list_size(BUFFER as u32)
-    let (mut sender, connection) = http2_builder(Tasks(Arc::downgrade(&tasks)))
+    let (mut sender, connection) = http2_builder(Tasks::of(&tasks))
         .handshake(TokioIo::new(stream))
         .await
         .map_err(unanswered)?;
@@ -278,7 +269,6 @@ impl Tasks {
         Self(Arc::downgrade(tasks))
     }
 }
-pub(crate) struct Tasks(pub(crate) Weak<Mutex<JoinSet<()>>>);
 
 impl<F> hyper::rt::Executor<F> for Tasks
 where

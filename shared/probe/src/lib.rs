@@ -1,12 +1,12 @@
 //! The check engines of Vedette, and the guard before every connection they make.
 //!
 //! - [`guard`] decides what may be reached, and pins the addresses.
+//! - [`browser`] keeps a browser to what the guard admits.
+//! - [`status`] fetches a page once and says whether it is up.
 //! - [`ssl`] reads the certificate of a host and says whether it is valid.
 //! - [`dns`] looks up a host's records through several resolvers.
-//! - [`browser`] keeps a browser to what the guard admits.
-//! - [`performance`] audits a page with Lighthouse.
 //! - [`links`] crawls a site and says which of its links lead nowhere.
-//! - [`status`] fetches a page once and says whether it is up.
+//! - [`performance`] audits a page with Lighthouse.
 //!
 //! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
 //! a check that could not run. A target that cannot be reached is a result.
@@ -20,13 +20,11 @@ pub mod guard;
 pub mod links;
 #[cfg(test)]
 mod loopback;
-pub mod ssl;
 pub mod performance;
 mod request_header;
+pub mod ssl;
 pub mod status;
 mod stop;
-
-use vedette_domain::tool::Tool;
 
 pub use self::request_header::INVALID_HEADER;
 

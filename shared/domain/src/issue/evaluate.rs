@@ -6,8 +6,8 @@
 
 mod dns;
 mod links;
-mod ssl;
 mod performance;
+mod ssl;
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-pub use self::performance::performance;
 use super::{Cause, Fingerprint, Outcome};
 use crate::check::StatusResult;
 use crate::schedule::Pace;
@@ -26,6 +25,7 @@ use crate::tool::RunReason;
 
 pub use self::dns::dns;
 pub use self::links::links;
+pub use self::performance::performance;
 pub use self::ssl::ssl;
 
 /// The longest text taken from outside into an evaluation, in characters: an issue's record, which

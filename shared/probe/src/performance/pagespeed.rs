@@ -47,7 +47,7 @@ impl PageSpeed {
         let answer = exchange::get(guard, &target, &request, headers);
         let answer = answer.await.map_err(|_| no_answer())?;
         let status = answer.status;
-        let body = answer.read_body(ANSWER).await.map_err(|()| no_answer())?;
+        let body = answer.body(ANSWER).await.ok_or_else(no_answer)?;
         let answer = serde_json::from_slice(&body).unwrap_or(Value::Null);
         if status == StatusCode::OK {
             return lighthouse::pagespeed(&answer);

@@ -131,7 +131,7 @@ async fn what_needs_no_browser_to_fail_starts_none() {
     assert_eq!(error.code, TARGET_FORBIDDEN);
     let given = PerformanceProbe { header: Some(("bad name", "x")), ..of(&url) };
     let error = probe(&guard(), &auditor.auditor, &given).await.expect_err("no header");
-    assert_eq!(error.code, status::INVALID_HEADER);
+    assert_eq!(error.code, crate::INVALID_HEADER);
 }
 
 /// A Lighthouse whose Node is a shell script.

@@ -146,7 +146,7 @@ impl Wires {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let builder = http2_builder(Tasks(Arc::downgrade(&self.tasks)));
+        let builder = http2_builder(Tasks::of(&self.tasks));
         let (sender, connection) =
             builder.handshake(TokioIo::new(stream)).await.map_err(|_| WireError::Handshake)?;
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
