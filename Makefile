@@ -32,13 +32,14 @@ CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 NODE := .tools/node-$(NODE_VERSION)
 LIGHTHOUSE := infra/lighthouse/node_modules
 
-.PHONY: help run check test contract bench openapi template dependencies audit build deploy rust lints session
-.PHONY: help run check test contract bench openapi lighthouse template dependencies audit build deploy rust lints
+.PHONY: help run check test contract bench openapi lighthouse template dependencies audit build deploy rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: rust ## Run the whole service on this machine (ARGS='--help' lists its options)
+	@# Without it everything else runs.
+	@$(MAKE) --no-print-directory lighthouse || echo "Lighthouse cannot be installed: no performance checks" >&2
 	@# The dev profile: the first build takes a few minutes, where the release profile takes many.
 	cargo run --locked --package vedette-local -- $(ARGS)
 
@@ -47,8 +48,7 @@ check: rust lints ## Formatting and lints, while you work
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # The quick ones first; cargo's tests last, so that their results end the output.
-test: rust lints session dependencies template $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
-test: rust lints dependencies template lighthouse $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
+test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(hold_to_contract)

@@ -12,7 +12,6 @@ use vedette_domain::issue::tracker::{Failures, Phase, Tracker};
 use vedette_domain::settings::{DnsRecordType, Settings};
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::tool_state::{Latest, Learnt, ToolPolicy, ToolState, Tracked};
-use vedette_domain::tool_state::{Latest, ToolPolicy, ToolState, Tracked};
 use vedette_testkit::Spent;
 
 use crate::scene::{Scene, URL};

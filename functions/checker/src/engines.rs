@@ -1,10 +1,16 @@
 use jiff::Timestamp;
-use vedette_domain::check::{CheckError, DnsResult, Finish, SslResult, StatusResult, ToolResult};
+use url::Url;
+use vedette_domain::check::{
+    CheckError, DnsResult, Finish, LinksResult, PerformanceResult, SslResult, StatusResult,
+    ToolResult,
+};
 use vedette_domain::settings::Settings;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
 use vedette_probe::dns::{self, DnsProbe, Resolvers};
 use vedette_probe::guard::{Guard, GuardError, Outbound};
+use vedette_probe::links::{self, LinksProbe, Progress};
+use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
 use vedette_runtime::config::EngineConfig;
@@ -13,6 +19,7 @@ use vedette_runtime::config::EngineConfig;
 pub struct Engines {
     guard: Guard,
     resolvers: Resolvers,
+    auditor: Option<Auditor>,
 }
 
 /// What a run looks at, and how.
@@ -33,17 +40,24 @@ impl Engines {
     ///
     /// When the machine's resolver or a trust anchor cannot be read.
     pub fn new(outbound: Outbound, config: EngineConfig) -> Result<Self, GuardError> {
-        let EngineConfig { doh, rdap } = config;
-        Ok(Self { guard: Guard::new(outbound)?, resolvers: Resolvers::new(&doh, rdap) })
+        let EngineConfig { doh, rdap, auditor } = config;
+        Ok(Self { guard: Guard::new(outbound)?, resolvers: Resolvers::new(&doh, rdap), auditor })
     }
 
-    /// Runs a tool.
-    pub async fn run(&self, tool: Tool, subject: Subject<'_>, now: Timestamp) -> Finish {
+    /// Runs a tool. A crawl says how far it is.
+    pub async fn run(
+        &self,
+        tool: Tool,
+        subject: Subject<'_>,
+        now: Timestamp,
+        progress: impl Fn(Progress),
+    ) -> Finish {
         let ran = match tool {
             Tool::Status => self.status(subject).await.map(ToolResult::Status),
             Tool::Ssl => self.ssl(subject, now).await.map(ToolResult::Ssl),
             Tool::Dns => self.dns(subject).await.map(ToolResult::Dns),
-            Tool::BrokenLinks | Tool::Performance => return Finish::Skipped,
+            Tool::BrokenLinks => self.links(subject, progress).await.map(ToolResult::BrokenLinks),
+            Tool::Performance => self.performance(subject).await.map(ToolResult::Performance),
         };
         match ran {
             Ok(result) => Finish::Completed(result),
@@ -78,5 +92,49 @@ impl Engines {
         let url = subject.url.to_url();
         let probe = DnsProbe { url: &url, deadline: dns::DEADLINE };
         dns::probe(&self.guard, &self.resolvers, &probe).await.map(Box::new)
+    }
+
+    async fn links(
+        &self,
+        subject: Subject<'_>,
+        progress: impl Fn(Progress),
+    ) -> Result<LinksResult, CheckError> {
+        let url = subject.url.to_url();
+        let settings = &subject.settings.tools.broken_links.settings;
+        let ignore_paths: Vec<&str> = settings.ignore_paths.iter().map(String::as_str).collect();
+        let probe = LinksProbe {
+            url: &url,
+            header: subject.settings.request_header.pair(),
+            ignore_paths: &ignore_paths,
+            ignore_external_links: settings.ignore_external_links,
+            ignore_redirects: settings.ignore_redirects,
+            js_rendered: subject.js_rendered,
+            limits: links::Limits::default(),
+            deadline: links::DEADLINE,
+        };
+        links::probe(&self.guard, &probe, progress).await
+    }
+
+    async fn performance(
+        &self,
+        subject: Subject<'_>,
+    ) -> Result<Box<PerformanceResult>, CheckError> {
+        let Some(auditor) = &self.auditor else {
+            return Err(CheckError {
+                message: "there is no auditor here".to_owned(),
+                code: AUDITOR_UNAVAILABLE.to_owned(),
+                data: serde_json::json!({}),
+            });
+        };
+        let page = &subject.settings.tools.performance.settings.url;
+        // A page that was accepted as a URL is one.
+        let page = page.as_deref().and_then(|page| Url::parse(page).ok());
+        let url = page.unwrap_or_else(|| subject.url.to_url());
+        let probe = PerformanceProbe {
+            url: &url,
+            header: subject.settings.request_header.pair(),
+            deadline: performance::DEADLINE,
+        };
+        performance::probe(&self.guard, auditor, &probe).await.map(Box::new)
     }
 }

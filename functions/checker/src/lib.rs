@@ -105,7 +105,7 @@ pub async fn handle(
         (true, _) => {
             let Site { url, js_rendered, .. } = &site;
             let subject = Subject { url, js_rendered: *js_rendered, settings: &settings };
-            engines.run(tool, subject, app.clock.now()).await
+            engines.run(tool, subject, app.clock.now(), drop).await
         }
         (false, RunOrder::OnDemand { .. }) => Finish::Skipped,
         (false, RunOrder::Automatic { .. }) => {

@@ -13,6 +13,7 @@ mod issue;
 mod member;
 mod output;
 mod plan;
+mod probe;
 mod reconcile;
 mod target;
 mod team;
@@ -82,6 +83,11 @@ enum Command {
     Reconcile,
     /// Look whether table and keeper are well
     Doctor,
+    /// Run one tool on a URL, here and now
+    ///
+    /// No table is needed, and nothing is kept. Addresses that are not public are reached only where
+    /// VEDETTE_ALLOW_TARGETS allows it.
+    Probe(probe::Probe),
 }
 
 /// Does what the command line says, and writes what it has to show.
@@ -100,6 +106,7 @@ pub async fn run(cli: &Cli, app: &App, out: &mut dyn Write) -> Result<(), Failur
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Reconcile => reconcile::run(app, &mut out).await,
         Command::Doctor => doctor::run(app, &mut out).await,
+        Command::Probe(probe) => probe.run(app, &mut out).await,
     };
     done.map_err(|failure| failure.at(&cli.target))
 }

@@ -90,6 +90,8 @@ pub enum ToolResult {
     Dns(Box<DnsResult>),
     /// Of a broken-links check.
     BrokenLinks(LinksResult),
+    /// Of a performance check.
+    Performance(Box<PerformanceResult>),
 }
 
 impl ToolResult {
@@ -110,6 +112,9 @@ impl ToolResult {
             Self::Dns(result) => evaluate::dns(result, &tools.dns.settings, expected, baseline),
             Self::BrokenLinks(result) => {
                 evaluate::links(result, &tools.broken_links.settings).into_iter().collect()
+            }
+            Self::Performance(result) => {
+                evaluate::performance(result, &tools.performance.settings).into_iter().collect()
             }
         }
     }
@@ -133,6 +138,11 @@ impl Finish {
             Self::Completed(ToolResult::Status(result)) => {
                 Some(Sample::Status { up: result.up, response_ms: result.response_time })
             }
+            Self::Completed(ToolResult::Performance(result)) => Some(Sample::Performance {
+                score: result.speed_metrics.performance_score,
+                response_ms: result.response_time,
+                speed_index_s: result.speed_index_seconds(),
+            }),
             Self::Completed(
                 ToolResult::Ssl(_) | ToolResult::Dns(_) | ToolResult::BrokenLinks(_),
             )

@@ -266,6 +266,15 @@ pub enum Sample {
         /// Response time in milliseconds.
         response_ms: f64,
     },
+    /// Of a performance check.
+    Performance {
+        /// The score, 0 to 100, where there is one.
+        score: Option<u32>,
+        /// Response time of the direct GET, in milliseconds.
+        response_ms: f64,
+        /// Speed Index in seconds, where it was measured.
+        speed_index_s: Option<f64>,
+    },
 }
 
 impl ReportSums {
@@ -276,6 +285,15 @@ impl ReportSums {
                 self.up = self.up.saturating_add(u32::from(up));
                 self.slowest_ms =
                     Some(self.slowest_ms.map_or(response_ms, |ms| ms.max(response_ms)));
+            }
+            Sample::Performance { score, response_ms, speed_index_s } => {
+                self.response_ms.add(response_ms);
+                if let Some(score) = score {
+                    self.score.add(f64::from(score));
+                }
+                if let Some(speed_index_s) = speed_index_s {
+                    self.speed_s.add(speed_index_s);
+                }
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Configuration from the environment, one struct a concern; README lists the variables.
 
+use std::ffi::OsString;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use ipnet::IpNet;
@@ -9,6 +11,7 @@ use vedette_domain::schedule::Pace;
 use vedette_domain::tool::Tool;
 use vedette_probe::dns::{DohServers, Resolvers};
 use vedette_probe::guard::{ConnectTo, Outbound};
+use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};
 
 /// Everything that the environment says.
 #[derive(Debug)]
@@ -28,7 +31,12 @@ pub struct EngineConfig {
     pub doh: DohServers,
     /// The RDAP service that knows registrations; none where nobody is to be asked.
     pub rdap: Option<Url>,
+    /// Who audits pages; without one there are no performance checks.
+    pub auditor: Option<Auditor>,
 }
+
+/// Where `make lighthouse` installs, seen from the project's root.
+const LIGHTHOUSE_DEFAULT: &str = "infra/lighthouse";
 
 /// How the service presents itself and keeps time.
 #[derive(Debug, Clone)]
@@ -89,7 +97,8 @@ impl Config {
     /// The first variable that makes no sense.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
         let engines = EngineConfig::read(read)?;
-        Ok(Self { service: Service::read(read)?, outbound: outbound(read)?, engines })
+        let service = Service { tools: engines.tools(), ..Service::read(read)? };
+        Ok(Self { service, outbound: outbound(read)?, engines })
     }
 }
 
@@ -107,8 +116,7 @@ impl Service {
             let problem = "must be at least 1".to_owned();
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
-        let tools = vec![Tool::Status, Tool::Ssl, Tool::Dns];
-        Ok(Self { base_url, throttle, pace: Pace::default(), tools })
+        Ok(Self { base_url, throttle, pace: Pace::default(), tools: Vec::new() })
     }
 }
 
@@ -120,7 +128,39 @@ impl EngineConfig {
             Some(_) => one(read, "VEDETTE_RDAP")?,
             None => Resolvers::RDAP.parse().ok(),
         };
-        Ok(Self { doh, rdap })
+        Ok(Self { doh, rdap, auditor: auditor(read)? })
+    }
+
+    /// The tools that these engines can run.
+    fn tools(&self) -> Vec<Tool> {
+        let can_run = |tool: &Tool| *tool != Tool::Performance || self.auditor.is_some();
+        Tool::ALL.into_iter().filter(can_run).collect()
+    }
+}
+
+/// The auditor that is named, or else Lighthouse where it is installed.
+fn auditor(read: Read<'_>) -> Result<Option<Auditor>, ConfigError> {
+    let refused = |problem: String| ConfigError { name: "VEDETTE_AUDITOR", problem };
+    let lighthouse = || {
+        let folder = read("VEDETTE_LIGHTHOUSE").unwrap_or_else(|| LIGHTHOUSE_DEFAULT.to_owned());
+        let chrome = read("VEDETTE_CHROME").map(PathBuf::from);
+        let path = OsString::from(read("PATH").unwrap_or_default());
+        Lighthouse::find(Path::new(&folder), chrome.as_deref(), &path).map(Auditor::Lighthouse)
+    };
+    match read("VEDETTE_AUDITOR").as_deref().map(str::trim) {
+        None => Ok(lighthouse().ok()),
+        Some("none") => Ok(None),
+        Some("lighthouse") => lighthouse().map(Some).map_err(|error| refused(error.message)),
+        Some("pagespeed") => {
+            let key = read("VEDETTE_PAGESPEED_KEY").ok_or_else(|| ConfigError {
+                name: "VEDETTE_PAGESPEED_KEY",
+                problem: "is needed where VEDETTE_AUDITOR is pagespeed".to_owned(),
+            })?;
+            let endpoint =
+                PageSpeed::ENDPOINT.parse().map_err(|_| refused("no endpoint".to_owned()))?;
+            Ok(Some(Auditor::PageSpeed(PageSpeed::new(key, endpoint))))
+        }
+        Some(_) => Err(refused("must be lighthouse, pagespeed or none".to_owned())),
     }
 }
 
@@ -252,6 +292,8 @@ mod tests {
             ("VEDETTE_THROTTLE", "many"),
             ("VEDETTE_DOH", "dns.test"),
             ("VEDETTE_RDAP", "rdap.test"),
+            ("VEDETTE_AUDITOR", "lighthouse"),
+            ("VEDETTE_AUDITOR", "somebody"),
         ] {
             let said = read(&[(name, value)]).expect_err(value);
             assert!(said.starts_with(name), "{said}");

@@ -52,12 +52,6 @@ pub struct DnsResult {
 }
 
 impl DnsResult {
-    /// The form shown in lists: without what each resolver said, and otherwise whole.
-    #[must_use]
-    pub fn into_list_form(self) -> Self {
-        Self { resolver_observations: BTreeMap::new(), ..self }
-    }
-
     /// Whether the records of this type are known, be it that there are none.
     pub fn is_known(&self, kind: DnsRecordType) -> bool {
         self.lookup_failure.is_none() && !self.unanswered_types.contains(&kind)

@@ -9,9 +9,6 @@ pub const MAX_URLS: usize = 1_000;
 /// item of the table that it is kept in. A thousand entries of ordinary length stay below it.
 pub const MAX_URL_BYTES: usize = 300_000;
 
-/// Entries of [`LinksResult::urls`] in the list form.
-const LISTED_URLS: usize = 20;
-
 /// The result of a `broken-links` check: one crawl of a site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -151,16 +148,6 @@ impl LinksResult {
         }
         Self { found, crawled: crawl.pages, urls, crawl: Crawl { truncated: cut, ..crawl } }
     }
-
-    /// The form shown in lists: the first 20 `urls`.
-    #[must_use]
-    pub fn listed(&self) -> Self {
-        Self {
-            urls: self.urls.iter().take(LISTED_URLS).cloned().collect(),
-            crawl: self.crawl.clone(),
-            ..*self
-        }
-    }
 }
 
 #[cfg(test)]
@@ -248,14 +235,5 @@ mod tests {
         let links = broken(1, 10).chain(broken(1, MAX_URL_BYTES)).chain(broken(1, 10));
         let result = LinksResult::new(crawl(), links);
         assert_eq!((result.found, result.urls.len()), (3, 1), "the first ones, not the short ones");
-    }
-
-    #[test]
-    fn lists_show_the_first_twenty() {
-        let result = LinksResult::new(crawl(), broken(21, 9));
-        let listed = result.listed();
-        assert_eq!(listed.urls, result.urls[..20]);
-        assert_eq!((listed.found, listed.crawled), (21, 7));
-        assert_eq!(listed.crawl, result.crawl, "cut by the list, not by the crawl");
     }
 }

@@ -17,7 +17,10 @@ pub fn list_form(tool: Tool, mut result: Value) -> Value {
         Tool::Status => None,
         Tool::Ssl => result.get_mut("info").map(|info| (info, Value::Null)),
         Tool::Dns => result.get_mut("resolver_observations").map(|seen| (seen, json!({}))),
-        Tool::Performance => result.get_mut("opportunities").map(|failed| (failed, json!([]))),
+        Tool::Performance => {
+            let failed = result.pointer_mut("/speed_metrics/opportunities");
+            failed.map(|failed| (failed, json!([])))
+        }
         Tool::BrokenLinks => {
             if let Some(Value::Array(urls)) = result.get_mut("urls") {
                 urls.truncate(LISTED_URLS);
@@ -57,8 +60,8 @@ mod tests {
             ),
             (
                 Tool::Performance,
-                json!({ "url": "https://example.com", "opportunities": [1] }),
-                json!({ "url": "https://example.com", "opportunities": [] }),
+                json!({ "url": "https://example.com", "speed_metrics": { "opportunities": [1] } }),
+                json!({ "url": "https://example.com", "speed_metrics": { "opportunities": [] } }),
             ),
         ];
         for (tool, full, short) in cases {

@@ -54,13 +54,7 @@ pub struct SslResult {
     pub info: Option<CertificateInfo>,
 }
 
-impl SslResult {
-    /// The form that lists of checks show: without `info`.
-    #[must_use]
-    pub fn into_list_form(self) -> Self {
-        Self { info: None, ..self }
-    }
-}
+impl SslResult {}
 
 /// Why a certificate is not valid, the gravest first: where several hold, the first counts.
 ///

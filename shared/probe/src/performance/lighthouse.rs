@@ -60,6 +60,8 @@ impl Lighthouse {
     /// With [`AUDITOR_UNAVAILABLE`](super::AUDITOR_UNAVAILABLE) or
     /// [`BROWSER_UNAVAILABLE`](browser::BROWSER_UNAVAILABLE) when a piece is missing.
     pub fn find(folder: &Path, chrome: Option<&Path>, path: &OsStr) -> Result<Self, CheckError> {
+        // The audit runs in a folder of its own.
+        let folder = &std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let script = folder.join("audit.mjs");
         if !script.is_file() || !folder.join("node_modules/lighthouse").is_dir() {
             return Err(unavailable("Lighthouse is not installed"));

@@ -1,0 +1,176 @@
+//! `vedette probe`: one run of one engine, without a service.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use serde_json::Value;
+use vedette_checker::{Engines, Subject};
+use vedette_domain::check::{CheckError, Finish, ToolResult};
+use vedette_domain::issue::Outcome;
+use vedette_domain::settings::{ExpectedRecords, RequestHeader, Settings};
+use vedette_domain::site_url::SiteUrl;
+use vedette_domain::tool::Tool;
+use vedette_probe::links::Progress;
+use vedette_runtime::App;
+use vedette_runtime::config::{Config, environment};
+
+use crate::Failure;
+use crate::output::{Output, Show};
+
+/// What to probe.
+#[derive(Debug, Args)]
+pub(crate) struct Probe {
+    /// The tool
+    #[arg(value_parser = tool())]
+    tool: Tool,
+    /// The URL of the site
+    #[arg(value_parser = url)]
+    url: SiteUrl,
+    /// A header to send to the site's own host, as NAME:VALUE
+    #[arg(long, value_parser = header)]
+    header: Option<RequestHeader>,
+    /// Render pages with a browser before their links are read
+    #[arg(long)]
+    js_rendered: bool,
+}
+
+fn tool() -> impl TypedValueParser<Value = Tool> {
+    PossibleValuesParser::new(Tool::ALL.map(Tool::as_str))
+        .try_map(|value| Tool::parse(&value).ok_or("not a tool"))
+}
+
+/// A URL as the API takes it, or a host name alone.
+fn url(text: &str) -> Result<SiteUrl, String> {
+    let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+    SiteUrl::parse(&whole).map_err(|error| error.to_string())
+}
+
+fn header(text: &str) -> Result<RequestHeader, &'static str> {
+    let (name, value) = text.split_once(':').ok_or("expected NAME:VALUE")?;
+    let part = |text: &str| Some(text.trim().to_owned());
+    Ok(RequestHeader { name: part(name), value: part(value) })
+}
+
+impl Probe {
+    /// Runs the engine and shows what it found.
+    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+        let config = Config::read(&environment)?;
+        let engines = Engines::new(config.outbound, config.engines).map_err(Failure::because)?;
+        let mut settings = Settings::default();
+        if let Some(header) = &self.header {
+            settings.request_header = header.clone();
+        }
+        let subject =
+            Subject { url: &self.url, js_rendered: self.js_rendered, settings: &settings };
+        let bar = self.bar();
+        let show = |progress: Progress| {
+            bar.set_length(u64::from(progress.links + progress.queued));
+            bar.set_position(u64::from(progress.links));
+            bar.set_message(format!("{} pages, {} broken", progress.pages, progress.found));
+        };
+        let finish = engines.run(self.tool, subject, app.clock.now(), show).await;
+        bar.finish_and_clear();
+        match finish {
+            Finish::Completed(result) => {
+                out.show(&Report { verdicts: verdicts(&result, &settings), result })?;
+                Ok(())
+            }
+            Finish::Failed(CheckError { message, code, .. }) => {
+                Err(Failure::refused(format!("{message} ({code})")))
+            }
+            Finish::Skipped => Err(Failure::refused("the tool did not run")),
+        }
+    }
+
+    /// On standard error, and only on a terminal. A crawl knows what is left, the others do not.
+    fn bar(&self) -> ProgressBar {
+        let template = match self.tool {
+            Tool::BrokenLinks => "{spinner} {elapsed} {wide_bar} {pos}/{len} links, {msg}",
+            Tool::Status | Tool::Ssl | Tool::Dns | Tool::Performance => "{spinner} {elapsed}",
+        };
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(100));
+        bar
+    }
+}
+
+/// What the result means under the settings of a new team.
+fn verdicts(result: &ToolResult, settings: &Settings) -> Vec<(bool, String)> {
+    let evaluations = result.evaluate(settings, &ExpectedRecords::new(), None);
+    let verdict = |evaluation: &vedette_domain::issue::evaluate::Evaluation| {
+        (evaluation.outcome == Outcome::Up, evaluation.summary.clone())
+    };
+    evaluations.iter().map(verdict).collect()
+}
+
+/// The result alone for programs; for people, what it means before.
+#[derive(Serialize)]
+struct Report {
+    #[serde(skip)]
+    verdicts: Vec<(bool, String)>,
+    #[serde(flatten)]
+    result: ToolResult,
+}
+
+impl Show for Report {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (good, summary) in &self.verdicts {
+            // Writing to a String cannot fail, here and below.
+            let _ = writeln!(text, "{} {summary}", if *good { "ok  " } else { "DOWN" });
+        }
+        let result = serde_json::to_value(&self.result).unwrap_or_default();
+        write_value(&mut text, &result, 0);
+        text
+    }
+}
+
+/// Fields a line each, what is inside them indented; empty ones are left out.
+fn write_value(text: &mut String, value: &Value, depth: usize) {
+    let Value::Object(fields) = value else { return };
+    let indent = "  ".repeat(depth);
+    for (name, value) in fields {
+        match value {
+            Value::Null => {}
+            Value::Object(inner) if inner.is_empty() => {}
+            Value::Array(items) if items.is_empty() => {}
+            Value::Object(_) => {
+                let _ = writeln!(text, "{indent}{name}:");
+                write_value(text, value, depth + 1);
+            }
+            Value::Array(items) if items.iter().all(is_scalar) => {
+                let items: Vec<String> = items.iter().map(scalar).collect();
+                let _ = writeln!(text, "{indent}{name}: {}", items.join(", "));
+            }
+            Value::Array(items) => {
+                let _ = writeln!(text, "{indent}{name}:");
+                for item in items {
+                    let _ = writeln!(text, "{indent}  -");
+                    write_value(text, item, depth + 2);
+                }
+            }
+            value => {
+                let _ = writeln!(text, "{indent}{name}: {}", scalar(value));
+            }
+        }
+    }
+}
+
+const fn is_scalar(value: &Value) -> bool {
+    !matches!(value, Value::Object(_) | Value::Array(_))
+}
+
+/// A target's words cannot move the cursor.
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) => crate::output::printable(text),
+        value => value.to_string(),
+    }
+}
