@@ -9,6 +9,7 @@ use url::Url;
 
 use super::*;
 use crate::guard::{Guard, Outbound, Refusal};
+use crate::loopback::certificates::{Authority, CURRENT};
 use crate::loopback::names::{Entry, NameServer};
 use crate::loopback::{Server, installed_chromium, path, redirect, status};
 
@@ -20,6 +21,8 @@ fn open(chromium: &Chromium, proxy: &GuardProxy, profile: &Path, url: &Url) -> C
         .args(chromium.arguments(proxy.address(), profile))
         // Keeps the browser open.
         .arg("--remote-debugging-port=0")
+        // The tests' authority is nobody's.
+        .arg("--ignore-certificate-errors")
         .arg(url.as_str())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -46,29 +49,21 @@ fn html(body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Opens a page on 127.0.0.2, and gives the refusals and the heads that the page's server saw,
-/// once the page has asked for `/done`.
-async fn visit(body: String, guard: &Guard) -> Option<(Vec<Refusal>, Vec<String>)> {
+/// Opens the page of `site`, and gives the refusals once the page has asked for `/done`; none where
+/// there is no browser.
+async fn visit(site: &Server, guard: &Guard) -> Option<Vec<Refusal>> {
     let chromium = installed_chromium()?;
-    let inward = body
-        .split_once("redirect-to=")
-        .map(|(_, rest)| rest.split_once(' ').expect("a space after the target").0.to_owned());
-    let site = Server::http_at("127.0.0.2", move |head| match path(head) {
-        "/" => html(&body),
-        "/inward" => redirect(302, inward.as_deref().expect("a target")),
-        _ => status(200),
-    })
-    .await;
     let profile = tempfile::tempdir().expect("a folder");
     let proxy = GuardProxy::bind().await.expect("a port");
-    let _browser = open(&chromium, &proxy, profile.path(), &site.url("/"));
+    let mut browser = open(&chromium, &proxy, profile.path(), &site.url("/"));
     let done = async {
         while !site.heads().iter().any(|head| path(head) == "/done") {
             sleep(Duration::from_millis(20)).await;
         }
     };
     timeout(PATIENT, proxy.serve_during(guard, done)).await.expect("a page that loads");
-    Some((proxy.refusals(), site.heads()))
+    browser.kill().await.expect("killed");
+    Some(proxy.refusals())
 }
 
 #[tokio::test]
@@ -79,8 +74,7 @@ async fn a_page_reaches_nothing_that_the_guard_refuses() {
     let (v4, v6) = (inner.url("/"), inner_v6.url("/"));
     let port = v4.port().expect("a port");
     let body = format!(
-        "<!-- redirect-to={v4} -->
-        <link rel=dns-prefetch href='//inner.example'><link rel=preconnect href='{v4}'>
+        "<link rel=dns-prefetch href='//inner.example'><link rel=preconnect href='{v4}'>
         <img src='{v4}img'><iframe src='{v4}frame'></iframe><script src='{v6}script'></script>
         <script>
         const asked = ['{v4}', '{v6}', 'http://localhost:{port}/', 'http://169.254.169.254/latest/',
@@ -97,7 +91,14 @@ async fn a_page_reaches_nothing_that_the_guard_refuses() {
         </script>",
         v6_port = v6.port().expect("a port"),
     );
-    let Some((refusals, heads)) = visit(body, &guard).await else { return };
+    let site = Server::http_at("127.0.0.2", move |head| match path(head) {
+        "/" => html(&body),
+        "/inward" => redirect(302, v4.as_str()),
+        _ => status(200),
+    })
+    .await;
+    let Some(refusals) = visit(&site, &guard).await else { return };
+    let heads = site.heads();
     assert_eq!((inner.connections(), inner_v6.connections()), (0, 0));
     assert!(heads.iter().any(|head| path(head) == "/inward"), "{heads:?}");
     let refused = |text: &str| refusals.iter().any(|refusal| refusal.url.contains(text));
@@ -113,15 +114,22 @@ async fn a_page_reaches_nothing_that_the_guard_refuses() {
     }
 }
 
+const PAGE: &str = "<img src='/picture'><script>
+    const socket = new WebSocket(location.href.replace('http', 'ws') + 'socket');
+    socket.onclose = () => fetch('/done', {method: 'POST', body: 'hello'});
+    </script>";
+
+fn serve_page(head: &str) -> Vec<u8> {
+    if path(head) == "/" { html(PAGE) } else { status(200) }
+}
+
 #[tokio::test]
 async fn what_the_guard_admits_is_loaded() {
     let (_names, guard) = guard().await;
-    let body = "<img src='/picture'><script>
-        const socket = new WebSocket(location.href.replace('http', 'ws') + 'socket');
-        socket.onclose = () => fetch('/done', {method: 'POST', body: 'hello'});
-        </script>";
-    let Some((refusals, heads)) = visit(body.to_owned(), &guard).await else { return };
+    let site = Server::http_at("127.0.0.2", serve_page).await;
+    let Some(refusals) = visit(&site, &guard).await else { return };
     assert_eq!(refusals, []);
+    let heads = site.heads();
     let head = |wanted: &str| {
         let mut heads = heads.iter();
         heads.find(|head| path(head) == wanted).unwrap_or_else(|| panic!("{wanted} in {heads:?}"))
@@ -131,6 +139,18 @@ async fn what_the_guard_admits_is_loaded() {
     assert!(head("/socket").to_lowercase().contains("upgrade: websocket"));
     assert!(head("/done").starts_with("POST"));
     head("/picture");
+}
+
+#[tokio::test]
+async fn encrypted_pages_pass_in_tunnels() {
+    let authority = Authority::new("browser");
+    let config = authority.server(&["127.0.0.1"], CURRENT, &["http/1.1"]);
+    let site = Server::https(config, serve_page).await;
+    let Some(refusals) = visit(&site, &crate::loopback::guard()).await else { return };
+    assert_eq!(refusals, []);
+    for wanted in ["/", "/picture", "/socket", "/done"] {
+        assert!(site.heads().iter().any(|head| path(head) == wanted), "{wanted}");
+    }
 }
 
 #[test]
