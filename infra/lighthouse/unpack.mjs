@@ -1,6 +1,6 @@
 // Unpacks the Chromium of @sparticuz/chromium, with the libraries and fonts that it needs, into
 // node_modules/.chromium, where the script `chromium` finds them.
-import { mkdir } from "node:fs/promises";
+import { chmod, mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 const from = new URL("node_modules/@sparticuz/chromium/bin/", import.meta.url);
@@ -12,3 +12,5 @@ const { inflate } = await import("@sparticuz/chromium");
 for (const archive of ["al2023.tar.br", "fonts.tar.br", "swiftshader.tar.br", "chromium.br"]) {
   await inflate(fileURLToPath(new URL(archive, from)));
 }
+// Whoever installs is not always whoever runs.
+await chmod(`${to}chromium`, 0o755);

@@ -4,6 +4,7 @@
 //! a [`GuardProxy`] for everything, loopback included, and may neither resolve names nor speak any
 //! protocol that goes past a proxy (QUIC, WebRTC over UDP).
 
+mod group;
 mod proxy;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use vedette_domain::check::CheckError;
 
+pub(crate) use self::group::Group;
 pub use self::proxy::GuardProxy;
 
 /// [`CheckError::code`] when no browser is installed, or it does not start.

@@ -27,6 +27,7 @@ fn open(chromium: &Chromium, proxy: &GuardProxy, profile: &Path, url: &Url) -> C
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()
         .expect("a browser")
@@ -55,14 +56,14 @@ async fn visit(site: &Server, guard: &Guard) -> Option<Vec<Refusal>> {
     let chromium = installed_chromium()?;
     let profile = tempfile::tempdir().expect("a folder");
     let proxy = GuardProxy::bind().await.expect("a port");
-    let mut browser = open(&chromium, &proxy, profile.path(), &site.url("/"));
+    let browser = open(&chromium, &proxy, profile.path(), &site.url("/"));
     let done = async {
         while !site.heads().iter().any(|head| path(head) == "/done") {
             sleep(Duration::from_millis(20)).await;
         }
     };
     timeout(PATIENT, proxy.serve_during(guard, done)).await.expect("a page that loads");
-    browser.kill().await.expect("killed");
+    Group::of(&browser).end(browser).await;
     Some(proxy.refusals())
 }
 

@@ -4,20 +4,17 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::sleep;
 use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::unavailable;
-use crate::browser::{self, Chromium, GuardProxy};
+use crate::browser::{self, Chromium, Group, GuardProxy};
 use crate::guard::Guard;
 
 /// Two audits at once would share the processor, and measure each other.
@@ -28,9 +25,6 @@ const REPORT: u64 = 8 * 1024 * 1024;
 
 /// Bytes of what Node and Chromium write to stderr that are kept for the log.
 const COMPLAINTS: usize = 2 * 1024;
-
-/// How long killed processes are waited for, so that they write no more into their folder.
-const DEATH: Duration = Duration::from_secs(2);
 
 /// The right to audit on this machine.
 pub(super) type Turn = SemaphorePermit<'static>;
@@ -135,8 +129,7 @@ impl Process {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()?;
-        let group = Group(child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?)));
-        Ok(Self { group, child, _home: home })
+        Ok(Self { group: Group::of(&child), child, _home: home })
     }
 
     /// Asks for `request`, and gives the report.
@@ -147,7 +140,8 @@ impl Process {
             return Err(unavailable("Lighthouse cannot be asked"));
         };
         let conversation = async {
-            stdin.write_all(format!("{request}\n").as_bytes()).await?;
+            // Who does not listen may still say why.
+            let _ = stdin.write_all(format!("{request}\n").as_bytes()).await;
             let mut report = Vec::new();
             stdout.take(REPORT).read_to_end(&mut report).await?;
             // Open until here: Node ends when it closes.
@@ -163,7 +157,7 @@ impl Process {
             };
             (report, complaints)
         };
-        self.end().await;
+        self.group.end(self.child).await;
         let report = report.ok().and_then(|report| serde_json::from_slice(&report).ok());
         report.ok_or_else(|| {
             tracing::warn!(
@@ -173,19 +167,6 @@ impl Process {
             lighthouse::failed("the audit ended without a report", "NO_REPORT")
         })
     }
-
-    /// Makes an end of whatever still runs, and waits for it.
-    async fn end(mut self) {
-        self.group.kill();
-        let gone = async {
-            // Where even waiting fails, there is nothing left to wait for.
-            let _ = self.child.wait().await;
-            while self.group.is_alive() {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        let _ = tokio::time::timeout(DEATH, gone).await;
-    }
 }
 
 /// Reads to the end, and keeps the first bytes.
@@ -194,27 +175,5 @@ async fn keep(mut stream: impl AsyncRead + Unpin, kept: &mut Vec<u8>) {
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
         let room = COMPLAINTS - kept.len();
         kept.extend_from_slice(&buffer[..read.min(room)]);
-    }
-}
-
-/// A process group, killed at its end. Node's death alone would not reach a browser that hangs.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn kill(&self) {
-        if let Some(group) = self.0 {
-            // Fails where nobody is left.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-
-    fn is_alive(&self) -> bool {
-        self.0.is_some_and(|group| test_kill_process_group(group).is_ok())
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
     }
 }

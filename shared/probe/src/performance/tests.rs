@@ -1,5 +1,4 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -134,20 +133,19 @@ async fn what_needs_no_browser_to_fail_starts_none() {
     assert_eq!(error.code, crate::INVALID_HEADER);
 }
 
-/// A Lighthouse whose Node is a shell script.
+/// A Lighthouse whose script is for the shell instead of Node.
 struct Fake {
     auditor: Auditor,
     folder: tempfile::TempDir,
 }
 
-fn fake(script: &str) -> Fake {
+fn fake(text: &str) -> Fake {
     let folder = tempfile::tempdir().expect("a folder");
-    let node = folder.path().join("node");
-    fs::write(&node, format!("#!/bin/sh\n{script}\n")).expect("a file");
-    fs::set_permissions(&node, fs::Permissions::from_mode(0o700)).expect("executable");
+    let script = folder.path().join("audit.sh");
+    fs::write(&script, text).expect("a file");
     let chromium = Chromium { executable: "chromium".into(), sandbox: false };
-    let script = folder.path().join("audit.mjs");
-    Fake { auditor: Auditor::Lighthouse(Lighthouse { node, script, chromium }), folder }
+    let lighthouse = Lighthouse { node: "/bin/sh".into(), script, chromium };
+    Fake { auditor: Auditor::Lighthouse(lighthouse), folder }
 }
 
 async fn audit_by(script: &str) -> Result<PerformanceResult, CheckError> {
@@ -200,10 +198,10 @@ fn runs(pid: &str) -> bool {
 async fn an_audit_without_end_leaves_no_process_and_no_file() {
     let server = Server::http(|_| status(200)).await;
     // A child of its own that does not hear of any end, as a browser that hangs.
-    let fake = fake("(trap '' HUP TERM; sleep 300) & echo $! $$ $HOME > $1.started; sleep 300");
+    let fake = fake("(trap '' HUP TERM; sleep 300) & echo $! $$ $HOME > $0.started; sleep 300");
     let url = server.url("/");
     let given = PerformanceProbe { deadline: Duration::from_secs(2), ..of(&url) };
-    let written = fake.folder.path().join("audit.mjs.started");
+    let written = fake.folder.path().join("audit.sh.started");
     // Other tests' audits may leave too little time of it, or none.
     let error = loop {
         let error = probe(&guard(), &fake.auditor, &given).await.expect_err("no end");
