@@ -10,6 +10,7 @@ mod fetch;
 mod frontier;
 mod ignore;
 mod order;
+mod render;
 mod report;
 mod robots;
 mod sitemap;
@@ -31,8 +32,10 @@ use self::fetch::Client;
 use self::frontier::{Frontier, Job, LinkId, Scope, State};
 use self::ignore::IgnorePaths;
 use self::order::{InOrder, Ticket};
+use self::render::Renderer;
 use self::robots::Robots;
 use self::visit::{Verdict, Visit};
+use crate::browser::Chromium;
 use crate::guard::Guard;
 use crate::request_header::RequestHeader;
 
@@ -76,8 +79,8 @@ pub struct LinksProbe<'a> {
     pub ignore_external_links: bool,
     /// Whether redirects are left out of the findings, whatever their status.
     pub ignore_redirects: bool,
-    /// Whether pages are rendered in a browser before their links are read.
-    pub js_rendered: bool,
+    /// Renders pages before their links are read; without, pages are read as they come.
+    pub browser: Option<&'a Chromium>,
     /// What the crawl may take on.
     pub limits: Limits,
     /// For the whole crawl; see [`DEADLINE`].
@@ -107,6 +110,10 @@ pub struct Progress {
 /// site, for other links than pages too; hosts elsewhere are asked at most four things at a time.
 /// Addresses that look endless are checked but not searched.
 ///
+/// With a `browser`, pages are still fetched for their status, and then shown and searched as they
+/// stand once they load nothing more, for eight seconds at most. What the browser asks for passes
+/// the guard, too.
+///
 /// A link is **broken** when its first answer is not 200, 301, 302 or 303; 0 stands for no answer,
 /// and for what was written as a link and is no URL. Redirects are not followed, but lead to their
 /// target as a further link where it is on the site.
@@ -132,8 +139,9 @@ pub struct Progress {
 /// When the check could not run, which says nothing of the target: `url` is refused by the guard
 /// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)) or cannot be asked for
 /// ([`NO_ROUTE`](crate::status::NO_ROUTE), [`NO_SOCKET`](crate::status::NO_SOCKET),
-/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE)), or the header cannot be sent
-/// ([`INVALID_HEADER`](crate::INVALID_HEADER)).
+/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE)), the header cannot be sent
+/// ([`INVALID_HEADER`](crate::INVALID_HEADER)), or the browser does not start
+/// ([`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE)).
 pub async fn probe(
     guard: &Guard,
     probe: &LinksProbe<'_>,
@@ -141,9 +149,18 @@ pub async fn probe(
 ) -> Result<LinksResult, CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
-    let client = Client::new(guard, probe.url, header);
+    let deadline = started + probe.deadline;
+    let client = Client::new(guard, probe.url, header.as_ref());
     let mut crawl = Crawl::new(probe);
-    let in_time = crawl.run(&client, started + probe.deadline, progress).await?;
+    let in_time = match probe.browser {
+        None => crawl.run(&client, None, deadline, progress).await?,
+        Some(chromium) => {
+            let crawl = async |renderer: &Renderer<'_>| {
+                crawl.run(&client, Some(renderer), deadline, progress).await
+            };
+            render::with_browser(guard, chromium, probe.url, header.as_ref(), crawl).await?
+        }
+    };
     Ok(crawl.result(probe, started.elapsed(), in_time))
 }
 
@@ -193,7 +210,7 @@ enum Done {
     Page(LinkId, Ticket, Visit),
 }
 
-async fn work(client: &Client<'_>, work: Work) -> Done {
+async fn work(client: &Client<'_>, renderer: Option<&Renderer<'_>>, work: Work) -> Done {
     match work {
         Work::Robots { origin, url } => {
             let robots = visit::robots(client, &url).await;
@@ -202,7 +219,7 @@ async fn work(client: &Client<'_>, work: Work) -> Done {
         Work::Sitemaps(urls) => Done::Sitemaps(visit::sitemaps(client, urls).await),
         Work::Check { link, url } => Done::Check(link, visit::check(client, &url).await),
         Work::Page { link, url, ticket } => {
-            Done::Page(link, ticket, visit::page(client, &url).await)
+            Done::Page(link, ticket, visit::page(client, renderer, &url).await)
         }
     }
 }
@@ -234,6 +251,7 @@ impl Crawl {
     async fn run(
         &mut self,
         client: &Client<'_>,
+        renderer: Option<&Renderer<'_>>,
         deadline: Instant,
         progress: impl Fn(Progress),
     ) -> Result<bool, CheckError> {
@@ -243,7 +261,7 @@ impl Crawl {
                 && self.held < HELD
                 && let Some(next) = self.next_work()
             {
-                under_way.push(work(client, next));
+                under_way.push(work(client, renderer, next));
             }
             if under_way.is_empty() {
                 if self.take_in_sitemaps() {
@@ -257,7 +275,7 @@ impl Crawl {
                 () = sleep_until(deadline) => return Ok(false),
                 Some(done) = under_way.next() => {
                     if let Some(urls) = self.done(done)? {
-                        under_way.push(work(client, Work::Sitemaps(urls)));
+                        under_way.push(work(client, renderer, Work::Sitemaps(urls)));
                     }
                     progress(self.frontier.progress);
                 }

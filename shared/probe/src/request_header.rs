@@ -45,6 +45,12 @@ impl RequestHeader {
         value.set_sensitive(true);
         Ok(Self { name: parsed, value })
     }
+    /// Name and value as text, for a browser.
+    pub(crate) fn to_strings(&self) -> (String, String) {
+        let value = String::from_utf8_lossy(self.value.as_bytes()).into_owned();
+        (self.name.to_string(), value)
+    }
+
     /// Adds it to the headers of a request, in place of one of the same name.
     pub(crate) fn insert_into(&self, headers: &mut HeaderMap) {
         headers.insert(&self.name, self.value.clone());

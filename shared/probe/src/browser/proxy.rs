@@ -74,11 +74,19 @@ impl GuardProxy {
     /// # Errors
     /// When this machine has no port or socket left.
     pub async fn bind() -> io::Result<Self> {
+        Self::bind_for(BYTES).await
+    }
+
+    /// The same for a browser that visits many pages: everything is cut off after `bytes`.
+    ///
+    /// # Errors
+    /// When this machine has no port or socket left.
+    pub async fn bind_for(bytes: u64) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         Ok(Self {
             address: listener.local_addr()?,
             listener,
-            budget: Budget::new(BYTES),
+            budget: Budget::new(bytes),
             refusals: Mutex::default(),
         })
     }

@@ -53,7 +53,7 @@ pub(super) struct Client<'a> {
     guard: &'a Guard,
     /// The monitored URL, whose host gets `header`.
     home: &'a Url,
-    header: Option<RequestHeader>,
+    header: Option<&'a RequestHeader>,
     wires: Wires,
     origins: Mutex<HashMap<Box<str>, Origin>>,
 }
@@ -82,7 +82,7 @@ pub(super) enum NoAnswer {
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(guard: &'a Guard, home: &'a Url, header: Option<RequestHeader>) -> Self {
+    pub(super) fn new(guard: &'a Guard, home: &'a Url, header: Option<&'a RequestHeader>) -> Self {
         Self { guard, home, header, wires: Wires::default(), origins: Mutex::default() }
     }
 
@@ -168,7 +168,7 @@ impl<'a> Client<'a> {
         headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
         headers.insert(HOST, HeaderValue::from_str(authority(url)).ok()?);
-        if let Some(header) = self.header.as_ref().filter(|_| is_at_home(self.home, url)) {
+        if let Some(header) = self.header.filter(|_| is_at_home(self.home, url)) {
             header.insert_into(headers);
         }
         Some(request)

@@ -25,7 +25,7 @@ impl Crawl {
                 seconds: probe.deadline.as_secs().try_into().unwrap_or(u32::MAX),
             },
             duration_ms: elapsed.as_millis().try_into().unwrap_or(u64::MAX),
-            js_rendered: probe.js_rendered,
+            js_rendered: probe.browser.is_some(),
             pages: progress.pages,
             links: progress.links,
             skipped: self.frontier.skipped(),

@@ -2,6 +2,7 @@ mod bounds;
 mod judging;
 mod manners;
 mod reading;
+mod rendering;
 mod scope;
 mod wide;
 
@@ -18,7 +19,7 @@ fn of(url: &Url) -> LinksProbe<'_> {
         ignore_paths: &[],
         ignore_external_links: false,
         ignore_redirects: false,
-        js_rendered: false,
+        browser: None,
         limits: Limits::default(),
         deadline: Duration::from_secs(20),
     }

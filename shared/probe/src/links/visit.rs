@@ -9,6 +9,7 @@ use vedette_domain::check::CheckError;
 use super::canonical::canonical;
 use super::extract::{Extractor, PageLinks, charset};
 use super::fetch::{Answer, Client, Coding, NoAnswer, unpack};
+use super::render::{Rendered, Renderer};
 use super::robots::{self, Robots};
 use super::sitemap::{self, Sitemap};
 
@@ -94,8 +95,8 @@ pub(super) async fn check(client: &Client<'_>, url: &Url) -> Visit {
     }
 }
 
-/// Fetches a page and searches it.
-pub(super) async fn page(client: &Client<'_>, url: &Url) -> Visit {
+/// Fetches a page and searches it: as it came, or as `renderer` shows it.
+pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, url: &Url) -> Visit {
     let mut answer = match ask(client, Method::GET, url).await {
         Ok(answer) => answer,
         Err(error) => return error.into(),
@@ -115,6 +116,13 @@ pub(super) async fn page(client: &Client<'_>, url: &Url) -> Visit {
         visit.links = Some(extractor.finish(url));
     }
     answer.finish(client).await;
+    if let (Some(renderer), Some(links)) = (renderer, &mut visit.links)
+        && let Some(Rendered { url, html }) = renderer.render(url).await
+    {
+        let mut extractor = Extractor::new(Some("utf-8"));
+        extractor.write(html.as_bytes());
+        *links = extractor.finish(&url);
+    }
     visit
 }
 

@@ -1,0 +1,71 @@
+//! With a real Chromium, where one is installed.
+
+use super::*;
+use crate::guard::Outbound;
+use crate::loopback::{guard_of, installed_chromium};
+
+#[tokio::test]
+async fn links_made_by_scripts_are_found_and_the_guard_holds() {
+    let Some(chromium) = installed_chromium() else {
+        return;
+    };
+    // 127.0.0.2 is not let through.
+    let inner = Site::at("127.0.0.2", |_| Reply::html("inner")).await;
+    let inward = inner.url("/").to_string();
+    let elsewhere = Site::at("127.0.0.3", |_| Reply::new(200)).await;
+    let picture = elsewhere.url("/script.js").to_string();
+    let site = Site::start(move |asked| match asked.target.as_str() {
+        "/" => Reply::html(format!(
+            "<!doctype html><body><a href=/static>x</a><script src='{picture}'></script><script>
+               document.querySelector('a').remove();
+               fetch('{inward}').catch(() => 0);
+               fetch('/data').then(data => data.text()).then(text => {{
+                 const a = document.createElement('a');
+                 a.href = text;
+                 document.body.append(a);
+               }});
+             </script>"
+        )),
+        "/data" => Reply::file("text/plain", "/made").after(Duration::from_millis(100)),
+        "/made" => {
+            Reply::html("<script>document.write('<a href=/gone>x</a><img src=/no.png>')</script>")
+        }
+        _ => Reply::new(404),
+    })
+    .await;
+    let guard = guard_of(Outbound {
+        allow: ["127.0.0.1/32", "127.0.0.3/32"].map(|net| net.parse().expect("a network")).into(),
+        ..Outbound::default()
+    });
+    let url = site.url("/");
+    let crawl = LinksProbe {
+        browser: Some(&chromium),
+        header: Some(("X-Token", "s3cret")),
+        deadline: Duration::from_secs(60),
+        ..of(&url)
+    };
+    let result = crawl_as(&guard, &crawl).await;
+    assert_eq!(broken(&result, &site), ["404 /gone /made", "404 /no.png /made"]);
+    assert_eq!((result.crawled, result.crawl.js_rendered), (2, true));
+    assert!(
+        !site.visits().iter().any(|visit| visit.contains("static")),
+        "taken away by the script"
+    );
+    assert_eq!(inner.connections(), 0);
+    let sent = |asked: &crate::loopback::site::Asked| asked.header("x-token") == Some("s3cret");
+    let data: Vec<_> = site.asked().into_iter().filter(|asked| asked.target == "/data").collect();
+    assert!(!data.is_empty() && data.iter().all(sent), "the browser's requests have the header");
+    let agent = data[0].header("user-agent").unwrap_or_default();
+    assert!(agent.ends_with(crate::USER_AGENT), "{agent}");
+    assert!(!elsewhere.asked().is_empty() && !elsewhere.asked().iter().any(sent));
+}
+
+#[tokio::test]
+async fn a_browser_that_does_not_start_fails_the_check() {
+    let site = Site::of(&[("/", "")]).await;
+    let url = site.url("/");
+    let chromium = Chromium { executable: "/no/such/chromium".into(), sandbox: false };
+    let crawl = LinksProbe { browser: Some(&chromium), ..of(&url) };
+    let error = probe(&guard(), &crawl, |_| {}).await.expect_err("no browser");
+    assert_eq!(error.code, "browser_unavailable");
+}
