@@ -101,11 +101,14 @@ pub(super) struct Extractor {
     reader: Reader,
 }
 
+/// What it would write is dropped.
+type Parser = HtmlRewriter<'static, fn(&[u8])>;
+
 enum Reader {
     /// Until the first bytes tell the encoding.
     Unstarted,
     Running {
-        rewriter: Box<HtmlRewriter<'static, fn(&[u8])>>,
+        rewriter: Box<Parser>,
         /// Where the page is in an encoding that tags cannot be read in.
         decoder: Option<Decoder>,
     },

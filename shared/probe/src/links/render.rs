@@ -4,6 +4,7 @@
 //! [`GuardProxy`]; the site's request header is put on each request by itself, so that it reaches
 //! the own host only. Where rendering fails, the page as it was fetched has to do.
 
+use std::convert::Infallible;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -95,11 +96,11 @@ pub(super) async fn with_browser<T>(
         let control = async {
             while handler.next().await.is_some() {}
             // A browser that is gone renders no more; the crawl goes on.
-            std::future::pending().await
+            std::future::pending::<Infallible>().await
         };
         tokio::select! {
             output = controlled => output,
-            () = control => unreachable!("waits for ever"),
+            never = control => match never {},
         }
     };
     proxy.serve_during(guard, crawl).await
@@ -186,7 +187,7 @@ impl Renderer<'_> {
             while let Some(request) = paused.next().await {
                 let _ = page.execute(self.continued(&request)).await;
             }
-            std::future::pending().await
+            std::future::pending::<Infallible>().await
         };
         let shown = async {
             let _ = timeout(LOAD_PATIENCE, load).await;
@@ -198,7 +199,7 @@ impl Renderer<'_> {
         };
         tokio::select! {
             rendered = shown => rendered,
-            () = add_header => Err(CdpError::NotFound),
+            never = add_header => match never {},
         }
     }
 

@@ -27,7 +27,7 @@ fn of(url: &Url) -> LinksProbe<'_> {
 
 async fn crawl_as(guard: &Guard, crawl: &LinksProbe<'_>) -> LinksResult {
     let result = probe(guard, crawl, |_| {}).await.expect("completed");
-    assert_eq!(result.found as usize >= result.urls.len(), true);
+    assert!(result.found as usize >= result.urls.len());
     assert_eq!(result.crawled, result.crawl.pages);
     result
 }

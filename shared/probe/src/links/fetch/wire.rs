@@ -112,10 +112,9 @@ impl Wires {
     /// Keeps a connection on which nothing is under way.
     pub(super) fn keep(&self, origin: u32, wire: Wire) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // One is enough where one carries many requests, and the last used is the one that works.
         if matches!(wire, Wire::Http2(_)) {
-            if idle.iter().any(|(of, wire)| *of == origin && matches!(wire, Wire::Http2(_))) {
-                return;
-            }
+            idle.retain(|(of, other)| *of != origin || matches!(other, Wire::Http1(_)));
         }
         if idle.len() == IDLE {
             idle.pop_front();

@@ -19,6 +19,7 @@ fn page(number: u64) -> String {
     links + &"<p>Some text between the links, as pages have it.</p>".repeat(80)
 }
 
+#[expect(clippy::print_stderr, reason = "the time is to be seen, and is no rule")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wide_site_is_counted_exactly() {
     let pages: Vec<Bytes> = (0..PAGES).map(|number| page(number).into()).collect();
@@ -33,7 +34,7 @@ async fn a_wide_site_is_counted_exactly() {
     .await;
     let started = Instant::now();
     let result = crawl(&site.url("/")).await;
-    println!("{} pages in {:?}", result.crawled, started.elapsed());
+    eprintln!("{} pages in {:?}", result.crawled, started.elapsed());
     assert_eq!((result.found, result.crawled), (BROKEN as u32, PAGES as u32 + 1));
     assert_eq!(result.crawl.finish_reason, FinishReason::Completed);
     assert_eq!(site.visits().len() as u64, PAGES + 1 + BROKEN);
