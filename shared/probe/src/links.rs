@@ -25,6 +25,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep_until};
 use url::{Position, Url};
 use vedette_domain::check::{CheckError, FinishReason, LinksResult};
+use vedette_domain::settings::LinksSettings;
 
 use self::canonical::{Base, Reference, canonical};
 use self::extract::{Kind, PageLink, PageLinks};
@@ -73,12 +74,9 @@ pub struct LinksProbe<'a> {
     pub url: &'a Url,
     /// Name and value of the site's request header, sent to the host of `url` only.
     pub header: Option<(&'a str, &'a str)>,
-    /// Patterns of paths that are left out; [`probe`] says how they match.
-    pub ignore_paths: &'a [&'a str],
-    /// Whether links to other hosts are left out.
-    pub ignore_external_links: bool,
-    /// Whether redirects are left out of the findings, whatever their status.
-    pub ignore_redirects: bool,
+    /// What is left out: paths ([`probe`] says how their patterns match), links to other hosts,
+    /// redirects of whatever status.
+    pub settings: &'a LinksSettings,
     /// Renders pages before their links are read; without, pages are read as they come.
     pub browser: Option<&'a Chromium>,
     /// What the crawl may take on.
@@ -229,9 +227,9 @@ impl Crawl {
         let scope = Scope {
             hosts: vec![probe.url.host_str().unwrap_or_default().to_owned()],
             port: probe.url[Position::AfterHost..Position::AfterPort].to_owned(),
-            ignore: IgnorePaths::new(probe.ignore_paths.iter().copied()),
-            ignore_external: probe.ignore_external_links,
-            ignore_redirects: probe.ignore_redirects,
+            ignore: IgnorePaths::new(probe.settings.ignore_paths.iter().map(String::as_str)),
+            ignore_external: probe.settings.ignore_external_links,
+            ignore_redirects: probe.settings.ignore_redirects,
         };
         let mut frontier = Frontier::new(scope, probe.limits);
         let entry = frontier.start(&canonical(probe.url.clone()));
@@ -291,13 +289,15 @@ impl Crawl {
     fn next_work(&mut self) -> Option<Work> {
         loop {
             match self.frontier.next_job()? {
+                // What is canonical can be parsed.
                 Job::Robots { origin, url } => {
-                    if let Ok(url) = url.parse() {
-                        return Some(Work::Robots { origin, url });
-                    }
+                    let Ok(url) = url.parse() else {
+                        self.frontier.ruled(origin, None);
+                        continue;
+                    };
+                    return Some(Work::Robots { origin, url });
                 }
                 Job::Visit { link, url, search } => {
-                    // What is canonical can be parsed.
                     let Ok(url) = url.parse() else {
                         self.frontier.visited(link, State::Answered(0, false), false);
                         continue;

@@ -44,8 +44,12 @@ const DRAIN_LIMIT: usize = 64 * 1024;
 /// guard's resolver remembers an answer: a name that moves is followed no later for it.
 const PINNED: Duration = Duration::from_secs(60);
 
-/// Connections that fail in a row before an origin is given up: each may take [`HEAD_PATIENCE`], and
-/// a host that is gone can have thousands of links.
+/// How long a connection may take to make, name lookup and TLS included.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Requests without an answer in a row before an origin elsewhere is given up: each takes up to
+/// [`HEAD_PATIENCE`], and a host that is gone can have thousands of links. The site's own host is
+/// asked to the end.
 const GIVEN_UP: u32 = 3;
 
 /// Sends requests to admitted targets.
@@ -64,8 +68,8 @@ struct Origin {
     /// Names it among the connections.
     id: u32,
     admitted: Option<(Target, Instant)>,
-    /// Connections that failed since the last one that did not.
-    failures: u32,
+    /// Requests without an answer since the last one that had one.
+    unanswered: u32,
 }
 
 /// Why a request has no answer.
@@ -88,15 +92,26 @@ impl<'a> Client<'a> {
 
     /// Sends a request without body, and waits for the head of its answer.
     pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
-        match timeout(HEAD_PATIENCE, self.exchange(method, url)).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(NoAnswer::Silent),
+        let is_given_up = self.with_origin(url, |origin| origin.unanswered >= GIVEN_UP);
+        if is_given_up && url.host() != self.home.host() {
+            return Err(NoAnswer::Unreachable);
         }
+        // Silence to HEAD is no sign: some servers answer nothing but GET.
+        let is_telling = method != Method::HEAD;
+        let outcome = timeout(HEAD_PATIENCE, self.exchange(method, url)).await;
+        let outcome = outcome.unwrap_or(Err(NoAnswer::Silent));
+        self.with_origin(url, |origin| match outcome {
+            Ok(_) => origin.unanswered = 0,
+            Err(NoAnswer::Silent) => origin.unanswered += u32::from(is_telling),
+            Err(NoAnswer::Unreachable) => origin.unanswered += 1,
+            Err(NoAnswer::Forbidden(_) | NoAnswer::Unable(_)) => {}
+        });
+        outcome
     }
 
     async fn exchange(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
         let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
-        let (origin, failures) = self.with_origin(url, |origin| (origin.id, origin.failures));
+        let origin = self.with_origin(url, |origin| origin.id);
         if let Some(mut wire) = self.wires.take(origin)
             && wire.is_ready().await
             // It may have been closed in the meantime, which is no answer: ask again on a new one.
@@ -104,16 +119,8 @@ impl<'a> Client<'a> {
         {
             return Ok(Answer::new(response, origin, wire));
         }
-        if failures >= GIVEN_UP {
-            return Err(NoAnswer::Unreachable);
-        }
-        let wire = self.connect(url).await;
-        self.with_origin(url, |origin| match wire {
-            Ok(_) => origin.failures = 0,
-            Err(NoAnswer::Silent | NoAnswer::Unreachable) => origin.failures += 1,
-            Err(NoAnswer::Forbidden(_) | NoAnswer::Unable(_)) => {}
-        });
-        let mut wire = wire?;
+        let connected = timeout(CONNECT_PATIENCE, self.connect(url)).await;
+        let mut wire = connected.unwrap_or(Err(NoAnswer::Unreachable))?;
         let response = wire.send(request).await.map_err(|_| NoAnswer::Silent)?;
         Ok(Answer::new(response, origin, wire))
     }

@@ -6,19 +6,21 @@ mod rendering;
 mod scope;
 mod wide;
 
+use std::sync::LazyLock;
+
 use vedette_domain::check::BrokenLink;
 
 use super::*;
 use crate::loopback::guard;
 use crate::loopback::site::{Reply, Site};
 
+static DEFAULT: LazyLock<LinksSettings> = LazyLock::new(LinksSettings::default);
+
 fn of(url: &Url) -> LinksProbe<'_> {
     LinksProbe {
         url,
         header: None,
-        ignore_paths: &[],
-        ignore_external_links: false,
-        ignore_redirects: false,
+        settings: &DEFAULT,
         browser: None,
         limits: Limits::default(),
         deadline: Duration::from_secs(20),

@@ -122,7 +122,7 @@ async fn a_host_that_is_gone_is_given_up() {
     let page = anchors((0..200).map(|number| format!("http://127.0.0.4:1/{number}")));
     let site = Site::of(&[("/", &page)]).await;
     let result = crawl(&site.url("/")).await;
-    assert_eq!((result.found, result.crawl.links), (200, 201));
+    assert_eq!((result.found, result.crawl.links), (200, 201), "and its links are broken");
 }
 
 #[tokio::test]

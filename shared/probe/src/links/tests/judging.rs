@@ -20,7 +20,8 @@ async fn the_first_answer_decides() {
     let expected: Vec<_> = CODES.into_iter().filter(|code| !fine.contains(code)).collect();
     assert_eq!(codes(&result), expected);
 
-    let without = LinksProbe { ignore_redirects: true, ..of(&url) };
+    let settings = LinksSettings { ignore_redirects: true, ..LinksSettings::default() };
+    let without = LinksProbe { settings: &settings, ..of(&url) };
     let result = crawl_as(&guard(), &without).await;
     let expected: Vec<_> = expected.into_iter().filter(|code| !(300..400).contains(code)).collect();
     assert_eq!(codes(&result), expected, "redirects are not findings");
@@ -37,7 +38,8 @@ async fn only_a_redirect_with_a_target_is_one() {
     })
     .await;
     let url = site.url("/");
-    let without = LinksProbe { ignore_redirects: true, ..of(&url) };
+    let settings = LinksSettings { ignore_redirects: true, ..LinksSettings::default() };
+    let without = LinksProbe { settings: &settings, ..of(&url) };
     let result = crawl_as(&guard(), &without).await;
     assert_eq!(broken(&result, &site), ["304 /cached /", "307 /nowhere /"]);
 }
@@ -100,7 +102,8 @@ async fn a_server_that_is_silent_to_head_is_asked_again() {
         if head.starts_with("HEAD") { Vec::new() } else { crate::loopback::status(200) }
     })
     .await;
-    let site = Site::of(&[("/", &anchors([silent.url("/")]))]).await;
+    let page = anchors((0..12).map(|number| silent.url(&format!("/{number}"))));
+    let site = Site::of(&[("/", &page)]).await;
     assert_eq!(crawl(&site.url("/")).await.found, 0);
 }
 

@@ -24,7 +24,8 @@ async fn links_elsewhere_are_checked_and_not_searched_unless_ignored() {
     assert_eq!(elsewhere.visits(), ["GET /gone", "HEAD /", "HEAD /gone"]);
     assert_eq!(other_port.visits(), ["HEAD /"], "another port is not the site");
 
-    let without = LinksProbe { ignore_external_links: true, ..of(&url) };
+    let settings = LinksSettings { ignore_external_links: true, ..LinksSettings::default() };
+    let without = LinksProbe { settings: &settings, ..of(&url) };
     let result = crawl_as(&guard(), &without).await;
     assert_eq!((result.found, result.crawl.links), (0, 2));
     assert_eq!(elsewhere.visits().len(), 3, "not asked again");
@@ -44,8 +45,11 @@ async fn ignored_paths_are_neither_crawled_nor_checked() {
     let site = Site::of(&[("/private", &page), ("/private/", "")]).await;
     let url = site.url("/private");
     let social = elsewhere.url("/social").to_string();
-    let patterns = ["/private", "*.pdf", "/list?page=*", &social];
-    let result = crawl_as(&guard(), &LinksProbe { ignore_paths: &patterns, ..of(&url) }).await;
+    let settings = LinksSettings {
+        ignore_paths: ["/private", "*.pdf", "/list?page=*", &social].map(str::to_owned).into(),
+        ..LinksSettings::default()
+    };
+    let result = crawl_as(&guard(), &LinksProbe { settings: &settings, ..of(&url) }).await;
     assert_eq!(result.crawled, 1, "the site's own URL is not ignored");
     assert_eq!(
         broken(&result, &site),
