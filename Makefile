@@ -64,9 +64,11 @@ cargo build --locked --workspace --tests --bin vedette --bin vedette-local
 tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 endef
 
-bench: rust ## Measure: 1,000 sites every minute on one process (ARGS='--sites 2000 --minutes 5')
+# Both packages in one build: a build of one alone has other features, and compiles much anew.
+bench: rust ## Measure everything, in about ten minutes (ARGS='cadence --sites 2000', 'history' or 'requests')
 	cargo build --locked --release --package vedette-local --package vedette-bench
-	target/release/vedette-bench cadence $(ARGS)
+	$(if $(ARGS),target/release/vedette-bench $(ARGS),\
+		for measurement in cadence history requests; do target/release/vedette-bench $$measurement; done)
 
 openapi: rust ## Write openapi.json anew
 	cargo run --locked --quiet --package vedette-openapi -- openapi.json

@@ -1,8 +1,12 @@
 //! Measurements of Vedette on this machine: `make bench`.
 
 mod cadence;
+mod history;
+mod inside;
 mod process;
 mod report;
+mod requests;
+mod seed;
 
 use clap::Parser;
 
@@ -11,6 +15,10 @@ use clap::Parser;
 enum Measure {
     /// Whether one process keeps the cadence of many sites.
     Cadence(cadence::Options),
+    /// Whether a page of a long history costs what one of a short history costs.
+    History(history::Options),
+    /// What requests and checks take from the table.
+    Requests(requests::Options),
 }
 
 #[tokio::main]
@@ -20,5 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     provider.install_default().map_err(|_| "TLS is set up twice")?;
     match Measure::parse() {
         Measure::Cadence(options) => cadence::measure(&options).await,
+        Measure::History(options) => history::measure(&options).await,
+        Measure::Requests(options) => requests::measure(&options).await,
     }
 }

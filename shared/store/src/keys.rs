@@ -88,7 +88,7 @@ pub(crate) fn stream_place(at: Timestamp, unique: u8) -> String {
 }
 
 /// The row of a check in a state; `None` where the id is not one of ours.
-pub(crate) fn check(id: CheckId, status: CheckStatus) -> Option<Key> {
+pub fn check(id: CheckId, status: CheckStatus) -> Option<Key> {
     let kind = Kind { trigger: id.trigger()?, status };
     let stream = stream(id.tool()?, kind);
     let place = stream_place(id.created_at(), id.unique());

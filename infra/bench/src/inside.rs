@@ -1,0 +1,125 @@
+//! The service under measurement, inside this process: the real handlers, the SDK's ordinary
+//! client, and an embedded table on a file of its own, served on loopback.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use dynoxide::Database;
+use lambda_http::http::Request;
+use lambda_http::{Body, RequestExt as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vedette_domain::id::SiteId;
+use vedette_domain::plan::Plan;
+use vedette_store::TeamSheet;
+use vedette_testkit::{Member, TestApp, new_team};
+
+/// A running service.
+pub(crate) struct Inside {
+    pub(crate) test: TestApp,
+    pub(crate) database: Database,
+    _data: TempDir,
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask {
+    route: &'static str,
+    parameters: Vec<(&'static str, String)>,
+    query: String,
+    body: Option<Value>,
+}
+
+impl Ask {
+    /// A request to the route of this name.
+    pub(crate) fn of(route: &'static str) -> Self {
+        Self { route, parameters: Vec::new(), query: String::new(), body: None }
+    }
+
+    /// With a path parameter.
+    pub(crate) fn at(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.parameters.push((name, value.to_string()));
+        self
+    }
+
+    /// With a query.
+    pub(crate) fn query(mut self, query: impl Into<String>) -> Self {
+        self.query = query.into();
+        self
+    }
+
+    /// With a body.
+    pub(crate) fn body(mut self, body: Value) -> Self {
+        self.body = Some(body);
+        self
+    }
+}
+
+impl Inside {
+    /// A service without users, on an empty table.
+    pub(crate) async fn start() -> Result<Self, Box<dyn Error>> {
+        let data = tempfile::tempdir()?;
+        let file = data.path().join("table.db");
+        let database = Database::new(file.to_str().ok_or("a folder that is not Unicode")?)?;
+        Ok(Self { test: TestApp::on(database.clone()).await, database, _data: data })
+    }
+
+    /// A team on the agency plan, and its owner.
+    pub(crate) async fn team(&self) -> Member {
+        new_team(&self.test, Plan::Agency).await
+    }
+
+    /// The team of a member, as it is now.
+    pub(crate) async fn sheet(&self, member: &Member) -> Result<TeamSheet, Box<dyn Error>> {
+        let team = self.test.app.store.team(member.team, self.test.now()).await?;
+        Ok(team.ok_or("no team")?)
+    }
+
+    /// Asks as this member, and says how long the handler took; a refusal is an error.
+    pub(crate) async fn ask(
+        &self,
+        member: &Member,
+        ask: &Ask,
+    ) -> Result<(Value, Duration), Box<dyn Error>> {
+        let route = vedette_api::route(ask.route).ok_or("no such route")?;
+        let mut path = route.path.to_owned();
+        for (name, value) in &ask.parameters {
+            path = path.replace(&format!("{{{name}}}"), value);
+        }
+        let body = ask.body.as_ref().map_or(Body::Empty, |body| Body::Text(body.to_string()));
+        let request = Request::builder()
+            .method(route.method)
+            .uri(format!("https://monitor.test{path}?{}", ask.query))
+            .header("authorization", format!("Bearer {}", member.secret))
+            .body(body)?;
+        let parameters = ask.parameters.iter();
+        let parameters = parameters.map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let request = request.with_path_parameters(parameters.collect::<HashMap<_, _>>());
+        let began = Instant::now();
+        let response = vedette_api::answer(&self.test.app, route, request).await;
+        let took = began.elapsed();
+        let status = response.status();
+        let body = match response.into_body() {
+            Body::Text(text) => serde_json::from_str(&text)?,
+            _ => Value::Null,
+        };
+        if status.is_success() { Ok((body, took)) } else { Err(format!("{status}: {body}").into()) }
+    }
+
+    /// Puts a URL under watch; its first runs wait in the queue.
+    pub(crate) async fn new_site(
+        &self,
+        owner: &Member,
+        url: &str,
+    ) -> Result<SiteId, Box<dyn Error>> {
+        let ask = Ask::of("sites.create").at("team", owner.team).body(json!({ "url": url }));
+        let (created, _) = self.ask(owner, &ask).await?;
+        Ok(uuid(&created["data"]).and_then(SiteId::parse).ok_or("no site")?)
+    }
+}
+
+/// The uuid of a resource.
+pub(crate) fn uuid(resource: &Value) -> Option<&str> {
+    resource["uuid"].as_str()
+}

@@ -1,0 +1,222 @@
+//! A year of checks, written faster than the service would write them.
+//!
+//! The service itself writes the first check of each day, and with it the counted day before, as
+//! well as the first check of each kind. All other rows are copies of these under the keys that the
+//! store makes: so they are what it would have written.
+
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+
+use dynoxide::types::{AttributeValue, Item};
+use dynoxide::{Database, ImportOptions};
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use serde_json::json;
+use vedette_domain::check::{Check, CheckError, Finish, StatusResult, ToolResult};
+use vedette_domain::history::{Day, Kind, day_of, day_start};
+use vedette_domain::id::{CheckId, SiteId, Trigger};
+use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::tool_state::{Conclusion, DayWrite, Latest, ToolState};
+use vedette_store::keys::{self, Key, PK, SK, TTL};
+use vedette_store::{Changes, ToolChange};
+use vedette_testkit::TestTable;
+
+use crate::inside::Inside;
+
+/// Days of the history: all that the agency plan keeps.
+pub(crate) const DAYS: u32 = 365;
+/// Automatic checks that failed, and on-demand ones that were skipped, however many there are in
+/// all.
+pub(crate) const RARE: u64 = 25;
+
+/// A check to be there.
+#[derive(Clone, Copy)]
+struct Seed {
+    tool: Tool,
+    kind: Kind,
+    id: CheckId,
+}
+
+/// Fills the history of a new site with so many checks, evenly spread, up to the end of today.
+pub(crate) async fn history(
+    inside: &Inside,
+    site: SiteId,
+    checks: u64,
+) -> Result<(), Box<dyn Error>> {
+    let app = &inside.test.app;
+    let sheet = app.store.site(site.partition()).await?.ok_or("no site")?;
+    let mut days: BTreeMap<(Tool, Date), Vec<Seed>> = BTreeMap::new();
+    for seed in seeds(site, day_of(inside.test.now()), checks)? {
+        days.entry((seed.tool, day_of(seed.id.created_at()))).or_default().push(seed);
+    }
+    let mut states: BTreeMap<Tool, ToolState> = sheet.tools;
+    let mut patterns: BTreeMap<(Tool, Kind), Item> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for ((tool, date), seeds) in days {
+        let mut whole = Some(counted(date, &seeds));
+        let expires_at = Day::new(date, DAYS).rows_expire_at();
+        for seed in seeds {
+            let check = seed.check()?;
+            if let Some(pattern) = patterns.get(&(tool, seed.kind)).filter(|_| whole.is_none()) {
+                rows.push(copy(pattern, &check, expires_at)?);
+                continue;
+            }
+            let state = states.get_mut(&tool).ok_or("no such tool")?;
+            let conclusion = concluded(state, &seed, check.clone(), whole.take(), expires_at);
+            let tools = [ToolChange { tool, read: state, conclusion: &conclusion }];
+            let now = check.updated_at;
+            let changes =
+                Changes { site: &sheet.site, tools: &tools, issues: &[], usage: None, now };
+            app.store.commit(&changes).await?;
+            *state = conclusion.state;
+            let pattern = stored(&inside.database, &key(&check)?)?;
+            if copy(&pattern, &check, expires_at)? != pattern {
+                return Err("a copy is not what the service writes".into());
+            }
+            patterns.entry((tool, seed.kind)).or_insert(pattern);
+        }
+        if rows.len() > 20_000 {
+            import(&inside.database, std::mem::take(&mut rows))?;
+        }
+    }
+    import(&inside.database, rows)
+}
+
+fn seeds(site: SiteId, today: Date, checks: u64) -> Result<Vec<Seed>, Box<dyn Error>> {
+    let first = day_start(today.checked_sub(i64::from(DAYS - 1).days())?);
+    let span = u64::from(DAYS) * 24 * 60 * 60 * 1_000;
+    let every = (checks / RARE).max(2);
+    (0..checks)
+        .map(|number| {
+            let place = i64::try_from((2 * number + 1) * span / (2 * checks))?;
+            let at = first.checked_add(SignedDuration::from_millis(place))?;
+            let (tool, kind) = drawn(number, number % every);
+            let id = match kind.trigger {
+                Trigger::Automatic(reason) => CheckId::automatic(site, tool, reason, at),
+                Trigger::OnDemand => CheckId::on_demand(site, tool, at, 0),
+            };
+            Ok(Seed { tool, kind, id })
+        })
+        .collect()
+}
+
+/// The sort of the n-th check: two tools by turns, so that both have some on every day, and most
+/// checks are scheduled and complete.
+fn drawn(number: u64, rare: u64) -> (Tool, Kind) {
+    let rare = match rare {
+        0 => Some((Trigger::OnDemand, CheckStatus::Skipped)),
+        1 => Some((Trigger::Automatic(RunReason::Scheduled), CheckStatus::Failed)),
+        _ => None,
+    };
+    if let Some((trigger, status)) = rare {
+        return (Tool::Status, Kind { trigger, status });
+    }
+    let random = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let random = (random ^ (random >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let percent = |shift: u32| (random >> shift) % 100;
+    let tool = if number.is_multiple_of(2) { Tool::Status } else { Tool::Dns };
+    let trigger = match percent(24) {
+        0..4 => Trigger::OnDemand,
+        4..7 => Trigger::Automatic(RunReason::ConfirmationRetry),
+        7..13 if tool == Tool::Status => Trigger::Automatic(RunReason::IncidentFollowUp),
+        _ => Trigger::Automatic(RunReason::Scheduled),
+    };
+    let has_failed = trigger == Trigger::OnDemand && percent(8) < 10;
+    let status = if has_failed { CheckStatus::Failed } else { CheckStatus::Completed };
+    (tool, Kind { trigger, status })
+}
+
+/// A result of usual length.
+pub(crate) fn result(is_up: bool) -> StatusResult {
+    StatusResult {
+        up: is_up,
+        code: if is_up { 200 } else { 503 },
+        url: "https://shop.example/catalogue".to_owned(),
+        effective_url: "https://shop.example/catalogue".to_owned(),
+        response_time: 184.27,
+        redirected: false,
+        redirect_count: 0,
+        redirects: Vec::new(),
+        error: None,
+    }
+}
+
+impl Seed {
+    fn finish(&self) -> Finish {
+        match self.kind.status {
+            CheckStatus::Completed => Finish::Completed(ToolResult::Status(result(true))),
+            CheckStatus::Failed => Finish::Failed(CheckError {
+                message: "the target is forbidden: 10.0.0.1 is a private address (10.0.0.0/8)"
+                    .to_owned(),
+                code: "target_forbidden".to_owned(),
+                data: json!({ "address": "10.0.0.1" }),
+            }),
+            CheckStatus::Pending | CheckStatus::Skipped => Finish::Skipped,
+        }
+    }
+
+    fn check(&self) -> Result<Check, Box<dyn Error>> {
+        let ended = self.id.created_at().checked_add(SignedDuration::from_millis(321))?;
+        Ok(Check::finished(self.id, self.finish(), ended))
+    }
+}
+
+fn counted(date: Date, seeds: &[Seed]) -> Day {
+    let mut day = Day::new(date, DAYS);
+    for seed in seeds {
+        day.counters.add(seed.kind, seed.id.created_at());
+        if let Some(sample) = seed.finish().sample().filter(|_| seed.kind.trigger.is_automatic()) {
+            day.sums.add(sample);
+        }
+    }
+    day
+}
+
+/// What the service writes with a check: its row, the state with the day's counters, and the day
+/// before where this is the first of another one.
+fn concluded(
+    read: &ToolState,
+    seed: &Seed,
+    check: Check,
+    opened: Option<Day>,
+    expires_at: Timestamp,
+) -> Conclusion {
+    let mut state = ToolState { rev: read.rev + 1, timer: None, ..read.clone() };
+    let latest = Some(Latest { id: seed.id, status: seed.kind.status });
+    match seed.kind.trigger {
+        Trigger::Automatic(_) => state.automatic = latest,
+        Trigger::OnDemand => state.on_demand = latest,
+    }
+    let closed = opened.and_then(|day| state.day.replace(day));
+    let day = closed.map(|day| DayWrite::Close(Day { rev: 1, ..day }));
+    Conclusion { state, check, expires_at, day, events: Vec::new(), latest: None, timer: None }
+}
+
+fn key(check: &Check) -> Result<Key, Box<dyn Error>> {
+    Ok(keys::check(check.id, check.status).ok_or("not one of ours")?)
+}
+
+fn copy(pattern: &Item, check: &Check, expires_at: Timestamp) -> Result<Item, Box<dyn Error>> {
+    let mut row = pattern.clone();
+    let ended = AttributeValue::S(check.updated_at.to_string());
+    row.insert(SK.to_owned(), AttributeValue::S(key(check)?.sk));
+    row.insert("id".to_owned(), AttributeValue::S(check.id.to_string()));
+    row.insert("u".to_owned(), ended.clone());
+    row.insert("c".to_owned(), ended);
+    row.insert(TTL.to_owned(), AttributeValue::N(expires_at.as_second().to_string()));
+    Ok(row)
+}
+
+fn stored(database: &Database, key: &Key) -> Result<Item, Box<dyn Error>> {
+    let request = serde_json::from_value(json!({
+        "TableName": TestTable::NAME,
+        "Key": { PK: { "S": key.pk }, SK: { "S": key.sk } },
+    }))?;
+    let found: HashMap<_, _> = database.get_item(request)?.item.ok_or("no such row")?;
+    Ok(found)
+}
+
+fn import(database: &Database, rows: Vec<Item>) -> Result<(), Box<dyn Error>> {
+    database.import_items(TestTable::NAME, rows, ImportOptions::default())?;
+    Ok(())
+}
