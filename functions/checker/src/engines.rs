@@ -7,6 +7,7 @@ use vedette_domain::check::{
 use vedette_domain::settings::Settings;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
+use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
 use vedette_probe::dns::{self, DnsProbe, Resolvers};
 use vedette_probe::guard::{Guard, GuardError, Outbound};
 use vedette_probe::links::{self, LinksProbe, Progress};
@@ -19,6 +20,7 @@ use vedette_runtime::config::EngineConfig;
 pub struct Engines {
     guard: Guard,
     resolvers: Resolvers,
+    browser: Option<Chromium>,
     auditor: Option<Auditor>,
 }
 
@@ -40,8 +42,9 @@ impl Engines {
     ///
     /// When the machine's resolver or a trust anchor cannot be read.
     pub fn new(outbound: Outbound, config: EngineConfig) -> Result<Self, GuardError> {
-        let EngineConfig { doh, rdap, auditor } = config;
-        Ok(Self { guard: Guard::new(outbound)?, resolvers: Resolvers::new(&doh, rdap), auditor })
+        let EngineConfig { doh, rdap, browser, auditor } = config;
+        let resolvers = Resolvers::new(&doh, rdap);
+        Ok(Self { guard: Guard::new(outbound)?, resolvers, browser, auditor })
     }
 
     /// Runs a tool. A crawl says how far it is.
@@ -101,14 +104,17 @@ impl Engines {
     ) -> Result<LinksResult, CheckError> {
         let url = subject.url.to_url();
         let settings = &subject.settings.tools.broken_links.settings;
-        let ignore_paths: Vec<&str> = settings.ignore_paths.iter().map(String::as_str).collect();
+        let browser = match &self.browser {
+            None if subject.js_rendered => {
+                return Err(missing("no browser is installed here", BROWSER_UNAVAILABLE));
+            }
+            browser => browser.as_ref().filter(|_| subject.js_rendered),
+        };
         let probe = LinksProbe {
             url: &url,
             header: subject.settings.request_header.pair(),
-            ignore_paths: &ignore_paths,
-            ignore_external_links: settings.ignore_external_links,
-            ignore_redirects: settings.ignore_redirects,
-            js_rendered: subject.js_rendered,
+            settings,
+            browser,
             limits: links::Limits::default(),
             deadline: links::DEADLINE,
         };
@@ -120,11 +126,7 @@ impl Engines {
         subject: Subject<'_>,
     ) -> Result<Box<PerformanceResult>, CheckError> {
         let Some(auditor) = &self.auditor else {
-            return Err(CheckError {
-                message: "there is no auditor here".to_owned(),
-                code: AUDITOR_UNAVAILABLE.to_owned(),
-                data: serde_json::json!({}),
-            });
+            return Err(missing("no auditor is installed here", AUDITOR_UNAVAILABLE));
         };
         let page = &subject.settings.tools.performance.settings.url;
         // A page that was accepted as a URL is one.
@@ -137,4 +139,10 @@ impl Engines {
         };
         performance::probe(&self.guard, auditor, &probe).await.map(Box::new)
     }
+}
+
+/// A part that this machine does not have.
+fn missing(message: &str, code: &str) -> CheckError {
+    let data = serde_json::json!({});
+    CheckError { message: message.to_owned(), code: code.to_owned(), data }
 }

@@ -2,13 +2,15 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use ipnet::IpNet;
 use url::Url;
+use vedette_domain::check::CheckError;
 use vedette_domain::schedule::Pace;
 use vedette_domain::tool::Tool;
+use vedette_probe::browser::Chromium;
 use vedette_probe::dns::{DohServers, Resolvers};
 use vedette_probe::guard::{ConnectTo, Outbound};
 use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};
@@ -31,6 +33,8 @@ pub struct EngineConfig {
     pub doh: DohServers,
     /// The RDAP service that knows registrations; none where nobody is to be asked.
     pub rdap: Option<Url>,
+    /// What renders pages for crawls; without one, crawls that are to render them fail.
+    pub browser: Option<Chromium>,
     /// Who audits pages; without one there are no performance checks.
     pub auditor: Option<Auditor>,
 }
@@ -128,7 +132,9 @@ impl EngineConfig {
             Some(_) => one(read, "VEDETTE_RDAP")?,
             None => Resolvers::RDAP.parse().ok(),
         };
-        Ok(Self { doh, rdap, auditor: auditor(read)? })
+        let installed = Installed::read(read);
+        let browser = installed.chromium().ok();
+        Ok(Self { doh, rdap, browser, auditor: auditor(read, &installed)? })
     }
 
     /// The tools that these engines can run.
@@ -138,19 +144,42 @@ impl EngineConfig {
     }
 }
 
+/// Where to look for programs.
+struct Installed {
+    lighthouse: PathBuf,
+    chrome: Option<PathBuf>,
+    path: OsString,
+}
+
+impl Installed {
+    fn read(read: Read<'_>) -> Self {
+        let lighthouse = read("VEDETTE_LIGHTHOUSE").unwrap_or_else(|| LIGHTHOUSE_DEFAULT.into());
+        Self {
+            lighthouse: lighthouse.into(),
+            chrome: read("VEDETTE_CHROME").map(PathBuf::from),
+            path: read("PATH").unwrap_or_default().into(),
+        }
+    }
+
+    fn chromium(&self) -> Result<Chromium, CheckError> {
+        Chromium::find(self.chrome.as_deref(), &self.lighthouse, &self.path)
+    }
+
+    fn lighthouse(&self) -> Result<Auditor, CheckError> {
+        Lighthouse::find(&self.lighthouse, self.chrome.as_deref(), &self.path)
+            .map(Auditor::Lighthouse)
+    }
+}
+
 /// The auditor that is named, or else Lighthouse where it is installed.
-fn auditor(read: Read<'_>) -> Result<Option<Auditor>, ConfigError> {
+fn auditor(read: Read<'_>, installed: &Installed) -> Result<Option<Auditor>, ConfigError> {
     let refused = |problem: String| ConfigError { name: "VEDETTE_AUDITOR", problem };
-    let lighthouse = || {
-        let folder = read("VEDETTE_LIGHTHOUSE").unwrap_or_else(|| LIGHTHOUSE_DEFAULT.to_owned());
-        let chrome = read("VEDETTE_CHROME").map(PathBuf::from);
-        let path = OsString::from(read("PATH").unwrap_or_default());
-        Lighthouse::find(Path::new(&folder), chrome.as_deref(), &path).map(Auditor::Lighthouse)
-    };
     match read("VEDETTE_AUDITOR").as_deref().map(str::trim) {
-        None => Ok(lighthouse().ok()),
+        None => Ok(installed.lighthouse().ok()),
         Some("none") => Ok(None),
-        Some("lighthouse") => lighthouse().map(Some).map_err(|error| refused(error.message)),
+        Some("lighthouse") => {
+            installed.lighthouse().map(Some).map_err(|error| refused(error.message))
+        }
         Some("pagespeed") => {
             let key = read("VEDETTE_PAGESPEED_KEY").ok_or_else(|| ConfigError {
                 name: "VEDETTE_PAGESPEED_KEY",
