@@ -53,7 +53,10 @@ class Pipe {
   }
 }
 
-/** Sends `header` with requests to the page's own host, and nowhere in clear text if not there. */
+/**
+ * Sends `header` with the page's requests to its own host, and never in clear text for an encrypted
+ * page. Frames of other hosts, and what they embed, are none of its business.
+ */
 async function sendHeader(page, url, header) {
   const site = new URL(url);
   const isAtHome = ({ hostname, protocol }) =>

@@ -111,14 +111,19 @@ impl PerformanceResult {
     /// Speed Index, in seconds: the `speed` of reports.
     #[must_use]
     pub fn speed_index_seconds(&self) -> Option<f64> {
-        self.speed_metrics.core_web_vitals.speed_index.value.map(|ms| ms / 1000.0)
+        self.speed_metrics.core_web_vitals.speed_index.value.map(seconds)
     }
 
     /// Time to Interactive, in seconds: what `max_load_time_seconds` limits.
     #[must_use]
     pub fn interactive_seconds(&self) -> Option<f64> {
-        self.speed_metrics.core_web_vitals.interactive.value.map(|ms| ms / 1000.0)
+        self.speed_metrics.core_web_vitals.interactive.value.map(seconds)
     }
+}
+
+/// To the millisecond, so that it reads well.
+fn seconds(ms: f64) -> f64 {
+    ms.round() / 1000.0
 }
 
 #[cfg(test)]
@@ -142,7 +147,7 @@ mod tests {
                 core_web_vitals: CoreWebVitals {
                     ttfb: metric(120.0),
                     speed_index: metric(1500.0),
-                    interactive: metric(2250.0),
+                    interactive: metric(2250.4),
                     ..CoreWebVitals::default()
                 },
                 opportunities: vec![Opportunity {
@@ -165,7 +170,7 @@ mod tests {
                     "lcp": missing, "fcp": missing, "cls": missing, "tbt": missing,
                     "ttfb": there(120.0),
                     "speed_index": there(1500.0),
-                    "interactive": there(2250.0),
+                    "interactive": there(2250.4),
                 },
                 "real_user_metrics": null,
                 "origin_metrics": null,
