@@ -95,18 +95,20 @@ fn of_counters(dump: &Dump) -> Census {
     census
 }
 
-/// Counts by kind and hour; each kind has a number of seven-bit groups for each hour.
+/// Counts by kind and hour; each kind has the bits that a count takes, then the counts.
 fn counted_checks(counters: &Value) -> BTreeMap<(String, usize), u64> {
     let mut counts = BTreeMap::new();
     for (kind, hours) in counters.as_object().expect("counters") {
-        let (mut hour, mut shift) = (0, 0);
-        for byte in hours.as_array().expect("bytes") {
-            let byte = byte.as_u64().expect("a byte");
-            *counts.entry((kind.clone(), hour)).or_default() += (byte & 0x7f) << shift;
-            (hour, shift) = if byte & 0x80 == 0 { (hour + 1, 0) } else { (hour, shift + 7) };
+        let bytes = hours.as_array().expect("bytes").iter();
+        let mut bytes = bytes.map(|byte| byte.as_u64().expect("a byte"));
+        let width = usize::try_from(bytes.next().expect("a width")).expect("a small number");
+        for (place, byte) in bytes.enumerate() {
+            for bit in (0..8).filter(|bit| byte >> bit & 1 == 1) {
+                let bit = place * 8 + bit;
+                *counts.entry((kind.clone(), bit / width)).or_default() += 1 << (bit % width);
+            }
         }
     }
-    counts.retain(|_, count| *count > 0);
     counts
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn line(text: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout().lock(), "{text}")
 }
 
-/// Prints rows under their headings, as Markdown; numbers are on the right of the first column.
+/// Prints rows under their headings, as Markdown; all columns but the first hold numbers.
 pub(crate) fn table(headings: Vec<String>, rows: Vec<Vec<String>>) -> std::io::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header(headings);
