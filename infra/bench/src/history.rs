@@ -39,8 +39,11 @@ const LISTS: [(&str, &str); 10] = [
 const RARE_FAILED: &str = "status=failed&automatic=true";
 const RARE_SKIPPED: &str = "status=skipped";
 
-/// Pages of a list: by the number of its last page.
-const PAGES: [(&str, fn(u64) -> u64); 3] =
+/// The number of a page, told by that of the last one.
+type Number = fn(u64) -> u64;
+
+/// Pages of a list.
+const PAGES: [(&str, Number); 3] =
     [("first", |_| 1), ("middle", |last| last.div_ceil(2)), ("last", |last| last)];
 
 /// One page of one site's list.
@@ -91,7 +94,7 @@ async fn page(
     owner: &Member,
     site: SiteId,
     query: &str,
-    number: fn(u64) -> u64,
+    number: Number,
     checks: u64,
 ) -> Result<Page, Box<dyn Error>> {
     let list = Ask::of("checks.list").at("site", site);

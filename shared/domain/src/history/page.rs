@@ -90,16 +90,12 @@ pub fn locate<'a>(
 ) -> Located {
     let days: Vec<(Tool, &Day)> =
         days.into_iter().filter(|(tool, day)| filter.admits_day(*tool, day.date)).collect();
-    let mut dates: BTreeMap<Date, (u64, Vec<(Tool, &Day)>)> = BTreeMap::new();
-    for &(tool, day) in &days {
+    let mut dates: BTreeMap<Date, u64> = BTreeMap::new();
+    for (_, day) in &days {
         let count = day.counters.admitted(filter).map(|(_, hours)| hours.total()).sum::<u64>();
-        if count > 0 {
-            let (total, tools) = dates.entry(day.date).or_default();
-            *total += count;
-            tools.push((tool, day));
-        }
+        *dates.entry(day.date).or_default() += count;
     }
-    let total = dates.values().map(|(count, _)| count).sum();
+    let total = dates.values().sum();
     let end = offset.saturating_add(limit).min(total);
     if offset >= end {
         return Located { total, window: None };
@@ -107,18 +103,20 @@ pub fn locate<'a>(
     // Only the page's days are looked at hour by hour: a year has many thousand hours.
     let mut passed = 0;
     let mut reached = 0;
-    let mut shown = Vec::new();
-    for (count, tools) in dates.into_values().rev() {
+    let mut shown = BTreeSet::new();
+    for (date, count) in dates.into_iter().rev() {
         reached += count;
         if reached <= offset {
             passed = reached;
         } else {
-            shown.extend(tools);
+            shown.insert(date);
         }
         if reached >= end {
             break;
         }
     }
+    let shown: Vec<(Tool, &Day)> =
+        days.iter().filter(|(_, day)| shown.contains(&day.date)).copied().collect();
     let mut hours: BTreeMap<Hour, u64> = BTreeMap::new();
     for (_, day) in &shown {
         for (_, counts) in day.counters.admitted(filter) {
