@@ -13,6 +13,7 @@ use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::Destination;
+use vedette_runtime::config::EngineConfig;
 use vedette_runtime::settle::{FinishedRun, settle};
 use vedette_store::TeamSheet;
 use vedette_testkit::{Member, Spent, Target, loopback};
@@ -45,7 +46,7 @@ struct Bench {
 /// Fills the table, and asks for one thing after the other.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let inside = Inside::start().await?;
-    let engines = Engines::new(loopback())?;
+    let engines = Engines::new(loopback(), EngineConfig::default())?;
     let mut bench = Bench { inside, engines, rounds: options.rounds, rows: Vec::new() };
     bench.of_lists("100", 1).await?;
     bench.of_lists(&format!("{}", options.hundreds * 100), options.hundreds).await?;

@@ -68,7 +68,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use super::*;
-    use crate::check::performance::{CoreWebVitals, LabMetric, SpeedMetrics};
+    use crate::check::{CoreWebVitals, LabMetric, SpeedMetrics};
 
     fn measured(score: Option<u32>, ttfb: Option<f64>, tti: Option<f64>) -> PerformanceResult {
         let metric = |value| LabMetric { value, ..LabMetric::default() };
