@@ -156,7 +156,8 @@ pub async fn probe(
             let crawl = async |renderer: &Renderer<'_>| {
                 crawl.run(&client, Some(renderer), deadline, progress).await
             };
-            render::with_browser(guard, chromium, probe.url, header.as_ref(), crawl).await?
+            let (home, header) = (probe.url, header.as_ref());
+            render::with_browser(guard, chromium, home, header, probe.deadline, crawl).await?
         }
     };
     Ok(crawl.result(probe, started.elapsed(), in_time))

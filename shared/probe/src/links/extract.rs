@@ -6,18 +6,21 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use encoding_rs::{Decoder, Encoding, UTF_8};
-use lol_html::send::{ElementContentHandlers, HtmlRewriter, Settings};
+use lol_html::send::{Element, ElementContentHandlers, HtmlRewriter, Settings};
 use lol_html::{AsciiCompatibleEncoding, MemorySettings, Selector};
 use url::Url;
 
 pub(super) use self::attributes::charset;
-use self::attributes::read_element;
+use self::attributes::{read_anchor, read_element};
 use super::canonical::{Base, Reference};
 
-/// Elements that have links. A tag that is none of these is passed over without being taken apart.
-static ELEMENTS: LazyLock<Option<Selector>> = LazyLock::new(|| {
-    "a[href], area[href], link[href], img, source, script[src], iframe[src], frame[src], \
-     embed[src], object[data], video, audio[src], track[src], input[src], base[href], meta"
+/// Anchors, which most links are.
+static ANCHORS: LazyLock<Option<Selector>> = LazyLock::new(|| "a, area".parse().ok());
+
+/// Other elements that have links. A tag that is none of all these is passed over without being
+/// taken apart.
+static OTHERS: LazyLock<Option<Selector>> = LazyLock::new(|| {
+    "link, img, source, script, iframe, frame, embed, object, video, audio, track, input, base, meta"
         .parse()
         .ok()
 });
@@ -163,19 +166,13 @@ impl Extractor {
             }
             None => (AsciiCompatibleEncoding::utf_8(), None),
         };
-        let Some(elements) = ELEMENTS.as_ref() else {
+        let (Some(anchors), Some(others)) = (ANCHORS.as_ref(), OTHERS.as_ref()) else {
             self.reader = Reader::Ended;
             return;
         };
-        let written = Arc::clone(&self.written);
-        let handlers = ElementContentHandlers::default().element(
-            move |element: &mut lol_html::send::Element<'_, '_>| {
-                read_element(element, &mut lock(&written));
-                Ok(())
-            },
-        );
         let settings = Settings::new_send()
-            .append_element_content_handler((Cow::Borrowed(elements), handlers))
+            .append_element_content_handler((Cow::Borrowed(anchors), self.handler(read_anchor)))
+            .append_element_content_handler((Cow::Borrowed(others), self.handler(read_element)))
             .with_encoding(encoding)
             .with_adjust_charset_on_meta_tag(self.declared.is_none())
             .with_memory_settings(
@@ -186,6 +183,16 @@ impl Extractor {
         let sink: fn(&[u8]) = |_| {};
         let rewriter = Box::new(HtmlRewriter::new(settings, sink));
         self.reader = Reader::Running { rewriter, decoder };
+    }
+
+    /// Calls `read` with each element.
+    fn handler(&self, read: fn(&Element<'_, '_>, &mut Written)) -> ElementContentHandlers<'static> {
+        let written = Arc::clone(&self.written);
+        let handler = move |element: &mut Element<'_, '_>| {
+            read(element, &mut lock(&written));
+            Ok(())
+        };
+        ElementContentHandlers::default().element(handler)
     }
 
     /// The links of the page at `url`, in canonical form.

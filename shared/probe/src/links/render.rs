@@ -46,9 +46,13 @@ const COMMAND_PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes that pass between browser and web during a crawl.
 const BYTES: u64 = 2 * 1024 * 1024 * 1024;
 
-/// What is read of a page: where it is by now, and its elements, up to two million characters.
-const READ: &str = "[location.href, document.documentElement ? \
-                    document.documentElement.outerHTML.slice(0, 2097152) : '']";
+/// What is read of a page: where it is by now, its elements (up to two million characters), and the
+/// HTTP status that it came with, 0 where that is not known.
+const READ: &str = "[
+  location.href,
+  document.documentElement ? document.documentElement.outerHTML.slice(0, 2097152) : '',
+  performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0,
+]";
 
 /// Renders pages during a crawl.
 pub(super) struct Renderer<'a> {
@@ -67,19 +71,20 @@ pub(super) struct Rendered {
     pub(super) html: String,
 }
 
-/// Runs `work` beside a browser, and ends the browser with it.
+/// Runs `work` beside a browser that starts within `patience`, and ends the browser with it.
 pub(super) async fn with_browser<T>(
     guard: &Guard,
     chromium: &Chromium,
     home: &Url,
     header: Option<&RequestHeader>,
+    patience: Duration,
     work: impl AsyncFnOnce(&Renderer<'_>) -> Result<T, CheckError>,
 ) -> Result<T, CheckError> {
     let proxy = GuardProxy::bind_for(BYTES).await.map_err(failed)?;
     let profile = tempfile::tempdir().map_err(failed)?;
-    let _child = start(chromium, &proxy, profile.path()).map_err(failed)?;
+    let mut child = start(chromium, &proxy, profile.path()).map_err(failed)?;
     let crawl = async {
-        let (browser, mut handler) = timeout(START_PATIENCE, connect(profile.path()))
+        let (browser, mut handler) = timeout(START_PATIENCE.min(patience), connect(profile.path()))
             .await
             .map_err(|_| unavailable("Chromium does not start"))?
             .map_err(failed)?;
@@ -103,7 +108,10 @@ pub(super) async fn with_browser<T>(
             never = control => match never {},
         }
     };
-    proxy.serve_during(guard, crawl).await
+    let output = proxy.serve_during(guard, crawl).await;
+    // Before its folder goes.
+    let _ = child.kill().await;
+    output
 }
 
 fn start(chromium: &Chromium, proxy: &GuardProxy, profile: &Path) -> std::io::Result<Child> {
@@ -193,7 +201,11 @@ impl Renderer<'_> {
             let _ = timeout(LOAD_PATIENCE, load).await;
             let read = timeout(COMMAND_PATIENCE, page.evaluate(READ));
             let read = read.await.map_err(|_| CdpError::Timeout)??;
-            let (url, html): (String, String) = read.into_value()?;
+            let (url, html, status): (String, String, u16) = read.into_value()?;
+            // The proxy's own answers, too, look like pages of the host.
+            if !matches!(status, 0 | 200 | 304) {
+                return Err(CdpError::NotFound);
+            }
             let url = url.parse().map_err(|_| CdpError::NotFound)?;
             Ok(Rendered { url, html })
         };

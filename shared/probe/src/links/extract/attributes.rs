@@ -29,7 +29,18 @@ const FETCHED: [&str; 17] = [
     "author",
 ];
 
-/// Adds the links of an element.
+/// Adds the link of an anchor.
+pub(super) fn read_anchor(anchor: &Element<'_, '_>, written: &mut Written) {
+    if let Some(href) = anchor.get_attribute("href")
+        && !written.references.is_full()
+    {
+        // What is to be downloaded is no page to search.
+        let kind = if anchor.has_attribute("download") { Kind::Part } else { Kind::Page };
+        add(&href, kind, written);
+    }
+}
+
+/// Adds the links of another element.
 pub(super) fn read_element(element: &Element<'_, '_>, written: &mut Written) {
     if written.references.is_full() {
         return;
@@ -40,9 +51,6 @@ pub(super) fn read_element(element: &Element<'_, '_>, written: &mut Written) {
         }
     };
     match element.tag_name().as_str() {
-        // What is to be downloaded is no page to search.
-        "a" | "area" if element.has_attribute("download") => reference("href", Kind::Part),
-        "a" | "area" => reference("href", Kind::Page),
         "iframe" | "frame" => reference("src", Kind::Page),
         "link" if is_fetched(element) => reference("href", Kind::Part),
         "script" | "embed" | "audio" | "track" | "input" => reference("src", Kind::Part),
