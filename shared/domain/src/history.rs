@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::Trigger;
 use crate::tool::{CheckStatus, RunReason};
 
-pub use page::{Filter, Located, Span, Window, locate};
+pub use page::{Filter, Located, Window, locate};
 
 /// The UTC day of an instant.
 pub fn day_of(instant: Timestamp) -> Date {

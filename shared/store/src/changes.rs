@@ -150,18 +150,25 @@ fn write_tool<'a>(
     let ToolChange { tool, read, conclusion } = change;
     let partition = changes.site.id.partition();
     let check = &conclusion.check;
-    // An automatic check and an order make a row; the end of an on-demand check replaces its row,
-    // unless somebody deleted it.
-    let finishes_order = read.pending == Some(check.id);
-    let condition = if finishes_order {
-        Condition::When("s = :pending", vec![(":pending", string(CheckStatus::Pending.as_str()))])
-    } else {
-        Condition::Absent
-    };
     let Written { row, body } = row::write(check)?;
     let row = expiring(row, conclusion.expires_at);
     let state = tool_item(partition, *tool, &conclusion.state, changes.now)?;
-    let mut transaction = transaction.put(row, condition).put(state, Condition::Rev(read.rev));
+    // An automatic check and an order make a row; the end of an on-demand check replaces its row,
+    // unless somebody deleted it.
+    let finishes_order = read.pending == Some(check.id);
+    let mut transaction = match keys::check(check.id, CheckStatus::Pending) {
+        Some(pending) if finishes_order => {
+            let status = string(CheckStatus::Pending.as_str());
+            let condition = Condition::When("s = :pending", vec![(":pending", status)]);
+            if keys::check(check.id, check.status).as_ref() == Some(&pending) {
+                transaction.put(row, condition)
+            } else {
+                transaction.delete(&pending, condition).put(row, Condition::Absent)
+            }
+        }
+        _ => transaction.put(row, Condition::Absent),
+    };
+    transaction = transaction.put(state, Condition::Rev(read.rev));
     if let Some(body) = body {
         transaction = transaction.put(expiring(body, conclusion.expires_at), Condition::Absent);
     }

@@ -28,16 +28,25 @@ pub struct StoredCheck {
 }
 
 impl Store {
-    /// A check by its id alone: an on-demand check has one row, an automatic one is in the stream of
-    /// the state that it ended in.
+    /// A check by its id alone: it is in the stream of its state.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
     pub async fn check(&self, id: CheckId) -> Result<Option<StoredCheck>, StoreError> {
-        let states = [CheckStatus::Completed, CheckStatus::Failed];
-        let keys = states.into_iter().filter_map(|status| keys::check(id, status));
-        let found = self.batch_get(keys).await?;
+        let in_states = |states: &[CheckStatus]| {
+            let keys = states.iter().filter_map(|status| keys::check(id, *status));
+            self.batch_get(keys.collect::<Vec<_>>())
+        };
+        // An on-demand check leaves the stream that it was pending in once, so that it is found if
+        // this is looked at first.
+        let mut found = match id.is_automatic() {
+            true => in_states(&[CheckStatus::Completed, CheckStatus::Failed]).await?,
+            false => in_states(&[CheckStatus::Completed]).await?,
+        };
+        if found.is_empty() && !id.is_automatic() {
+            found = in_states(&[CheckStatus::Failed, CheckStatus::Skipped]).await?;
+        }
         let Some(item) = found.into_values().next() else { return Ok(None) };
         let expires_at = expiry(&item)?;
         let (mut check, has_body) = row::read(item)?;
@@ -65,8 +74,15 @@ impl Store {
     ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
         let wanted: BTreeMap<Key, Retention> = pointers
             .into_iter()
-            .filter_map(|(latest, retention)| {
-                Some((keys::check(latest.id, latest.status)?, retention))
+            .flat_map(|(Latest { id, status }, retention)| {
+                // By now it may have ended and be elsewhere.
+                let states: &[_] = match status {
+                    CheckStatus::Pending => &CheckStatus::ALL,
+                    _ => &[status],
+                };
+                let keys: Vec<Key> =
+                    states.iter().filter_map(|status| keys::check(id, *status)).collect();
+                keys.into_iter().map(move |key| (key, retention))
             })
             .collect();
         let mut checks = BTreeMap::new();
@@ -88,22 +104,25 @@ impl Store {
     /// When DynamoDB does not answer.
     pub async fn on_demand_before(&self, check: CheckId) -> Result<Option<Latest>, StoreError> {
         let Some(tool) = check.tool() else { return Ok(None) };
-        // On-demand checks share a stream, whatever their state.
-        let kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
-        let stream = keys::stream(tool, kind);
-        let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
-        let end = place(check.created_at(), check.unique());
-        let sort = Sort::Between(place(Timestamp::UNIX_EPOCH, 0), end);
         let pk = keys::site_partition(check.partition());
-        // Both ends are included, so the check itself is the newest.
-        let range = Range { newest_first: true, limit: Some(2), ..Range::new(&pk, sort) };
-        for item in self.query(range).await? {
+        let states = [CheckStatus::Completed, CheckStatus::Failed, CheckStatus::Skipped];
+        let newest = states.into_iter().map(|status| {
+            let stream = keys::stream(tool, Kind { trigger: Trigger::OnDemand, status });
+            let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
+            let end = place(check.created_at(), check.unique());
+            let sort = Sort::Between(place(Timestamp::UNIX_EPOCH, 0), end);
+            // Both ends are included, so the check itself may be the newest.
+            self.query(Range { newest_first: true, limit: Some(2), ..Range::new(&pk, sort) })
+        });
+        let mut before = None;
+        for item in try_join_all(newest).await?.into_iter().flatten() {
             let Check { id, status, .. } = row::read_listed(item)?;
             if id != check {
-                return Ok(Some(Latest { id, status }));
+                let latest = Some(Latest { id, status });
+                before = before.into_iter().chain(latest).max_by_key(|latest| latest.id);
             }
         }
-        Ok(None)
+        Ok(before)
     }
 
     /// A closed day of a tool.
@@ -148,7 +167,7 @@ impl Store {
         Ok(try_join_all(spans).await?.into_iter().flatten().collect())
     }
 
-    /// The checks of a window in their list form, newest first, at most `limit` after those to pass over.
+    /// The checks of a window's page in their list form, newest first.
     ///
     /// # Errors
     ///
@@ -158,26 +177,29 @@ impl Store {
         partition: Partition,
         filter: &Filter,
         window: &Window,
-        limit: usize,
     ) -> Result<Vec<Check>, StoreError> {
         let pk = keys::site_partition(partition);
-        let end = |before: Timestamp| before.saturating_sub(1.millisecond()).unwrap_or(before);
-        let needed = window.skip.saturating_add(limit);
-        let read = |stream: String, from, end, limit| {
+        let end = window.before.saturating_sub(1.millisecond()).unwrap_or(window.before);
+        // Read from the end of the window that the page is nearer to.
+        let newest_first = window.newer <= window.older;
+        let passed = window.newer.min(window.older);
+        let needed = passed.saturating_add(window.count);
+        // Of a stream that several states share, not all that is read may count: there is one
+        // pending check among the completed ones, which are many beside it.
+        let limits = window.streams.iter().map(|&(tool, kind)| {
+            let limit = match filter.status {
+                Some(CheckStatus::Pending) => None,
+                Some(_) if keys::is_shared(kind) => Some(needed.saturating_add(1)),
+                _ => Some(needed),
+            };
+            (keys::stream(tool, kind), limit)
+        });
+        let streams: BTreeMap<String, Option<usize>> = limits.collect();
+        let reads = streams.into_iter().map(|(stream, limit)| {
             let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
-            let sort = Sort::Between(place(from, 0), place(end, u8::MAX));
-            self.query(Range { newest_first: true, limit, ..Range::new(&pk, sort) })
-        };
-        let automatic = window.streams.iter().map(|&(tool, kind)| {
-            read(keys::stream(tool, kind), window.from, end(window.before), Some(needed))
+            let sort = Sort::Between(place(window.from, 0), place(end, u8::MAX));
+            self.query(Range { newest_first, limit, ..Range::new(&pk, sort) })
         });
-        // The states of on-demand checks share a stream, so not all that is read may count.
-        let of_span = filter.status.is_none().then_some(needed);
-        let on_demand = window.on_demand.iter().map(|span| {
-            let kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
-            read(keys::stream(span.tool, kind), span.from, end(span.before), of_span)
-        });
-        let reads = automatic.chain(on_demand);
         let mut checks = Vec::new();
         for item in try_join_all(reads).await?.into_iter().flatten() {
             let check = row::read_listed(item)?;
@@ -185,7 +207,14 @@ impl Store {
                 checks.push(check);
             }
         }
-        checks.sort_unstable_by_key(|check| std::cmp::Reverse(check.id));
-        Ok(checks.into_iter().skip(window.skip).take(limit).collect())
+        checks.sort_unstable_by_key(|check| check.id);
+        if newest_first {
+            checks.reverse();
+        }
+        let mut page: Vec<Check> = checks.into_iter().skip(passed).take(window.count).collect();
+        if !newest_first {
+            page.reverse();
+        }
+        Ok(page)
     }
 }

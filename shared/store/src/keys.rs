@@ -73,13 +73,21 @@ pub(crate) fn day_sort(tool: Tool, date: Date) -> String {
     format!("{TOOL}{tool}#{}", date.strftime("%Y%m%d"))
 }
 
-/// The stream in which a check of this kind is kept: automatic checks never change their state, so
-/// each state is a stream of its own; on-demand checks of a tool share one.
+/// The stream in which a check of this kind is kept. Automatic checks never change their state, so
+/// each state is a stream of its own. An on-demand check that completes stays where it was pending,
+/// of which a tool has one at most; those that fail or are skipped go apart.
 pub(crate) fn stream(tool: Tool, kind: Kind) -> String {
     match kind.trigger {
         Trigger::Automatic(_) => format!("{ROW}{tool}#{}#", kind.code()),
-        Trigger::OnDemand => format!("{ROW}{tool}#d#"),
+        Trigger::OnDemand if is_shared(kind) => format!("{ROW}{tool}#d#"),
+        Trigger::OnDemand => format!("{ROW}{tool}#{}#", kind.code()),
     }
+}
+
+/// Whether checks of another kind are in the kind's stream, too.
+pub(crate) fn is_shared(kind: Kind) -> bool {
+    kind.trigger == Trigger::OnDemand
+        && matches!(kind.status, CheckStatus::Pending | CheckStatus::Completed)
 }
 
 /// Sort key within a stream: 13 digits of milliseconds, then what parts checks of one millisecond.

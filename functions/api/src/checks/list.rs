@@ -25,10 +25,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let days = days.iter().map(|(tool, day)| (*tool, day));
     let located = locate(days, &filter, page.offset(), page.limit());
     let checks = match &located.window {
-        Some(window) => {
-            let limit = usize::try_from(page.limit()).unwrap_or(usize::MAX);
-            store.page(id.partition(), &filter, window, limit).await?
-        }
+        Some(window) => store.page(id.partition(), &filter, window).await?,
         None => Vec::new(),
     };
 

@@ -7,7 +7,6 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
 use super::{Day, Hours, Kind, hour_start};
-use crate::id::Trigger;
 use crate::tool::{CheckStatus, RunReason, Tool};
 
 /// Which checks a list shows.
@@ -51,31 +50,21 @@ pub struct Located {
     pub window: Option<Window>,
 }
 
-/// The hours that hold a page, newest first, and what to pass over in them.
+/// The hours that hold a page, and where in them it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
     /// Inclusive.
     pub from: Timestamp,
     /// Exclusive.
     pub before: Timestamp,
-    /// Newest checks of the window that belong to the page before.
-    pub skip: usize,
-    /// Automatic kinds that occur in the window, by tool. Each is kept apart from all others.
+    /// Checks of the window that are newer than the page.
+    pub newer: usize,
+    /// Checks of the page.
+    pub count: usize,
+    /// Checks of the window that are older than the page.
+    pub older: usize,
+    /// Kinds that occur in the window, by tool.
     pub streams: Vec<(Tool, Kind)>,
-    /// Where on-demand checks are. Those of a tool are kept together, whatever their state, so
-    /// longer times that only hold others are left out.
-    pub on_demand: Vec<Span>,
-}
-
-/// A time in which a tool has on-demand checks that a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span {
-    /// The tool.
-    pub tool: Tool,
-    /// Inclusive.
-    pub from: Timestamp,
-    /// Exclusive.
-    pub before: Timestamp,
 }
 
 /// An hour of a day.
@@ -133,22 +122,25 @@ pub fn locate<'a>(
         }
         passed += count;
         if passed >= end {
-            oldest = Some(hour);
+            oldest = Some((hour, passed - end));
             break;
         }
     }
-    let window = newest.zip(oldest).map(|((newest, skip), oldest)| Window {
-        from: hour_start(oldest.0, oldest.1),
-        before: hour_end(newest),
-        skip: usize::try_from(skip).unwrap_or(usize::MAX),
-        streams: streams(&shown, filter, oldest..=newest),
-        on_demand: on_demand(&days, filter, oldest..=newest),
+    let window = newest.zip(oldest).map(|((newest, newer), (oldest, older))| {
+        let [newer, count, older] = [newer, end - offset, older]
+            .map(|checks| usize::try_from(checks).unwrap_or(usize::MAX));
+        Window {
+            from: hour_start(oldest.0, oldest.1),
+            before: hour_start(newest.0, newest.1)
+                .saturating_add(1.hour())
+                .unwrap_or(Timestamp::MAX),
+            newer,
+            count,
+            older,
+            streams: streams(&shown, filter, oldest..=newest),
+        }
     });
     Located { total, window }
-}
-
-fn hour_end((date, hour): Hour) -> Timestamp {
-    hour_start(date, hour).saturating_add(1.hour()).unwrap_or(Timestamp::MAX)
 }
 
 fn streams(
@@ -162,47 +154,8 @@ fn streams(
             hours.occupied().any(|(hour, _)| window.contains(&(day.date, hour)))
         };
         let kinds = day.counters.admitted(filter);
-        let kinds = kinds.filter(move |(kind, hours)| kind.trigger.is_automatic() && inside(hours));
+        let kinds = kinds.filter(move |(_, hours)| inside(hours));
         kinds.map(move |(kind, _)| (tool, kind))
     });
     occurring.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Another query takes at least one read unit, which is as much as reading this many rows.
-const ROWS_OF_A_READ: u64 = 10;
-
-fn on_demand(days: &[(Tool, &Day)], filter: &Filter, window: RangeInclusive<Hour>) -> Vec<Span> {
-    // By tool and hour: whether there are wanted ones, and how many others.
-    let mut hours: BTreeMap<(Tool, Hour), (bool, u64)> = BTreeMap::new();
-    let dates = window.start().0..=window.end().0;
-    for &(tool, day) in days.iter().filter(|(_, day)| dates.contains(&day.date)) {
-        for (&kind, counts) in &day.counters.0 {
-            for (hour, count) in counts.occupied().filter(|_| kind.trigger == Trigger::OnDemand) {
-                let hour = (day.date, hour);
-                if window.contains(&hour) {
-                    let (is_wanted, others) = hours.entry((tool, hour)).or_default();
-                    if filter.admits(kind) {
-                        *is_wanted = true;
-                    } else {
-                        *others += u64::from(count);
-                    }
-                }
-            }
-        }
-    }
-    let mut spans: Vec<Span> = Vec::new();
-    let mut between = 0;
-    for ((tool, hour), (is_wanted, others)) in hours {
-        if !is_wanted {
-            between += others;
-            continue;
-        }
-        let (from, before) = (hour_start(hour.0, hour.1), hour_end(hour));
-        match spans.last_mut().filter(|span| span.tool == tool && between <= ROWS_OF_A_READ) {
-            Some(span) => span.before = before,
-            None => spans.push(Span { tool, from, before }),
-        }
-        between = 0;
-    }
-    spans
 }

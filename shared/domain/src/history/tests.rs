@@ -81,42 +81,6 @@ fn a_page_past_the_end_has_a_total_and_no_window() {
     assert_eq!(locate([(Tool::Status, &day)], &none, 0, 25).total, 0);
 }
 
-#[test]
-fn on_demand_checks_of_another_state_are_left_out_where_they_are_many() {
-    let skipped = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Skipped };
-    let done = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Completed };
-    let filter = Filter { status: Some(CheckStatus::Skipped), ..Filter::default() };
-    let spans = |others_an_hour: u64| {
-        let mut day = Day::new(date(2026, 11, 20), 30);
-        for hour in 0..24 {
-            let at = hour_start(day.date, hour);
-            (0..others_an_hour).for_each(|_| day.counters.add(done, at));
-            if [4, 5, 16].contains(&hour) {
-                day.counters.add(skipped, at);
-            }
-        }
-        let located = locate([(Tool::Status, &day)], &filter, 0, 25);
-        let window = located.window.expect("a window");
-        assert_eq!(window.streams, []);
-        let spans = window.on_demand.into_iter();
-        spans.map(|span| (hour_of(span.from), hour_of(span.before))).collect::<Vec<_>>()
-    };
-    assert_eq!(spans(20), [(4, 6), (16, 17)]);
-    // Ten hours lie between: as many rows as one more query costs.
-    assert_eq!(spans(1), [(4, 17)]);
-    assert_eq!(spans(2), [(4, 6), (16, 17)]);
-    // Days without a wanted one are passed over as well.
-    let days = [18, 19, 20].map(|day| {
-        let mut day = Day::new(date(2026, 11, day), 30);
-        let at = hour_start(day.date, 12);
-        let (kind, count) = if day.date.day() == 19 { (done, 20) } else { (skipped, 1) };
-        (0..count).for_each(|_| day.counters.add(kind, at));
-        day
-    });
-    let located = locate(days.iter().map(|day| (Tool::Status, day)), &filter, 0, 25);
-    assert_eq!(located.window.expect("a window").on_demand.len(), 2);
-}
-
 fn instants() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
     // (tool, kind, second within four days)
     proptest::collection::vec((0..5_usize, 0..10_usize, 0..345_600_i64), 0..400)
@@ -174,18 +138,11 @@ proptest! {
             let inside: Vec<_> = rows
                 .iter()
                 .filter(|row| window.from <= row.0 && row.0 < window.before)
-                .filter(|row| {
-                    let is_inside = |span: &Span| {
-                        span.tool == row.1 && span.from <= row.0 && row.0 < span.before
-                    };
-                    match row.2.trigger {
-                        Trigger::Automatic(_) => window.streams.contains(&(row.1, row.2)),
-                        Trigger::OnDemand => window.on_demand.iter().any(is_inside),
-                    }
-                })
+                .filter(|row| window.streams.contains(&(row.1, row.2)))
                 .map(|row| row.0)
                 .collect();
-            inside.into_iter().skip(window.skip).take(limit as usize).collect()
+            assert_eq!(inside.len(), window.newer + window.count + window.older);
+            inside.into_iter().skip(window.newer).take(window.count).collect()
         });
         prop_assert_eq!(got, want);
     }

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use super::records::DnsRecords;
 use crate::settings::DnsRecordType;
 
-/// Of a type's values, however many there are: the first 8 bytes of their SHA-256, as 16 hex digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct Print([u8; 8]);
+/// Of a type's values, however many there are: the first 4 bytes of their SHA-256. A change goes
+/// unseen once in four thousand million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Print([u8; 4]);
 
 impl Print {
     /// Of values in normal form, ascending and once each.
@@ -28,29 +28,52 @@ impl Print {
     }
 }
 
-impl From<Print> for String {
-    fn from(print: Print) -> Self {
-        format!("{:016x}", u64::from_be_bytes(print.0))
-    }
-}
-
-impl TryFrom<String> for Print {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match u64::from_str_radix(&text, 16) {
-            Ok(number) if digits => Ok(Self(number.to_be_bytes())),
-            Ok(_) | Err(_) => Err("a print has 16 hex digits"),
-        }
-    }
-}
-
 /// The prints of a site's records, for the types that were looked up; a type without records has a
 /// print too. Order, TTL, case and trailing dots do not change a print.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
+///
+/// Stored as bytes: a bit for each type that has a print, by the order of
+/// [`DnsRecordType::ALL`], then the prints in that order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordPrints(BTreeMap<DnsRecordType, Print>);
+
+impl Serialize for RecordPrints {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = vec![0];
+        for (place, kind) in DnsRecordType::ALL.into_iter().enumerate() {
+            if let Some(Print(print)) = self.get(kind) {
+                bytes[0] |= 1 << place;
+                bytes.extend(print);
+            }
+        }
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for RecordPrints {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl serde::de::Visitor<'_> for Bytes {
+            type Value = RecordPrints;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a bit for each type and four bytes for each bit")
+            }
+
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<RecordPrints, E> {
+                let (types, prints) = bytes.split_first().ok_or_else(|| E::custom("no bytes"))?;
+                let kinds = DnsRecordType::ALL.into_iter().enumerate();
+                let kinds: Vec<_> = kinds.filter(|(place, _)| types & (1 << place) != 0).collect();
+                if prints.len() != kinds.len() * 4 {
+                    return Err(E::custom("not as many prints as types"));
+                }
+                let prints = prints.chunks_exact(4).filter_map(|print| print.try_into().ok());
+                let kinds = kinds.into_iter().map(|(_, kind)| kind);
+                Ok(RecordPrints(kinds.zip(prints.map(Print)).collect()))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
 
 impl RecordPrints {
     /// The prints of `host`'s records, for the types that are known.
@@ -98,6 +121,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use proptest::prelude::*;
+    use serde::de::value::BytesDeserializer;
     use serde_json::json;
 
     use super::super::records::{DnsRecord, RecordData};
@@ -121,15 +145,21 @@ mod tests {
 
     #[test]
     fn prints_are_stable_and_small() {
-        let stored = json!({
-            "A": "893a82852dbd774a", "AAAA": "e3b0c44298fc1c14", "CNAME": "e3b0c44298fc1c14",
-            "MX": "e3b0c44298fc1c14", "NS": "e3b0c44298fc1c14", "TXT": "e3b0c44298fc1c14",
-        });
+        let read = |bytes: &[u8]| {
+            RecordPrints::deserialize(BytesDeserializer::<serde::de::value::Error>::new(bytes))
+        };
         let one = prints(vec![record("a", RecordData::A { ip: Ipv4Addr::new(192, 0, 2, 1) })]);
-        assert_eq!(serde_json::to_value(&one).expect("json"), stored);
-        assert_eq!(serde_json::from_value::<RecordPrints>(stored).expect("readable"), one);
-        for wrong in ["", "893a82852dbd774", "+93a82852dbd774a", "893a82852dbd774a00", "xyz"] {
-            assert!(serde_json::from_value::<Print>(json!(wrong)).is_err(), "{wrong}");
+        let stored = serde_json::to_value(&one).expect("json");
+        let bytes: Vec<u8> = serde_json::from_value(stored).expect("bytes");
+        assert_eq!(bytes[..9], [0b11_1111, 0x89, 0x3a, 0x82, 0x85, 0xe3, 0xb0, 0xc4, 0x42]);
+        assert_eq!(bytes.len(), 25);
+        assert_eq!(read(&bytes).expect("readable"), one);
+        let some = RecordPrints::of(&DnsRecords::default(), "a", |kind| kind == DnsRecordType::Mx);
+        let stored = serde_json::to_value(&some).expect("json");
+        assert_eq!(stored, json!([0b1000, 0xe3, 0xb0, 0xc4, 0x42]));
+        assert_eq!(read(&[0b1000, 0xe3, 0xb0, 0xc4, 0x42]).expect("readable"), some);
+        for wrong in [&[][..], &[1], &[1, 2, 3, 4], &[1, 2, 3, 4, 5, 6], &[0, 1]] {
+            assert!(read(wrong).is_err(), "{wrong:?}");
         }
     }
 
