@@ -22,7 +22,7 @@ where
     address
 }
 
-pub(crate) async fn healthy(mut stream: TcpStream) {
+async fn healthy(mut stream: TcpStream) {
     let mut request = [0; 4_096];
     if stream.read(&mut request).await.is_ok() {
         let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";

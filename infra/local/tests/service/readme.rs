@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde_json::Value;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -14,7 +15,6 @@ use vedette_domain::id::CheckId;
 use vedette_domain::schedule::Pace;
 use vedette_local::{Options, Service};
 
-use crate::checks::healthy;
 use crate::{config, options};
 
 const README: &str = include_str!("../../../../README.md");
@@ -153,6 +153,19 @@ impl Shell<'_> {
     }
 }
 
+/// The page of the session, and nothing else.
+async fn answer(mut stream: TcpStream) {
+    let mut request = [0; 4_096];
+    let Ok(length) = stream.read(&mut request).await else { return };
+    let (status, body) = match request[..length].split(|byte| *byte == b' ').nth(1) {
+        Some(b"/") => ("200 OK", "<h1>Shop</h1><a href=\"/gone\">Gone</a>"),
+        _ => ("404 Not Found", ""),
+    };
+    let head = format!("Content-Type: text/html\r\nContent-Length: {}", body.len());
+    let answer = format!("HTTP/1.1 {status}\r\n{head}\r\nConnection: close\r\n\r\n{body}");
+    let _ = stream.write_all(answer.as_bytes()).await;
+}
+
 /// The web server of the session, which stops and starts again on the same port.
 struct WebServer {
     address: SocketAddr,
@@ -172,7 +185,7 @@ impl WebServer {
         self.task.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                connections.spawn(healthy(stream));
+                connections.spawn(answer(stream));
             }
         });
     }
