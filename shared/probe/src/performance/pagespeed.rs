@@ -29,7 +29,8 @@ impl PageSpeed {
     /// Where Google answers.
     pub const ENDPOINT: &str = "https://www.googleapis.com/pagespeedonline/v5/runPagespeed";
 
-    /// With an API key, or an empty one for the few requests that are free, at [`ENDPOINT`](Self::ENDPOINT) or a stand-in for it.
+    /// With an API key, or an empty one for the few requests that are free, at
+    /// [`ENDPOINT`](Self::ENDPOINT) or a stand-in for it.
     #[must_use]
     pub fn new(key: String, endpoint: Url) -> Self {
         Self { key, endpoint }
