@@ -21,7 +21,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ring::digest::SHA256;
 use rustls::{CommonState, ProtocolVersion};
-use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
@@ -32,11 +31,11 @@ use vedette_domain::check::{CheckError, SslFailure, SslResult, certificate_time,
 
 use self::recorder::{Presented, Recorder, Seen};
 use self::verdict::{Expected, judge};
-use crate::connect::{ConnectError, connect};
+use crate::connect::connect;
 use crate::exchange::{NOT_CERTIFIABLE, server_name};
 use crate::failure;
-use crate::guard::{Guard, NotAdmitted, RESOLVER_UNAVAILABLE, without_credentials};
-use crate::status::{NO_ROUTE, NO_SOCKET};
+use crate::guard::{Guard, without_credentials};
+use crate::stop::Stop;
 
 /// How long a whole probe may take, unless the caller has less.
 pub const DEADLINE: Duration = Duration::from_secs(20);
@@ -69,8 +68,9 @@ pub struct SslProbe<'a> {
 ///
 /// # Errors
 /// When the check could not run, which says nothing of the target: a URL that the guard refuses
-/// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`], [`NO_SOCKET`],
-/// [`RESOLVER_UNAVAILABLE`].
+/// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)),
+/// [`NO_ROUTE`](crate::status::NO_ROUTE), [`NO_SOCKET`](crate::status::NO_SOCKET),
+/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE).
 pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, CheckError> {
     let url = port_443(probe.url);
     let algorithms = guard.tls().crypto_provider().signature_verification_algorithms;
@@ -83,7 +83,7 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
 
     let host = Reached { domain: domain(&url), ip: connected_to };
     match (recorder.take(), outcome) {
-        (_, Ok(Err(Stop::Failed(error)))) => Err(error),
+        (_, Ok(Err(Broken::Connection(Stop::Failed(error))))) => Err(error),
         (Seen::Presented(presented), outcome) => {
             let connection = outcome.ok().and_then(Result::ok);
             let negotiated = match &connection {
@@ -102,10 +102,10 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
             SslFailure::NoCertificate,
             "the server does not hold the key of the certificate that it presents",
         )),
-        (_, Ok(Err(Stop::NotReached(why)))) => {
+        (_, Ok(Err(Broken::Connection(Stop::Unanswered(why))))) => {
             Ok(host.without_certificate(SslFailure::ConnectionFailed, &why))
         }
-        (_, Ok(Err(Stop::NoCertificate(why)))) => {
+        (_, Ok(Err(Broken::NoCertificate(why)))) => {
             Ok(host.without_certificate(SslFailure::NoCertificate, &why))
         }
         (_, Ok(Ok(_))) => {
@@ -140,13 +140,27 @@ fn domain(url: &Url) -> String {
 }
 
 /// Why a probe ends without a whole handshake.
-enum Stop {
-    /// The check could not run.
-    Failed(CheckError),
-    /// The target was not reached, or the connection ended; in words for people.
-    NotReached(String),
+enum Broken {
+    /// Nothing was reached, or the connection ended.
+    Connection(Stop),
     /// The target answered, but not with a certificate; in words for people.
     NoCertificate(String),
+}
+
+impl From<Stop> for Broken {
+    fn from(stop: Stop) -> Self {
+        Self::Connection(stop)
+    }
+}
+
+impl Broken {
+    fn in_handshake(error: &std::io::Error) -> Self {
+        let why = failure::of_handshake(error);
+        match failure::tls_error(error) {
+            Some(_) => Self::NoCertificate(why),
+            None => Self::Connection(Stop::Unanswered(why)),
+        }
+    }
 }
 
 async fn handshake(
@@ -154,15 +168,15 @@ async fn handshake(
     url: &Url,
     recorder: &Arc<Recorder>,
     connected_to: &mut Option<IpAddr>,
-) -> Result<TlsStream<TcpStream>, Stop> {
+) -> Result<TlsStream<TcpStream>, Broken> {
     let target = guard.admit(url).await.map_err(|error| Stop::from_admission(error, url))?;
-    let name = server_name(url).ok_or_else(|| Stop::NoCertificate(NOT_CERTIFIABLE.to_owned()))?;
+    let name = server_name(url).ok_or_else(|| Broken::NoCertificate(NOT_CERTIFIABLE.to_owned()))?;
     let stream = connect(&target).await.map_err(|error| Stop::from_connect(error, url))?;
     *connected_to = stream.peer_addr().ok().map(|address| address.ip());
     let mut config = guard.tls().as_ref().clone();
     config.dangerous().set_certificate_verifier(Arc::clone(recorder) as Arc<_>);
     let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
-    stream.map_err(|error| Stop::from_handshake(&error))
+    stream.map_err(|error| Broken::in_handshake(&error))
 }
 
 /// Ends a connection as clients do. Merely dropped, with what the server sends after the handshake
@@ -273,51 +287,5 @@ impl Reached {
             verified: false,
             info: None,
         }
-    }
-}
-
-impl Stop {
-    fn from_admission(error: NotAdmitted, url: &Url) -> Self {
-        match error {
-            NotAdmitted::Refused(refusal) => Self::Failed(refusal.into()),
-            NotAdmitted::Unresolved(unresolved) => Self::NotReached(unresolved.to_string()),
-            NotAdmitted::ResolverUnavailable(why) => {
-                tracing::warn!(%why, "no name server can be reached");
-                Self::failed("no name server can be reached", RESOLVER_UNAVAILABLE, url)
-            }
-        }
-    }
-
-    fn from_connect(error: ConnectError, url: &Url) -> Self {
-        match error {
-            ConnectError::Failed(error) => {
-                Self::NotReached(failure::of_connection(&error).to_owned())
-            }
-            ConnectError::NoRoute => Self::failed(
-                "the target has IPv6 addresses only, and IPv6 is not available here",
-                NO_ROUTE,
-                url,
-            ),
-            ConnectError::NoSocket(error) => {
-                tracing::warn!(%error, "out of sockets");
-                Self::failed("this machine is out of sockets", NO_SOCKET, url)
-            }
-        }
-    }
-
-    fn from_handshake(error: &std::io::Error) -> Self {
-        let why = failure::of_handshake(error);
-        match failure::tls_error(error) {
-            Some(_) => Self::NoCertificate(why),
-            None => Self::NotReached(why),
-        }
-    }
-
-    fn failed(message: &str, code: &str, url: &Url) -> Self {
-        Self::Failed(CheckError {
-            message: message.to_owned(),
-            code: code.to_owned(),
-            data: json!({ "url": url.as_str() }),
-        })
     }
 }

@@ -40,15 +40,21 @@ impl Stop {
     pub(crate) fn from_exchange(error: ExchangeError, url: &Url) -> Self {
         match error {
             ExchangeError::Unanswered(why) => Self::Unanswered(why),
-            ExchangeError::Connect(ConnectError::Failed(error)) => {
+            ExchangeError::Connect(error) => Self::from_connect(error, url),
+        }
+    }
+
+    pub(crate) fn from_connect(error: ConnectError, url: &Url) -> Self {
+        match error {
+            ConnectError::Failed(error) => {
                 Self::Unanswered(failure::of_connection(&error).to_owned())
             }
-            ExchangeError::Connect(ConnectError::NoRoute) => Self::failed(
+            ConnectError::NoRoute => Self::failed(
                 "the target has IPv6 addresses only, and IPv6 is not available here",
                 NO_ROUTE,
                 url,
             ),
-            ExchangeError::Connect(ConnectError::NoSocket(error)) => {
+            ConnectError::NoSocket(error) => {
                 tracing::warn!(%error, "out of sockets");
                 Self::failed("this machine is out of sockets", NO_SOCKET, url)
             }

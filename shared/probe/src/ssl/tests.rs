@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
+use serde_json::json;
 
 use super::*;
 use crate::guard::Outbound;

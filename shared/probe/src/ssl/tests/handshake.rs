@@ -290,7 +290,7 @@ async fn no_name_server_fails_the_check() {
     let url = "https://site.example/".parse().expect("a URL");
     let probe = SslProbe { url: &url, deadline: PATIENT, now: now() };
     let error = super::probe(&guard, &probe).await.expect_err("not resolved");
-    assert_eq!(error.code, RESOLVER_UNAVAILABLE);
+    assert_eq!(error.code, crate::guard::RESOLVER_UNAVAILABLE);
     assert_eq!(error.data, json!({ "url": "https://site.example/" }));
 }
 
