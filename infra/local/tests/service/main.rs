@@ -6,6 +6,7 @@ mod checks;
 mod gateway;
 mod process;
 mod readme;
+mod tools;
 
 use std::path::Path;
 
