@@ -174,3 +174,84 @@ fn scalar(value: &Value) -> String {
         value => value.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vedette_domain::check::StatusResult;
+
+    use super::*;
+    use crate::testing::Bench;
+
+    fn report() -> Report {
+        let result = ToolResult::Status(StatusResult {
+            up: false,
+            code: 503,
+            url: "https://example.com".to_owned(),
+            effective_url: "https://example.com/\u{1b}[2J".to_owned(),
+            response_time: 41.5,
+            redirected: true,
+            redirect_count: 1,
+            redirects: vec!["https://example.com/down".to_owned()],
+            error: None,
+        });
+        Report { verdicts: verdicts(&result, &Settings::default()), result }
+    }
+
+    #[test]
+    fn a_report_says_what_it_means_and_then_what_was_found() {
+        insta::assert_snapshot!(report().text(), @r"
+        DOWN example.com is down: HTTP 503 Service Unavailable
+        code: 503
+        effective_url: https://example.com/�[2J
+        redirect_count: 1
+        redirected: true
+        redirects: https://example.com/down
+        response_time: 41.5
+        up: false
+        url: https://example.com
+        ");
+        let result = serde_json::to_value(report()).expect("json");
+        assert_eq!(result["code"], 503, "programs get the result alone");
+    }
+
+    #[test]
+    fn what_is_inside_is_indented() {
+        let mut text = String::new();
+        let value = json!({
+            "crawl": { "pages": 2, "skipped": {} },
+            "urls": [{ "status": 404, "url": "https://example.com/gone" }],
+            "nothing": null,
+        });
+        write_value(&mut text, &value, 0);
+        insta::assert_snapshot!(text, @r"
+        crawl:
+          pages: 2
+        urls:
+          -
+            status: 404
+            url: https://example.com/gone
+        ");
+    }
+
+    #[tokio::test]
+    async fn what_may_not_be_reached_is_refused_and_wrong_usage_is_told() {
+        let bench = Bench::new().await;
+        for (arguments, code, said) in [
+            ("probe status http://127.0.0.1:9", 1, "the target is forbidden"),
+            ("probe ssl 169.254.169.254", 1, "the target is forbidden"),
+            ("probe dns http://192.0.2.1", 1, "no name to look up"),
+            ("probe broken-links http://[::1]", 1, "the target is forbidden"),
+        ] {
+            let ran = bench.run(arguments).await;
+            assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{arguments}");
+            assert!(ran.said.contains(said), "{}", ran.said);
+        }
+        for wrong in ["ftp://example.com", "https://user@example.com", ""] {
+            assert!(url(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(url("example.com").expect("a URL").as_str(), "https://example.com");
+        assert!(header("no value").is_err());
+        assert_eq!(header("X-Key: a:b").expect("a header").pair(), Some(("X-Key", "a:b")));
+    }
+}
