@@ -26,6 +26,7 @@ use url::{Host, Position, Url};
 use crate::connect::{ConnectError, connect};
 use crate::failure;
 use crate::guard::{Guard, Target};
+use crate::paced::Paced;
 
 /// Bytes of an answer's head, and of what is buffered or in flight beyond it. Servers and proxies
 /// send heads of 8 to 32 KiB at most.
@@ -137,7 +138,7 @@ where
     }
     let uri = Uri::from(path_and_query(url)?);
     let (mut sender, connection) =
-        http1_builder().handshake(TokioIo::new(stream)).await.map_err(unanswered)?;
+        http1_builder().handshake(TokioIo::new(Paced::new(stream))).await.map_err(unanswered)?;
     let mut connection = Connection::new(connection, None);
     let answer = connection.drive(sender.send_request(request(uri, headers))).await;
     Ok(Answer::new(answer.map_err(unanswered)?, connection))
@@ -159,7 +160,7 @@ where
         .map_err(not_sendable)?;
     let tasks = Arc::default();
     let (mut sender, connection) = http2_builder(Tasks::of(&tasks))
-        .handshake(TokioIo::new(stream))
+        .handshake(TokioIo::new(Paced::new(stream)))
         .await
         .map_err(unanswered)?;
     let mut connection = Connection::new(connection, Some(tasks));

@@ -20,6 +20,7 @@ pub mod guard;
 pub mod links;
 #[cfg(test)]
 mod loopback;
+mod paced;
 pub mod performance;
 mod request_header;
 pub mod ssl;

@@ -28,6 +28,7 @@ use crate::connect::{ConnectError, connect};
 use crate::exchange::{Tasks, secure};
 use crate::failure;
 use crate::guard::Guard;
+use crate::paced::Paced;
 
 /// A connection that was idle for longer is not trusted to be alive.
 const IDLE_LIMIT: Duration = Duration::from_secs(10);
@@ -193,7 +194,7 @@ async fn open(guard: &Guard, server: &DohServer) -> Result<Connection, String> {
         .initial_stream_window_size(BUFFER)
         .initial_connection_window_size(8 * BUFFER)
         .max_header_list_size(BUFFER)
-        .handshake(TokioIo::new(stream))
+        .handshake(TokioIo::new(Paced::new(stream)))
         .await
         .map_err(|error| failure::of_exchange(&error))?;
     let mut work = JoinSet::new();

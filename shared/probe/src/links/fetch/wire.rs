@@ -17,6 +17,7 @@ use url::Url;
 use crate::connect::{ConnectError, connect};
 use crate::exchange::{Connection, Tasks, http1_builder, http2_builder, secure};
 use crate::guard::{Guard, Target};
+use crate::paced::Paced;
 
 /// Connections kept while nothing is asked of them, of all origins together.
 const IDLE: usize = 64;
@@ -146,8 +147,10 @@ impl Wires {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let builder = http2_builder(Tasks::of(&self.tasks));
-        let (sender, connection) =
-            builder.handshake(TokioIo::new(stream)).await.map_err(|_| WireError::Handshake)?;
+        let (sender, connection) = builder
+            .handshake(TokioIo::new(Paced::new(stream)))
+            .await
+            .map_err(|_| WireError::Handshake)?;
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
         // Its errors reach the requests.
@@ -160,7 +163,9 @@ async fn http1<S>(stream: S) -> Result<Wire, WireError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (sender, connection) =
-        http1_builder().handshake(TokioIo::new(stream)).await.map_err(|_| WireError::Handshake)?;
+    let (sender, connection) = http1_builder()
+        .handshake(TokioIo::new(Paced::new(stream)))
+        .await
+        .map_err(|_| WireError::Handshake)?;
     Ok(Wire::Http1(Http1 { sender, connection: Connection::new(connection, None) }))
 }
