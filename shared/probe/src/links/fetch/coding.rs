@@ -3,11 +3,16 @@
 use std::io::{self, Write};
 
 use brotli_decompressor::DecompressorWriter;
-use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use flate2::bufread::GzDecoder;
+use flate2::write::{DeflateDecoder, ZlibDecoder};
 
 /// What a crawl accepts. Brotli is unpacked where it comes unasked, but its window costs up to
 /// 16 MiB, and gzip serves the links of a page as well.
 pub(super) const ACCEPTED: &str = "gzip, deflate";
+
+/// Members of a gzip body that are unpacked; tools that pack side by side write one for each 64 KiB
+/// or more. One costs a decoder of some tens of kilobytes, and may hold nothing.
+const MEMBERS: usize = 1_000;
 
 /// How a body is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +46,21 @@ pub(in crate::links) fn unpack(coding: Coding, body: &[u8], limit: usize, sink: 
     // Errors are the end of what can be read: of the limit, or of a broken body.
     match coding {
         Coding::Identity => drop({ output }.write_all(body)),
-        Coding::Gzip => write(MultiGzDecoder::new(output), body),
+        Coding::Gzip => gunzip(output, body),
         // The name stands for zlib, but some servers leave its frame away.
         Coding::Deflate if is_zlib(body) => write(ZlibDecoder::new(output), body),
         Coding::Deflate => write(DeflateDecoder::new(output), body),
         Coding::Brotli => write(DecompressorWriter::new(output, 4096), body),
         Coding::Unknown => {}
+    }
+}
+
+fn gunzip(mut output: impl Write, mut body: &[u8]) {
+    for _ in 0..MEMBERS {
+        let unpacked = io::copy(&mut GzDecoder::new(&mut body), &mut output);
+        if unpacked.is_err() || body.is_empty() {
+            return;
+        }
     }
 }
 
@@ -145,6 +159,7 @@ mod tests {
         let members = [gzip(b"one "), gzip(b"two")].concat();
         assert_eq!(unpacked(Coding::Gzip, &members, 100), b"one two");
         assert!(text.starts_with(&unpacked(Coding::Gzip, &gzip(&text)[..half], 1 << 20)));
+        assert_eq!(unpacked(Coding::Gzip, &gzip(b"x").repeat(2 * MEMBERS), 1 << 20).len(), MEMBERS);
     }
 
     #[test]
