@@ -109,6 +109,10 @@ fn name_encoding(label: &str, written: &mut Written) {
 }
 
 fn add(value: &str, kind: Kind, written: &mut Written) {
+    // One element can have a million of them.
+    if written.references.is_full() {
+        return;
+    }
     written.references.push(&decoded(value), kind, true);
 }
 
