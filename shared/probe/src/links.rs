@@ -49,6 +49,9 @@ const REQUESTS: usize = 48;
 /// Bytes of links read but not yet taken in, from which on no further page is fetched.
 const HELD: usize = 16 * 1024 * 1024;
 
+/// Links that are taken in at a time: each is held against all that is to be left out.
+const STRIDE: usize = 16;
+
 /// What a crawl may take on; see [`DEADLINE`] for its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -223,6 +226,12 @@ async fn work(client: &Client<'_>, renderer: Option<&Renderer<'_>>, work: Work) 
     }
 }
 
+/// Whether the time is over, after everyone else had their turn.
+async fn is_over(deadline: Instant) -> bool {
+    tokio::task::yield_now().await;
+    Instant::now() >= deadline
+}
+
 impl Crawl {
     fn new(probe: &LinksProbe<'_>) -> Self {
         let scope = Scope {
@@ -258,12 +267,12 @@ impl Crawl {
         loop {
             while under_way.len() < REQUESTS
                 && self.held < HELD
-                && let Some(next) = self.next_work()
+                && let Some(next) = self.next_work(deadline).await
             {
                 under_way.push(work(client, renderer, next));
             }
-            if under_way.is_empty() {
-                if self.take_in_sitemaps() {
+            if under_way.is_empty() && Instant::now() < deadline {
+                if self.take_in_sitemaps(deadline).await {
                     continue;
                 }
                 return Ok(true);
@@ -273,7 +282,7 @@ impl Crawl {
                 biased;
                 () = sleep_until(deadline) => return Ok(false),
                 Some(done) = under_way.next() => {
-                    if let Some(urls) = self.done(done)? {
+                    if let Some(urls) = self.done(done, deadline).await? {
                         under_way.push(work(client, renderer, Work::Sitemaps(urls)));
                     }
                     progress(self.frontier.progress);
@@ -282,12 +291,13 @@ impl Crawl {
             }
             while let Some(found) = self.order.pop(Instant::now()) {
                 self.held -= found.links.as_ref().map_or(0, PageLinks::size);
-                self.take_in(found);
+                self.take_in(found, deadline).await;
             }
         }
     }
 
-    fn next_work(&mut self) -> Option<Work> {
+    /// The next request to be made, if there is one that may be made now, and time left.
+    async fn next_work(&mut self, deadline: Instant) -> Option<Work> {
         loop {
             match self.frontier.next_job()? {
                 // What is canonical can be parsed.
@@ -297,6 +307,11 @@ impl Crawl {
                         continue;
                     };
                     return Some(Work::Robots { origin, url });
+                }
+                Job::LeftOut => {
+                    if is_over(deadline).await {
+                        return None;
+                    }
                 }
                 Job::Visit { link, url, search } => {
                     let Ok(url) = url.parse() else {
@@ -314,7 +329,11 @@ impl Crawl {
     }
 
     /// Takes in what a request brought; gives sitemaps to be fetched.
-    fn done(&mut self, done: Done) -> Result<Option<Vec<Url>>, CheckError> {
+    async fn done(
+        &mut self,
+        done: Done,
+        deadline: Instant,
+    ) -> Result<Option<Vec<Url>>, CheckError> {
         match done {
             Done::Robots { origin, url, robots } => {
                 self.robots_txt |= robots.is_some();
@@ -339,7 +358,7 @@ impl Crawl {
                 let found = Found { link, status, location, links };
                 if let Some(late) = self.order.arrive(ticket, found) {
                     self.held -= late.links.as_ref().map_or(0, PageLinks::size);
-                    self.take_in(late);
+                    self.take_in(late, deadline).await;
                 }
             }
         }
@@ -376,8 +395,9 @@ impl Crawl {
         Some(urls)
     }
 
-    /// Takes in the links of a page, or the target of a redirect.
-    fn take_in(&mut self, Found { link, status, location, links }: Found) {
+    /// Takes in the links of a page, or the target of a redirect; what there is time for.
+    async fn take_in(&mut self, found: Found, deadline: Instant) {
+        let Found { link, status, location, links } = found;
         if link == self.entry && links.is_none() {
             self.enter(status, location);
         } else if let Some(location) = location
@@ -386,7 +406,10 @@ impl Crawl {
             self.meet_target(link, &location);
         }
         let source = frontier::Source::Link(link);
-        for further in links.iter().flat_map(PageLinks::iter) {
+        for (number, further) in links.iter().flat_map(PageLinks::iter).enumerate() {
+            if number % STRIDE == STRIDE - 1 && is_over(deadline).await {
+                return;
+            }
             self.frontier.meet(further, source);
         }
     }
@@ -420,7 +443,7 @@ impl Crawl {
     }
 
     /// Takes in the URLs of the sitemaps, once all pages are known; says whether there is work.
-    fn take_in_sitemaps(&mut self) -> bool {
+    async fn take_in_sitemaps(&mut self, deadline: Instant) -> bool {
         let Sitemaps::Known(sitemaps) = &mut self.sitemaps else {
             return false;
         };
@@ -434,7 +457,10 @@ impl Crawl {
             };
             let base = Base::new(&url, None, encoding_rs::UTF_8);
             let source = self.frontier.sitemap(sitemap);
-            for page in pages {
+            for (number, page) in pages.into_iter().enumerate() {
+                if number % STRIDE == STRIDE - 1 && is_over(deadline).await {
+                    return true;
+                }
                 if let Reference::Web(url) = base.resolve(&page)
                     && self.frontier.scope.is_own(&url)
                 {

@@ -89,6 +89,9 @@ pub(super) enum Job {
     Robots { origin: u32, url: String },
     /// Visit a link; with `search`, as a page.
     Visit { link: LinkId, url: String, search: bool },
+    /// Nothing: a link was left out for its `robots.txt`. Finding that out can take a millisecond,
+    /// and there can be thousands of such links, so whoever asks may have other things to see to.
+    LeftOut,
 }
 
 /// What became of a link.
@@ -322,9 +325,14 @@ impl Frontier {
                 origin.robots = RobotsState::Asked;
                 return Some(Job::Robots { origin: index, url: self.url(first).to_owned() });
             }
-            let Some(id) = self.next_allowed(index) else {
+            let Some(id) = self.pop(index) else {
                 continue;
             };
+            if !self.is_allowed(index, id) {
+                self.links[id as usize].state = State::DisallowedByRobots;
+                self.offer(index);
+                return Some(Job::LeftOut);
+            }
             let origin = &mut self.origins[index as usize];
             origin.under_way += 1;
             self.at_site += usize::from(origin.site);
@@ -334,20 +342,19 @@ impl Frontier {
         None
     }
 
-    /// The next link of an origin that its `robots.txt` allows.
-    fn next_allowed(&mut self, index: u32) -> Option<LinkId> {
-        let origin = &mut self.origins[index as usize];
-        while let Some(id) = origin.queue.pop_front() {
-            self.progress.queued -= 1;
-            let (url, link) = self.links.get_index_mut(id as usize)?;
-            match &origin.robots {
-                RobotsState::Known(Some(robots)) if !robots.allow(url) => {
-                    link.state = State::DisallowedByRobots;
-                }
-                _ => return Some(id),
-            }
+    /// Takes the next link out of the queue of an origin.
+    fn pop(&mut self, index: u32) -> Option<LinkId> {
+        let id = self.origins[index as usize].queue.pop_front()?;
+        self.progress.queued -= 1;
+        Some(id)
+    }
+
+    /// Whether the `robots.txt` of its origin allows a link.
+    fn is_allowed(&self, index: u32, id: LinkId) -> bool {
+        match &self.origins[index as usize].robots {
+            RobotsState::Known(Some(robots)) => robots.allow(self.url(id)),
+            _ => true,
         }
-        None
     }
 
     fn visit(&mut self, id: LinkId) -> Job {

@@ -1,14 +1,26 @@
 //! Sitemaps (sitemaps.org): XML, an index of further ones, or one URL a line.
 
-use encoding_rs::UTF_8;
+use std::borrow::Cow;
+
 use quick_xml::Reader;
 use quick_xml::events::Event;
+
+use super::canonical::URL_LIMIT;
 
 /// Bytes of one sitemap that are read, unpacked.
 pub(super) const SIZE_LIMIT: usize = 10 * 1024 * 1024;
 
 /// Sitemaps that are read of one site.
 pub(super) const FILES_LIMIT: usize = 20;
+
+/// URLs that are taken from one sitemap: as many as the protocol allows it.
+pub(super) const URLS_LIMIT: usize = 50_000;
+
+/// Tags, texts or lines that are read at a time.
+const STEP: usize = 1_000;
+
+/// Bytes of a location, as written; a longer one is no URL that is checked.
+const LOCATION_LIMIT: usize = 4 * URL_LIMIT;
 
 /// Bytes of URLs that are taken from all the sitemaps of a site.
 pub(super) const TEXT_LIMIT: usize = 8 * 1024 * 1024;
@@ -20,72 +32,139 @@ pub(super) struct Sitemap {
     pub(super) sitemaps: Vec<String>,
 }
 
-/// Reads a sitemap; from a broken one what comes before the fault, and nothing from what is none.
-pub(super) fn parse(bytes: &[u8]) -> Sitemap {
-    let (text, ..) = UTF_8.decode(bytes);
-    if text.trim_start().starts_with('<') {
-        parse_xml(&text)
-    } else {
-        let lines = text.lines().map(str::trim);
-        let pages =
-            lines.filter(|line| line.starts_with("http://") || line.starts_with("https://"));
-        bounded(pages.map(str::to_owned).collect(), Vec::new())
-    }
+/// Reads a sitemap step by step; from a broken one what comes before the fault, and nothing from
+/// what is none.
+pub(super) enum Reading<'t> {
+    Xml(Xml<'t>),
+    Lines(Found, std::str::Lines<'t>),
 }
 
-fn parse_xml(text: &str) -> Sitemap {
-    let mut reader = Reader::from_str(text);
-    reader.config_mut().check_end_names = false;
-    reader.config_mut().allow_unmatched_ends = true;
-    reader.config_mut().allow_dangling_amp = true;
-    let (mut pages, mut sitemaps) = (Vec::new(), Vec::new());
-    let mut in_index = false;
-    let mut location: Option<String> = None;
-    loop {
-        match reader.read_event() {
-            Ok(Event::Start(element)) => match element.local_name().as_ref() {
-                "sitemap" => in_index = true,
-                "url" => in_index = false,
-                // Pictures and videos have a location too, in a namespace of their own.
-                "loc" if element.name().prefix().is_none() => location = Some(String::new()),
-                _ => {}
-            },
-            Ok(Event::Text(text)) => append(&mut location, &text.into_inner()),
-            Ok(Event::CData(text)) => append(&mut location, &text.into_inner()),
-            Ok(Event::GeneralRef(name)) => append(&mut location, &format!("&{};", &*name)),
-            Ok(Event::End(element)) if element.local_name().as_ref() == "loc" => {
-                if let Some(location) = location.take() {
-                    let list = if in_index { &mut sitemaps } else { &mut pages };
-                    list.push(htmlize::unescape(location.trim()).into_owned());
-                }
-            }
-            Ok(Event::Eof) | Err(_) => break,
-            Ok(_) => {}
+/// What was found so far.
+#[derive(Default)]
+pub(super) struct Found {
+    sitemap: Sitemap,
+    /// Bytes of its pages.
+    bytes: usize,
+}
+
+/// An XML sitemap, read up to somewhere.
+pub(super) struct Xml<'t> {
+    reader: Reader<&'t [u8]>,
+    found: Found,
+    in_index: bool,
+    location: Option<String>,
+}
+
+impl<'t> Reading<'t> {
+    /// Reads the text of a sitemap; see [`text`].
+    pub(super) fn new(text: &'t str) -> Self {
+        if !text.trim_start().starts_with('<') {
+            return Self::Lines(Found::default(), text.lines());
+        }
+        let mut reader = Reader::from_str(text);
+        reader.config_mut().check_end_names = false;
+        reader.config_mut().allow_unmatched_ends = true;
+        reader.config_mut().allow_dangling_amp = true;
+        Self::Xml(Xml { reader, found: Found::default(), in_index: false, location: None })
+    }
+
+    /// Reads on for a while; says whether there is more.
+    pub(super) fn step(&mut self) -> bool {
+        (0..STEP).all(|_| match self {
+            Self::Xml(xml) => xml.read(),
+            Self::Lines(found, lines) => lines.next().is_some_and(|line| found.line(line.trim())),
+        })
+    }
+
+    /// What was found.
+    pub(super) fn finish(self) -> Sitemap {
+        match self {
+            Self::Xml(Xml { found, .. }) | Self::Lines(found, _) => found.sitemap,
         }
     }
-    bounded(pages, sitemaps)
 }
 
-fn append(location: &mut Option<String>, text: &str) {
-    if let Some(location) = location {
-        location.push_str(text);
+/// The text of a sitemap, which is always UTF-8.
+pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    const MARK: &[u8] = "\u{feff}".as_bytes();
+    String::from_utf8_lossy(bytes.strip_prefix(MARK).unwrap_or(bytes))
+}
+
+impl Found {
+    /// Takes in a page; says whether there is room for more.
+    fn page(&mut self, url: &str) -> bool {
+        self.bytes += url.len();
+        let has_room = self.bytes <= TEXT_LIMIT && self.sitemap.pages.len() < URLS_LIMIT;
+        if has_room {
+            self.sitemap.pages.push(url.to_owned());
+        }
+        has_room
+    }
+
+    /// Takes in a further sitemap; says whether there is room for more.
+    fn sitemap(&mut self, url: &str) -> bool {
+        self.sitemap.sitemaps.push(url.to_owned());
+        self.sitemap.sitemaps.len() < FILES_LIMIT
+    }
+
+    fn line(&mut self, line: &str) -> bool {
+        let is_url = line.starts_with("http://") || line.starts_with("https://");
+        !is_url || self.page(line)
     }
 }
 
-fn bounded(mut pages: Vec<String>, mut sitemaps: Vec<String>) -> Sitemap {
-    let mut bytes = 0;
-    let kept = pages.iter().take_while(|page| {
-        bytes += page.len();
-        bytes <= TEXT_LIMIT
-    });
-    pages.truncate(kept.count());
-    sitemaps.truncate(FILES_LIMIT);
-    Sitemap { pages, sitemaps }
+impl Xml<'_> {
+    /// Takes in what comes next; says whether to go on.
+    fn read(&mut self) -> bool {
+        match self.reader.read_event() {
+            Ok(Event::Start(element)) => match element.local_name().as_ref() {
+                "sitemap" => self.in_index = true,
+                "url" => self.in_index = false,
+                // Pictures and videos have a location too, in a namespace of their own.
+                "loc" if element.name().prefix().is_none() => self.location = Some(String::new()),
+                _ => {}
+            },
+            Ok(Event::Text(text)) => append(&mut self.location, &text.into_inner()),
+            Ok(Event::CData(text)) => append(&mut self.location, &text.into_inner()),
+            Ok(Event::GeneralRef(name)) => append(&mut self.location, &format!("&{};", &*name)),
+            Ok(Event::End(element)) if element.local_name().as_ref() == "loc" => {
+                if let Some(location) = self.location.take() {
+                    let url = htmlize::unescape(location.trim());
+                    return if self.in_index {
+                        self.found.sitemap(&url)
+                    } else {
+                        self.found.page(&url)
+                    };
+                }
+            }
+            Ok(Event::Eof) | Err(_) => return false,
+            Ok(_) => {}
+        }
+        true
+    }
+}
+
+/// Adds to a location, and gives up one that is too long.
+fn append(location: &mut Option<String>, text: &str) {
+    if let Some(written) = location {
+        if written.len() + text.len() > LOCATION_LIMIT {
+            *location = None;
+        } else {
+            written.push_str(text);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(bytes: &[u8]) -> Sitemap {
+        let text = text(bytes);
+        let mut reading = Reading::new(&text);
+        while reading.step() {}
+        reading.finish()
+    }
 
     #[test]
     fn sitemaps_are_read_in_all_their_forms() {
@@ -145,5 +224,9 @@ mod tests {
         assert!(bytes <= TEXT_LIMIT && bytes > TEXT_LIMIT - 2_000);
         let many = "<sitemap><loc>/x</loc></sitemap>".repeat(FILES_LIMIT + 1);
         assert_eq!(parse(many.as_bytes()).sitemaps.len(), FILES_LIMIT);
+        let empty = "<loc></loc>".repeat(URLS_LIMIT + 1);
+        assert_eq!(parse(empty.as_bytes()).pages.len(), URLS_LIMIT);
+        let endless = format!("<loc>/{}</loc><loc>/x</loc>", "&amp;".repeat(LOCATION_LIMIT));
+        assert_eq!(parse(endless.as_bytes()).pages, ["/x"]);
     }
 }

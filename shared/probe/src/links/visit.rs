@@ -11,10 +11,13 @@ use super::extract::{Extractor, PageLinks, charset};
 use super::fetch::{Answer, Client, Coding, NoAnswer, unpack};
 use super::render::{Rendered, Renderer};
 use super::robots::{self, Robots};
-use super::sitemap::{self, Sitemap};
+use super::sitemap::{self, Reading, Sitemap};
 
 /// Bytes of a page that are searched for links; the rest is ignored.
 const PAGE_LIMIT: usize = 2 * 1024 * 1024;
+
+/// Bytes of a page that are read at a time, where all of it is there.
+const PIECE: usize = 16 * 1024;
 
 /// Redirects that are followed to a `robots.txt` (RFC 9309 asks for five) or a sitemap.
 const REDIRECTS: usize = 5;
@@ -111,7 +114,14 @@ pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, u
             // Unpacked in one go, so that one decoder with its window is there at a time, however
             // many pages are under way.
             let packed = body(&mut answer, PAGE_LIMIT).await;
-            unpack(coding, &packed, PAGE_LIMIT, |bytes| extractor.write(bytes));
+            let mut html = Vec::new();
+            unpack(coding, &packed, PAGE_LIMIT, |bytes| html.extend_from_slice(bytes));
+            drop(packed);
+            // Read as if it arrived, so that a page made to be hard to read holds up nothing.
+            for piece in html.chunks(PIECE) {
+                extractor.write(piece);
+                tokio::task::yield_now().await;
+            }
         }
         visit.links = Some(extractor.finish(url));
     }
@@ -145,7 +155,14 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
         let Some(text) = file(client, url.clone(), sitemap::SIZE_LIMIT).await else {
             continue;
         };
-        let Sitemap { pages, sitemaps } = sitemap::parse(&text);
+        let Sitemap { pages, sitemaps } = {
+            let text = sitemap::text(&text);
+            let mut reading = Reading::new(&text);
+            while reading.step() {
+                tokio::task::yield_now().await;
+            }
+            reading.finish()
+        };
         bytes += pages.iter().map(String::len).sum::<usize>();
         for further in sitemaps.iter().filter_map(|further| url.join(further).ok()) {
             if !waiting.contains(&further) {

@@ -27,6 +27,7 @@ fn jobs(frontier: &mut Frontier) -> Vec<String> {
     while let Some(job) = frontier.next_job() {
         match job {
             Job::Robots { origin, .. } => frontier.ruled(origin, None),
+            Job::LeftOut => {}
             Job::Visit { url, search, .. } => {
                 jobs.push(format!("{} {url}", if search { 'P' } else { 'C' }));
             }
