@@ -1,5 +1,6 @@
 //! The `performance` check: a direct GET for its time, then an audit of the page in a browser.
 
+mod bounded_json;
 mod lighthouse;
 mod pagespeed;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
-use super::unavailable;
+use super::{bounded_json, unavailable};
 use crate::browser::{self, Chromium, Group, GuardProxy};
 use crate::guard::Guard;
 
@@ -158,7 +158,7 @@ impl Process {
             (report, complaints)
         };
         self.group.end(self.child).await;
-        let report = report.ok().and_then(|report| serde_json::from_slice(&report).ok());
+        let report = report.ok().and_then(|report| bounded_json::parse(&report));
         report.ok_or_else(|| {
             tracing::warn!(
                 complaints = %String::from_utf8_lossy(&complaints).trim(),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
-use super::{AUDITOR_UNAVAILABLE, unavailable};
+use super::{AUDITOR_UNAVAILABLE, bounded_json, unavailable};
 use crate::exchange;
 use crate::guard::Guard;
 
@@ -49,7 +49,7 @@ impl PageSpeed {
         let answer = answer.await.map_err(|_| no_answer())?;
         let status = answer.status;
         let body = answer.body(ANSWER).await.ok_or_else(no_answer)?;
-        let answer = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let answer = bounded_json::parse(&body).unwrap_or(Value::Null);
         if status == StatusCode::OK {
             return lighthouse::pagespeed(&answer);
         }
