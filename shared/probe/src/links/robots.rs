@@ -16,15 +16,20 @@ const RULES: usize = 2_000;
 /// a millisecond to compile, where any other is a text to compare.
 const ANCHORED: usize = 8;
 
+/// Lines that are read: many more than a file of [`SIZE_LIMIT`] with rules in it has.
+const LINES: usize = 20_000;
+
 /// The rules for us in one `robots.txt`.
 pub(super) struct Robots(Robot);
 
 impl Robots {
     /// Reads a file. One that cannot be read has no rules, as if it were absent.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        let lines = text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r'));
+        // The parser takes a NUL for the end of a line, too.
+        let lines = text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r' | 0));
         let mut rules = 0;
         let end: usize = lines
+            .take(LINES)
             .take_while(|line| {
                 if line.contains(&b':') {
                     rules += if line.contains(&b'$') { ANCHORED } else { 1 };
@@ -97,6 +102,17 @@ mod tests {
         let robots = Robots::parse(many.as_bytes()).expect("readable");
         assert!(robots.allow("https://example.com/"));
         assert!(!robots.allow("https://example.com/xyz"));
+    }
+
+    #[test]
+    fn a_file_of_nothing_ends() {
+        for end in ["\n", "\r", "\0"] {
+            let obeyed = |before| {
+                let text = format!("{}User-agent: *\nDisallow: /y\n", end.repeat(before));
+                !allows(&text, "/y")
+            };
+            assert!(obeyed(LINES - 2) && !obeyed(LINES), "{end:?}");
+        }
     }
 
     #[test]
