@@ -129,6 +129,22 @@ fn nothing_is_asked_of_the_site_before_its_rules_are_known() {
 }
 
 #[test]
+fn links_that_are_left_out_are_told_one_by_one() {
+    let mut frontier = frontier();
+    for number in 0..3 {
+        meet(&mut frontier, &format!("http://site.example:8080/no{number}"), Kind::Page, 0);
+    }
+    assert!(matches!(frontier.next_job(), Some(Job::Robots { .. })));
+    frontier.ruled(0, Robots::parse(b"User-agent: *\nDisallow: /no\n"));
+    assert!(matches!(frontier.next_job(), Some(Job::Visit { link: 0, .. })));
+    for left_out in 1..=3 {
+        assert_eq!(frontier.next_job(), Some(Job::LeftOut));
+        assert_eq!(frontier.skipped().robots, left_out);
+    }
+    assert_eq!(frontier.next_job(), None);
+}
+
+#[test]
 fn a_place_is_free_again_after_a_visit() {
     let mut frontier = frontier();
     for number in 0..6 {
