@@ -15,6 +15,7 @@ SAM_VERSION := 1.170.0
 CARGO_LAMBDA_VERSION := 1.9.2
 ZIG_VERSION := 0.17.0
 CARGO_DENY_VERSION := 0.20.2
+CARGO_FUZZ_VERSION := 0.13.2
 # Brings npm where the machine has none; Lighthouse runs on the Node of its own package-lock.json.
 NODE_VERSION := 24.19.0
 
@@ -22,6 +23,8 @@ NODE_VERSION := 24.19.0
 ARCH := arm64
 # Passed on: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
 ARGS :=
+# Seconds for each target of `make fuzz`.
+TIME := 60
 
 # The version is part of the path, so that a changed pin installs anew.
 CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
@@ -29,10 +32,11 @@ SCHEMATHESIS := .tools/schemathesis-$(SCHEMATHESIS_VERSION)-hypothesis-$(HYPOTHE
 SAM := .tools/sam-$(SAM_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
+CARGO_FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
 NODE := .tools/node-$(NODE_VERSION)
 LIGHTHOUSE := infra/lighthouse/node_modules
 
-.PHONY: help run check test contract bench openapi lighthouse template dependencies audit build deploy rust lints session
+.PHONY: help run check test contract bench fuzz openapi lighthouse template dependencies audit build deploy rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -69,6 +73,18 @@ bench: rust ## Measure everything, in about ten minutes (ARGS='cadence --sites 2
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(ARGS),target/release/vedette-bench $(ARGS),\
 		for measurement in cadence history requests; do target/release/vedette-bench $$measurement; done)
+
+# The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no
+# unsafe code here for them to look at. What is found stays in fuzz/corpus, and what fails in
+# fuzz/artifacts.
+fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute each (TIME=600 ARGS='page robots')
+	@for target in $(or $(ARGS),$(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs)))); do \
+		mkdir -p "fuzz/corpus/$$target"; \
+		RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/$(CARGO_FUZZ)/bin:$$PATH" cargo fuzz run --sanitizer none \
+			$$([[ "$$target" == settings ]] && echo "--features settings") "$$target" \
+			"fuzz/corpus/$$target" "fuzz/seeds/$$target" -- \
+			-max_total_time=$(TIME) -timeout=10 -rss_limit_mb=512 -print_final_stats=1 || exit 1; \
+	done
 
 openapi: rust ## Write openapi.json anew
 	cargo run --locked --quiet --package vedette-openapi -- openapi.json
@@ -140,6 +156,10 @@ $(CARGO_LAMBDA)/ok:
 
 $(CARGO_DENY)/ok:
 	cargo install --locked --root $(@D) --version $(CARGO_DENY_VERSION) cargo-deny
+	@touch $@
+
+$(CARGO_FUZZ)/ok:
+	cargo install --locked --root $(@D) --version $(CARGO_FUZZ_VERSION) cargo-fuzz
 	@touch $@
 
 # npm from the machine, else from PyPI; what it installs is pinned by package-lock.json.

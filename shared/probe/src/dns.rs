@@ -7,6 +7,8 @@
 
 mod cloudflare;
 mod enrichment;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod message;
 mod registration;
 mod resolvers;

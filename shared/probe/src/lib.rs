@@ -16,6 +16,9 @@ mod connect;
 pub mod dns;
 mod exchange;
 mod failure;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod guard;
 pub mod links;
 #[cfg(test)]

@@ -8,6 +8,8 @@ mod canonical;
 mod extract;
 mod fetch;
 mod frontier;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod ignore;
 mod order;
 mod render;

@@ -8,6 +8,8 @@
 
 mod certificate;
 mod extension;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod recorder;
 #[cfg(test)]
 mod tests;

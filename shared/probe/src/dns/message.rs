@@ -10,10 +10,10 @@ use vedette_domain::settings::DnsRecordType;
 pub(super) const MESSAGE_LIMIT: usize = 16 * 1024;
 
 /// Links of a CNAME chain followed at most; resolvers give up earlier.
-const CHAIN_LIMIT: usize = 16;
+pub(super) const CHAIN_LIMIT: usize = 16;
 
 /// Records of a type taken at most, the first in order of their values.
-const RECORD_LIMIT: usize = 100;
+pub(super) const RECORD_LIMIT: usize = 100;
 
 /// The type in the protocol's terms.
 pub(super) const fn record_type(kind: DnsRecordType) -> RecordType {

@@ -1,0 +1,5 @@
+//! A sitemap.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| vedette_probe::fuzzing::sitemap(data));

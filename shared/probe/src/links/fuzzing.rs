@@ -1,0 +1,89 @@
+//! What of a crawl reads foreign bytes; see [`crate::fuzzing`].
+
+use encoding_rs::{UTF_8, WINDOWS_1252};
+use url::Url;
+
+use super::canonical::{Base, Reference, URL_LIMIT, host_of, path_and_query_of};
+use super::extract::{Extractor, PageLink};
+use super::robots::Robots;
+use super::sitemap;
+
+/// What a server may say of its page's encoding.
+const CHARSETS: [Option<&str>; 8] = [
+    None,
+    Some("utf-8"),
+    Some("utf-16le"),
+    Some("utf-16be"),
+    Some("windows-1252"),
+    Some("iso-2022-jp"),
+    Some("gb18030"),
+    Some("nonsense"),
+];
+
+/// Reads the links of a page. The first byte chooses the encoding that the server names, the second
+/// the length of the pieces in which the page arrives.
+pub fn page(data: &[u8]) {
+    let [charset, length, html @ ..] = data else {
+        return;
+    };
+    let mut extractor = Extractor::new(CHARSETS[usize::from(*charset) % CHARSETS.len()]);
+    for piece in html.chunks(usize::from(*length) + 1) {
+        extractor.write(piece);
+    }
+    let links = extractor.finish(&Url::parse("https://example.com/a/b?c").expect("a URL"));
+    for PageLink { url, valid, .. } in links.iter() {
+        if valid {
+            assert_canonical(url);
+        }
+    }
+}
+
+/// Resolves a reference, the second line, against a base, the first.
+pub fn reference(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (base, reference) = text.split_once('\n').unwrap_or(("https://example.com/a/b?c", &text));
+    let Ok(url) = Url::parse(base) else {
+        return;
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        return;
+    }
+    for encoding in [UTF_8, WINDOWS_1252] {
+        let base = Base::new(&url, None, encoding);
+        if let Reference::Web(url) = base.resolve(reference) {
+            assert_canonical(&url);
+            assert_eq!(base.resolve(&url), Reference::Web(url));
+        }
+    }
+}
+
+/// Obeys a `robots.txt`.
+pub fn robots(data: &[u8]) {
+    let Some(robots) = Robots::parse(data) else {
+        return;
+    };
+    for url in ["https://example.com/", "https://example.com/a/b.pdf?c=%41*$"] {
+        let allowed = robots.allow(url);
+        assert_eq!(robots.allow(url), allowed);
+    }
+    assert!(robots.sitemaps().map(str::len).sum::<usize>() <= data.len());
+}
+
+/// Reads a sitemap.
+pub fn sitemap(data: &[u8]) {
+    let text = sitemap::text(data);
+    let mut reading = sitemap::Reading::new(&text);
+    while reading.step() {}
+    let found = reading.finish();
+    assert!(found.sitemaps.len() <= sitemap::FILES_LIMIT);
+    assert!(found.pages.iter().map(String::len).sum::<usize>() <= sitemap::TEXT_LIMIT);
+}
+
+fn assert_canonical(url: &str) {
+    assert!(url.len() <= URL_LIMIT);
+    let parsed = Url::parse(url).expect("a URL");
+    assert_eq!(parsed.as_str(), url);
+    assert_eq!(parsed.host_str(), Some(host_of(url)));
+    assert!(path_and_query_of(url).starts_with('/'));
+    assert!(parsed.fragment().is_none() && parsed.username().is_empty());
+}
