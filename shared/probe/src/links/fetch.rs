@@ -60,6 +60,9 @@ pub(super) struct Client<'a> {
     header: Option<&'a RequestHeader>,
     wires: Wires,
     origins: Mutex<HashMap<Box<str>, Origin>>,
+    /// Held by the page that is unpacked or taken apart: a step of that takes milliseconds, and all
+    /// pages at once would take a step each before anything else had its turn.
+    pub(super) reading: tokio::sync::Mutex<()>,
 }
 
 /// What is known of scheme, host and port.
@@ -87,7 +90,14 @@ pub(super) enum NoAnswer {
 
 impl<'a> Client<'a> {
     pub(super) fn new(guard: &'a Guard, home: &'a Url, header: Option<&'a RequestHeader>) -> Self {
-        Self { guard, home, header, wires: Wires::default(), origins: Mutex::default() }
+        Self {
+            guard,
+            home,
+            header,
+            wires: Wires::default(),
+            origins: Mutex::default(),
+            reading: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Sends a request without body, and waits for the head of its answer.

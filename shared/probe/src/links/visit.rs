@@ -108,21 +108,25 @@ pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, u
     if answer.status == 200 && is_html(answer.content_type()) {
         let mut extractor = Extractor::new(charset(answer.content_type()));
         let coding = answer.coding();
+        let mut packed = Vec::new();
         if coding == Coding::Identity {
             answer.read(PAGE_LIMIT, |bytes| extractor.write(bytes)).await;
         } else {
-            // Unpacked in one go, so that one decoder with its window is there at a time, however
-            // many pages are under way.
-            let packed = body(&mut answer, PAGE_LIMIT).await;
+            packed = body(&mut answer, PAGE_LIMIT).await;
+        }
+        // One at a time, so that one decoder with its window is there, however many pages wait.
+        let _turn = client.reading.lock().await;
+        if !packed.is_empty() {
             let mut html = Vec::new();
             unpack(coding, &packed, PAGE_LIMIT, |bytes| html.extend_from_slice(bytes));
             drop(packed);
-            // Read as if it arrived, so that a page made to be hard to read holds up nothing.
+            // As if it arrived, so that a page made to be hard to read holds up nothing.
             for piece in html.chunks(PIECE) {
-                extractor.write(piece);
                 tokio::task::yield_now().await;
+                extractor.write(piece);
             }
         }
+        tokio::task::yield_now().await;
         visit.links = Some(extractor.finish(url));
     }
     answer.finish(client).await;
