@@ -21,7 +21,7 @@ use std::sync::Arc;
 use hickory_resolver::config::{ResolverConfig, ResolverOpts};
 use ipnet::IpNet;
 use rustls::pki_types::CertificateDer;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CipherSuite, ClientConfig, RootCertStore};
 use serde_json::json;
 use url::{Host, Url};
 use vedette_domain::check::CheckError;
@@ -313,8 +313,18 @@ fn trust_anchors(extra_roots: &[CertificateDer<'static>]) -> Result<RootCertStor
 /// TLS 1.2 and 1.3 by ring, HTTP/2 and HTTP/1.1 offered.
 fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, GuardError> {
     // The provider is named, since another crate of the process may have set another default.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let mut provider = rustls::crypto::ring::default_provider();
+    // Offered first, as browsers do. A check is all handshake and hardly any data, so the hash is
+    // what a suite costs, and most processors have instructions for SHA-256.
+    provider.cipher_suites.sort_by_key(|suite| {
+        !matches!(
+            suite.suite(),
+            CipherSuite::TLS13_AES_128_GCM_SHA256
+                | CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+                | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
+        )
+    });
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()
         .map_err(GuardError::Tls)?
         .with_root_certificates(roots)
