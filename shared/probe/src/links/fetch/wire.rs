@@ -8,6 +8,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::{http1, http2};
 use hyper::header::HOST;
 use hyper::http::uri::Scheme;
+use hyper::rt::Executor as _;
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -153,8 +154,12 @@ impl Wires {
             .map_err(|_| WireError::Handshake)?;
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
+        let tasks = Tasks::of(&self.tasks);
+        let builder = http2_builder(tasks.clone());
+        let (sender, connection) =
+            builder.handshake(TokioIo::new(stream)).await.map_err(|_| WireError::Handshake)?;
         // Its errors reach the requests.
-        tasks.spawn(async { drop(connection.await) });
+        tasks.execute(async { drop(connection.await) });
         Ok(Wire::Http2(sender))
     }
 }
