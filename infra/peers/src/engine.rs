@@ -1,4 +1,5 @@
-//! One of our engines in a process of its own, on one thread: as often as it can for a while.
+//! One of our engines in a process of its own, on one thread: as often as it can for a while, or,
+//! of a crawl, once.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -8,12 +9,17 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use futures::future::join_all;
+use jiff::Timestamp;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 use tokio::process::Command;
 use url::Url;
-use vedette_probe::guard::{Guard, Outbound};
+use vedette_domain::settings::{DnsRecordType, LinksSettings};
+use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
+use vedette_probe::guard::{ConnectTo, Guard, Outbound};
+use vedette_probe::links::{self, Limits, LinksProbe};
+use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
 
 use crate::report::line;
@@ -40,6 +46,10 @@ pub(crate) struct Options {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Engine {
     Status,
+    Ssl,
+    /// The URL is that of a resolver.
+    Dns,
+    BrokenLinks,
 }
 
 /// What came of it.
@@ -54,21 +64,40 @@ pub(crate) struct Ran {
 
 /// Runs the engine here and prints what came of it.
 pub(crate) async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let url = &options.url;
     let guard = Guard::new(Outbound {
         allow: vec!["127.0.0.0/8".parse()?],
+        // Where the ssl check looks for a certificate.
+        connect_to: vec![ConnectTo {
+            host: url.host().ok_or("no host")?.to_owned(),
+            port: 443,
+            address: url.socket_addrs(|| None)?.first().copied().ok_or("no address")?,
+        }],
         extra_roots: vec![CertificateDer::from_pem_file(&options.authority)?],
         ..Outbound::default()
     })?;
+    let resolvers = match options.engine {
+        // As many as are asked in service.
+        Engine::Dns => format!("first={url},second={url},third={url}").parse()?,
+        _ => DohServers::default(),
+    };
+    let resolvers = Resolvers::new(&resolvers, None);
+    match options.engine {
+        Engine::Status => repeat(options, || status(&guard, url)).await,
+        Engine::Ssl => repeat(options, || ssl(&guard, url)).await,
+        Engine::Dns => repeat(options, || dns(&guard, &resolvers)).await,
+        Engine::BrokenLinks => crawl(&guard, url).await,
+    }
+}
+
+async fn repeat(options: &Options, check: impl AsyncFn() -> bool) -> Result<(), Box<dyn Error>> {
     let until = Instant::now() + Duration::from_secs(options.seconds);
     let cpu_before = usage::own_cpu_seconds()?;
     let checks = Cell::new(0_u32);
     let failed = Cell::new(0_u32);
     let worker = || async {
         while Instant::now() < until {
-            let is_right = match options.engine {
-                Engine::Status => status(&guard, &options.url).await,
-            };
-            let count = if is_right { &checks } else { &failed };
+            let count = if check().await { &checks } else { &failed };
             count.set(count.get() + 1);
         }
     };
@@ -84,6 +113,38 @@ pub(crate) async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 async fn status(guard: &Guard, url: &Url) -> bool {
     let probe = StatusProbe { url, header: None, deadline: status::DEADLINE };
     status::probe(guard, &probe).await.is_ok_and(|result| result.up)
+}
+
+async fn ssl(guard: &Guard, url: &Url) -> bool {
+    let probe = SslProbe { url, deadline: ssl::DEADLINE, now: Timestamp::now() };
+    ssl::probe(guard, &probe).await.is_ok_and(|result| result.is_valid)
+}
+
+async fn dns(guard: &Guard, resolvers: &Resolvers) -> bool {
+    let Ok(url) = Url::parse("http://www.example.com/") else { return false };
+    let probe = DnsProbe { url: &url, deadline: dns::DEADLINE };
+    dns::probe(guard, resolvers, &probe).await.is_ok_and(|result| {
+        result.lookup_failure.is_none()
+            && result.unanswered_types.is_empty()
+            && !result.records.of(DnsRecordType::A).is_empty()
+    })
+}
+
+/// Crawls once, and prints which links are broken. What it takes is told from outside, as that of
+/// the peers is.
+async fn crawl(guard: &Guard, url: &Url) -> Result<(), Box<dyn Error>> {
+    let settings = LinksSettings::default();
+    let probe = LinksProbe {
+        url,
+        header: None,
+        settings: &settings,
+        browser: None,
+        limits: Limits::default(),
+        deadline: links::DEADLINE,
+    };
+    let result = links::probe(guard, &probe, |_| {}).await.map_err(|error| error.message)?;
+    let broken: Vec<_> = result.urls.iter().map(|link| &link.url).collect();
+    Ok(line(&json!({ "found": result.found, "broken": broken }).to_string())?)
 }
 
 /// Runs an engine in a process of its own.

@@ -4,7 +4,11 @@
 //! the peer. Rounds take turns, and medians are compared, so that whatever else the machine does
 //! hits all sides alike.
 
+mod crawl;
+mod crawler;
 mod engine;
+mod names;
+mod rates;
 mod report;
 mod status;
 mod target;
@@ -17,6 +21,10 @@ use clap::Parser;
 enum Measure {
     /// Status probes a processor second, beside blackbox_exporter.
     Status(status::Options),
+    /// A crawl for broken links, beside lychee, linkinator and wget.
+    Crawl(crawl::Options),
+    /// Certificate and DNS checks a processor second.
+    Rates(rates::Options),
     /// The web server that is measured against.
     #[command(hide = true)]
     Target(target::Options),
@@ -32,6 +40,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     provider.install_default().map_err(|_| "TLS is set up twice")?;
     match Measure::parse() {
         Measure::Status(options) => status::measure(&options).await,
+        Measure::Crawl(options) => crawl::measure(&options).await,
+        Measure::Rates(options) => rates::measure(&options).await,
         Measure::Target(options) => target::serve(&options).await,
         Measure::Engine(options) => engine::run(&options).await,
     }

@@ -7,6 +7,12 @@ pub(crate) fn line(text: &str) -> std::io::Result<()> {
     writeln!(std::io::stdout().lock(), "{text}")
 }
 
+/// Prints whether a goal is reached: how many times better than a peer we are, and should be.
+pub(crate) fn goal(what: &str, ratio: f64, wanted: f64) -> std::io::Result<()> {
+    let verdict = if ratio >= wanted { "met" } else { "NOT MET" };
+    line(&format!("goal {verdict}: {what}: {ratio:.1}x, wanted {wanted:.0}x"))
+}
+
 /// The middle one of the values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();

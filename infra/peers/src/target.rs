@@ -1,4 +1,4 @@
-//! The web server that is measured against: a page for probes, and a site to crawl.
+//! The web server that is measured against: a page for probes, a site to crawl, and DNS over HTTPS.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use clap::Args;
 use http_body_util::Full;
-use hyper::body::Bytes;
-use hyper::header::CONTENT_TYPE;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio_rustls::TlsAcceptor;
 
+use crate::names;
 use crate::report::line;
 
 /// Pages of the site that is crawled.
@@ -38,24 +39,36 @@ pub(crate) struct Options {
     authority: PathBuf,
 }
 
-/// Serves plain and encrypted HTTP, says where, and goes on until it is killed.
+/// Serves plain and encrypted HTTP and DNS over HTTPS, says where, and goes on until it is killed.
 pub(crate) async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
-    let tls = TlsAcceptor::from(Arc::new(certified(&options.authority)?));
+    let tls = certified(&options.authority)?;
+    let mut http2 = tls.clone();
+    http2.alpn_protocols = vec![b"h2".to_vec()];
+    let (tls, http2) = (TlsAcceptor::from(Arc::new(tls)), TlsAcceptor::from(Arc::new(http2)));
+    // Made once: what is measured is who asks, not who answers.
+    let pages: Arc<[Bytes]> = (0..PAGES).map(|number| Bytes::from(page(number))).collect();
     let plain = TcpListener::bind("127.0.0.1:0").await?;
     let secure = TcpListener::bind("127.0.0.1:0").await?;
-    line(&format!("{} {}", plain.local_addr()?, secure.local_addr()?))?;
+    let names = TcpListener::bind("127.0.0.1:0").await?;
+    line(&format!("{} {} {}", plain.local_addr()?, secure.local_addr()?, names.local_addr()?))?;
     loop {
-        tokio::select! {
-            Ok((stream, _)) = plain.accept() => drop(tokio::spawn(answer_all(stream))),
-            Ok((stream, _)) = secure.accept() => {
-                let tls = tls.clone();
-                drop(tokio::spawn(async move {
-                    if let Ok(stream) = tls.accept(stream).await {
-                        answer_all(stream).await;
-                    }
-                }));
+        let (stream, tls, serves_names) = tokio::select! {
+            Ok((stream, _)) = plain.accept() => (stream, None, false),
+            Ok((stream, _)) = secure.accept() => (stream, Some(tls.clone()), false),
+            Ok((stream, _)) = names.accept() => (stream, Some(http2.clone()), true),
+        };
+        stream.set_nodelay(true)?;
+        let pages = Arc::clone(&pages);
+        drop(tokio::spawn(async move {
+            match tls {
+                None => answer_all(stream, pages).await,
+                Some(tls) => match tls.accept(stream).await {
+                    Ok(stream) if serves_names => answer_names(stream).await,
+                    Ok(stream) => answer_all(stream, pages).await,
+                    Err(_) => {}
+                },
             }
-        }
+        }));
     }
 }
 
@@ -69,29 +82,43 @@ fn certified(authority: &Path) -> Result<ServerConfig, Box<dyn Error>> {
         .with_single_cert(vec![certified.cert.der().clone()], key)?)
 }
 
-async fn answer_all<S>(stream: S)
+async fn answer_all<S>(stream: S, pages: Arc<[Bytes]>)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(|request| async move { Ok::<_, Infallible>(answer(&request)) });
+    let service = service_fn(|request| {
+        let answer = answer(&request, &pages);
+        async move { Ok::<_, Infallible>(answer) }
+    });
     // Ends with an error where the client leaves in the middle, which is its right.
     let _ = hyper::server::conn::http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
 }
 
-fn answer(request: &Request<hyper::body::Incoming>) -> Response<Full<Bytes>> {
+async fn answer_names<S>(stream: S)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    // As above.
+    let _ = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+        .serve_connection(TokioIo::new(stream), service_fn(names::answer))
+        .await;
+}
+
+fn answer(request: &Request<Incoming>, pages: &[Bytes]) -> Response<Full<Bytes>> {
     let path = request.uri().path();
-    let number = path.strip_prefix("/page/").and_then(|number| number.parse().ok());
-    let (status, body) = match number {
-        Some(number) if number < PAGES => (StatusCode::OK, page(number)),
-        _ if path == "/" => (StatusCode::OK, page(0)),
-        _ if path == "/probe" => (StatusCode::OK, "ok".to_owned()),
-        _ => (StatusCode::NOT_FOUND, "not found".to_owned()),
+    let number = path.strip_prefix("/page/").and_then(|number| number.parse::<usize>().ok());
+    let found = match number {
+        Some(number) => pages.get(number).cloned(),
+        None if path == "/" => pages.first().cloned(),
+        None => (path == "/probe").then_some(Bytes::from_static(b"ok")),
     };
-    let mut response = Response::new(Full::from(body));
+    let status = if found.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let body = found.unwrap_or(Bytes::from_static(b"not found"));
+    let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;
-    let html = hyper::header::HeaderValue::from_static("text/html; charset=utf-8");
+    let html = HeaderValue::from_static("text/html; charset=utf-8");
     response.headers_mut().insert(CONTENT_TYPE, html);
     response
 }
@@ -116,6 +143,8 @@ pub(crate) struct Target {
     pub(crate) plain: String,
     /// Host and port of HTTPS.
     pub(crate) secure: String,
+    /// Host and port of DNS over HTTPS.
+    pub(crate) names: String,
     _child: Child,
 }
 
@@ -130,7 +159,8 @@ impl Target {
             .spawn()?;
         let mut said = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
         let addresses = said.next_line().await?.ok_or("the target ended at once")?;
-        let (plain, secure) = addresses.split_once(' ').ok_or("the target said nothing")?;
-        Ok(Self { plain: plain.to_owned(), secure: secure.to_owned(), _child: child })
+        let mut addresses = addresses.split(' ').map(str::to_owned);
+        let mut next = || addresses.next().ok_or("the target does not say where it is");
+        Ok(Self { plain: next()?, secure: next()?, names: next()?, _child: child })
     }
 }
