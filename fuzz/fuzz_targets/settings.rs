@@ -13,13 +13,14 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     };
     for plan in [Plan::Starter, Plan::Agency] {
         let current = Settings::defaults(plan);
-        let mut errors = Errors::default();
+        let mut errors = Errors::new();
         let update = parse_team_update(&value, plan, &current, &mut errors);
-        let merged = current.merge(&update);
-        let mut errors = Errors::default();
-        let overrides =
-            parse_site_overrides(&value, "settings", plan, Some("example.com"), &mut errors);
-        let _ = Settings::resolve(&merged, &overrides, plan);
-        let _ = parse_expected_records(&value, "records", &mut Errors::default());
+        let team = if errors.is_empty() { current.merge(&update) } else { current };
+        let mut errors = Errors::new();
+        let site = parse_site_overrides(&value, "settings", plan, Some("example.com"), &mut errors);
+        if errors.is_empty() {
+            let _ = Settings::resolve(&team, &site, plan);
+        }
+        let _ = parse_expected_records(&value, "records", &mut Errors::new());
     }
 });

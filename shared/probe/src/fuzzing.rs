@@ -26,9 +26,11 @@ pub fn report(data: &[u8]) {
 mod tests {
     use std::path::Path;
 
+    type Target = (&'static str, fn(&[u8]));
+
     #[test]
     fn the_seeds_are_taken() {
-        let targets: [(&str, fn(&[u8])); 7] = [
+        let targets: [Target; 7] = [
             ("answer", super::answer),
             ("certificate", super::certificate),
             ("page", super::page),

@@ -6,6 +6,7 @@ use vedette_domain::tool::Tool;
 use super::*;
 
 mod limits;
+mod seeds;
 mod site;
 mod team;
 

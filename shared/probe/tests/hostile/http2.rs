@@ -1,6 +1,6 @@
 //! Cases within HTTP/2: frames sent to whoever has agreed on it.
 
-use crate::server::{Piece, bytes, flood};
+use crate::server::{Piece, Script, bytes, flood};
 
 const ENDLESS: u64 = 1024 * 1024 * 1024 * 1024;
 
@@ -36,7 +36,7 @@ fn hpack_bomb() -> Vec<u8> {
     block
 }
 
-pub(crate) fn cases() -> Vec<(&'static str, fn() -> Vec<Piece>)> {
+pub(crate) fn cases() -> Vec<Script> {
     vec![
         ("nothing", || vec![Piece::Hang]),
         ("random bytes", || {

@@ -215,6 +215,7 @@ impl Suite {
     }
 
     /// Says what the process held so far, and after which case it was too much.
+    #[expect(clippy::print_stdout, reason = "told where the test fails")]
     fn note_memory(&self, what: &str) {
         let peak = held_at_most();
         println!("{} MiB after {what}", peak / 1024);

@@ -36,6 +36,9 @@ pub(crate) enum Piece {
     Hang,
 }
 
+/// A name, and what is sent to whoever connects.
+pub(crate) type Script = (&'static str, fn() -> Vec<Piece>);
+
 pub(crate) fn bytes(bytes: impl AsRef<[u8]>) -> Piece {
     Piece::Bytes(bytes.as_ref().to_vec())
 }

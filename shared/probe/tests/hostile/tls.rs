@@ -1,6 +1,6 @@
 //! Cases beneath HTTP: what a server says instead of TLS.
 
-use crate::server::{Piece, bytes, flood};
+use crate::server::{Piece, Script, bytes, flood};
 
 const ENDLESS: u64 = 1024 * 1024 * 1024 * 1024;
 
@@ -29,7 +29,7 @@ fn handshake(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind], &length[1..], body].concat()
 }
 
-pub(crate) fn cases() -> Vec<(&'static str, fn() -> Vec<Piece>)> {
+pub(crate) fn cases() -> Vec<Script> {
     vec![
         ("nothing", || vec![Piece::Hang]),
         ("a hello comes a byte a second", || {
@@ -65,7 +65,7 @@ pub(crate) fn cases() -> Vec<(&'static str, fn() -> Vec<Piece>)> {
             vec![bytes(record(HANDSHAKE, &server_hello())), bytes(records), Piece::Hang]
         }),
         ("a hello, and a certificate of noise", || {
-            let noise: Vec<u8> = (0..4_000_u32).map(|n| (n * n >> 3) as u8).collect();
+            let noise: Vec<u8> = (0..4_000_u32).map(|n| ((n * n) >> 3) as u8).collect();
             let list = [&[0, 0x0f, 0xa3, 0, 0x0f, 0xa0][..], &noise].concat();
             let certificate = record(HANDSHAKE, &handshake(11, &list));
             vec![bytes(record(HANDSHAKE, &server_hello())), bytes(certificate), Piece::Hang]
