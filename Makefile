@@ -44,8 +44,7 @@ BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 
-.PHONY: help run check test contract bench fuzz openapi lighthouse template dependencies audit build deploy rust lints session
-.PHONY: help run check test contract bench peers openapi lighthouse template dependencies audit build deploy rust lints session
+.PHONY: help run check test contract bench peers fuzz openapi lighthouse template dependencies audit build deploy rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -78,10 +77,11 @@ tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 endef
 
 # Both packages in one build: a build of one alone has other features, and compiles much anew.
-bench: rust ## Measure everything, in about ten minutes (ARGS='cadence --sites 2000', 'history' or 'requests')
+bench: rust ## Measure everything, the peers too, in about a quarter of an hour (ARGS='cadence --sites 2000', 'history' or 'requests')
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(ARGS),target/release/vedette-bench $(ARGS),\
-		for measurement in cadence history requests; do target/release/vedette-bench $$measurement; done)
+		for measurement in cadence history requests; do target/release/vedette-bench $$measurement; done; \
+		$(MAKE) --no-print-directory peers)
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no
 # unsafe code here for them to look at. What is found stays in fuzz/corpus, and what fails in
@@ -94,6 +94,7 @@ fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute 
 			"fuzz/corpus/$$target" "fuzz/seeds/$$target" -- \
 			-max_total_time=$(TIME) -timeout=10 -rss_limit_mb=512 -print_final_stats=1 || exit 1; \
 	done
+
 # What cannot be installed is left out; wget is the machine's own.
 peers: rust ## Measure the engines beside their peers, in a few minutes (ARGS=status, crawl or rates)
 	@for peer in $(BLACKBOX_EXPORTER) $(LYCHEE) $(LINKINATOR); do \

@@ -147,17 +147,11 @@ impl Wires {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let builder = http2_builder(Tasks::of(&self.tasks));
-        let (sender, connection) = builder
+        let tasks = Tasks::of(&self.tasks);
+        let (sender, connection) = http2_builder(tasks.clone())
             .handshake(TokioIo::new(Paced::new(stream)))
             .await
             .map_err(|_| WireError::Handshake)?;
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        while tasks.try_join_next().is_some() {}
-        let tasks = Tasks::of(&self.tasks);
-        let builder = http2_builder(tasks.clone());
-        let (sender, connection) =
-            builder.handshake(TokioIo::new(stream)).await.map_err(|_| WireError::Handshake)?;
         // Its errors reach the requests.
         tasks.execute(async { drop(connection.await) });
         Ok(Wire::Http2(sender))
