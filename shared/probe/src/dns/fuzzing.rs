@@ -14,9 +14,6 @@ pub fn answer(data: &[u8]) {
         };
         let answer = message::read(&message, &name, kind);
         assert!(answer.records.len() <= message::CHAIN_LIMIT + message::RECORD_LIMIT);
-        for record in &answer.records {
-            assert!(!record.data.normal().is_empty() || kind == DnsRecordType::Txt);
-        }
         assert!(message::texts(&message, &name).len() <= message::RECORD_LIMIT);
     }
 }
