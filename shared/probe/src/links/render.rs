@@ -118,6 +118,8 @@ fn start(chromium: &Chromium, proxy: &GuardProxy, profile: &Path) -> std::io::Re
     Command::new(&chromium.executable)
         .args(chromium.arguments(proxy.address(), profile))
         .args(["--remote-debugging-port=0", "--blink-settings=imagesEnabled=false", "about:blank"])
+        // What it leaves there goes with the profile.
+        .env("TMPDIR", profile)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
