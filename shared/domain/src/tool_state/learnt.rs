@@ -11,7 +11,7 @@ use crate::id::CheckId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learnt {
     /// The check whose records they are.
-    #[serde(rename = "c")]
+    #[serde(rename = "c", with = "packed")]
     pub check: CheckId,
     /// What later checks are held against.
     #[serde(rename = "b")]
@@ -19,6 +19,38 @@ pub struct Learnt {
     /// What the last check saw, where it differs: what a resolution by hand accepts.
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<RecordPrints>,
+}
+
+/// A check's id as its 16 bytes: the item of a tool is to stay below a kilobyte.
+mod packed {
+    use std::fmt;
+
+    use serde::{Deserializer, Serializer, de};
+    use uuid::Uuid;
+
+    use crate::id::CheckId;
+
+    pub(super) fn serialize<S: Serializer>(id: &CheckId, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(id.as_uuid().as_bytes())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<CheckId, D::Error> {
+        struct Bytes;
+        impl de::Visitor<'_> for Bytes {
+            type Value = CheckId;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the 16 bytes of a check's id")
+            }
+
+            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<CheckId, E> {
+                Uuid::from_slice(bytes).map(CheckId).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
 }
 
 impl ToolState {
