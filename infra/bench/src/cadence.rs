@@ -51,9 +51,13 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let (service_ref, team, target) = (&service, &team, &target);
     let created = stream::iter(0..total).map(|number| async move {
         let kind = if number < options.sites { "answer" } else { "hang" };
+        let off = json!({ "enabled": false });
         let body = json!({
             "url": format!("{target}/{kind}/{number}"),
-            "monitoring_settings": { "tools": { "status": { "cadence_minutes": 1 } } },
+            "monitoring_settings": { "tools": {
+                "status": { "cadence_minutes": 1 },
+                "ssl": off, "dns": off, "broken-links": off, "performance": off,
+            } },
         });
         let created = service_ref.post(&format!("/teams/{team}/sites"), &body).await?;
         let id = created["data"]["uuid"].as_str().and_then(SiteId::parse);
