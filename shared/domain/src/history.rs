@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
+use crate::bytes;
 use crate::id::Trigger;
 use crate::tool::{CheckStatus, RunReason};
 
@@ -121,32 +122,23 @@ impl Serialize for Hours {
 
 impl<'de> Deserialize<'de> for Hours {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl serde::de::Visitor<'_> for Bytes {
-            type Value = Hours;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a width, and at most 24 integers of so many bits")
+        let expecting = "a width, and at most 24 integers of so many bits";
+        bytes::deserialize(deserializer, expecting, |bytes| {
+            let (&width, packed) = bytes.split_first().ok_or("no width")?;
+            let width = usize::from(width);
+            if width > u32::BITS as usize || packed.len() > (24 * width).div_ceil(8) {
+                return Err("more than 24 hours of 32 bits");
             }
-
-            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Hours, E> {
-                let (&width, packed) = bytes.split_first().ok_or_else(|| E::custom("no width"))?;
-                let width = usize::from(width);
-                if width > u32::BITS as usize || packed.len() > (24 * width).div_ceil(8) {
-                    return Err(E::custom("more than 24 hours of 32 bits"));
+            let mut hours = [0_u32; 24];
+            for (hour, slot) in hours.iter_mut().enumerate() {
+                for bit in 0..width {
+                    let place = hour * width + bit;
+                    let byte = packed.get(place / 8).copied().unwrap_or_default();
+                    *slot |= u32::from(byte >> (place % 8) & 1) << bit;
                 }
-                let mut hours = [0_u32; 24];
-                for (hour, slot) in hours.iter_mut().enumerate() {
-                    for bit in 0..width {
-                        let place = hour * width + bit;
-                        let byte = packed.get(place / 8).copied().unwrap_or_default();
-                        *slot |= u32::from(byte >> (place % 8) & 1) << bit;
-                    }
-                }
-                Ok(Hours(hours))
             }
-        }
-        deserializer.deserialize_bytes(Bytes)
+            Ok(Self(hours))
+        })
     }
 }
 

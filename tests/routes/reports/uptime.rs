@@ -4,7 +4,7 @@ use vedette_domain::check::{CheckError, Finish, StatusResult, ToolResult};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_runtime::settle::{FinishedRun, Settled, settle};
+use vedette_runtime::settle::Settled;
 use vedette_testkit::{Member, Target, new_team};
 use vedette_tests::{Answer, Service};
 
@@ -37,7 +37,7 @@ async fn ran(service: &Service, site: SiteId, time: &str, reason: RunReason, fin
     set_clock(service, time);
     let app = &service.test.app;
     let found = app.store.site_tool(site.partition(), Tool::Status).await.expect("read");
-    let (stored, mut state) = found.expect("a site");
+    let (_, state) = found.expect("a site");
     if reason != RunReason::Scheduled {
         // Wanted as the retry or follow-up that stands in the table.
         let timer = vedette_domain::issue::evaluate::Timer { reason, due: service.test.now() };
@@ -48,14 +48,9 @@ async fn ran(service: &Service, site: SiteId, time: &str, reason: RunReason, fin
         };
         let (partition, now) = (site.partition(), service.test.now());
         app.store.put_tool(partition, Tool::Status, &state, &next, now).await.expect("written");
-        state = next;
     }
-    let team = app.store.team(stored.team, service.test.now()).await.expect("read");
-    let team = team.expect("a team");
     let check = CheckId::automatic(site, Tool::Status, reason, service.test.now());
-    let finished =
-        FinishedRun { site: &stored, state, team: &team, tool: Tool::Status, check, finish };
-    let settled = settle(app, finished).await.expect("settled");
+    let settled = service.end_run(site, check, finish).await;
     assert!(matches!(settled, Settled::Saved { .. }), "{settled:?}");
 }
 

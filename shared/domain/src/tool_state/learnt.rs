@@ -23,11 +23,10 @@ pub struct Learnt {
 
 /// A check's id as its 16 bytes: the item of a tool is to stay below a kilobyte.
 mod packed {
-    use std::fmt;
-
-    use serde::{Deserializer, Serializer, de};
+    use serde::{Deserializer, Serializer};
     use uuid::Uuid;
 
+    use crate::bytes;
     use crate::id::CheckId;
 
     pub(super) fn serialize<S: Serializer>(id: &CheckId, serializer: S) -> Result<S::Ok, S::Error> {
@@ -37,19 +36,9 @@ mod packed {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<CheckId, D::Error> {
-        struct Bytes;
-        impl de::Visitor<'_> for Bytes {
-            type Value = CheckId;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the 16 bytes of a check's id")
-            }
-
-            fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<CheckId, E> {
-                Uuid::from_slice(bytes).map(CheckId).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_bytes(Bytes)
+        bytes::deserialize(deserializer, "the 16 bytes of a check's id", |bytes| {
+            Uuid::from_slice(bytes).map(CheckId).map_err(|_| "not 16 bytes")
+        })
     }
 }
 

@@ -158,11 +158,11 @@ async fn encrypted_pages_pass_in_tunnels() {
 fn the_arguments_shut_every_way_past_the_proxy() {
     let mut chromium = Chromium { executable: "chromium".into(), sandbox: true };
     let proxy = "127.0.0.1:3128".parse().expect("an address");
-    let arguments = chromium.arguments(proxy, Path::new("/tmp/profile"));
+    let arguments = chromium.arguments(proxy, Path::new("/profile"));
     for expected in [
         "--proxy-server=http://127.0.0.1:3128",
         "--proxy-bypass-list=<-loopback>",
-        "--user-data-dir=/tmp/profile",
+        "--user-data-dir=/profile",
         "--disable-quic",
         "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--dns-prefetch-disable",
@@ -172,7 +172,7 @@ fn the_arguments_shut_every_way_past_the_proxy() {
     let has = |arguments: &[String], name| arguments.iter().any(|argument| argument == name);
     assert!(!has(&arguments, "--no-sandbox") && !has(&arguments, "--single-process"));
     chromium.sandbox = false;
-    assert!(has(&chromium.arguments(proxy, Path::new("/tmp/profile")), "--no-sandbox"));
+    assert!(has(&chromium.arguments(proxy, Path::new("/profile")), "--no-sandbox"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use super::records::DnsRecords;
+use crate::bytes;
 use crate::settings::DnsRecordType;
 
 /// Of a type's values, however many there are: the first 4 bytes of their SHA-256. A change goes
@@ -51,27 +52,18 @@ impl Serialize for RecordPrints {
 
 impl<'de> Deserialize<'de> for RecordPrints {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes;
-        impl serde::de::Visitor<'_> for Bytes {
-            type Value = RecordPrints;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a bit for each type and four bytes for each bit")
+        let expecting = "a bit for each type and four bytes for each bit";
+        bytes::deserialize(deserializer, expecting, |bytes| {
+            let (types, prints) = bytes.split_first().ok_or("no bytes")?;
+            let kinds = DnsRecordType::ALL.into_iter().enumerate();
+            let kinds: Vec<_> = kinds.filter(|(place, _)| types & (1 << place) != 0).collect();
+            if prints.len() != kinds.len() * 4 {
+                return Err("not as many prints as types");
             }
-
-            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<RecordPrints, E> {
-                let (types, prints) = bytes.split_first().ok_or_else(|| E::custom("no bytes"))?;
-                let kinds = DnsRecordType::ALL.into_iter().enumerate();
-                let kinds: Vec<_> = kinds.filter(|(place, _)| types & (1 << place) != 0).collect();
-                if prints.len() != kinds.len() * 4 {
-                    return Err(E::custom("not as many prints as types"));
-                }
-                let prints = prints.chunks_exact(4).filter_map(|print| print.try_into().ok());
-                let kinds = kinds.into_iter().map(|(_, kind)| kind);
-                Ok(RecordPrints(kinds.zip(prints.map(Print)).collect()))
-            }
-        }
-        deserializer.deserialize_bytes(Bytes)
+            let prints = prints.chunks_exact(4).filter_map(|print| print.try_into().ok());
+            let kinds = kinds.into_iter().map(|(_, kind)| kind);
+            Ok(Self(kinds.zip(prints.map(Print)).collect()))
+        })
     }
 }
 
