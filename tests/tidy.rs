@@ -51,6 +51,7 @@ fn dependencies_point_one_way() {
     let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
         ("shared/domain", &[][..]),
         ("shared/store", &["domain"]),
+        ("shared/embedded", &["domain", "store"]),
         ("shared/probe", &["domain"]),
         ("shared/http", &["domain", "store"]),
         ("shared/runtime", &["domain", "store", "probe"]),

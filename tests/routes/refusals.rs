@@ -7,7 +7,6 @@ use vedette_api::{BODY_MAX, ROUTES, Route};
 use vedette_domain::account::{Membership, Role, Scope, Team, User};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
-use vedette_runtime::aws;
 use vedette_testkit::{Member, Target, member_of, new_team};
 use vedette_tests::{Answer, Service};
 
@@ -121,9 +120,8 @@ async fn a_token_that_was_never_given_out_is_unknown() {
 
 #[tokio::test]
 async fn garbage_is_refused_without_a_look_into_the_table_whose_faults_stay_our_own() {
-    let (mut service, owner) = Service::with_team().await;
-    let elsewhere = aws::local_store(&service.test.table.endpoint, "no-such-table");
-    service.test.app.store = elsewhere;
+    let (service, owner) = Service::with_team().await;
+    service.test.table.database.close().await;
     let garbage = service.client_with(Some("Bearer vdt_garbage")).get("/me").await;
     assert_unauthenticated(&garbage, UNKNOWN_TOKEN);
 

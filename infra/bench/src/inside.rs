@@ -1,5 +1,5 @@
 //! The service under measurement, inside this process: the real handlers, the SDK's ordinary
-//! client, and an embedded table on a file of its own, served on loopback.
+//! client, and an embedded table on a file of its own.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -62,7 +62,8 @@ impl Inside {
         let data = tempfile::tempdir()?;
         let file = data.path().join("table.db");
         let database = Database::new(file.to_str().ok_or("a folder that is not Unicode")?)?;
-        Ok(Self { test: TestApp::on(database.clone()).await, database, _data: data })
+        let test = TestApp::on(vedette_embedded::Database::on(database.clone())?).await;
+        Ok(Self { test, database, _data: data })
     }
 
     /// A team on the agency plan, and its owner.

@@ -28,10 +28,10 @@ impl Service {
     /// Starts the binary and waits until it answers.
     pub(crate) async fn start(binary: &Path) -> Result<Self, Box<dyn Error>> {
         let data = tempfile::tempdir()?;
-        let (listen, dynamodb) = (free_address()?, free_address()?);
+        let listen = free_address()?;
         let child = Command::new(binary)
             .args(["--data".as_ref(), data.path().as_os_str()])
-            .args(["--listen", &listen, "--dynamodb", &dynamodb, "--quiet"])
+            .args(["--listen", &listen, "--quiet"])
             .env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8")
             .env("VEDETTE_THROTTLE", "1000000")
             .stdout(Stdio::null())

@@ -17,9 +17,9 @@ use vedette_domain::history::{Day, Kind, day_of, day_start};
 use vedette_domain::id::{CheckId, SiteId, Trigger};
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::tool_state::{Conclusion, DayWrite, Latest, ToolState};
+use vedette_embedded::TABLE;
 use vedette_store::keys::{self, Key, PK, SK, TTL};
 use vedette_store::{Changes, ToolChange};
-use vedette_testkit::TestTable;
 
 use crate::inside::Inside;
 
@@ -209,7 +209,7 @@ fn copy(pattern: &Item, check: &Check, expires_at: Timestamp) -> Result<Item, Bo
 
 fn stored(database: &Database, key: &Key) -> Result<Item, Box<dyn Error>> {
     let request = serde_json::from_value(json!({
-        "TableName": TestTable::NAME,
+        "TableName": TABLE,
         "Key": { PK: { "S": key.pk }, SK: { "S": key.sk } },
     }))?;
     let found: HashMap<_, _> = database.get_item(request)?.item.ok_or("no such row")?;
@@ -217,6 +217,6 @@ fn stored(database: &Database, key: &Key) -> Result<Item, Box<dyn Error>> {
 }
 
 fn import(database: &Database, rows: Vec<Item>) -> Result<(), Box<dyn Error>> {
-    database.import_items(TestTable::NAME, rows, ImportOptions::default())?;
+    database.import_items(TABLE, rows, ImportOptions::default())?;
     Ok(())
 }

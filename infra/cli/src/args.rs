@@ -12,19 +12,6 @@ const EMAIL_MAX: usize = 254;
 /// Fewer digits of a hash than this are too easily typed by mistake.
 const HASH_PREFIX_MIN: usize = 6;
 
-pub(crate) fn address(text: &str) -> Result<String, &'static str> {
-    match text.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() && !host.contains('/') && is_port(port) => {
-            Ok(text.to_owned())
-        }
-        _ => Err("expected HOST:PORT"),
-    }
-}
-
-fn is_port(text: &str) -> bool {
-    text.parse().is_ok_and(|port: u16| port != 0)
-}
-
 pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
     TeamId::parse(text).ok_or("expected a uuid")
 }
@@ -102,11 +89,6 @@ mod tests {
 
     #[test]
     fn texts_are_read_or_refused() {
-        assert_eq!(address("localhost:8788").as_deref(), Ok("localhost:8788"));
-        assert_eq!(address("[::1]:8788").as_deref(), Ok("[::1]:8788"));
-        for other in ["", "localhost", ":8788", "localhost:0", "localhost:99999", "http://a:80"] {
-            assert!(address(other).is_err(), "{other}");
-        }
         assert_eq!(email(" ada@example.com ").as_deref(), Ok("ada@example.com"));
         for other in ["", "ada", "@example.com", "ada@", "ada lace@example.com", "a\n@example.com"]
         {

@@ -114,7 +114,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_table_is_a_problem() {
-        let bench = Bench::without_table().await;
+        let bench = Bench::without_table();
         let ran = bench.run("doctor").await;
         assert_eq!((ran.code, ran.said.as_str()), (1, "there is a problem"));
         assert_eq!(ran.out, "problem: the table does not exist\n");
@@ -126,13 +126,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_table_that_does_not_answer_has_its_own_exit_code() {
-        // Bound and dropped: nobody listens there.
-        let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = port.local_addr().expect("an address").to_string();
-        drop(port);
-        let ran = Bench::at(&address).run("doctor").await;
+        let ran = Bench::closed().await.run("doctor").await;
         assert_eq!((ran.code, ran.out.as_str()), (3, ""));
-        assert!(ran.said.contains("is vedette-local running?"), "{}", ran.said);
+        assert!(ran.said.starts_with("the table in the data folder `data` does not answer: "));
         assert_eq!(ran.said.lines().count(), 1);
     }
 }

@@ -26,7 +26,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use vedette_runtime::{App, telemetry};
+use vedette_runtime::{App, Clock, telemetry};
 
 pub use failure::Failure;
 
@@ -106,7 +106,7 @@ pub async fn run(cli: &Cli, app: &App, out: &mut dyn Write) -> Result<(), Failur
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Reconcile => reconcile::run(app, &mut out).await,
         Command::Doctor => doctor::run(app, &mut out).await,
-        Command::Probe(probe) => probe.run(app, &mut out).await,
+        Command::Probe(probe) => probe.run(&app.clock, &mut out).await,
     };
     done.map_err(|failure| failure.at(&cli.target))
 }
@@ -122,8 +122,14 @@ impl Cli {
         if vedette_runtime::config::environment("VEDETTE_LOG").is_some() {
             telemetry::init();
         }
-        let app = self.target.app().await?;
-        run(self, &app, &mut io::stdout().lock()).await
+        let mut out = io::stdout().lock();
+        if let Command::Probe(probe) = &self.command {
+            return probe.run(&Clock::system(), &mut Output::new(&mut out, self.json)).await;
+        }
+        let opened = self.target.open().await?;
+        let done = run(self, &opened.app, &mut out).await;
+        opened.close().await;
+        done
     }
 }
 

@@ -15,7 +15,7 @@ use vedette_domain::settings::{ExpectedRecords, RequestHeader, Settings};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
 use vedette_probe::links::Progress;
-use vedette_runtime::App;
+use vedette_runtime::Clock;
 use vedette_runtime::config::{Config, environment};
 
 use crate::Failure;
@@ -57,7 +57,7 @@ fn header(text: &str) -> Result<RequestHeader, &'static str> {
 
 impl Probe {
     /// Runs the engine and shows what it found.
-    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+    pub(crate) async fn run(&self, clock: &Clock, out: &mut Output<'_>) -> Result<(), Failure> {
         let config = Config::read(&environment)?;
         let engines = Engines::new(config.outbound, config.engines).map_err(Failure::because)?;
         let mut settings = Settings::default();
@@ -72,7 +72,7 @@ impl Probe {
             bar.set_position(u64::from(progress.links));
             bar.set_message(format!("{} pages, {} broken", progress.pages, progress.found));
         };
-        let finish = engines.run(self.tool, subject, app.clock.now(), show).await;
+        let finish = engines.run(self.tool, subject, clock.now(), show).await;
         bar.finish_and_clear();
         match finish {
             Finish::Completed(result) => {

@@ -1,45 +1,53 @@
 //! Which table the command is about.
 
+use std::path::PathBuf;
+
 use clap::Args;
+use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
 use vedette_runtime::config::{Config, ConfigError, environment};
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
+use vedette_store::Store;
 
-use crate::{Failure, args};
+use crate::Failure;
 
 /// Which table the command is about.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// Where the vedette-local process of this machine serves its table
-    #[arg(
-        long,
-        global = true,
-        env = "VEDETTE_DYNAMODB",
-        value_name = "ADDR",
-        default_value = "127.0.0.1:8788",
-        value_parser = args::address
-    )]
-    dynamodb: String,
-    /// Work on the AWS deployment that the environment names, whatever --dynamodb says
+    /// The data folder of the service on this machine, whether it is running or not
+    #[arg(long, global = true, env = "VEDETTE_DATA", value_name = "DIR", default_value = "data")]
+    data: PathBuf,
+    /// Work on the AWS deployment that the environment names, whatever --data says
     #[arg(long, global = true)]
     aws: bool,
 }
 
+/// The way to a table, as long as a command needs it.
+pub(crate) struct Opened {
+    pub(crate) app: App,
+    /// The file, where no service has it: nobody else gets it until the command is done.
+    file: Option<(Database, Folder)>,
+}
+
 impl Target {
-    pub(crate) async fn app(&self) -> Result<App, Failure> {
+    pub(crate) async fn open(&self) -> Result<Opened, Failure> {
         let config = Config::read(&environment)?;
         if self.aws {
-            return Ok(aws::app(&config).await?);
+            return Ok(Opened { app: aws::app(&config).await?, file: None });
         }
-        let clock = Clock::system();
-        let endpoint = format!("http://{}", self.dynamodb);
-        Ok(App {
-            store: aws::local_store(&endpoint, aws::LOCAL_TABLE),
-            // Messages and schedules live in the other process, which finds its work in the table.
-            queue: Queue::Local(LocalQueue::new()),
-            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), config.service.pace)),
-            clock,
-            entropy: Entropy::system(),
-            service: config.service,
+        let unreachable = |why: String| Failure::Unreachable(self.does_not_answer(&why));
+        if !Folder::has_database(&self.data).map_err(|error| unreachable(error.to_string()))? {
+            return Err(unreachable("there is none; vedette-local makes it".to_owned()));
+        }
+        Ok(match reach(&self.data).await.map_err(|error| unreachable(error.to_string()))? {
+            Reached::Served(socket) => {
+                Opened { app: local(store(socket.http_client()), config), file: None }
+            }
+            Reached::Free(folder) => {
+                let database = Database::open(&folder, Fsync::Always).await;
+                let database = database.map_err(|error| unreachable(error.to_string()))?;
+                let app = local(database.store(), config);
+                Opened { app, file: Some((database, folder)) }
+            }
         })
     }
 
@@ -47,9 +55,31 @@ impl Target {
         if self.aws {
             format!("the deployment's table does not answer: {why}")
         } else {
-            let address = &self.dynamodb;
-            format!("the table at {address} does not answer; is vedette-local running? ({why})")
+            let folder = self.data.display();
+            format!("the table in the data folder `{folder}` does not answer: {why}")
         }
+    }
+}
+
+impl Opened {
+    pub(crate) async fn close(self) {
+        if let Some((database, folder)) = self.file {
+            database.close().await;
+            drop(folder);
+        }
+    }
+}
+
+fn local(store: Store, config: Config) -> App {
+    let clock = Clock::system();
+    App {
+        store,
+        // Messages and schedules live in the service's process, which finds its work in the table.
+        queue: Queue::Local(LocalQueue::new()),
+        scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), config.service.pace)),
+        clock,
+        entropy: Entropy::system(),
+        service: config.service,
     }
 }
 

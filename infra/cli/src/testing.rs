@@ -1,4 +1,4 @@
-//! A table in memory behind a loopback port, a clock that stands still, and the command line on
+//! A table in memory, a clock that stands still, and the command line on
 //! top of both.
 
 use std::sync::Arc;
@@ -9,8 +9,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::schedule::Pace;
 use vedette_domain::tool::Tool;
+use vedette_embedded::Database;
 use vedette_runtime::config::Service;
-use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
+use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
 
 use crate::{Cli, run};
 
@@ -32,22 +33,24 @@ pub(crate) struct Ran {
 impl Bench {
     /// An empty table, 2026-11-20T09:54:00Z, and ids that come in order.
     pub(crate) async fn new() -> Self {
-        let bench = Self::without_table().await;
+        let bench = Self::without_table();
         bench.app.store.create_table().await.expect("a table");
         bench
     }
 
     /// A DynamoDB that answers and has no table.
-    pub(crate) async fn without_table() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let db = dynoxide::Database::memory().expect("a database");
-        tokio::spawn(dynoxide::server::serve_with_shutdown(listener, db, std::future::pending()));
-        Self::at(&address.to_string())
+    pub(crate) fn without_table() -> Self {
+        Self::on(&Database::memory().expect("a database"))
     }
 
-    /// Whatever is at an address.
-    pub(crate) fn at(address: &str) -> Self {
+    /// A table that does not answer.
+    pub(crate) async fn closed() -> Self {
+        let database = Database::memory().expect("a database");
+        database.close().await;
+        Self::on(&database)
+    }
+
+    fn on(database: &Database) -> Self {
         let start: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
         let now = Arc::new(AtomicI64::new(start.as_second()));
         let clock = Clock::from_fn({
@@ -56,7 +59,7 @@ impl Bench {
         });
         let drawn = AtomicU8::new(0);
         let app = App {
-            store: aws::local_store(&format!("http://{address}"), aws::LOCAL_TABLE),
+            store: database.store(),
             queue: Queue::Local(LocalQueue::new()),
             scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), Pace::default())),
             clock,

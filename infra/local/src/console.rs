@@ -132,7 +132,6 @@ fn printable(text: &str) -> String {
 /// Says on standard output where the service is and how to come in.
 pub fn announce(service: &Service) {
     let api = service.base_url();
-    let table = service.dynamodb();
     let file = service.token_file();
     let file = file.display();
     let (token, bearer) = match service.access() {
@@ -147,7 +146,6 @@ pub fn announce(service: &Service) {
         io::stdout(),
         "\nVedette is running.\n\n  \
          API      {api}\n  \
-         Table    http://{table} (DynamoDB)\n  \
          Token    {token}\n\n  \
          curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"
     );

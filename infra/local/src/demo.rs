@@ -6,10 +6,9 @@ use vedette_domain::account::{
 };
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
+use vedette_embedded::{Folder, FolderError};
 use vedette_runtime::{Clock, Entropy};
 use vedette_store::{Store, StoreError};
-
-use crate::folder::{Folder, FolderError};
 
 const EMAIL: &str = "demo@example.com";
 
@@ -121,11 +120,11 @@ fn no_randomness(error: impl std::error::Error) -> DemoError {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::net::TcpListener;
     use std::os::unix::fs::PermissionsExt as _;
 
+    use vedette_embedded::{Database, Fsync, Reached, reach};
+
     use super::*;
-    use crate::database::Database;
 
     struct Start {
         store: Store,
@@ -139,9 +138,10 @@ mod tests {
     impl Start {
         async fn on_an_empty_folder() -> Self {
             let temporary = tempfile::tempdir().expect("a folder");
-            let folder = Folder::lock(temporary.path()).expect("locked");
-            let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
-            let (database, _) = Database::open(&folder, socket).await.expect("a database");
+            let Ok(Reached::Free(folder)) = reach(temporary.path()).await else {
+                panic!("nobody else has it");
+            };
+            let database = Database::open(&folder, Fsync::EverySecond).await.expect("a database");
             let store = database.store();
             let (clock, entropy) = (Clock::system(), Entropy::system());
             Self { store, clock, entropy, folder, _database: database, _temporary: temporary }

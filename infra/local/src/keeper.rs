@@ -7,15 +7,14 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use tracing::{debug, error, info};
+use vedette_embedded::Expiry;
 use vedette_runtime::App;
-
-use crate::database::Sweeper;
 
 /// Between two looks at what is overdue. On AWS it is a minute; here it is also how soon the
 /// changes of the command line take effect.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
-/// Between two rounds that forget what has expired.
-const FORGET_EVERY: Duration = Duration::from_secs(60);
+/// Between the beginnings of two walks that remove what has expired.
+const FORGET_EVERY: Duration = Duration::from_hours(1);
 /// Before the next try to bring back what the last process had in memory.
 const REBUILD_AGAIN: Duration = Duration::from_secs(5);
 
@@ -47,22 +46,22 @@ pub(crate) async fn sweep(app: App) {
     }
 }
 
-/// Removes expired items, as DynamoDB does by itself.
-pub(crate) async fn forget(sweeper: Sweeper) {
+/// Removes expired items, as DynamoDB does by itself: a walk over the table, then a long rest.
+pub(crate) async fn forget(app: App, mut expiry: Expiry) {
     let mut ticks = interval(FORGET_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let sweeper = sweeper.clone();
-        let swept = async {
-            match tokio::task::spawn_blocking(move || sweeper.sweep()).await {
-                Ok(swept) => swept.map_err(|error| error.to_string()),
-                Err(panic) => Err(panic.to_string()),
+        let mut removed = 0;
+        while let Some(swept) = caught("removing expired items", expiry.step(app.clock.now())).await
+        {
+            removed += swept.removed;
+            if swept.is_last {
+                break;
             }
-        };
-        if let Some(removed @ 1..) = caught("removing expired items", swept).await {
-            debug!(removed, "expired items were removed");
+            sleep(Expiry::PAUSE).await;
         }
+        debug!(removed, "expired items were removed");
     }
 }
 

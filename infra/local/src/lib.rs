@@ -6,35 +6,31 @@
 //! the binary and for tests alike.
 
 pub mod console;
-mod database;
 mod demo;
-mod folder;
 mod gateway;
 mod keeper;
 pub mod options;
 mod service;
 mod worker;
 
-pub use database::DatabaseError;
 pub use demo::DemoError;
-pub use folder::FolderError;
 pub use options::Options;
 pub use service::{Service, StartError};
 
 #[cfg(test)]
 mod tests {
-    use vedette_runtime::aws::{LOCAL_TABLE, local_store};
+    use vedette_embedded::Database;
     use vedette_runtime::{
         App, Clock, Config, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
     };
 
-    /// An app whose table does not answer.
+    /// An app whose database has no table: whatever asks for an item fails.
     pub(crate) fn app_without_table(queue: &LocalQueue) -> App {
         let config = Config::read(&|_| None).expect("nothing needs to be set");
         let clock = Clock::system();
+        let database = Database::memory().expect("a database");
         App {
-            // Nobody listens on port 1.
-            store: local_store("http://127.0.0.1:1", LOCAL_TABLE),
+            store: database.store(),
             queue: Queue::Local(queue.clone()),
             scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), config.service.pace)),
             clock,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Parser;
 use jiff::SignedDuration;
 use vedette_domain::schedule::Pace;
+use vedette_embedded::Fsync;
 
 const ENVIRONMENT: &str = "\
 Environment:
@@ -28,35 +29,33 @@ Environment:
 #[command(name = "vedette-local", version, after_help = ENVIRONMENT)]
 pub struct Options {
     /// The folder that holds everything; it is made where it is missing
-    #[arg(long, value_name = "DIR", default_value = "./data")]
+    #[arg(long, env = "VEDETTE_DATA", value_name = "DIR", default_value = "data")]
     pub data: PathBuf,
 
     /// Where the API listens; port 0 takes a free port
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     pub listen: SocketAddr,
 
-    /// Where the table listens, for the command line `vedette` and for DynamoDB tools; port 0 takes
-    /// a free port. It asks for no credentials, so only addresses of the loopback are taken
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8788", value_parser = loopback)]
-    pub dynamodb: SocketAddr,
-
     /// How long a monitoring minute lasts: 60s, 1m, 500ms. With 1s, a check every five minutes runs
     /// every five seconds; stored times stay real
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = pace)]
     pub minute: Pace,
+
+    /// When writes wait for the disk: everysec, or always. A process that is killed loses nothing
+    /// either way; a power cut takes the last second, or nothing
+    #[arg(long, value_name = "WHEN", default_value = "everysec", value_parser = fsync)]
+    pub fsync: Fsync,
 
     /// Do not show checks and issues as they happen
     #[arg(long)]
     pub quiet: bool,
 }
 
-fn loopback(text: &str) -> Result<SocketAddr, String> {
-    let address: SocketAddr =
-        text.parse().map_err(|error: std::net::AddrParseError| error.to_string())?;
-    if address.ip().is_loopback() {
-        Ok(address)
-    } else {
-        Err("the table asks for no credentials: take an address such as 127.0.0.1".to_owned())
+fn fsync(text: &str) -> Result<Fsync, &'static str> {
+    match text {
+        "always" => Ok(Fsync::Always),
+        "everysec" => Ok(Fsync::EverySecond),
+        _ => Err("expected `always` or `everysec`"),
     }
 }
 
@@ -80,10 +79,10 @@ mod tests {
     #[test]
     fn nothing_needs_to_be_said() {
         let options = parse(&[]).expect("defaults");
-        assert_eq!(options.data, PathBuf::from("./data"));
+        assert_eq!(options.data, PathBuf::from("data"));
         assert_eq!(options.listen.to_string(), "127.0.0.1:8787");
-        assert_eq!(options.dynamodb.to_string(), "127.0.0.1:8788");
         assert!(options.minute.is_real() && !options.quiet);
+        assert_eq!(options.fsync, Fsync::EverySecond);
     }
 
     #[test]
@@ -101,15 +100,10 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_not_for_the_network() {
-        for (address, taken) in [
-            ("127.0.0.1:0", true),
-            ("[::1]:8000", true),
-            ("0.0.0.0:8788", false),
-            ("192.0.2.1:8788", false),
-            ("localhost", false),
-        ] {
-            assert_eq!(parse(&["--dynamodb", address]).is_ok(), taken, "{address}");
+    fn the_disk_is_waited_for_as_said() {
+        for (text, fsync) in [("always", Fsync::Always), ("everysec", Fsync::EverySecond)] {
+            assert_eq!(parse(&["--fsync", text]).expect(text).fsync, fsync);
         }
+        assert!(parse(&["--fsync", "never"]).is_err());
     }
 }

@@ -12,14 +12,13 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, warn};
 use vedette_checker::Engines;
+use vedette_embedded::{Database, DatabaseError, Expiry, Folder, FolderError, Reached, reach};
 use vedette_runtime::{
     App, Clock, Config, Destination, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
 };
 
 use crate::console::Console;
-use crate::database::{Database, DatabaseError};
 use crate::demo::{self, Access, DemoError};
-use crate::folder::{Folder, FolderError};
 use crate::gateway::Gateway;
 use crate::keeper;
 use crate::options::Options;
@@ -49,11 +48,9 @@ pub enum StartError {
     /// The data folder is not usable, or not free.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// An address is not free.
-    #[error("{address}, where the {what} is to listen, cannot be taken: {error}")]
+    /// The address is not free.
+    #[error("{address}, where the API is to listen, cannot be taken: {error}")]
     Listen {
-        /// Who would listen.
-        what: &'static str,
         /// Where.
         address: SocketAddr,
         /// What the system says.
@@ -83,14 +80,15 @@ impl Service {
     ///
     /// When the data folder, an address or the table cannot be had; nothing is left running.
     pub async fn start(options: Options, config: Config) -> Result<Self, StartError> {
-        let folder = Folder::lock(&options.data)?;
-        let taken = |what, address| move |error| StartError::Listen { what, address, error };
-        let gateway_socket =
-            TcpListener::bind(options.listen).await.map_err(taken("API", options.listen))?;
-        let listen = gateway_socket.local_addr().map_err(taken("API", options.listen))?;
-        let database_socket = std::net::TcpListener::bind(options.dynamodb)
-            .map_err(taken("table", options.dynamodb))?;
-        let (database, sweeper) = Database::open(&folder, database_socket).await?;
+        Folder::make(&options.data)?;
+        let Reached::Free(folder) = reach(&options.data).await? else {
+            return Err(FolderError::InUse(options.data).into());
+        };
+        let taken = |error| StartError::Listen { address: options.listen, error };
+        let gateway_socket = TcpListener::bind(options.listen).await.map_err(taken)?;
+        let listen = gateway_socket.local_addr().map_err(taken)?;
+        let database = Database::open(&folder, options.fsync).await?;
+        let table_socket = vedette_embedded::listen(&folder)?;
 
         let store = database.store();
         let (clock, entropy) = (Clock::system(), Entropy::system());
@@ -99,8 +97,8 @@ impl Service {
         let Config { mut service, mut outbound, engines } = config;
         service.pace = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
-        // Whoever may add a site must not reach the table through us, nor have us call ourselves.
-        outbound.own_listeners.extend([listen, database.address()]);
+        // Whoever may add a site must not have us call ourselves.
+        outbound.own_listeners.push(listen);
         let engines = Engines::new(outbound, engines)
             .map_err(|error| StartError::Engines(error.to_string()))?;
         let queue = LocalQueue::new();
@@ -127,8 +125,9 @@ impl Service {
         let mut rounds = JoinSet::new();
         rounds.spawn(worker::schedule(app.clone(), scheduler));
         rounds.spawn(keeper::rebuild(app.clone()));
-        rounds.spawn(keeper::sweep(app));
-        rounds.spawn(keeper::forget(sweeper));
+        rounds.spawn(keeper::sweep(app.clone()));
+        rounds.spawn(keeper::forget(app, Expiry::new(database.clone())));
+        rounds.spawn(vedette_embedded::serve(table_socket, database.clone()));
         let stop = stop.drop_guard();
         Ok(Self { listen, base_url, access, stop, rounds, loops, database, folder })
     }
@@ -136,11 +135,6 @@ impl Service {
     /// Where the API listens.
     pub const fn listen(&self) -> SocketAddr {
         self.listen
-    }
-
-    /// Where the table listens.
-    pub const fn dynamodb(&self) -> SocketAddr {
-        self.database.address()
     }
 
     /// The API's base address.
@@ -172,7 +166,7 @@ impl Service {
             warn!("a part of the service was cut off by the end");
         }
         self.loops.shutdown().await;
-        if !self.database.stop().await {
+        if timeout(GRACE, self.database.close()).await.is_err() {
             warn!("the table was not closed in time");
         }
         drop(self.folder);

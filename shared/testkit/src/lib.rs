@@ -11,13 +11,13 @@ mod target;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
-use dynoxide::Database;
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::schedule::Pace;
 use vedette_domain::tool::Tool;
+use vedette_embedded::{Database, store};
 use vedette_probe::guard::Outbound;
 use vedette_runtime::config::Service;
-use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
+use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
 
 pub use faults::{Fault, Faults};
 pub use meter::{Meter, Spent};
@@ -62,11 +62,9 @@ impl TestApp {
             pace: Pace::default(),
             tools: vec![Tool::Status],
         };
-        let wire = aws_smithy_http_client::Builder::new().build_http();
-        let client = table.faults.client(table.meter.client(wire));
-        let store = aws::local_store_through(client, &table.endpoint, TestTable::NAME);
+        let metered = table.meter.client(table.database.http_client());
         let app = App {
-            store,
+            store: store(table.faults.client(metered)),
             queue: Queue::Local(queue.clone()),
             scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.pace)),
             clock,

@@ -2,46 +2,27 @@ use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
-use dynoxide::Database;
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use vedette_runtime::aws;
+use vedette_embedded::{Database, TABLE, sdk_client};
 
 use crate::{Faults, Meter};
 
-/// An embedded DynamoDB, served on loopback, for one test.
+/// An embedded DynamoDB for one test.
 #[derive(Debug)]
 pub struct TestTable {
-    /// Where it is served.
-    pub endpoint: String,
+    /// What it is in.
+    pub database: Database,
     /// What goes wrong on the way to it.
     pub faults: Faults,
     /// What the way to it costs.
     pub meter: Meter,
     client: Client,
-    _stop: oneshot::Sender<()>,
 }
 
 impl TestTable {
-    /// The table's name.
-    pub const NAME: &str = "vedette";
-
     pub(crate) async fn start(database: Database) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
-        let (stop, stopped) = oneshot::channel::<()>();
-        tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, async {
-            // The sender is dropped with the test.
-            let _ = stopped.await;
-        }));
-        let direct = aws_smithy_http_client::Builder::new().build_http();
-        aws::local_store_through(direct.clone(), &endpoint, Self::NAME)
-            .create_table()
-            .await
-            .expect("a table");
-        let client = aws::local_client(direct, &endpoint);
-        let (faults, meter) = (Faults::default(), Meter::default());
-        Self { endpoint, faults, meter, client, _stop: stop }
+        database.store().create_table().await.expect("a table");
+        let client = sdk_client(database.http_client());
+        Self { database, faults: Faults::default(), meter: Meter::default(), client }
     }
 
     /// Every item, by key, as JSON that shows what is stored.
@@ -67,7 +48,7 @@ impl TestTable {
         };
         let puts: Vec<_> = sort_keys.into_iter().map(put).collect();
         for batch in puts.chunks(25) {
-            let write = self.client.batch_write_item().request_items(Self::NAME, batch.to_vec());
+            let write = self.client.batch_write_item().request_items(TABLE, batch.to_vec());
             write.send().await.expect("written");
         }
     }
@@ -75,7 +56,7 @@ impl TestTable {
     async fn scan(&self) -> BTreeMap<(String, String), Item> {
         let mut items = BTreeMap::new();
         let mut pages =
-            self.client.scan().table_name(Self::NAME).consistent_read(true).into_paginator().send();
+            self.client.scan().table_name(TABLE).consistent_read(true).into_paginator().send();
         while let Some(page) = pages.next().await {
             for item in page.expect("a page").items.unwrap_or_default() {
                 let part = |name: &str| item[name].as_s().expect("a key").clone();

@@ -4,6 +4,7 @@ mod client;
 
 mod checks;
 mod gateway;
+mod operator;
 mod process;
 mod readme;
 mod tools;
@@ -19,9 +20,9 @@ fn options(data: &Path) -> Options {
     Options {
         data: data.to_owned(),
         listen: ([127, 0, 0, 1], 0).into(),
-        dynamodb: ([127, 0, 0, 1], 0).into(),
         minute: vedette_domain::schedule::Pace::new(std::time::Duration::from_millis(100))
             .expect("a pace"),
+        fsync: vedette_embedded::Fsync::EverySecond,
         quiet: true,
     }
 }

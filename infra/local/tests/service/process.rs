@@ -1,5 +1,6 @@
 //! The binary: folders, exits, signals.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +11,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
-use vedette_local::{FolderError, Service, StartError};
+use vedette_embedded::FolderError;
+use vedette_local::{Service, StartError};
 
 use crate::client::Client;
 use crate::{config, options, start};
@@ -22,7 +24,7 @@ fn command(data: &Path) -> Command {
     command
         .arg("--data")
         .arg(data)
-        .args(["--listen", "127.0.0.1:0", "--dynamodb", "127.0.0.1:0", "--minute", "1s"])
+        .args(["--listen", "127.0.0.1:0", "--minute", "1s"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -93,6 +95,32 @@ async fn a_folder_is_for_one_process() {
 }
 
 #[tokio::test]
+async fn nothing_but_the_api_listens_on_a_port() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (child, client) = running(folder.path()).await;
+    assert_eq!(client.get("/api/v1/me").await.status, 200);
+    let process = format!("/proc/{}", child.id().expect("running"));
+    let sockets: BTreeSet<String> = fs::read_dir(format!("{process}/fd"))
+        .expect("open files")
+        .filter_map(|file| fs::read_link(file.expect("a file").path()).ok())
+        .filter_map(|link| {
+            let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+            Some(inode.to_owned())
+        })
+        .collect();
+    let listening = ["tcp", "tcp6", "udp", "udp6"].map(|protocol| {
+        let table = fs::read_to_string(format!("{process}/net/{protocol}")).expect("sockets");
+        let fields = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
+        // State 0A is LISTEN; whoever receives datagrams has none such.
+        fields
+            .filter(|fields| sockets.contains(fields[9]))
+            .filter(|fields| protocol.starts_with("udp") || fields[3] == "0A")
+            .count()
+    });
+    assert_eq!(listening, [1, 0, 0, 0]);
+}
+
+#[tokio::test]
 async fn a_wrong_start_says_what_is_wrong() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
@@ -108,6 +136,6 @@ async fn a_wrong_start_says_what_is_wrong() {
     let mut options = options(&data);
     options.listen = address;
     let refused = Service::start(options, config()).await;
-    assert!(matches!(refused, Err(StartError::Listen { what: "API", .. })));
+    assert!(matches!(refused, Err(StartError::Listen { .. })));
     assert!(!data.join("token").exists(), "nobody was made");
 }

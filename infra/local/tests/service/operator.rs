@@ -1,0 +1,73 @@
+//! The operator's command line beside the service, and alone on its folder.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Parser as _;
+use serde_json::Value;
+use tokio::time::timeout;
+use vedette_cli::{Cli, Failure};
+use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
+
+use crate::client::Client;
+use crate::start;
+
+/// Runs a command on a data folder.
+async fn vedette(data: &Path, command: &str) -> Result<(), Failure> {
+    let data = data.to_str().expect("text");
+    let words = ["vedette", "--json", "--data", data].into_iter().chain(command.split(' '));
+    Cli::try_parse_from(words).expect("a command").execute().await
+}
+
+async fn team(client: &Client) -> Value {
+    client.get("/api/v1/teams").await.body["data"][0].clone()
+}
+
+async fn plan(client: &Client) -> Value {
+    team(client).await["limits"]["plan"].clone()
+}
+
+#[tokio::test]
+async fn commands_reach_the_table_whether_the_service_runs_or_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let id = team(&client).await["uuid"].as_str().expect("a uuid").to_owned();
+    vedette(folder.path(), &format!("plan set {id} growth")).await.expect("done by the service");
+    assert_eq!(plan(&client).await, "growth");
+    service.stop().await;
+
+    vedette(folder.path(), &format!("plan set {id} starter")).await.expect("done on the file");
+    let (service, client) = start(folder.path()).await;
+    assert_eq!(plan(&client).await, "starter");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_waits_for_a_command_that_works_on_its_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    start(folder.path()).await.0.stop().await;
+    let Ok(Reached::Free(alone)) = reach(folder.path()).await else { panic!("nobody has it") };
+    let database = Database::open(&alone, Fsync::Always).await.expect("opened");
+    let path = folder.path().to_owned();
+    let starting = tokio::spawn(async move { start(&path).await });
+    database.store().all_teams().await.expect("an answer");
+    assert!(!starting.is_finished());
+    database.close().await;
+    drop(alone);
+    let (service, client) =
+        timeout(Duration::from_secs(30), starting).await.expect("in time").expect("started");
+    assert_eq!(client.get("/api/v1/me").await.status, 200);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_command_makes_no_folder_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let refused = vedette(&data, "team list").await.expect_err("no table");
+    assert_eq!(refused.exit_code(), 3);
+    assert!(refused.to_string().ends_with("there is none; vedette-local makes it"), "{refused}");
+    assert!(!data.exists());
+    Folder::make(&data).expect("made");
+    assert_eq!(vedette(&data, "doctor").await.expect_err("no table").exit_code(), 3);
+}

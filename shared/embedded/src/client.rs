@@ -1,0 +1,95 @@
+//! The SDK's client of an embedded table.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region, SharedHttpClient};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use vedette_store::Store;
+
+use crate::Database;
+
+/// The table's name in an embedded database.
+pub const TABLE: &str = "vedette";
+
+/// The table behind an HTTP client: [`Database::http_client`], or one that stands before it.
+pub fn store(http: SharedHttpClient) -> Store {
+    Store::new(sdk_client(http), TABLE.to_owned())
+}
+
+/// The SDK's client behind an HTTP client.
+///
+/// Nothing is signed, since nobody would look at it. And nothing is timed: a request that waits in
+/// this process is not lost, and to send it again would only lengthen the queue.
+pub fn sdk_client(http: SharedHttpClient) -> Client {
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("local"))
+        // Where a request would go, if it went anywhere.
+        .endpoint_url("http://embedded")
+        .allow_no_auth()
+        .http_client(http)
+        .retry_config(RetryConfig::standard().with_max_attempts(4))
+        .build();
+    Client::from_conf(config)
+}
+
+/// An HTTP client that sends everything through one connector.
+pub(crate) fn http_client(connector: impl HttpConnector + 'static) -> SharedHttpClient {
+    let connector = SharedHttpConnector::new(connector);
+    http_client_fn(move |_, _| connector.clone())
+}
+
+/// The operation that a request asks for, as DynamoDB's protocol says it: a header such as
+/// `DynamoDB_20120810.GetItem`.
+pub(crate) const TARGET: &str = "x-amz-target";
+
+/// The operation's name in the header's value.
+pub(crate) fn operation(target: &str) -> &str {
+    target.rsplit('.').next().unwrap_or_default()
+}
+
+/// An answer in DynamoDB's protocol.
+pub(crate) fn answer(
+    status: u16,
+    body: impl Into<SdkBody>,
+) -> Result<HttpResponse, ConnectorError> {
+    let status = status.try_into().map_err(|error| ConnectorError::other(Box::new(error), None))?;
+    let mut response = HttpResponse::new(status, body.into());
+    response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
+    Ok(response)
+}
+
+/// Hands requests to the database's thread.
+#[derive(Debug)]
+struct Embedded(Database);
+
+impl Database {
+    /// An HTTP client that hands each request to this database.
+    pub fn http_client(&self) -> SharedHttpClient {
+        http_client(Embedded(self.clone()))
+    }
+
+    /// The table in it.
+    pub fn store(&self) -> Store {
+        store(self.http_client())
+    }
+}
+
+impl HttpConnector for Embedded {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let database = self.0.clone();
+        HttpConnectorFuture::new(async move {
+            let operation = operation(request.headers().get(TARGET).unwrap_or_default());
+            let body = request.body().bytes().unwrap_or_default();
+            let answered = database.answer(operation.to_owned(), body.to_vec()).await;
+            let (status, body) =
+                answered.ok_or_else(|| ConnectorError::io("the table is closed".into()))?;
+            answer(status, body)
+        })
+    }
+}

@@ -1,0 +1,218 @@
+//! The database: DynamoDB on a file, and the one thread that works on it.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::thread;
+
+use tokio::sync::{mpsc, oneshot};
+use tracing::error;
+use vedette_store::StoreError;
+
+use crate::folder::{Folder, FolderError};
+use crate::operation;
+use crate::sync::{Fsync, Syncer};
+
+/// An open database. Clones are the same one; it closes when it is told to, or with the last clone.
+///
+/// All work is done by one thread of its own, one thing after another. The database has but one
+/// lock, so more threads would only wait for each other, and whoever waits for the disk must not be
+/// a thread on which a check measures a site's response time.
+#[derive(Clone)]
+pub struct Database {
+    jobs: mpsc::UnboundedSender<Job>,
+}
+
+enum Job {
+    Work(Box<dyn FnOnce(&dynoxide::Database) + Send>),
+    Close(oneshot::Sender<()>),
+}
+
+impl Database {
+    /// Opens the folder's database, which is made first where it is missing.
+    ///
+    /// # Errors
+    ///
+    /// When the file is not usable.
+    pub async fn open(folder: &Folder, fsync: Fsync) -> Result<Self, DatabaseError> {
+        let file = folder.database();
+        if !file.try_exists()? {
+            Self::make(folder, &file).await?;
+        }
+        Self::on_file(&file, fsync)
+    }
+
+    /// Makes the file with the table in it under another name, and names it when it is whole: a
+    /// table whose making was cut off could neither be used nor made again.
+    async fn make(folder: &Folder, file: &Path) -> Result<(), DatabaseError> {
+        let draft = folder.draft(file)?;
+        let database = Self::on_file(&draft, Fsync::Always)?;
+        database.store().create_table().await?;
+        database.close().await;
+        Ok(folder.put(&draft, file)?)
+    }
+
+    fn on_file(path: &Path, fsync: Fsync) -> Result<Self, DatabaseError> {
+        let name = path.to_str().ok_or_else(|| {
+            DatabaseError::Broken(format!("the path {} is not Unicode", path.display()))
+        })?;
+        let broken = |error| DatabaseError::Broken(format!("{name}: {error}"));
+        let database = dynoxide::Database::new(name).map_err(broken)?;
+        let syncer = match fsync {
+            Fsync::Always => None,
+            Fsync::EverySecond => {
+                // What it restores is SQLite's `synchronous = NORMAL`: a commit does not wait for
+                // the disk. There is no other way to ask for it.
+                database.disable_bulk_loading().map_err(broken)?;
+                Some(Syncer::start(path)?)
+            }
+        };
+        Self::over(database, syncer)
+    }
+
+    /// An empty database in memory, without a table.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread or no memory.
+    pub fn memory() -> Result<Self, DatabaseError> {
+        let database = dynoxide::Database::memory();
+        Self::on(database.map_err(|error| DatabaseError::Broken(error.to_string()))?)
+    }
+
+    /// A database that somebody else has opened, to be used by this one's clients as well.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread.
+    pub fn on(database: dynoxide::Database) -> Result<Self, DatabaseError> {
+        Self::over(database, None)
+    }
+
+    fn over(database: dynoxide::Database, syncer: Option<Syncer>) -> Result<Self, DatabaseError> {
+        let (jobs, mut waiting) = mpsc::unbounded_channel();
+        thread::Builder::new().name("table".to_owned()).spawn(move || {
+            let closing = loop {
+                match waiting.blocking_recv() {
+                    // What panics leaves its caller without an answer; the others go on.
+                    Some(Job::Work(work)) => {
+                        if catch_unwind(AssertUnwindSafe(|| work(&database))).is_err() {
+                            error!("a request to the table ended in a panic");
+                        }
+                    }
+                    Some(Job::Close(closed)) => break Some(closed),
+                    None => break None,
+                }
+            };
+            drop(waiting);
+            drop(syncer);
+            drop(database);
+            if let Some(closed) = closing {
+                // Nobody listens where the service itself was dropped.
+                let _ = closed.send(());
+            }
+        })?;
+        Ok(Self { jobs })
+    }
+
+    /// Has the database's thread do something; nothing where the database is closed. What nobody
+    /// waits for any more is not begun.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&dynoxide::Database) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (reply, replied) = oneshot::channel();
+        let job = Job::Work(Box::new(move |database| {
+            if !reply.is_closed() {
+                // Whoever asked may be gone by now.
+                let _ = reply.send(work(database));
+            }
+        }));
+        self.jobs.send(job).ok()?;
+        replied.await.ok()
+    }
+
+    /// Answers a request of DynamoDB's protocol with a status and a body; nothing where the
+    /// database is closed.
+    pub(crate) async fn answer(&self, operation: String, body: Vec<u8>) -> Option<(u16, String)> {
+        self.run(move |database| operation::answer(database, &operation, &body)).await
+    }
+
+    /// Lets what waits finish and closes the file; whoever asks later gets no answer.
+    pub async fn close(&self) {
+        let (closed, is_closed) = oneshot::channel();
+        if self.jobs.send(Job::Close(closed)).is_ok() {
+            // It is dropped where somebody else has closed it meanwhile.
+            let _ = is_closed.await;
+        }
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").finish_non_exhaustive()
+    }
+}
+
+/// What can go wrong with the table's file.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// The file is not usable.
+    #[error("{0}")]
+    Broken(String),
+    /// The table cannot be made.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The data folder does not take it.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The system does not let us.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_database_whose_making_was_cut_off_is_made_anew() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        for left_over in ["vedette.db.new", "vedette.db.new-wal", "vedette.db.new-shm"] {
+            fs::write(temporary.path().join(left_over), "half").expect("written");
+        }
+        for fsync in [Fsync::Always, Fsync::EverySecond] {
+            let database = Database::open(&folder, fsync).await.expect("opened");
+            assert!(database.store().all_teams().await.expect("an answer").is_empty());
+            database.close().await;
+        }
+        let mut files: Vec<_> = fs::read_dir(temporary.path())
+            .expect("a folder")
+            .map(|entry| entry.expect("a file").file_name())
+            .collect();
+        files.sort();
+        assert_eq!(files, ["lock", "vedette.db"]);
+    }
+
+    #[tokio::test]
+    async fn a_closed_database_answers_nobody() {
+        let database = Database::memory().expect("a database");
+        let store = database.store();
+        store.create_table().await.expect("a table");
+        database.close().await;
+        database.close().await;
+        let refused = store.all_teams().await.expect_err("closed");
+        assert!(refused.to_string().contains("the table is closed"), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_one_callers_own() {
+        let database = Database::memory().expect("a database");
+        assert_eq!(database.run(|_| -> u8 { panic!("of one request") }).await, None);
+        assert_eq!(database.run(|_| 7).await, Some(7));
+    }
+}

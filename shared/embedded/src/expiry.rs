@@ -1,0 +1,138 @@
+//! Removing items whose time has passed, as DynamoDB does by itself.
+//!
+//! DynamoDB takes some days for it, and nobody may count on it. So the whole table is walked, a few
+//! items at a time and with pauses between, so that neither a long table nor many expired items
+//! keep others waiting: 10 million items take about an hour of 2 % of a processor.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use dynoxide::actions::scan::ScanRequest;
+use dynoxide::actions::transact_write_items::{
+    TransactDelete, TransactWriteItem, TransactWriteItemsRequest,
+};
+use dynoxide::types::{AttributeValue, Item};
+use jiff::Timestamp;
+use vedette_store::keys::{PK, SK, TTL};
+
+use crate::{Database, DatabaseError, TABLE};
+
+/// Items looked at in one go, which others wait for; what has expired among them is removed in one
+/// transaction, and a transaction takes no more.
+const PAGE: usize = 100;
+
+/// A walk over the table.
+#[derive(Debug)]
+pub struct Expiry {
+    database: Database,
+    after: Option<Item>,
+}
+
+/// What a step of the walk has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Swept {
+    /// Items removed.
+    pub removed: usize,
+    /// Whether the table's end is reached; the next step begins anew.
+    pub is_last: bool,
+}
+
+impl Expiry {
+    /// Between two steps.
+    pub const PAUSE: Duration = Duration::from_millis(40);
+
+    /// A walk from the table's beginning.
+    pub const fn new(database: Database) -> Self {
+        Self { database, after: None }
+    }
+
+    /// Looks at the next items and removes those that have expired.
+    ///
+    /// # Errors
+    ///
+    /// When the table does not answer; the next step tries again.
+    pub async fn step(&mut self, now: Timestamp) -> Result<Swept, DatabaseError> {
+        let after = self.after.clone();
+        let swept = self.database.run(move |database| step(database, after, now)).await;
+        let swept = swept.ok_or_else(|| DatabaseError::Broken("the table is closed".to_owned()))?;
+        let (removed, last) = swept.map_err(|error| DatabaseError::Broken(error.to_string()))?;
+        self.after = last;
+        Ok(Swept { removed, is_last: self.after.is_none() })
+    }
+}
+
+/// How many items were removed, and the last one that was looked at, unless it was the table's last.
+///
+/// All of it happens between two requests, so nothing is removed that was prolonged meanwhile.
+fn step(
+    database: &dynoxide::Database,
+    after: Option<Item>,
+    now: Timestamp,
+) -> dynoxide::Result<(usize, Option<Item>)> {
+    let page = database.scan(ScanRequest {
+        table_name: TABLE.to_owned(),
+        limit: Some(PAGE),
+        exclusive_start_key: after,
+        ..ScanRequest::default()
+    })?;
+    let is_over = |item: &Item| match item.get(TTL) {
+        Some(AttributeValue::N(at)) => at.parse().is_ok_and(|at: i64| at <= now.as_second()),
+        _ => false,
+    };
+    let expired = page.items.unwrap_or_default().into_iter().filter(is_over);
+    let deletes: Vec<_> = expired.map(delete).collect();
+    let removed = deletes.len();
+    if removed > 0 {
+        database.transact_write_items(TransactWriteItemsRequest {
+            transact_items: deletes,
+            ..TransactWriteItemsRequest::default()
+        })?;
+    }
+    Ok((removed, page.last_evaluated_key))
+}
+
+fn delete(mut item: Item) -> TransactWriteItem {
+    let key: HashMap<_, _> =
+        [PK, SK].into_iter().filter_map(|part| item.remove_entry(part)).collect();
+    let delete = TransactDelete { table_name: TABLE.to_owned(), key, ..TransactDelete::default() };
+    TransactWriteItem { delete: Some(delete), ..TransactWriteItem::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::types::AttributeValue;
+
+    use super::*;
+    use crate::sdk_client;
+
+    #[tokio::test]
+    async fn what_has_expired_goes_and_the_rest_stays() {
+        let database = Database::memory().expect("a database");
+        database.store().create_table().await.expect("a table");
+        let client = sdk_client(database.http_client());
+        for number in 0..250_u32 {
+            let put = client.put_item().table_name(TABLE).item(PK, AttributeValue::S("R#1".into()));
+            let put = put.item(SK, AttributeValue::S(format!("{number:03}")));
+            let put = match number % 5 {
+                0 => put,
+                1 => put.item(TTL, AttributeValue::S("soon".into())),
+                rest => put.item(TTL, AttributeValue::N((1_000 + rest).to_string())),
+            };
+            put.send().await.expect("written");
+        }
+        let mut expiry = Expiry::new(database);
+        let now = Timestamp::from_second(1_003).expect("an instant");
+        let mut removed = Vec::new();
+        loop {
+            let swept = expiry.step(now).await.expect("swept");
+            removed.push(swept.removed);
+            if swept.is_last {
+                break;
+            }
+        }
+        assert_eq!(removed, [40, 40, 20], "2 of 5, a page at a time");
+        let left = client.scan().table_name(TABLE).send().await.expect("an answer");
+        assert_eq!(left.count(), 150);
+        assert_eq!(expiry.step(now).await.expect("swept").removed, 0, "it begins anew");
+    }
+}

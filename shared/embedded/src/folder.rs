@@ -1,0 +1,200 @@
+//! The data folder: one process at a time, and the token file.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use vedette_domain::account::Secret;
+
+use crate::Socket;
+
+/// The folder that holds everything that lasts, as long as this process has it to itself.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// The system unlocks it when the process ends, however it ends.
+    _lock: File,
+}
+
+/// The file with the table.
+const DATABASE: &str = "vedette.db";
+
+/// Why the data folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// Another process works on it.
+    #[error("the data folder {} is in use by another process", .0.display())]
+    InUse(PathBuf),
+    /// The system does not let us.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// The folder or the file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+/// Who has a data folder.
+#[derive(Debug)]
+pub enum Reached {
+    /// This process, from now on.
+    Free(Folder),
+    /// A running service, which is asked through its socket.
+    Served(Socket),
+}
+
+/// How long to wait for a folder that somebody has who does not serve it: a service that starts or
+/// stops, or a command that works on the file itself.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at it.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Takes a data folder that is there, or finds the service that has it.
+///
+/// # Errors
+///
+/// When somebody has the folder for long and serves nothing, or the system does not let us.
+pub async fn reach(path: &Path) -> Result<Reached, FolderError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match Folder::lock(path) {
+            Err(FolderError::InUse(_)) if Socket::of(path).answers().await => {
+                return Ok(Reached::Served(Socket::of(path)));
+            }
+            Err(FolderError::InUse(_)) if Instant::now() < until => sleep(AGAIN).await,
+            locked => return locked.map(Reached::Free),
+        }
+    }
+}
+
+impl Folder {
+    /// Makes the folder where it is missing, for its owner only: tokens and request headers of sites
+    /// are nobody else's business.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let us.
+    pub fn make(path: &Path) -> Result<(), FolderError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|error| FolderError::Io { path: path.to_owned(), error })
+    }
+
+    fn lock(path: &Path) -> Result<Self, FolderError> {
+        let name = path.join("lock");
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
+        let lock = lock.map_err(|error| FolderError::Io { path: name.clone(), error })?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(FolderError::InUse(path.to_owned())),
+            Err(TryLockError::Error(error)) => Err(FolderError::Io { path: name, error }),
+        }
+    }
+
+    /// Whether a database was made in a folder.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let us look.
+    pub fn has_database(path: &Path) -> io::Result<bool> {
+        path.join(DATABASE).try_exists()
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path.join(DATABASE)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file that holds the demo user's token.
+    pub fn token(&self) -> PathBuf {
+        self.path.join("token")
+    }
+
+    /// What the token file holds; nothing where it is missing or holds no token.
+    pub fn read_token(&self) -> Option<Secret> {
+        fs::read_to_string(self.token()).ok().and_then(|text| Secret::parse(text.trim()))
+    }
+
+    /// Writes the token file, for its owner only: whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not let us.
+    pub fn write_token(&self, secret: &Secret) -> Result<(), FolderError> {
+        let draft = self.draft(&self.token())?;
+        let failed = |error| FolderError::Io { path: draft.clone(), error };
+        let file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(&draft);
+        let mut file = file.map_err(failed)?;
+        writeln!(file, "{}", secret.reveal()).and_then(|()| file.sync_all()).map_err(failed)?;
+        self.put(&draft, &self.token())
+    }
+
+    /// The name for a file while it is made; what a crash left there is gone.
+    pub(crate) fn draft(&self, file: &Path) -> Result<PathBuf, FolderError> {
+        let draft = with_suffix(file, ".new");
+        // SQLite keeps two files beside its own.
+        for path in [draft.clone(), with_suffix(&draft, "-wal"), with_suffix(&draft, "-shm")] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(FolderError::Io { path, error });
+                }
+                _ => {}
+            }
+        }
+        Ok(draft)
+    }
+
+    /// Gives a draft that is whole its name, for good.
+    pub(crate) fn put(&self, draft: &Path, file: &Path) -> Result<(), FolderError> {
+        let named = fs::rename(draft, file).and_then(|()| File::open(&self.path)?.sync_all());
+        named.map_err(|error| FolderError::Io { path: file.to_owned(), error })
+    }
+}
+
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    impl Folder {
+        /// A folder that nobody else has.
+        pub(crate) async fn alone(path: &Path) -> Self {
+            match reach(path).await.expect("a folder") {
+                Reached::Free(folder) => folder,
+                Reached::Served(socket) => panic!("{socket:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_folder_gets_it() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        let path = temporary.path().to_owned();
+        let waiting = tokio::spawn(async move { reach(&path).await });
+        while Socket::of(temporary.path()).answers().await || waiting.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        drop(folder);
+        assert!(matches!(waiting.await.expect("no panic"), Ok(Reached::Free(_))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_ever() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let _folder = Folder::alone(temporary.path()).await;
+        let refused = reach(temporary.path()).await.expect_err("in use");
+        assert!(refused.to_string().ends_with("is in use by another process"), "{refused}");
+    }
+}

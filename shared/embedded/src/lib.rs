@@ -1,0 +1,21 @@
+//! The table of one machine: DynamoDB in this process, on a file in the data folder.
+//!
+//! The ordinary SDK client speaks to it, through an HTTP client that hands each request to the
+//! database instead of a network: there is no port that another user, or a web page, could ask.
+//! Another process of the same user, such as the `vedette` command, comes in through a socket in
+//! the data folder, or opens the file itself where nobody else has it.
+
+mod client;
+mod database;
+mod expiry;
+mod folder;
+mod operation;
+mod socket;
+mod sync;
+
+pub use client::{TABLE, sdk_client, store};
+pub use database::{Database, DatabaseError};
+pub use expiry::{Expiry, Swept};
+pub use folder::{Folder, FolderError, Reached, reach};
+pub use socket::{Socket, listen, serve};
+pub use sync::Fsync;

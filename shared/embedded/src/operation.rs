@@ -1,0 +1,66 @@
+//! Which of the database's functions an operation of DynamoDB's protocol is.
+
+use dynoxide::actions::transact_write_items::TransactWriteItemsRequest;
+use dynoxide::{Database, DynoxideError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The operations by which items are read and written, and by which one sees that the table is
+/// there: what another process may ask for.
+const OF_ITEMS: [&str; 9] = [
+    "BatchGetItem",
+    "BatchWriteItem",
+    "DeleteItem",
+    "DescribeTable",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "TransactWriteItems",
+    "UpdateItem",
+];
+
+/// Whether another process may ask for an operation.
+pub(crate) fn is_of_items(operation: &str) -> bool {
+    OF_ITEMS.contains(&operation)
+}
+
+/// Carries out an operation and says the answer's status and body.
+pub(crate) fn answer(database: &Database, operation: &str, body: &[u8]) -> (u16, String) {
+    let answered = match operation {
+        "BatchGetItem" => run(body, |request| database.batch_get_item(request)),
+        "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),
+        "CreateTable" => run(body, |request| database.create_table(request)),
+        "DeleteItem" => run(body, |request| database.delete_item(request)),
+        "DescribeTable" => run(body, |request| database.describe_table(request)),
+        "GetItem" => run(body, |request| database.get_item(request)),
+        "PutItem" => run(body, |request| database.put_item(request)),
+        "Query" => run(body, |request| database.query(request)),
+        "Scan" => run(body, |request| database.scan(request)),
+        "TransactWriteItems" => run(body, |request| {
+            // The SDK gives every transaction a token. Our writes are conditioned, so one that is
+            // sent twice is refused without it; and the database walks all tokens of the last ten
+            // minutes to know another one.
+            database.transact_write_items(TransactWriteItemsRequest {
+                client_request_token: None,
+                ..request
+            })
+        }),
+        "UpdateItem" => run(body, |request| database.update_item(request)),
+        "UpdateTimeToLive" => run(body, |request| database.update_time_to_live(request)),
+        _ => Err(DynoxideError::ValidationException(format!("no operation `{operation}` here"))),
+    };
+    match answered {
+        Ok(body) => (200, body),
+        Err(error) => (error.status_code(), error.to_json()),
+    }
+}
+
+fn run<Request: DeserializeOwned, Response: Serialize>(
+    body: &[u8],
+    work: impl FnOnce(Request) -> dynoxide::Result<Response>,
+) -> dynoxide::Result<String> {
+    let malformed =
+        |error: serde_json::Error| DynoxideError::SerializationException(error.to_string());
+    let response = work(serde_json::from_slice(body).map_err(malformed)?)?;
+    serde_json::to_string(&response).map_err(malformed)
+}

@@ -1,0 +1,188 @@
+//! The way in for other processes of the same user: a Unix socket in the data folder.
+
+use std::error::Error;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::config::SharedHttpClient;
+use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::HOST;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+use tracing::{debug, warn};
+
+use crate::client::{self, TARGET, answer, operation};
+use crate::operation::is_of_items;
+use crate::{Database, Folder, FolderError};
+
+/// The socket's name in the data folder.
+const NAME: &str = "vedette.sock";
+
+/// The largest request, in bytes: what DynamoDB takes in one.
+const BODY_MAX: usize = 16 * 1024 * 1024;
+/// Before the next try to take a connection, when this process has too many files open.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// The socket of a data folder, as the other process sees it.
+#[derive(Debug, Clone)]
+pub struct Socket {
+    path: PathBuf,
+}
+
+impl Socket {
+    pub(crate) fn of(folder: &Path) -> Self {
+        Self { path: folder.join(NAME) }
+    }
+
+    /// Whether somebody listens.
+    pub(crate) async fn answers(&self) -> bool {
+        UnixStream::connect(&self.path).await.is_ok()
+    }
+
+    /// An HTTP client that asks the service behind the socket.
+    pub fn http_client(&self) -> SharedHttpClient {
+        client::http_client(self.clone())
+    }
+
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let stream = UnixStream::connect(&self.path).await;
+        let stream = stream.map_err(|error| ConnectorError::io(error.into()))?;
+        let broken = |error: hyper::Error| ConnectorError::io(error.into());
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        // It ends with the answer, and what went wrong with it is told there.
+        tokio::spawn(async move { drop(connection.await) });
+        let body = request.body().bytes().unwrap_or_default();
+        let target = request.headers().get(TARGET).unwrap_or_default();
+        let sent = Request::post("/")
+            .header(HOST, "embedded")
+            .header(TARGET, target)
+            .body(Full::new(Bytes::copy_from_slice(body)))
+            .map_err(|error| ConnectorError::user(error.into()))?;
+        let (head, body) = sender.send_request(sent).await.map_err(broken)?.into_parts();
+        let body = body.collect().await.map_err(broken)?.to_bytes();
+        answer(head.status.as_u16(), body)
+    }
+}
+
+impl HttpConnector for Socket {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let socket = self.clone();
+        HttpConnectorFuture::new(async move { socket.send(request).await })
+    }
+}
+
+/// Makes the socket of a folder that this process has; one that a crash left there is gone.
+///
+/// # Errors
+///
+/// When the system does not let us, for one thing because the path is longer than it takes.
+pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
+    let path = folder.path().join(NAME);
+    let made = match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => UnixListener::bind(&path),
+    };
+    // The folder lets nobody else in either.
+    let kept = made.and_then(|listener| {
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).map(|()| listener)
+    });
+    kept.map_err(|error| FolderError::Io { path, error })
+}
+
+/// Answers whoever comes in by the socket, until it is dropped. Items can be read and written;
+/// the table itself cannot be changed or removed.
+pub async fn serve(listener: UnixListener, database: Database) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(converse(stream, database.clone()));
+                }
+                Err(error) => {
+                    warn!(%error, "a connection to the table could not be taken");
+                    tokio::time::sleep(BREATH).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn converse(stream: UnixStream, database: Database) {
+    let service = service_fn(|request| respond(request, &database));
+    let connection =
+        hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = connection.await {
+        debug!(%error, "a connection to the table ended early");
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    database: &Database,
+) -> Result<Response<Full<Bytes>>, Box<dyn Error + Send + Sync>> {
+    let target = request.headers().get(TARGET).and_then(|target| target.to_str().ok());
+    let operation = operation(target.unwrap_or_default()).to_owned();
+    if !is_of_items(&operation) {
+        let refused = Response::builder().status(StatusCode::FORBIDDEN);
+        return Ok(refused.body(Full::from("only items can be read and written here"))?);
+    }
+    let body = Limited::new(request.into_body(), BODY_MAX).collect().await?.to_bytes();
+    let answered = database.answer(operation, body.into()).await;
+    let (status, body) = answered.ok_or("the table is closed")?;
+    Ok(Response::builder().status(status).body(Full::from(body))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
+
+    use super::*;
+    use crate::{Fsync, Reached, TABLE, reach, sdk_client, store};
+
+    #[tokio::test]
+    async fn another_process_reads_and_writes_items_and_nothing_else() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        fs::write(temporary.path().join(NAME), "left by a crash").expect("written");
+        let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
+        let served = tokio::spawn(serve(listen(&folder).expect("a socket"), database.clone()));
+
+        let mode = fs::metadata(temporary.path().join(NAME)).expect("a socket").permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600);
+        let Ok(Reached::Served(socket)) = reach(temporary.path()).await else {
+            panic!("somebody serves it");
+        };
+        assert!(store(socket.http_client()).all_teams().await.expect("an answer").is_empty());
+
+        let client = sdk_client(socket.http_client());
+        let refused = client.delete_table().table_name(TABLE).send().await.expect_err("refused");
+        assert_eq!(refused.raw_response().expect("an answer").status().as_u16(), 403);
+        let refused = client.scan().table_name(TABLE).send().await.expect_err("refused");
+        assert_eq!(refused.code(), None);
+        let described = database.store().table_state().await.expect("an answer");
+        assert_eq!(described, vedette_store::TableState::Whole);
+
+        database.close().await;
+        let closed = store(socket.http_client()).all_teams().await;
+        assert!(closed.is_err(), "the service is ending");
+        served.abort();
+        assert!(served.await.is_err());
+        drop(folder);
+        let Ok(Reached::Free(_)) = reach(temporary.path()).await else {
+            panic!("nobody has it");
+        };
+    }
+}

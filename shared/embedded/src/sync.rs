@@ -1,0 +1,82 @@
+//! When what was written is on the disk.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use tracing::error;
+
+/// When a write waits for the disk. A process that is killed loses nothing either way; what differs
+/// is what a power cut, or a crash of the system, takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fsync {
+    /// At each write, before it is answered: nothing is lost.
+    Always,
+    /// Once a second, behind the answers: the last second may be lost, and what is left is whole.
+    #[default]
+    EverySecond,
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Brings SQLite's write-ahead log to the disk once a second. Dropping it ends that.
+pub(crate) struct Syncer {
+    _stop: mpsc::Sender<()>,
+}
+
+impl Syncer {
+    /// Looks after the log of a database file.
+    pub(crate) fn start(database: &Path) -> io::Result<Self> {
+        let log = crate::folder::with_suffix(database, "-wal");
+        let (stop, stopped) = mpsc::channel();
+        thread::Builder::new().name("table-sync".to_owned()).spawn(move || {
+            let mut synced = None;
+            while stopped.recv_timeout(SECOND) == Err(RecvTimeoutError::Timeout) {
+                match sync(&log, synced) {
+                    Ok(at) => synced = at,
+                    Err(failed) => error!(error = %failed, "the table is not synced to the disk"),
+                }
+            }
+        })?;
+        Ok(Self { _stop: stop })
+    }
+}
+
+/// Syncs the log where it was written since, and says as of when it is synced.
+///
+/// SQLite keeps its locks on other files, so that closing this one takes none of them away.
+fn sync(log: &PathBuf, synced: Option<SystemTime>) -> io::Result<Option<SystemTime>> {
+    let file = match File::open(log) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let written = file.metadata()?.modified()?;
+    if synced != Some(written) {
+        file.sync_data()?;
+    }
+    Ok(Some(written))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_log_is_synced_when_it_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("vedette.db-wal");
+        assert_eq!(sync(&log, None).expect("no log"), None);
+        fs::write(&log, "frames").expect("written");
+        let first = sync(&log, None).expect("synced").expect("a log");
+        assert_eq!(sync(&log, Some(first)).expect("nothing to do"), Some(first));
+        let later = first + SECOND;
+        File::options().write(true).open(&log).expect("a log").set_modified(later).expect("set");
+        assert_eq!(sync(&log, Some(first)).expect("synced"), Some(later));
+    }
+}
