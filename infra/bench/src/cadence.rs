@@ -1,22 +1,20 @@
 //! Many sites checked every minute by one process: how late do checks start, and at what cost?
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use axum::Router;
-use axum::extract::Path;
 use clap::Args;
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use jiff::Timestamp;
-use serde_json::json;
+use jiff::{SignedDuration, Timestamp};
 use vedette_domain::id::SiteId;
 use vedette_domain::schedule::Pace;
 use vedette_domain::tool::Tool;
 
-use crate::process::Service;
-use crate::report::{line, percentile};
+use crate::process::{Service, Setup};
+use crate::report::{line, percentile, table};
+use crate::seed;
+use crate::target::{Target, now};
 
 /// How much to measure.
 #[derive(Debug, Args)]
@@ -30,107 +28,104 @@ pub(crate) struct Options {
     /// Sites that take the request and never answer.
     #[arg(long, default_value_t = 20)]
     hanging: usize,
+    /// Checks that the table holds before; as many of them expire as there are new ones.
+    #[arg(long, default_value_t = 0)]
+    checks: usize,
     /// Minutes to measure.
     #[arg(long, default_value_t = 3)]
     minutes: u64,
+    /// Minutes of each row of the report.
+    #[arg(long, default_value_t = 5)]
+    every: u64,
 }
-
-/// Requests that came in: which site's, and when.
-type Arrivals = Arc<Mutex<Vec<(usize, Timestamp)>>>;
 
 /// Puts sites under watch, waits, and compares when requests came in with their slots.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
-    let arrivals = Arrivals::default();
-    let target = serve(&arrivals).await?;
-    let service = Service::start(&options.binary).await?;
-    let teams = service.get("/teams").await?;
-    let team = teams["data"][0]["uuid"].as_str().ok_or("no team")?.to_owned();
+    let (target, data) = (Target::start()?, tempfile::tempdir()?);
+    let (binary, fsync) = (&options.binary, "everysec");
+    let setup = Setup { binary, data: data.path(), minute: "60s", fsync };
+    let mut service = Service::start(setup).await?;
 
     let total = options.sites + options.hanging;
+    let pages =
+        (0..total).map(|number| (if number < options.sites { "answer" } else { "hang" }, number));
     let began = Instant::now();
-    let (service_ref, team, target) = (&service, &team, &target);
-    let created = stream::iter(0..total).map(|number| async move {
-        let kind = if number < options.sites { "answer" } else { "hang" };
-        let off = json!({ "enabled": false });
-        let body = json!({
-            "url": format!("{target}/{kind}/{number}"),
-            "monitoring_settings": { "tools": {
-                "status": { "cadence_minutes": 1 },
-                "ssl": off, "dns": off, "broken-links": off, "performance": off,
-            } },
-        });
-        let created = service_ref.post(&format!("/teams/{team}/sites"), &body).await?;
-        let id = created["data"]["uuid"].as_str().and_then(SiteId::parse);
-        id.map(|id| (number, id)).ok_or_else(|| Box::<dyn Error>::from("no id"))
-    });
-    let mut sites: Vec<(usize, SiteId)> = created.buffer_unordered(8).try_collect().await?;
-    sites.sort_unstable();
+    let sites = service.watch(&target.address, pages).await?;
     line(&format!("{total} sites created in {:.1} s", began.elapsed().as_secs_f64()))?;
+    if options.checks > 0 {
+        // Each site has had a check, which is copied.
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        service.stop().await?;
+        let began = Instant::now();
+        seed::ballast(data.path(), &sites[..options.sites], options.checks)?;
+        line(&format!("{} checks in {:.0} s", options.checks, began.elapsed().as_secs_f64()))?;
+        service = Service::start(setup).await?;
+    }
 
     // First runs and schedules settle for a minute.
     tokio::time::sleep(Duration::from_mins(1)).await;
-    let (from, cpu_from) = (now()?, service.cpu_seconds()?);
-    tokio::time::sleep(Duration::from_mins(options.minutes)).await;
-    let (to, cpu_to) = (now()?, service.cpu_seconds()?);
-    // What was due by then may be on its way.
-    tokio::time::sleep(Duration::from_secs(2)).await;
-
-    let seen = arrivals.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let mut lags = Vec::new();
-    let mut missed = 0;
-    for &(number, site) in sites.iter().take(options.sites) {
-        let mut slot = Pace::default().next_after(site, Tool::Status, 1, from);
-        while slot < to {
-            let next = Pace::default().next_after(site, Tool::Status, 1, slot);
-            let arrival = seen
-                .iter()
-                .filter(|(other, at)| *other == number && slot <= *at && *at < next)
-                .map(|(_, at)| at.duration_since(slot).as_secs_f64() * 1_000.0)
-                .min_by(f64::total_cmp);
-            match arrival {
-                Some(lag) => lags.push(lag),
-                None => missed += 1,
-            }
-            slot = next;
-        }
+    target.take();
+    let mut rows = Vec::new();
+    let mut left = options.minutes;
+    while left > 0 {
+        let minutes = left.min(options.every);
+        left -= minutes;
+        let (from, cpu, written) = (now()?, service.cpu_seconds()?, service.written_megabytes()?);
+        tokio::time::sleep(Duration::from_mins(minutes)).await;
+        let (to, cpu) = (now()?, service.cpu_seconds()? - cpu);
+        let written = service.written_megabytes()? - written;
+        let (memory, disk) = (service.megabytes()?.0, service.disk_megabytes()?);
+        // What was due by then may be on its way.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let lags = lags(&target, &sites[..options.sites], from, to);
+        let started: Vec<f64> = lags.iter().copied().filter(|lag| lag.is_finite()).collect();
+        let mut row = vec![format!("{}", options.minutes - left), format!("{}", lags.len())];
+        row.push(format!("{}", lags.len() - started.len()));
+        let at = [0.5, 0.95, 0.99, 1.0].map(|share| percentile(&started, share));
+        row.extend(at.iter().map(|lag| format!("{lag:.0}")));
+        let a_minute = |amount: f64| amount / minutes as f64;
+        row.push(format!("{:.1}", a_minute(cpu)));
+        row.push(format!("{memory:.0}"));
+        row.push(format!("{disk:.0}"));
+        row.push(format!("{:.0}", a_minute(written)));
+        rows.push(row);
     }
-    lags.sort_unstable_by(f64::total_cmp);
-    let minutes = options.minutes as f64;
-    line(&format!("runs measured              {:>10}", lags.len()))?;
-    line(&format!("runs missed                {missed:>10}"))?;
-    for (name, share) in [("median", 0.5), ("95 %", 0.95), ("99 %", 0.99), ("worst", 1.0)] {
-        line(&format!("slot to request, {name:<9} {:>10.0} ms", percentile(&lags, share)))?;
-    }
-    line(&format!(
-        "processor                  {:>10.1} s a minute",
-        (cpu_to - cpu_from) / minutes
-    ))?;
-    line(&format!("memory, at most            {:>10.0} MB", service.peak_megabytes()?))?;
+    let headings = [
+        "minute",
+        "due",
+        "missed",
+        "ms late, median",
+        "95 %",
+        "99 %",
+        "worst",
+        "CPU s a minute",
+        "MB",
+        "MB on disk",
+        "MB written a minute",
+    ];
+    table(headings.map(str::to_owned).to_vec(), rows)?;
     service.stop().await
 }
 
-fn now() -> Result<Timestamp, jiff::Error> {
-    #[expect(clippy::disallowed_methods, reason = "a measurement reads the clock itself")]
-    Timestamp::try_from(SystemTime::now())
-}
-
-/// A server that notes each request, and answers or not.
-async fn serve(arrivals: &Arrivals) -> Result<String, Box<dyn Error>> {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    let address = format!("http://{}", listener.local_addr()?);
-    let arrivals = Arc::clone(arrivals);
-    let handler = move |Path((kind, number)): Path<(String, usize)>| {
-        let arrivals = Arc::clone(&arrivals);
-        async move {
-            if let Ok(now) = now() {
-                arrivals.lock().unwrap_or_else(PoisonError::into_inner).push((number, now));
-            }
-            if kind == "hang" {
-                std::future::pending::<()>().await;
-            }
+/// From each slot to its request, in milliseconds and sorted; infinite where none came.
+fn lags(target: &Target, sites: &[SiteId], from: Timestamp, to: Timestamp) -> Vec<f64> {
+    let mut seen: HashMap<usize, Vec<Timestamp>> = HashMap::new();
+    for (number, at) in target.take() {
+        seen.entry(number).or_default().push(at);
+    }
+    // A site's slots are a minute apart, and a request belongs to the last slot before it.
+    const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+    let pace = Pace::new(Duration::from_mins(1)).unwrap_or_default();
+    let mut lags = Vec::new();
+    for (number, site) in sites.iter().enumerate() {
+        let mut slot = pace.next_after(*site, Tool::Status, 1, from);
+        while slot < to {
+            let after = seen.get(&number).into_iter().flatten().map(|at| at.duration_since(slot));
+            let lag = after.filter(|lag| !lag.is_negative() && *lag < MINUTE).min();
+            lags.push(lag.map_or(f64::INFINITY, |lag| lag.as_secs_f64() * 1_000.0));
+            slot += MINUTE;
         }
-    };
-    let router = Router::new().route("/{kind}/{number}", axum::routing::get(handler));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    Ok(address)
+    }
+    lags.sort_unstable_by(f64::total_cmp);
+    lags
 }

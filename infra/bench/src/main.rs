@@ -4,15 +4,19 @@ mod cadence;
 mod history;
 mod inside;
 mod process;
+mod rate;
 mod report;
 mod requests;
 mod seed;
+mod target;
 
 use clap::Parser;
 
 /// What to measure.
 #[derive(Debug, Parser)]
 enum Measure {
+    /// How many checks a processor second stores.
+    Rate(rate::Options),
     /// Whether one process keeps the cadence of many sites.
     Cadence(cadence::Options),
     /// Whether a page of a long history costs what one of a short history costs.
@@ -27,6 +31,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let provider = rustls::crypto::ring::default_provider();
     provider.install_default().map_err(|_| "TLS is set up twice")?;
     match Measure::parse() {
+        Measure::Rate(options) => rate::measure(&options).await,
         Measure::Cadence(options) => cadence::measure(&options).await,
         Measure::History(options) => history::measure(&options).await,
         Measure::Requests(options) => requests::measure(&options).await,

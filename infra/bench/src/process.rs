@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use serde_json::Value;
-use tempfile::TempDir;
+use serde_json::{Value, json};
 use tokio::process::{Child, Command};
+use vedette_domain::id::SiteId;
 
 /// A running service.
 pub(crate) struct Service {
@@ -18,27 +18,42 @@ pub(crate) struct Service {
     base: String,
     token: String,
     client: reqwest::Client,
-    _data: TempDir,
+    data: PathBuf,
 }
 
+/// How a service is started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setup<'a> {
+    /// Its binary.
+    pub(crate) binary: &'a Path,
+    /// Its data folder.
+    pub(crate) data: &'a Path,
+    /// How long a monitoring minute lasts.
+    pub(crate) minute: &'a str,
+    /// When writes wait for the disk.
+    pub(crate) fsync: &'a str,
+}
+
+/// Sites in one request.
+const BULK: usize = 100;
 /// Clock ticks a second in `/proc/<pid>/stat`: `USER_HZ`, 100 on every Linux.
 const TICKS: f64 = 100.0;
 
 impl Service {
     /// Starts the binary and waits until it answers.
-    pub(crate) async fn start(binary: &Path) -> Result<Self, Box<dyn Error>> {
-        let data = tempfile::tempdir()?;
-        let listen = free_address()?;
-        let child = Command::new(binary)
-            .args(["--data".as_ref(), data.path().as_os_str()])
-            .args(["--listen", &listen, "--quiet"])
+    pub(crate) async fn start(setup: Setup<'_>) -> Result<Self, Box<dyn Error>> {
+        let listen = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+        let child = Command::new(setup.binary)
+            .args(["--data".as_ref(), setup.data.as_os_str()])
+            .args(["--listen", &listen, "--minute", setup.minute])
+            .args(["--fsync", setup.fsync, "--quiet"])
             .env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8")
             .env("VEDETTE_THROTTLE", "1000000")
             .stdout(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
         let pid = child.id().ok_or("the service ended at once")?;
-        let token_file: PathBuf = data.path().join("token");
+        let token_file: PathBuf = setup.data.join("token");
         let mut tries = 0;
         let token = loop {
             match fs::read_to_string(&token_file) {
@@ -49,21 +64,58 @@ impl Service {
             tries += 1;
         };
         let token = token.trim().to_owned();
-        let client = reqwest::Client::new();
         let base = format!("http://{listen}/api/v1");
-        Ok(Self { child, pid, base, token, client, _data: data })
+        let (client, data) = (reqwest::Client::new(), setup.data.to_owned());
+        Ok(Self { child, pid, base, token, client, data })
+    }
+
+    /// Puts the pages `<address>/<kind>/<number>` under watch, whose status alone is checked, every
+    /// minute. Returns the sites in the order of their numbers.
+    pub(crate) async fn watch(
+        &self,
+        address: &str,
+        pages: impl Iterator<Item = (&'static str, usize)>,
+    ) -> Result<Vec<SiteId>, Box<dyn Error>> {
+        let teams = self.get("/teams").await?;
+        let team = format!("/teams/{}", teams["data"][0]["uuid"].as_str().ok_or("no team")?);
+        let off = json!({ "enabled": false, "cadence_minutes": 1440 });
+        let tools = json!({
+            "status": { "enabled": true, "cadence_minutes": 1 },
+            "ssl": off, "dns": off, "broken-links": off, "performance": off,
+        });
+        let settings = json!({ "monitoring_settings": { "tools": tools } });
+        self.send(self.client.patch(self.url(&format!("{team}/monitoring"))), &settings).await?;
+        let urls =
+            pages.map(|(kind, number)| json!({ "url": format!("{address}/{kind}/{number}") }));
+        let urls: Vec<Value> = urls.collect();
+        let mut sites = Vec::with_capacity(urls.len());
+        for urls in urls.chunks(BULK) {
+            let body = json!({ "sites": urls });
+            let bulk = self.client.post(self.url(&format!("{team}/sites/bulk")));
+            let made = self.send(bulk, &body).await?;
+            let ids = made["data"]["created"].as_array().ok_or("no list")?.iter();
+            sites.extend(ids.filter_map(|site| SiteId::parse(site["uuid"].as_str()?)));
+        }
+        if sites.len() == urls.len() { Ok(sites) } else { Err("sites were not created".into()) }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
     }
 
     /// GETs a path below the base address.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Box<dyn Error>> {
-        let request = self.client.get(format!("{}{path}", self.base)).bearer_auth(&self.token);
+        let request = self.client.get(self.url(path)).bearer_auth(&self.token);
         Ok(request.send().await?.error_for_status()?.json().await?)
     }
 
-    /// POSTs a body to a path below the base address.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value, Box<dyn Error>> {
-        let request = self.client.post(format!("{}{path}", self.base)).bearer_auth(&self.token);
-        Ok(request.json(body).send().await?.error_for_status()?.json().await?)
+    async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+        body: &Value,
+    ) -> Result<Value, Box<dyn Error>> {
+        let request = request.bearer_auth(&self.token).json(body);
+        Ok(request.send().await?.error_for_status()?.json().await?)
     }
 
     /// Processor seconds used so far.
@@ -79,20 +131,37 @@ impl Service {
         Ok(ticks / TICKS)
     }
 
-    /// The most memory held so far, in megabytes.
-    pub(crate) fn peak_megabytes(&self) -> Result<f64, Box<dyn Error>> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
-        let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
-        let kilobytes = line.split_whitespace().nth(1).and_then(|field| field.parse::<f64>().ok());
-        Ok(kilobytes.unwrap_or(f64::NAN) / 1024.0)
+    /// The memory held now, and the most so far, in megabytes.
+    pub(crate) fn megabytes(&self) -> Result<(f64, f64), Box<dyn Error>> {
+        let now = self.told("status", "VmRSS:")? / 1024.0;
+        Ok((now, self.told("status", "VmHWM:")? / 1024.0))
     }
 
-    /// Ends the service.
+    /// Megabytes written to the disk so far.
+    pub(crate) fn written_megabytes(&self) -> Result<f64, Box<dyn Error>> {
+        Ok(self.told("io", "write_bytes:")? / 1e6)
+    }
+
+    /// Megabytes that the table's files take.
+    pub(crate) fn disk_megabytes(&self) -> Result<f64, Box<dyn Error>> {
+        let mut bytes = 0;
+        for file in fs::read_dir(&self.data)? {
+            bytes += file?.metadata()?.len();
+        }
+        Ok(bytes as f64 / 1e6)
+    }
+
+    fn told(&self, file: &str, name: &str) -> Result<f64, Box<dyn Error>> {
+        let told = fs::read_to_string(format!("/proc/{}/{file}", self.pid))?;
+        let line =
+            told.lines().find_map(|line| line.strip_prefix(name)).ok_or("nothing is told")?;
+        Ok(line.split_whitespace().next().ok_or("nothing is told")?.parse()?)
+    }
+
+    /// Lets the service end by itself.
     pub(crate) async fn stop(mut self) -> Result<(), Box<dyn Error>> {
-        Ok(self.child.kill().await?)
+        Command::new("kill").arg(self.pid.to_string()).status().await?;
+        self.child.wait().await?;
+        Ok(())
     }
-}
-
-fn free_address() -> std::io::Result<String> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }

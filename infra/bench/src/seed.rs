@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
+use std::path::Path;
 
 use dynoxide::types::{AttributeValue, Item};
 use dynoxide::{Database, ImportOptions};
@@ -17,7 +18,7 @@ use vedette_domain::history::{Day, Kind, day_of, day_start};
 use vedette_domain::id::{CheckId, SiteId, Trigger};
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::tool_state::{Conclusion, DayWrite, Latest, ToolState};
-use vedette_embedded::TABLE;
+use vedette_embedded::{Expiry, TABLE};
 use vedette_store::keys::{self, Key, PK, SK, TTL};
 use vedette_store::{Changes, ToolChange};
 
@@ -80,6 +81,60 @@ pub(crate) async fn history(
         }
     }
     import(&inside.database, rows)
+}
+
+/// Fills a closed table with so many more checks of these sites, copies of the one that each has:
+/// the expiry finds one that has expired among so many that it removes as many as sites checked
+/// every minute add, and the rest stays.
+pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<(), Box<dyn Error>> {
+    let file = data.join("vedette.db");
+    let database = Database::new(file.to_str().ok_or("a folder that is not Unicode")?)?;
+    database.enable_bulk_loading()?;
+    let looked_at_a_minute = Expiry::PAGE as f64 * 60.0 / Expiry::PAUSE.as_secs_f64();
+    let one_in = (looked_at_a_minute / sites.len() as f64).max(1.0) as usize;
+    let long_ago = Timestamp::from_second(1)?;
+    let mut rows = Vec::new();
+    for site in sites {
+        let stream = keys::check(
+            CheckId::automatic(*site, Tool::Status, RunReason::Scheduled, Timestamp::UNIX_EPOCH),
+            CheckStatus::Completed,
+        );
+        let stream = stream.ok_or("not one of ours")?;
+        let pattern = newest(&database, &stream)?;
+        let Some(AttributeValue::S(id)) = pattern.get("id") else { return Err("no id".into()) };
+        let newest = CheckId::parse(id).ok_or("no id")?.created_at();
+        let lasts: i64 = match pattern.get(TTL) {
+            Some(AttributeValue::N(at)) => at.parse()?,
+            _ => return Err("no time to live".into()),
+        };
+        for number in 1..=checks / sites.len() {
+            let at = newest - SignedDuration::from_mins(i64::try_from(number)?);
+            let id = CheckId::automatic(*site, Tool::Status, RunReason::Scheduled, at);
+            let check = Check::finished(id, Finish::Skipped, at);
+            let check = Check { status: CheckStatus::Completed, ..check };
+            let has_expired = (rows.len() + number).is_multiple_of(one_in);
+            let expires_at = if has_expired { long_ago } else { Timestamp::from_second(lasts)? };
+            rows.push(copy(&pattern, &check, expires_at)?);
+        }
+        if rows.len() > 20_000 {
+            import(&database, std::mem::take(&mut rows))?;
+        }
+    }
+    import(&database, rows)
+}
+
+/// The newest item of the stream that a key is in.
+fn newest(database: &Database, key: &Key) -> Result<Item, Box<dyn Error>> {
+    let stream = key.sk.rsplit_once('#').ok_or("no stream")?.0;
+    let request = serde_json::from_value(json!({
+        "TableName": TABLE,
+        "KeyConditionExpression": format!("{PK} = :pk AND begins_with({SK}, :stream)"),
+        "ExpressionAttributeValues": { ":pk": { "S": key.pk }, ":stream": { "S": stream } },
+        "ScanIndexForward": false,
+        "Limit": 1,
+    }))?;
+    let found = database.query(request)?.items.and_then(|mut items| items.pop());
+    Ok(found.ok_or("no check")?)
 }
 
 fn seeds(site: SiteId, today: Date, checks: u64) -> Result<Vec<Seed>, Box<dyn Error>> {

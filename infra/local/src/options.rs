@@ -81,7 +81,8 @@ mod tests {
         let options = parse(&[]).expect("defaults");
         assert_eq!(options.data, PathBuf::from("data"));
         assert_eq!(options.listen.to_string(), "127.0.0.1:8787");
-        assert!(options.minute.is_real() && !options.quiet);
+        assert!(!options.quiet);
+        assert_eq!(options.minute.minute(), Duration::from_secs(60));
         assert_eq!(options.fsync, Fsync::EverySecond);
     }
 

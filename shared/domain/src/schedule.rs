@@ -27,15 +27,24 @@ const DAYS_FROM_EPOCH: [&str; 7] = ["THU", "FRI", "SAT", "SUN", "MON", "TUE", "W
 /// name runs, so another formula would shift every schedule. Where one cadence divides another,
 /// the slots of the longer are slots of the shorter as well.
 pub fn phase(site: SiteId, tool: Tool, cadence_minutes: u32) -> u32 {
+    let (minutes, _) = hashes(site, tool);
+    // The remainder is below a u32, so nothing is cut off.
+    (minutes % u64::from(cadence_minutes.max(1))) as u32
+}
+
+/// Where a tool's runs on a site lie among the minutes, and where within the minute: the first and
+/// the second eight bytes of the hash that [`phase`] tells of.
+fn hashes(site: SiteId, tool: Tool) -> (u64, u64) {
     let digest = Sha256::new()
         .chain_update(site.as_uuid().as_bytes())
         .chain_update(tool.as_str())
         .finalize();
-    let mut head = [0; 8];
-    head.copy_from_slice(&digest[..8]);
-    let cadence = u64::from(cadence_minutes.max(1));
-    // The remainder is below a u32, so nothing is cut off.
-    (u64::from_be_bytes(head) % cadence) as u32
+    let part = |from: usize| {
+        let mut part = [0; 8];
+        part.copy_from_slice(&digest[from..from + 8]);
+        u64::from_be_bytes(part)
+    };
+    (part(0), part(8))
 }
 
 /// The `cron()` expression in UTC whose instants are the slots of the tool on the site, in the
@@ -68,9 +77,15 @@ pub fn cron(site: SiteId, tool: Tool, cadence_minutes: u32) -> Option<String> {
 
 /// How long a monitoring minute lasts: a minute, unless a service is sped up for a demonstration
 /// or a test. Cadences, phases and delays are counted in it; everything else is in real time.
+///
+/// The default is that of [`cron`], whose slots are whole minutes; EventBridge itself fires
+/// anywhere within them. Where the timers are our own, [`Pace::new`], slots are spread over the
+/// minute as well, by whole milliseconds: sites that are checked every minute would otherwise all
+/// be due at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     minute: Duration,
+    is_spread: bool,
 }
 
 /// A length that a monitoring minute cannot have.
@@ -80,12 +95,12 @@ pub struct InvalidPace;
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { minute: Duration::from_secs(60) }
+        Self { minute: Duration::from_secs(60), is_spread: false }
     }
 }
 
 impl Pace {
-    /// A pace at which a monitoring minute lasts this long.
+    /// A pace at which a monitoring minute lasts this long, and slots are spread over it.
     ///
     /// # Errors
     ///
@@ -93,7 +108,11 @@ impl Pace {
     pub fn new(minute: Duration) -> Result<Self, InvalidPace> {
         let whole = minute.subsec_nanos().is_multiple_of(1_000_000);
         let bounds = Duration::from_millis(1)..=Duration::from_secs(24 * 60 * 60);
-        if whole && bounds.contains(&minute) { Ok(Self { minute }) } else { Err(InvalidPace) }
+        if whole && bounds.contains(&minute) {
+            Ok(Self { minute, is_spread: true })
+        } else {
+            Err(InvalidPace)
+        }
     }
 
     /// How long a monitoring minute lasts.
@@ -104,11 +123,6 @@ impl Pace {
     /// How long so many monitoring minutes last.
     pub const fn minutes(self, count: u32) -> Duration {
         self.minute.saturating_mul(count)
-    }
-
-    /// Whether a monitoring minute is a minute, so that [`cron`] says the same as this pace.
-    pub fn is_real(self) -> bool {
-        self == Self::default()
     }
 
     /// The latest slot that is not after `instant`.
@@ -145,8 +159,11 @@ impl Pace {
     /// 128 bits leave room for every sum with an instant.
     fn grid(self, site: SiteId, tool: Tool, cadence_minutes: u32) -> (i128, i128) {
         let minute = self.minute.as_millis() as i128;
-        let phase = phase(site, tool, cadence_minutes);
-        (i128::from(phase) * minute, i128::from(cadence_minutes.max(1)) * minute)
+        let cadence = i128::from(cadence_minutes.max(1));
+        let (minutes, within) = hashes(site, tool);
+        let phase = i128::from(minutes) % cadence * minute;
+        let within = if self.is_spread { i128::from(within) % minute } else { 0 };
+        (phase + within, cadence * minute)
     }
 }
 
@@ -292,13 +309,35 @@ mod tests {
     }
 
     #[test]
+    fn our_own_timers_spread_every_cadence_over_its_minute() {
+        let pace = Pace::new(Duration::from_secs(60)).expect("a minute");
+        for cadence in [1, 5] {
+            let mut seconds = [0_u32; 60];
+            for number in 0..10_000 {
+                let slot =
+                    pace.next_after(site(number), Tool::Status, cadence, Timestamp::UNIX_EPOCH);
+                let second = usize::try_from(slot.as_second() % 60).expect("small");
+                seconds[second] += 1;
+                let whole = Pace::default();
+                let minute = whole.latest_at_or_before(site(number), Tool::Status, cadence, slot);
+                assert_eq!(minute.as_second(), slot.as_second() / 60 * 60, "the minute of cron");
+            }
+            // 167 each; five standard deviations are 65.
+            assert!(seconds.iter().all(|sites| (102..232).contains(sites)), "{seconds:?}");
+        }
+        // Pinned, as the phase is.
+        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let slot = pace.next_after(site, Tool::Status, 1, Timestamp::UNIX_EPOCH);
+        assert_eq!(slot.as_millisecond(), 38_403);
+    }
+
+    #[test]
     fn a_pace_is_whole_milliseconds() {
         assert_eq!(Pace::default().minute(), Duration::from_secs(60));
-        assert!(Pace::default().is_real());
         let day = Duration::from_secs(24 * 60 * 60);
         for fine in [Duration::from_millis(1), Duration::from_secs(1), day] {
             let pace = Pace::new(fine).expect("within bounds");
-            assert_eq!((pace.minute(), pace.minutes(3), pace.is_real()), (fine, fine * 3, false));
+            assert_eq!((pace.minute(), pace.minutes(3)), (fine, fine * 3));
         }
         let micro = Duration::from_micros(1);
         for wrong in [Duration::ZERO, micro, Duration::from_secs(1) + micro, day + micro * 1000] {
@@ -404,7 +443,10 @@ mod tests {
                 let apart = next.as_nanosecond() - latest.as_nanosecond();
                 prop_assert_eq!(apart as u128, pace.minutes(cadence).as_nanos());
                 let shift = pace.minutes(phase(site(number), tool, cadence)).as_nanos() as i128;
-                prop_assert_eq!((latest.as_nanosecond() - shift).rem_euclid(apart), 0);
+                let within = (latest.as_nanosecond() - shift).rem_euclid(apart);
+                prop_assert!(within < pace.minute().as_nanos() as i128);
+                prop_assert_eq!(within % 1_000_000, 0);
+                prop_assert!(pace.is_spread || within == 0);
                 // A slot is its own latest one, and the one before the next.
                 let again = pace.latest_at_or_before(site(number), tool, cadence, latest);
                 prop_assert_eq!(again, latest);

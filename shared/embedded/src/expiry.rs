@@ -17,10 +17,6 @@ use vedette_store::keys::{PK, SK, TTL};
 
 use crate::{Database, DatabaseError, TABLE};
 
-/// Items looked at in one go, which others wait for; what has expired among them is removed in one
-/// transaction, and a transaction takes no more.
-const PAGE: usize = 100;
-
 /// A walk over the table.
 #[derive(Debug)]
 pub struct Expiry {
@@ -38,6 +34,9 @@ pub struct Swept {
 }
 
 impl Expiry {
+    /// Items looked at in a step, which others wait for; what has expired among them is removed in
+    /// one transaction, and a transaction takes no more.
+    pub const PAGE: usize = 100;
     /// Between two steps.
     pub const PAUSE: Duration = Duration::from_millis(40);
 
@@ -71,7 +70,7 @@ fn step(
 ) -> dynoxide::Result<(usize, Option<Item>)> {
     let page = database.scan(ScanRequest {
         table_name: TABLE.to_owned(),
-        limit: Some(PAGE),
+        limit: Some(Expiry::PAGE),
         exclusive_start_key: after,
         ..ScanRequest::default()
     })?;

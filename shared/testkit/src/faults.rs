@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::config::SharedHttpClient;
@@ -46,6 +46,8 @@ struct Plan {
     writes: u64,
     items: u64,
     faults: VecDeque<(u64, Fault)>,
+    /// Tokens of the transactions whose answers were lost.
+    lost: HashSet<String>,
     /// How many batch reads from now on it is until the one whose answer is held back.
     hold_in: Option<u64>,
 }
@@ -106,6 +108,17 @@ impl Faults {
         hold_in.take_if(|reads| *reads == 0).is_some()
     }
 
+    /// Whether a transaction is sent again because its first answer was lost. DynamoDB knows it by
+    /// its token and does nothing; the embedded table, which loses no answer, does without tokens.
+    fn is_known(&self, request: &HttpRequest) -> bool {
+        let lost = &self.0.plan.lock().expect("a plan").lost;
+        !lost.is_empty() && token(request).is_some_and(|token| lost.contains(&token))
+    }
+
+    fn lose(&self, request: &HttpRequest) {
+        self.0.plan.lock().expect("a plan").lost.extend(token(request));
+    }
+
     fn next(&self, request: &HttpRequest) -> Option<Fault> {
         let operation = operation(request)?;
         let is_write = matches!(
@@ -163,7 +176,12 @@ impl HttpConnector for FaultyConnector {
                 answer
             });
         }
-        let Some(fault) = faults.next(&request) else { return inner.call(request) };
+        let Some(fault) = faults.next(&request) else {
+            if faults.is_known(&request) {
+                return HttpConnectorFuture::ready(Ok(response(200, "{}".to_owned())));
+            }
+            return inner.call(request);
+        };
         let is_transaction = operation(&request) == Some("TransactWriteItems");
         HttpConnectorFuture::new(async move {
             match fault {
@@ -179,6 +197,7 @@ impl HttpConnector for FaultyConnector {
                     Ok(refusal("com.amazonaws.dynamodb.v20120810#TransactionConflictException", ""))
                 }
                 Fault::LoseAnswer => {
+                    faults.lose(&request);
                     inner.call(request).await?;
                     Err(ConnectorError::timeout("the answer was lost".into()))
                 }
@@ -199,6 +218,12 @@ pub(crate) fn operation(request: &HttpRequest) -> Option<&str> {
     request.headers().get("x-amz-target")?.rsplit('.').next()
 }
 
+/// The token by which DynamoDB knows a transaction that is sent again.
+fn token(request: &HttpRequest) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_slice(request.body().bytes()?).ok()?;
+    body["ClientRequestToken"].as_str().map(str::to_owned)
+}
+
 /// Whether a request counts requests; resolved issues have `R#` in a sort key.
 fn is_throttle_window(body: &[u8]) -> bool {
     const KEY: &[u8] = br#""pk":{"S":"R#"#;
@@ -207,7 +232,11 @@ fn is_throttle_window(body: &[u8]) -> bool {
 
 fn refusal(kind: &str, more: &str) -> HttpResponse {
     let body = format!(r#"{{"__type":"{kind}","message":"made by a test"{more}}}"#);
-    let mut response = HttpResponse::new(400.try_into().expect("a status"), SdkBody::from(body));
+    response(400, body)
+}
+
+fn response(status: u16, body: String) -> HttpResponse {
+    let mut response = HttpResponse::new(status.try_into().expect("a status"), SdkBody::from(body));
     response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
     response
 }

@@ -1,0 +1,63 @@
+//! How many checks a processor second stores, and how long it takes to put many sites under watch.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use crate::process::{Service, Setup};
+use crate::report::table;
+use crate::target::Target;
+
+/// How much to measure.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The service's binary.
+    #[arg(long, default_value = "target/release/vedette-local")]
+    binary: PathBuf,
+    /// Sites, each checked every five seconds.
+    #[arg(long, default_value_t = 1_000)]
+    sites: usize,
+    /// Half-minutes to measure, with each way to wait for the disk.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+}
+
+/// Sites whose creation is timed, while the first checks of those before run.
+const TIMED: usize = 500;
+/// How long a round lasts.
+const ROUND: Duration = Duration::from_secs(30);
+
+/// Has many sites checked far more often than anybody would, and counts.
+pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut rows = Vec::new();
+    for fsync in ["everysec", "always"] {
+        let (target, data) = (Target::start()?, tempfile::tempdir()?);
+        let setup = Setup { binary: &options.binary, data: data.path(), minute: "5s", fsync };
+        let service = Service::start(setup).await?;
+        let began = Instant::now();
+        service.watch(&target.address, (0..TIMED).map(|number| ("answer", number))).await?;
+        let created = began.elapsed();
+        let rest = (TIMED..options.sites).map(|number| ("answer", number));
+        service.watch(&target.address, rest).await?;
+        // First runs and schedules settle.
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let mut row = vec![fsync.to_owned(), format!("{:.1}", created.as_secs_f64())];
+        for _ in 0..options.rounds {
+            target.take();
+            let (cpu, began) = (service.cpu_seconds()?, Instant::now());
+            tokio::time::sleep(ROUND).await;
+            let (checks, cpu) = (target.take().len() as f64, service.cpu_seconds()? - cpu);
+            let seconds = began.elapsed().as_secs_f64();
+            row.push(format!("{:.0} ({:.0} a second)", checks / cpu, checks / seconds));
+        }
+        row.push(format!("{:.0}", service.megabytes()?.1));
+        rows.push(row);
+        service.stop().await?;
+    }
+    let mut headings = vec!["writes wait".to_owned(), format!("s to create {TIMED} sites")];
+    headings.extend((1..=options.rounds).map(|n| format!("checks a CPU second, half-minute {n}")));
+    headings.push("MB".to_owned());
+    Ok(table(headings, rows)?)
+}
