@@ -23,6 +23,7 @@ NODE_VERSION := 24.19.0
 BLACKBOX_EXPORTER_VERSION := 0.23.0
 LYCHEE_VERSION := 0.24.2
 LINKINATOR_VERSION := 8.1.0
+UPTIME_KUMA_VERSION := 2.0.0-dev.0
 
 # The processor of the Lambda functions: arm64 or x86_64.
 ARCH := arm64
@@ -43,6 +44,7 @@ LIGHTHOUSE := infra/lighthouse/node_modules
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
+UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
 .PHONY: help run check test contract bench peers fuzz openapi lighthouse template dependencies audit build deploy rust lints session
 
@@ -77,10 +79,10 @@ tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 endef
 
 # Both packages in one build: a build of one alone has other features, and compiles much anew.
-bench: rust ## Measure everything, the peers too, in about a quarter of an hour (ARGS='cadence --sites 2000', 'history' or 'requests')
+bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history' or 'requests')
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(ARGS),target/release/vedette-bench $(ARGS),\
-		for measurement in cadence history requests; do target/release/vedette-bench $$measurement; done; \
+		for measurement in rate cadence history requests; do target/release/vedette-bench $$measurement; done; \
 		$(MAKE) --no-print-directory peers)
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no
@@ -96,15 +98,16 @@ fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute 
 	done
 
 # What cannot be installed is left out; wget is the machine's own.
-peers: rust ## Measure the engines beside their peers, in a few minutes (ARGS=status, crawl or rates)
-	@for peer in $(BLACKBOX_EXPORTER) $(LYCHEE) $(LINKINATOR); do \
+peers: rust ## Measure engines and service beside their peers, in ten minutes (ARGS=status, crawl, rates or service)
+	@for peer in $(BLACKBOX_EXPORTER) $(LYCHEE) $(LINKINATOR) $(UPTIME_KUMA); do \
 		$(MAKE) --no-print-directory $$peer/ok || echo "$$peer cannot be installed: left out" >&2; done
-	cargo build --locked --release --package vedette-peers
+	cargo build --locked --release --package vedette-peers --package vedette-local --package vedette-bench
 	@export BLACKBOX_EXPORTER=$(BLACKBOX_EXPORTER)/usr/bin/prometheus-blackbox-exporter \
 		LYCHEE=$(CURDIR)/$(LYCHEE)/bin/lychee NODE=$(CURDIR)/$(LIGHTHOUSE)/.bin/node \
-		LINKINATOR=$(CURDIR)/$(LINKINATOR)/node_modules/.bin/linkinator; \
-	$(if $(ARGS),target/release/vedette-peers $(ARGS),\
-		for measurement in status crawl rates; do target/release/vedette-peers $$measurement; echo; done)
+		LINKINATOR=$(CURDIR)/$(LINKINATOR)/node_modules/.bin/linkinator \
+		UPTIME_KUMA=$(CURDIR)/$(UPTIME_KUMA)/node_modules/uptime-kuma; \
+	measure() { case "$$1" in service) target/release/vedette-bench "$$@" ;; *) target/release/vedette-peers "$$@" ;; esac; }; \
+	$(if $(ARGS),measure $(ARGS),for measurement in status crawl rates service; do measure $$measurement; echo; done)
 
 openapi: rust ## Write openapi.json anew
 	cargo run --locked --quiet --package vedette-openapi -- openapi.json
@@ -207,4 +210,11 @@ $(LYCHEE)/ok:
 $(LINKINATOR)/ok: | $(LIGHTHOUSE)/.ok
 	rm -rf $(@D)
 	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm install --silent --no-audit --no-fund --prefix $(@D) linkinator@$(LINKINATOR_VERSION)
+	@touch $@
+
+# It runs on the same Node. Some of its migrations are packed where it does not look for them.
+$(UPTIME_KUMA)/ok: | $(LIGHTHOUSE)/.ok
+	rm -rf $(@D)
+	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm install --silent --no-audit --no-fund --prefix $(@D) uptime-kuma@$(UPTIME_KUMA_VERSION)
+	cp -n $(@D)/node_modules/uptime-kuma/db/patch-*.sql $(@D)/node_modules/uptime-kuma/db/old_migrations/
 	@touch $@

@@ -70,11 +70,12 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     while left > 0 {
         let minutes = left.min(options.every);
         left -= minutes;
-        let (from, cpu, written) = (now()?, service.cpu_seconds()?, service.written_megabytes()?);
+        let (from, cpu, written) =
+            (now()?, service.usage().cpu_seconds()?, service.usage().written_megabytes()?);
         tokio::time::sleep(Duration::from_mins(minutes)).await;
-        let (to, cpu) = (now()?, service.cpu_seconds()? - cpu);
-        let written = service.written_megabytes()? - written;
-        let (memory, disk) = (service.megabytes()?.0, service.disk_megabytes()?);
+        let (to, cpu) = (now()?, service.usage().cpu_seconds()? - cpu);
+        let written = service.usage().written_megabytes()? - written;
+        let (memory, disk) = (service.usage().megabytes()?.0, service.disk_megabytes()?);
         // What was due by then may be on its way.
         tokio::time::sleep(Duration::from_secs(2)).await;
         let lags = lags(&target, &sites[..options.sites], from, to);

@@ -8,6 +8,7 @@ mod rate;
 mod report;
 mod requests;
 mod seed;
+mod service;
 mod target;
 
 use clap::Parser;
@@ -17,6 +18,8 @@ use clap::Parser;
 enum Measure {
     /// How many checks a processor second stores.
     Rate(rate::Options),
+    /// The whole service beside Uptime Kuma.
+    Service(service::Options),
     /// Whether one process keeps the cadence of many sites.
     Cadence(cadence::Options),
     /// Whether a page of a long history costs what one of a short history costs.
@@ -32,6 +35,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     provider.install_default().map_err(|_| "TLS is set up twice")?;
     match Measure::parse() {
         Measure::Rate(options) => rate::measure(&options).await,
+        Measure::Service(options) => service::measure(&options).await,
         Measure::Cadence(options) => cadence::measure(&options).await,
         Measure::History(options) => history::measure(&options).await,
         Measure::Requests(options) => requests::measure(&options).await,

@@ -14,7 +14,7 @@ use vedette_domain::id::SiteId;
 /// A running service.
 pub(crate) struct Service {
     child: Child,
-    pid: u32,
+    usage: Usage,
     base: String,
     token: String,
     client: reqwest::Client,
@@ -52,7 +52,7 @@ impl Service {
             .stdout(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
-        let pid = child.id().ok_or("the service ended at once")?;
+        let usage = Usage::of(&child)?;
         let token_file: PathBuf = setup.data.join("token");
         let mut tries = 0;
         let token = loop {
@@ -66,7 +66,7 @@ impl Service {
         let token = token.trim().to_owned();
         let base = format!("http://{listen}/api/v1");
         let (client, data) = (reqwest::Client::new(), setup.data.to_owned());
-        Ok(Self { child, pid, base, token, client, data })
+        Ok(Self { child, usage, base, token, client, data })
     }
 
     /// Puts the pages `<address>/<kind>/<number>` under watch, whose status alone is checked, every
@@ -118,9 +118,40 @@ impl Service {
         Ok(request.send().await?.error_for_status()?.json().await?)
     }
 
+    /// What it uses.
+    pub(crate) const fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Megabytes that the table's files take.
+    pub(crate) fn disk_megabytes(&self) -> Result<f64, Box<dyn Error>> {
+        let mut bytes = 0;
+        for file in fs::read_dir(&self.data)? {
+            bytes += file?.metadata()?.len();
+        }
+        Ok(bytes as f64 / 1e6)
+    }
+
+    /// Lets the service end by itself.
+    pub(crate) async fn stop(mut self) -> Result<(), Box<dyn Error>> {
+        Command::new("kill").arg(self.usage.0.to_string()).status().await?;
+        self.child.wait().await?;
+        Ok(())
+    }
+}
+
+/// What a process uses, as Linux tells it.
+pub(crate) struct Usage(u32);
+
+impl Usage {
+    /// That of a process that was started here.
+    pub(crate) fn of(child: &Child) -> Result<Self, Box<dyn Error>> {
+        Ok(Self(child.id().ok_or("the process ended at once")?))
+    }
+
     /// Processor seconds used so far.
     pub(crate) fn cpu_seconds(&self) -> Result<f64, Box<dyn Error>> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0))?;
         let after_name = stat.rsplit(')').next().unwrap_or_default();
         let ticks: f64 = after_name
             .split_whitespace()
@@ -142,26 +173,10 @@ impl Service {
         Ok(self.told("io", "write_bytes:")? / 1e6)
     }
 
-    /// Megabytes that the table's files take.
-    pub(crate) fn disk_megabytes(&self) -> Result<f64, Box<dyn Error>> {
-        let mut bytes = 0;
-        for file in fs::read_dir(&self.data)? {
-            bytes += file?.metadata()?.len();
-        }
-        Ok(bytes as f64 / 1e6)
-    }
-
     fn told(&self, file: &str, name: &str) -> Result<f64, Box<dyn Error>> {
-        let told = fs::read_to_string(format!("/proc/{}/{file}", self.pid))?;
+        let told = fs::read_to_string(format!("/proc/{}/{file}", self.0))?;
         let line =
             told.lines().find_map(|line| line.strip_prefix(name)).ok_or("nothing is told")?;
         Ok(line.split_whitespace().next().ok_or("nothing is told")?.parse()?)
-    }
-
-    /// Lets the service end by itself.
-    pub(crate) async fn stop(mut self) -> Result<(), Box<dyn Error>> {
-        Command::new("kill").arg(self.pid.to_string()).status().await?;
-        self.child.wait().await?;
-        Ok(())
     }
 }

@@ -46,13 +46,13 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         let mut row = vec![fsync.to_owned(), format!("{:.1}", created.as_secs_f64())];
         for _ in 0..options.rounds {
             target.take();
-            let (cpu, began) = (service.cpu_seconds()?, Instant::now());
+            let (cpu, began) = (service.usage().cpu_seconds()?, Instant::now());
             tokio::time::sleep(ROUND).await;
-            let (checks, cpu) = (target.take().len() as f64, service.cpu_seconds()? - cpu);
+            let (checks, cpu) = (target.take().len() as f64, service.usage().cpu_seconds()? - cpu);
             let seconds = began.elapsed().as_secs_f64();
             row.push(format!("{:.0} ({:.0} a second)", checks / cpu, checks / seconds));
         }
-        row.push(format!("{:.0}", service.megabytes()?.1));
+        row.push(format!("{:.0}", service.usage().megabytes()?.1));
         rows.push(row);
         service.stop().await?;
     }
