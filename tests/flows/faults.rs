@@ -15,7 +15,6 @@ use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::ToolState;
 use vedette_runtime::{Entropy, LocalScheduler, Scheduler};
 use vedette_testkit::Fault;
-use vedette_tests::scheduled;
 
 use crate::census::{self, Dump, comparable};
 use crate::scene::{Scene, URL};
@@ -155,7 +154,7 @@ impl Telling {
             }
             Step::Scheduled(_) => {
                 scene.service.advance_minutes(5);
-                Message::Check(scheduled(*site, Tool::Status, scene.service.test.now()))
+                Message::Check(scene.scheduled(*site, Tool::Status, scene.service.test.now()))
             }
             Step::Sync | Step::Run(_) | Step::OnDemand => {
                 let wanted = |message: &Message| step.is_begun_by(message);

@@ -28,6 +28,28 @@ pub fn first_runs_per_day(plan: Plan) -> u32 {
     plan.limits().sites.map_or(UNLIMITED_PLAN, |sites| sites * 2)
 }
 
+/// Whether orders of a site, should it be deleted now, leave something to
+/// [`Cooldowns::after_deletion`].
+pub fn outlive_their_site(tools: &BTreeMap<Tool, ToolState>, now: Timestamp) -> bool {
+    fresh_orders(tools, now).next().is_some()
+}
+
+/// Long runs of which the next one must still wait.
+fn fresh_orders(
+    tools: &BTreeMap<Tool, ToolState>,
+    now: Timestamp,
+) -> impl Iterator<Item = (Tool, Timestamp)> {
+    let ordered = tools.iter().filter(|(tool, _)| tool.is_long());
+    let ordered = ordered.filter_map(|(tool, state)| Some((*tool, state.last_on_demand?)));
+    ordered.filter(move |(tool, at)| is_fresh(*tool, *at, now))
+}
+
+/// Whether an on-demand run of so long ago keeps the next one waiting.
+fn is_fresh(tool: Tool, ordered_at: Timestamp, now: Timestamp) -> bool {
+    let cadence = SignedDuration::from_mins(i64::from(tool.on_demand_cadence_minutes()));
+    now.duration_since(ordered_at) < cadence
+}
+
 /// What a team's crawls and audits have used up, site by site or not.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cooldowns {
@@ -116,10 +138,7 @@ impl Cooldowns {
     ) -> Option<Self> {
         let mut next = self.at(now);
         let host = host(url);
-        let ordered = tools.iter().filter_map(|(&tool, state)| {
-            let at = state.last_on_demand.filter(|_| tool.is_long())?;
-            Some(Ordered { host, tool, at }).filter(|ordered| ordered.is_fresh(now))
-        });
+        let ordered = fresh_orders(tools, now).map(|(tool, at)| Ordered { host, tool, at });
         next.ordered.extend(ordered);
         next.if_other_than(self)
     }
@@ -132,7 +151,7 @@ impl Cooldowns {
             next.day = today;
             next.first.clear();
         }
-        next.ordered.retain(|ordered| ordered.is_fresh(now));
+        next.ordered.retain(|ordered| is_fresh(ordered.tool, ordered.at, now));
         next
     }
 
@@ -146,13 +165,6 @@ impl Cooldowns {
     fn last_ordered(&self, host: Host, tool: Tool) -> Option<Timestamp> {
         let of_tool = self.ordered.iter().filter(|other| (other.host, other.tool) == (host, tool));
         of_tool.map(|ordered| ordered.at).max()
-    }
-}
-
-impl Ordered {
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        let cadence = i64::from(self.tool.on_demand_cadence_minutes());
-        now.duration_since(self.at) < SignedDuration::from_mins(cadence)
     }
 }
 

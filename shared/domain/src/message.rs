@@ -78,7 +78,9 @@ impl CheckMessage {
     pub fn caught_up(self, pace: Pace, cadence_minutes: u32, now: Timestamp) -> Self {
         match self.order {
             RunOrder::Automatic { reason: RunReason::Scheduled, slot }
-                if slot.checked_add(pace.minutes(cadence_minutes)).is_ok_and(|next| next <= now) =>
+                if slot
+                    .checked_add(pace.minutes(cadence_minutes))
+                    .is_ok_and(|next| next <= now) =>
             {
                 let slot = pace.latest_at_or_before(self.site, self.tool, cadence_minutes, now);
                 let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
@@ -165,7 +167,8 @@ mod tests {
         let slot = pace.next_after(site(), Tool::Status, CADENCE, start);
         let later = |seconds| slot + SignedDuration::from_secs(seconds);
         let scheduled = automatic(RunReason::Scheduled, slot);
-        for (late, runs_as) in [(-30, 0), (0, 0), (299, 0), (300, 300), (599, 300), (3_700, 3_600)] {
+        for (late, runs_as) in [(-30, 0), (0, 0), (299, 0), (300, 300), (599, 300), (3_700, 3_600)]
+        {
             let message = scheduled.caught_up(pace, CADENCE, later(late));
             let expected = automatic(RunReason::Scheduled, later(runs_as));
             assert_eq!(message, expected, "{late} seconds late");

@@ -25,6 +25,7 @@ pub struct Leases {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 struct Lease {
     #[serde(with = "millisecond::required")]
     until: Timestamp,
@@ -48,13 +49,6 @@ impl Leases {
             next.held.insert(run, Lease { until });
             next
         })
-    }
-
-    /// What they are once a run has given its place back; none where it has no place.
-    #[must_use]
-    pub fn give_back(&self, run: CheckId) -> Option<Self> {
-        let mut next = Self { rev: self.rev + 1, ..self.clone() };
-        next.held.remove(&run).map(|_| next)
     }
 
     /// When the last place is free again at the latest; none where all are.
@@ -95,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_taken_given_back_and_free_again_in_time() {
+    fn places_are_taken_and_free_again_in_time() {
         let three = leases([0, 1, 2]);
         assert_eq!(three.rev, 3);
         assert_eq!(three.expire_at(), Some(at(302)));
@@ -104,15 +98,10 @@ mod tests {
         let again = three.take(run(2), 4, at(60), at(360)).expect("its own place");
         assert_eq!(again.expire_at(), Some(at(360)));
 
-        let two = three.give_back(run(0)).expect("it had one");
-        assert_eq!(two.rev, 4);
-        assert!(two.take(run(3), 4, at(3), at(303)).is_some());
-        assert_eq!(two.give_back(run(0)), None, "given back already");
-
         // Whoever held the first place died.
         assert_eq!(three.take(run(3), 4, at(299), at(599)), None);
         let next = three.take(run(3), 4, at(300), at(600)).expect("free again");
-        assert_eq!(next.give_back(run(0)), None);
+        assert_eq!((next.rev, next.held.len()), (4, 3));
         assert_eq!(leases([]).expire_at(), None);
     }
 
@@ -120,7 +109,7 @@ mod tests {
     fn leases_are_stored_in_a_stable_form() {
         let form = serde_json::to_string(&leases([0])).expect("json");
         let id = run(0);
-        assert_eq!(form, format!(r#"{{"rev":1,"held":{{"{id}":{{"until":1795168740000}}}}}}"#));
+        assert_eq!(form, format!(r#"{{"rev":1,"held":{{"{id}":1795168740000}}}}"#));
         assert_eq!(serde_json::from_str::<Leases>(&form).expect("leases"), leases([0]));
     }
 }

@@ -61,6 +61,7 @@ impl TestApp {
             throttle: 1_000_000,
             pace: Pace::default(),
             tools: vec![Tool::Status],
+            places: None,
         };
         let wire = aws_smithy_http_client::Builder::new().build_http();
         let client = table.faults.client(table.meter.client(wire));

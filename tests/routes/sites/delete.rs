@@ -74,7 +74,10 @@ async fn nothing_of_a_deleted_site_stays_in_the_table() {
 
     delete(&service, &owner, site).await;
     let waiting = service.waiting();
-    assert_eq!(waiting, [(Message::Upkeep(Upkeep::Purge(site)), Duration::ZERO)]);
+    assert_eq!(
+        waiting,
+        [(Message::Upkeep(Upkeep::Purge { team: owner.team, site }), Duration::ZERO)]
+    );
     service.deliver(&waiting[0].0).await;
     assert_eq!(keys().await, before);
 }
