@@ -387,8 +387,8 @@ async fn a_slot_that_the_scheduler_left_unfilled_is_that_of_the_cadence() {
     assert_eq!(finished.check.id, expected);
 
     // A message that is delivered again, or late, names the same run as the first time.
-    for late in [0, 1, 14] {
-        scene.service.advance_minutes(late);
+    for seconds in [0, 60, 899] {
+        scene.service.test.set_clock(slot(now) + SignedDuration::from_secs(seconds));
         let handled = deliver_unfilled(&scene, site, slot(now)).await;
         assert_eq!(dropped(&handled), Dropped::Discarded(Discard::Stale));
     }

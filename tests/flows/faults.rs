@@ -399,9 +399,9 @@ async fn the_story_ends_as_it_is_told() {
     assert_eq!((&shape.sites, &shape.used), (&json!(1), &json!(1)));
     assert_eq!(shape.schedules.len(), 1);
     assert_eq!(well.requests, 10, "one for each check");
-    // One transaction for each request and each run, four that forget the first runs of tools that
+    // One transaction for each request and each run, two that forget the first runs of tools that
     // are off, and the sync.
-    assert_eq!(well.writes, 17);
+    assert_eq!(well.writes, 15);
 }
 
 async fn crashes_are_repaired_by_redelivery(fault: Fault, probed_again: usize) {

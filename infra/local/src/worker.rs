@@ -123,9 +123,15 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
 #[cfg(test)]
 mod tests {
     use vedette_domain::id::TeamId;
-    use vedette_domain::message::Upkeep;
+    use vedette_domain::message::{CheckMessage, RunOrder, Upkeep};
+    use vedette_domain::plan::Plan;
+    use vedette_domain::site::Site;
+    use vedette_domain::tool::RunReason;
+    use vedette_domain::tool_state::ToolState;
     use vedette_probe::guard::Outbound;
     use vedette_runtime::config::EngineConfig;
+    use vedette_store::SiteSheet;
+    use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
 
     use super::*;
     use crate::tests::app_without_table;
@@ -173,5 +179,68 @@ mod tests {
         timeout(Duration::ZERO, consumer).await.expect("at once").expect("no panic");
         let waiting = queue.drain(Destination::Upkeep);
         assert_eq!(waiting.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [message]);
+    }
+
+    /// Puts a URL under watch and returns the message of its crawl that is due now.
+    async fn crawl(test: &TestApp, member: &Member, url: String) -> CheckMessage {
+        let now = test.now();
+        let site = Site {
+            id: test.app.entropy.site_id().expect("an id"),
+            team: member.team,
+            name: url.clone(),
+            url: url.parse().expect("a URL"),
+            notes: None,
+            js_rendered: false,
+            pinned: false,
+            overrides: Default::default(),
+            expected_records: Default::default(),
+            records: 0,
+            rev: 1,
+            cfg: 1,
+            synced: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot: now };
+        let message =
+            CheckMessage { team: site.team, site: site.id, tool: Tool::BrokenLinks, order };
+        let team = test.app.store.team(site.team, now).await.expect("read").expect("a team").team;
+        let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
+        let sheet = SiteSheet { site, tools };
+        test.app.store.create_site(&team, &sheet, None).await.expect("a site");
+        message
+    }
+
+    #[tokio::test]
+    async fn a_crawl_begins_while_twelve_of_another_team_hang() {
+        let mut test = TestApp::start().await;
+        test.app.service.tools = vec![Tool::BrokenLinks];
+        let (many, one) =
+            (new_team(&test, Plan::Agency).await, new_team(&test, Plan::Starter).await);
+        let (slow, quick) = (Target::start().await, Target::start().await);
+        slow.hang();
+        let worker = Worker {
+            app: test.app.clone(),
+            queue: test.queue.clone(),
+            engines: Arc::new(Engines::new(loopback(), EngineConfig::default()).expect("engines")),
+            console: Console::start(true).expect("a quiet console"),
+            stop: CancellationToken::new(),
+        };
+        let mut hanging = Vec::new();
+        for number in 0..12 {
+            let message = crawl(&test, &many, format!("{}/{number}", slow.url)).await;
+            test.app.queue.send(&Message::Check(message), Duration::ZERO).await.expect("sent");
+            hanging.push(message);
+        }
+        let consumer = tokio::spawn(worker.consume(Destination::Tool(Tool::BrokenLinks)));
+        slow.asked(3).await;
+        let message = crawl(&test, &one, quick.url.clone()).await;
+        test.app.queue.send(&Message::Check(message), Duration::ZERO).await.expect("sent");
+        quick.asked(1).await;
+        for CheckMessage { site, tool, .. } in hanging {
+            let read = test.app.store.site_tool(site.partition(), tool).await.expect("read");
+            assert_eq!(read.expect("a site").1.automatic, None, "none has ended");
+        }
+        consumer.abort();
     }
 }
