@@ -73,6 +73,28 @@ async fn an_uneventful_check_takes_four_write_units() {
 }
 
 #[tokio::test]
+async fn a_new_site_is_one_transaction_with_its_first_runs_counted() {
+    let mut scene = Scene::start().await;
+    // Once in a while a request writes down that the token was used.
+    scene.client().get("/me").await;
+    let mut items = Vec::new();
+    for (tools, url) in [(&[Tool::Status][..], "http://one.test"), (&Tool::ALL, "http://two.test")]
+    {
+        scene.service.test.app.service.tools = tools.to_vec();
+        let (faults, meter) = (scene.service.test.faults(), scene.service.test.meter());
+        let transacted = faults.transacted_items();
+        meter.start();
+        let path = format!("/teams/{}/sites", scene.owner.team);
+        let created = scene.client().post(&path, &json!({ "url": url })).await;
+        let spent = meter.stop();
+        assert_eq!(created.status, 201, "{created:?}");
+        items.push((faults.transacted_items() - transacted, spent));
+    }
+    let spent = |writes| Spent { reads: 6.0, writes, round_trips: 6 };
+    assert_eq!(items, [(8, spent(21.0)), (9, spent(25.0))]);
+}
+
+#[tokio::test]
 async fn a_message_that_is_not_wanted_writes_nothing() {
     let scene = Scene::start().await;
     let site = scene.watch().await;

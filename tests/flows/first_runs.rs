@@ -94,6 +94,7 @@ async fn deleting_a_site_and_creating_it_again_gives_no_first_crawl_and_audit() 
     assert_eq!(scene.first_runs().await.len(), Tool::ALL.len(), "another team's");
     scene.service.advance_minutes(24 * 60);
     assert_eq!(scene.first_runs_at("http://site.test/shop").await, Tool::ALL, "the next day");
+    assert_eq!(scene.first_runs_at("http://site.test/shop").await, SHORT, "and not twice then");
 }
 
 #[tokio::test]

@@ -50,7 +50,7 @@ fn is_fresh(tool: Tool, ordered_at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(ordered_at) < cadence
 }
 
-/// What a team's crawls and audits have used up, site by site or not.
+/// What crawls and audits of a team's sites have used up, whatever became of the sites.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cooldowns {
     /// Rises with every write; 0 where nothing was written yet.
@@ -112,7 +112,8 @@ impl Cooldowns {
     /// gets no first run waits for its schedule.
     pub fn begin(&self, plan: Plan, url: &SiteUrl, running: &[Tool], now: Timestamp) -> Beginning {
         let host = host(url);
-        let mut next = self.at(now);
+        let today = self.at(now);
+        let mut next = today.clone();
         let mut grant = |tool: Tool| {
             if !tool.is_long() {
                 return true;
@@ -123,10 +124,10 @@ impl Cooldowns {
         };
         let tools = Tool::ALL.into_iter().map(|tool| {
             let first = if grant(tool) { ToolState::of_new_site(now) } else { ToolState::new() };
-            (tool, ToolState { last_on_demand: self.last_ordered(host, tool), ..first })
+            (tool, ToolState { last_on_demand: today.last_ordered(host, tool), ..first })
         });
         let tools = tools.collect();
-        Beginning { tools, cooldowns: next.if_other_than(self) }
+        Beginning { tools, cooldowns: next.if_other_than(&today) }
     }
 
     /// The team's cooldowns once a site is deleted now, where they change.
@@ -136,11 +137,12 @@ impl Cooldowns {
         tools: &BTreeMap<Tool, ToolState>,
         now: Timestamp,
     ) -> Option<Self> {
-        let mut next = self.at(now);
         let host = host(url);
+        let today = self.at(now);
+        let mut next = today.clone();
         let ordered = fresh_orders(tools, now).map(|(tool, at)| Ordered { host, tool, at });
         next.ordered.extend(ordered);
-        next.if_other_than(self)
+        next.if_other_than(&today)
     }
 
     /// As they are at an instant, without what is over.
@@ -155,11 +157,9 @@ impl Cooldowns {
         next
     }
 
-    /// These as the next revision, where more than time has passed.
+    /// These as the next revision, if they are other than those before.
     fn if_other_than(self, before: &Self) -> Option<Self> {
-        let is_more = self.first.iter().any(|(tool, hosts)| before.first.get(tool) != Some(hosts))
-            || self.ordered.iter().any(|ordered| !before.ordered.contains(ordered));
-        is_more.then(|| Self { rev: before.rev + 1, ..self })
+        (self != *before).then(|| Self { rev: before.rev + 1, ..self })
     }
 
     fn last_ordered(&self, host: Host, tool: Tool) -> Option<Timestamp> {
@@ -233,6 +233,7 @@ mod tests {
         }
         assert_eq!(create("https://www.site.test", noon()), Tool::ALL);
         assert_eq!(create("https://site.test", later(12 * 60)), Tool::ALL, "the next day");
+        assert_eq!(create("https://site.test", later(13 * 60)), SHORT, "and not twice then");
     }
 
     #[test]

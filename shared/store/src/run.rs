@@ -1,5 +1,7 @@
 //! What a run needs to know, and the place that it takes.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use vedette_domain::account::Team;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
@@ -10,8 +12,11 @@ use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
 
 use crate::table::{Change, Condition, Store, expiring, item, number, value};
-use crate::team::{self, of_one_moment};
+use crate::team::of_one_moment;
 use crate::{Backoff, StoreError, keys};
+
+/// How long a run waits for what it reads to be of one moment, and competes for a place.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a run is decided on.
 #[derive(Debug, Clone)]
@@ -45,7 +50,7 @@ impl Store {
             keys::team(team),
             keys::team_settings(team),
         ];
-        let mut backoff = Backoff::new(team::PATIENCE);
+        let mut backoff = Backoff::new(PATIENCE);
         loop {
             let mut found = self.batch_get(keys.clone()).await?;
             let [found_site, state, found_team, settings] =
@@ -85,7 +90,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let key = keys::places(team, tool);
         let until = now.saturating_add(tool.run_limit()).unwrap_or(now);
-        let mut backoff = Backoff::new(team::PATIENCE);
+        let mut backoff = Backoff::new(PATIENCE);
         loop {
             let leases: Leases = match self.get(&key).await? {
                 Some(stored) => value(stored)?,

@@ -184,7 +184,7 @@ fn sheet_keys(team: TeamId, month: Date) -> [Key; 3] {
 }
 
 /// How long a read waits for team and settings of one moment.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// On the settings: the `cfg` that they were saved with, which the team has as `settings_cfg`.
 /// Items of a batch may be read at different moments; these two tell.
 const SAVED_WITH: &str = "cfg";
