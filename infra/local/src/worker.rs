@@ -176,7 +176,7 @@ mod tests {
         let (queue, stop) = (worker.queue.clone(), worker.stop.clone());
         let consumer = tokio::spawn(worker.consume(Destination::Upkeep));
         stop.cancel();
-        timeout(Duration::ZERO, consumer).await.expect("at once").expect("no panic");
+        timeout(Duration::from_millis(1), consumer).await.expect("at once").expect("no panic");
         let waiting = queue.drain(Destination::Upkeep);
         assert_eq!(waiting.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [message]);
     }
