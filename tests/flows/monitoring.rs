@@ -173,7 +173,7 @@ async fn a_lost_message_is_made_good_by_the_sweep() {
     service.client(&owner).patch(&format!("/sites/{site}"), &body).await;
     service.waiting();
     let sync = Message::Upkeep(Upkeep::Sync { team: owner.team, site });
-    assert_eq!(sweep(&service).await, [sync.clone()]);
+    assert_eq!(sweep(&service).await, std::slice::from_ref(&sync));
     service.deliver(&sync).await;
     assert_eq!(scheduled(&service).await, BTreeSet::from([site]));
     assert_eq!(sweep(&service).await, []);

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::json;
-use vedette_checker::Handled;
+use vedette_checker::{Dropped, Handled};
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::Discard;
 use vedette_testkit::{Member, Target, new_team};
 use vedette_tests::{Service, scheduled};
 
-use crate::scene::{Scene, engines, is_finished};
+use crate::scene::{Scene, dropped, engines, is_finished};
 
 /// Four places, of which a team may have three.
 const PLACES: usize = 4;
@@ -91,12 +92,25 @@ async fn the_place_of_a_crawl_that_died_is_free_again_in_time() {
         target.answer(200);
     }
     assert!(matches!(service.check(&crawls[3]).await, Handled::Postponed));
-    // A crawl that is delivered again has its place still.
-    assert!(is_finished(&service.check(&crawls[0]).await));
-    assert!(is_finished(&service.check(&crawls[3]).await));
     service.test.advance(Tool::BrokenLinks.run_limit());
-    let crawls = join_all(crawls[1..3].iter().map(|message| service.check(message))).await;
+    let crawls = join_all(crawls.iter().skip(1).map(|message| service.check(message))).await;
     assert!(crawls.iter().all(is_finished), "{crawls:?}");
+}
+
+#[tokio::test]
+async fn a_crawl_under_way_is_not_begun_again() {
+    let (scene, targets) = hanging().await;
+    let service = &scene.service;
+    let message = crawl(service, &scene.owner, HOSTS[0]).await;
+    let (first, ()) = tokio::join!(service.check(&message), async {
+        targets[0].asked(1).await;
+        let again = service.check(&message).await;
+        assert!(matches!(again, Handled::Postponed), "{again:?}");
+        targets[0].answer(200);
+    });
+    assert!(is_finished(&first), "{first:?}");
+    let again = service.check(&message).await;
+    assert_eq!(dropped(&again), Dropped::Discarded(Discard::Stale));
 }
 
 #[tokio::test]

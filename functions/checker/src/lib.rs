@@ -41,7 +41,7 @@ pub enum CheckerError {
 pub enum Handled {
     /// There was nothing to do.
     Dropped(Dropped),
-    /// Its team has as many runs under way as it may; the message was sent once more.
+    /// Its team has as many runs under way as it may, or this one; the message was sent again.
     Postponed,
     /// A check has ended.
     Finished(Box<Finished>),

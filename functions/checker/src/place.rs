@@ -11,8 +11,9 @@ use crate::CheckerError;
 /// How long a message waits for a place before it asks again.
 const WAIT: Duration = Duration::from_secs(15);
 
-/// Runs where the message's team may have one more run of the tool under way. Otherwise sends the
-/// message again, for later: failing it would count towards its dead-letter queue.
+/// Runs where the message's team may have one more run of the tool under way, and not this one
+/// already. Otherwise sends the message again, for later: failing it would count towards its
+/// dead-letter queue.
 pub(crate) async fn in_place<T>(
     app: &App,
     message: &CheckMessage,

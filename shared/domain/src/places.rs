@@ -32,8 +32,8 @@ struct Lease {
 }
 
 impl Leases {
-    /// What they are once a run has taken a place; none where the team has as many as it may. A
-    /// run that is delivered again keeps the place that it has.
+    /// What they are once a run has taken a place; none where the team has as many as it may, or
+    /// where the run has one: then it is under way, and its message was delivered twice.
     #[must_use]
     pub fn take(
         &self,
@@ -43,9 +43,9 @@ impl Leases {
         until: Timestamp,
     ) -> Option<Self> {
         let mut next = Self { rev: self.rev + 1, ..self.clone() };
-        next.held.retain(|held, lease| *held != run && lease.until > now);
+        next.held.retain(|_, lease| lease.until > now);
         let is_free = next.held.len() < most_of_one_team(places);
-        is_free.then(|| {
+        (is_free && !next.held.contains_key(&run)).then(|| {
             next.held.insert(run, Lease { until });
             next
         })
@@ -94,9 +94,7 @@ mod tests {
         assert_eq!(three.rev, 3);
         assert_eq!(three.expire_at(), Some(at(302)));
         assert_eq!(three.take(run(3), 4, at(3), at(303)), None);
-        // The one that is delivered again has its place already.
-        let again = three.take(run(2), 4, at(60), at(360)).expect("its own place");
-        assert_eq!(again.expire_at(), Some(at(360)));
+        assert_eq!(leases([0]).take(run(0), 4, at(60), at(360)), None, "under way");
 
         // Whoever held the first place died.
         assert_eq!(three.take(run(3), 4, at(299), at(599)), None);
