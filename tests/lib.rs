@@ -11,13 +11,14 @@ use serde_json::Value;
 use vedette_api::{FALLBACK, ROUTES, Route, answer};
 use vedette_checker::{Engines, Handled, handle};
 use vedette_domain::check::Finish;
-use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::Destination;
 use vedette_runtime::config::EngineConfig;
 use vedette_runtime::settle::{FinishedRun, Settled, settle};
+use vedette_store::TeamSheet;
 use vedette_testkit::{Member, TestApp, loopback, new_team};
 
 /// A whole service for one test.
@@ -137,14 +138,17 @@ impl Service {
         let tool = check.tool().expect("a tool");
         let found = app.store.site_tool(site.partition(), tool).await.expect("read");
         let (site, state) = found.expect("a site");
-        let team = app.store.team(site.team, now).await.expect("read").expect("a team");
-        let finished = FinishedRun { site: &site, state, team: &team, tool, check, finish };
+        let sheet = app.store.team(site.team, now).await.expect("read").expect("a team");
+        let TeamSheet { team, settings, .. } = &sheet;
+        let finished = FinishedRun { site: &site, state, team, settings, tool, check, finish };
         Box::pin(settle(app, finished)).await.expect("settled")
     }
 
     /// Runs a tool on a site as its schedule would, at a slot that is now.
     pub async fn run_scheduled(&self, site: SiteId, tool: Tool) -> Handled {
-        self.check(&scheduled(site, tool, self.test.now())).await
+        let found = self.test.app.store.site_tool(site.partition(), tool).await.expect("read");
+        let team = found.expect("a site").0.team;
+        self.check(&scheduled(team, site, tool, self.test.now())).await
     }
 
     /// Moves the clock on by minutes.
@@ -154,8 +158,9 @@ impl Service {
 }
 
 /// The message of a scheduled run.
-pub fn scheduled(site: SiteId, tool: Tool, slot: Timestamp) -> CheckMessage {
-    CheckMessage { site, tool, order: RunOrder::Automatic { reason: RunReason::Scheduled, slot } }
+pub fn scheduled(team: TeamId, site: SiteId, tool: Tool, slot: Timestamp) -> CheckMessage {
+    let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
+    CheckMessage { team, site, tool, order }
 }
 
 impl Client<'_> {

@@ -14,7 +14,7 @@ use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::tool_state::{Latest, Learnt, ToolPolicy, ToolState, Tracked};
 use vedette_testkit::Spent;
 
-use crate::scene::{Scene, URL};
+use crate::scene::{Scene, URL, is_finished};
 
 impl Scene {
     /// The size of the item at this sort key, or the largest below it.
@@ -61,14 +61,37 @@ async fn an_uneventful_check_takes_four_write_units() {
     let (faults, meter) = (scene.service.test.faults(), scene.service.test.meter());
     for minutes in [5, 10, 600] {
         scene.service.advance_minutes(minutes);
+        let message = scene.scheduled(site, Tool::Status, scene.service.test.now());
         let (writes, items) = (faults.writes(), faults.transacted_items());
         meter.start();
-        scene.service.run_scheduled(site, Tool::Status).await;
+        assert!(is_finished(&scene.service.check(&message).await));
         let spent = meter.stop();
         assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 2));
-        // Site, tool, team, its settings and its usage are read, each a unit, in two batches.
-        assert_eq!(spent, Spent { reads: 5.0, writes: 4.0, round_trips: 3 });
+        // Site, tool, team and its settings are read, each a unit, in one batch.
+        assert_eq!(spent, Spent { reads: 4.0, writes: 4.0, round_trips: 2 });
     }
+}
+
+#[tokio::test]
+async fn a_new_site_is_one_transaction_with_its_first_runs_counted() {
+    let mut scene = Scene::start().await;
+    // Once in a while a request writes down that the token was used.
+    scene.client().get("/me").await;
+    let mut items = Vec::new();
+    for (tools, url) in [(&[Tool::Status][..], "http://one.test"), (&Tool::ALL, "http://two.test")]
+    {
+        scene.service.test.app.service.tools = tools.to_vec();
+        let (faults, meter) = (scene.service.test.faults(), scene.service.test.meter());
+        let transacted = faults.transacted_items();
+        meter.start();
+        let path = format!("/teams/{}/sites", scene.owner.team);
+        let created = scene.client().post(&path, &json!({ "url": url })).await;
+        let spent = meter.stop();
+        assert_eq!(created.status, 201, "{created:?}");
+        items.push((faults.transacted_items() - transacted, spent));
+    }
+    let spent = |writes| Spent { reads: 6.0, writes, round_trips: 6 };
+    assert_eq!(items, [(8, spent(21.0)), (9, spent(25.0))]);
 }
 
 #[tokio::test]

@@ -3,12 +3,10 @@
 use serde_json::json;
 use vedette_checker::Dropped;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::tool::Tool;
 use vedette_domain::work::UPKEEP_GRACE;
 use vedette_runtime::Schedule;
 use vedette_testkit::Fault;
-use vedette_tests::scheduled;
 
 use crate::census::assert_balanced;
 use crate::scene::{Scene, URL, dropped, is_finished};
@@ -91,7 +89,7 @@ async fn a_run_that_ends_after_the_deletion_writes_nothing() {
         let site = scene.watch().await;
         let on_demand = scene.order(site).await;
         scene.service.advance_minutes(5);
-        let automatic = scheduled(site, Tool::Status, scene.service.test.now());
+        let automatic = scene.scheduled(site, Tool::Status, scene.service.test.now());
         let requests = scene.target.requests();
         scene.target.hang();
         let deletion = async {
@@ -122,9 +120,9 @@ async fn a_deletion_among_runs_syncs_and_orders_wins() {
     let scene = Scene::start().await;
     for round in 0..4 {
         let site = scene.create(URL, &json!({})).await;
-        let sync = Message::Upkeep(Upkeep::Sync(site));
+        let sync = scene.sync(site);
         let now = scene.service.test.now();
-        let run = scheduled(site, Tool::Status, now);
+        let run = scene.scheduled(site, Tool::Status, now);
         let path = format!("/sites/{site}");
         let (client, checks) = (scene.client(), format!("{path}/checks"));
         let order = json!({ "tools": ["status"] });
@@ -134,7 +132,7 @@ async fn a_deletion_among_runs_syncs_and_orders_wins() {
                 tokio::task::yield_now().await;
             }
             delete(&scene, site).await;
-            scene.service.deliver(&Message::Upkeep(Upkeep::Purge(site))).await;
+            scene.service.deliver(&scene.purge(site)).await;
         };
         tokio::join!(
             scene.service.deliver(&sync),
@@ -156,7 +154,9 @@ async fn a_schedule_of_a_site_that_is_gone_is_removed_by_a_reconciliation() {
     scene.service.work_off().await;
     assert_gone(&scene, site, 0).await;
     let scheduler = &scene.service.test.app.scheduler;
-    scheduler.put(Schedule { site, tool: Tool::Status, cadence_minutes: 5 }).await.expect("put");
+    let team = scene.owner.team;
+    let stray = Schedule { team, site, tool: Tool::Status, cadence_minutes: 5 };
+    scheduler.put(stray).await.expect("put");
     vedette_keeper::reconcile(&scene.service.test.app, &|_| {}).await.expect("reconciled");
     assert_gone(&scene, site, 0).await;
 }
@@ -197,7 +197,7 @@ async fn a_crash_around_the_deletion_leaves_a_site_or_none() {
         scene.service.test.advance(UPKEEP_GRACE);
         let sent = scene.sweep().await;
         let [(message, _)] = sent.as_slice() else { panic!("{fault:?}: {sent:?}") };
-        assert_eq!(*message, Message::Upkeep(Upkeep::Purge(site)));
+        assert_eq!(*message, scene.purge(site));
         scene.service.deliver(message).await;
         assert_gone(&scene, site, 0).await;
     }

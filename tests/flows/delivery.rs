@@ -6,15 +6,15 @@ use serde_json::json;
 use vedette_checker::{Dropped, Handled, handle_body};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::issue::evaluate::Timer;
-use vedette_domain::message::{CheckMessage, Message, RunOrder, Upkeep};
+use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::tool_state::Discard;
 use vedette_runtime::SLOT_PLACEHOLDER;
-use vedette_tests::{Service, scheduled};
+use vedette_tests::Service;
 
 use crate::census::{assert_balanced, comparable, kinds};
-use crate::scene::{Scene, URL, dropped, is_finished, timer_message};
+use crate::scene::{Scene, URL, dropped, is_finished};
 
 /// A message of each sort for one site that is down: its confirmation retry, the scheduled run
 /// after it and an ordered check.
@@ -23,11 +23,11 @@ async fn one_of_each(scene: &Scene) -> (SiteId, Vec<CheckMessage>) {
     scene.target.answer(503);
     scene.service.advance_minutes(5);
     scene.service.run_scheduled(site, Tool::Status).await;
-    let retry = timer_message(site, scene.timer(site).await);
+    let retry = scene.timer_message(site, scene.timer(site).await);
     scene.service.waiting();
     let on_demand = scene.order(site).await;
     scene.service.advance_minutes(5);
-    let next = scheduled(site, Tool::Status, scene.service.test.now());
+    let next = scene.scheduled(site, Tool::Status, scene.service.test.now());
     (site, vec![on_demand, retry, next])
 }
 
@@ -77,7 +77,7 @@ async fn different_messages_at_once_count_each() {
     scene.service.advance_minutes(5);
     let now = scene.service.test.now();
     let earlier = now - SignedDuration::from_secs(60);
-    let messages = [earlier, now].map(|slot| scheduled(site, Tool::Status, slot));
+    let messages = [earlier, now].map(|slot| scene.scheduled(site, Tool::Status, slot));
     let (one, two, three) = tokio::join!(
         scene.service.check(&on_demand),
         scene.service.check(&messages[0]),
@@ -115,7 +115,7 @@ async fn in_any_order_slots_rise_and_what_comes_too_late_is_not_probed() {
     // scheduled runs.
     for (number, order) in permutations(&[2, 0, 5, 10]).into_iter().enumerate() {
         let scene = Scene::start().await;
-        let site = scene.watch().await;
+        let site = scene.watch_with(&json!({ "cadence_minutes": 60 })).await;
         scene.target.answer(503);
         scene.service.advance_minutes(5);
         let failed_at = scene.service.test.now();
@@ -129,9 +129,9 @@ async fn in_any_order_slots_rise_and_what_comes_too_late_is_not_probed() {
         for &minute in &order {
             let requests = scene.target.requests();
             let message = if minute == 2 {
-                timer_message(site, retry)
+                scene.timer_message(site, retry)
             } else {
-                scheduled(site, Tool::Status, failed_at + SignedDuration::from_mins(minute))
+                scene.scheduled(site, Tool::Status, failed_at + SignedDuration::from_mins(minute))
             };
             let handled = scene.service.check(&message).await;
             let counts = minute > last;
@@ -168,8 +168,11 @@ async fn where_order_does_not_matter_any_order_leaves_the_same_table() {
         let on_demand = scene.order(one).await;
         scene.service.advance_minutes(5);
         let now = scene.service.test.now();
-        let messages =
-            [on_demand, scheduled(one, Tool::Status, now), scheduled(other, Tool::Status, now)];
+        let messages = [
+            on_demand,
+            scene.scheduled(one, Tool::Status, now),
+            scene.scheduled(other, Tool::Status, now),
+        ];
         for place in order {
             let handled = scene.service.check(&messages[place]).await;
             assert!(is_finished(&handled), "{handled:?}");
@@ -198,12 +201,15 @@ async fn a_timer_message_that_the_table_does_not_ask_for_does_nothing() {
         Timer { due: timer.due + second, ..timer },
         Timer { reason: RunReason::IncidentFollowUp, ..timer },
     ] {
-        let handled = scene.service.check(&timer_message(site, other)).await;
+        let handled = scene.service.check(&scene.timer_message(site, other)).await;
         assert_eq!(dropped(&handled), Dropped::Discarded(Discard::TimerGone), "{other:?}");
     }
     let unknown = CheckId::on_demand(site, Tool::Status, timer.due, 1);
     let order = RunOrder::OnDemand { check: unknown };
-    let handled = scene.service.check(&CheckMessage { site, tool: Tool::Status, order }).await;
+    let handled = scene
+        .service
+        .check(&CheckMessage { team: scene.owner.team, site, tool: Tool::Status, order })
+        .await;
     assert_eq!(dropped(&handled), Dropped::Discarded(Discard::NotPending));
     assert_eq!(scene.target.requests(), requests);
     assert_eq!(scene.service.test.table.dump().await, table);
@@ -224,8 +230,8 @@ async fn messages_of_a_deleted_site_are_dropped_unprobed() {
     for message in &messages {
         assert_eq!(dropped(&scene.service.check(message).await), Dropped::Gone);
     }
-    scene.service.deliver(&Message::Upkeep(Upkeep::Sync(site))).await;
-    scene.service.deliver(&Message::Upkeep(Upkeep::Purge(site))).await;
+    scene.service.deliver(&scene.sync(site)).await;
+    scene.service.deliver(&scene.purge(site)).await;
     assert_eq!(scene.target.requests(), requests);
 }
 
@@ -277,7 +283,7 @@ async fn of_a_tool_without_an_engine_nothing_runs_and_orders_are_skipped() {
     let path = format!("/teams/{}/sites", scene.owner.team);
     let created = scene.client().post(&path, &json!({ "url": URL })).await;
     let site = SiteId::parse(&created.data("uuid")).expect("an id");
-    let first = scheduled(site, tool, scene.service.test.now());
+    let first = scene.scheduled(site, tool, scene.service.test.now());
     assert_eq!(dropped(&scene.service.check(&first).await), Dropped::NotWanted);
     scene.service.waiting();
     let path = format!("/sites/{site}/checks");
@@ -298,7 +304,7 @@ async fn a_slot_in_the_future_is_refused_beyond_what_clocks_may_differ() {
     let site = scene.watch().await;
     let ahead = |seconds| {
         let slot = scene.service.test.now() + SignedDuration::from_secs(seconds);
-        scheduled(site, Tool::Status, slot)
+        scene.scheduled(site, Tool::Status, slot)
     };
     let requests = scene.target.requests();
     let handled = scene.service.check(&ahead(61)).await;
@@ -307,9 +313,59 @@ async fn a_slot_in_the_future_is_refused_beyond_what_clocks_may_differ() {
     assert!(is_finished(&scene.service.check(&ahead(59)).await));
 }
 
+#[tokio::test]
+async fn a_queue_that_is_always_late_checks_every_site_once_a_minute() {
+    let scene = Scene::start().await;
+    let site = scene.watch_with(&json!({ "cadence_minutes": 1 })).await;
+    let test = &scene.service.test;
+    let pace = test.app.service.pace;
+    let mut slot = pace.next_after(site, Tool::Status, 1, test.now());
+    let mut probed = Vec::new();
+    for _ in 0..10 {
+        test.set_clock(slot + SignedDuration::from_secs(90));
+        let requests = scene.target.requests();
+        let Handled::Finished(finished) =
+            scene.service.check(&scene.scheduled(site, Tool::Status, slot)).await
+        else {
+            panic!("not run")
+        };
+        assert_eq!(scene.target.requests() - requests, 1);
+        probed.push(finished.check.id.created_at());
+        slot = pace.next_after(site, Tool::Status, 1, slot);
+    }
+    let minutes: Vec<_> =
+        probed.windows(2).map(|slots| slots[1].duration_since(slots[0])).collect();
+    assert_eq!(minutes, [SignedDuration::from_mins(1); 9], "every slot, once");
+
+    // Once the queue has caught up, the slot that ran ahead of its message is not probed again.
+    test.set_clock(slot);
+    let caught_up = scene.service.check(&scene.scheduled(site, Tool::Status, slot)).await;
+    assert_eq!(dropped(&caught_up), Dropped::Discarded(Discard::Stale));
+    assert_balanced(&scene.service).await;
+}
+
+#[tokio::test]
+async fn of_the_slots_of_a_queue_that_stood_still_one_is_probed() {
+    let scene = Scene::start().await;
+    let site = scene.watch_with(&json!({ "cadence_minutes": 1 })).await;
+    let test = &scene.service.test;
+    let pace = test.app.service.pace;
+    let next = |slot| pace.next_after(site, Tool::Status, 1, slot);
+    let slots = std::iter::successors(Some(next(test.now())), |slot| Some(next(*slot)));
+    let slots: Vec<_> = slots.take(60).collect();
+    test.set_clock(slots[59] + SignedDuration::from_secs(10));
+    let requests = scene.target.requests();
+    for slot in &slots {
+        scene.service.check(&scene.scheduled(site, Tool::Status, *slot)).await;
+    }
+    assert_eq!(scene.target.requests() - requests, 1);
+    assert_eq!(scene.state(site).await.automatic.expect("a run").id.created_at(), slots[59]);
+    assert_balanced(&scene.service).await;
+}
+
 async fn deliver_unfilled(scene: &Scene, site: SiteId, sent_at: Timestamp) -> Handled {
     let body = json!({
-        "site": site, "tool": "status", "reason": "scheduled", "slot": SLOT_PLACEHOLDER,
+        "team": scene.owner.team, "site": site, "tool": "status", "reason": "scheduled", "slot": SLOT_PLACEHOLDER,
     });
     let Service { test, engines } = &scene.service;
     let body = body.to_string();
@@ -331,8 +387,8 @@ async fn a_slot_that_the_scheduler_left_unfilled_is_that_of_the_cadence() {
     assert_eq!(finished.check.id, expected);
 
     // A message that is delivered again, or late, names the same run as the first time.
-    for late in [0, 1, 14] {
-        scene.service.advance_minutes(late);
+    for seconds in [0, 60, 899] {
+        scene.service.test.set_clock(slot(now) + SignedDuration::from_secs(seconds));
         let handled = deliver_unfilled(&scene, site, slot(now)).await;
         assert_eq!(dropped(&handled), Dropped::Discarded(Discard::Stale));
     }

@@ -85,8 +85,8 @@ fn events_of_the_keeper_hold_upkeep_or_ask_for_a_sweep() {
         for (queue, body) in bodies(&file) {
             assert_eq!(queue, "upkeep");
             kinds.push(match serde_json::from_str(&body).expect("upkeep") {
-                Upkeep::Sync(_) => "sync",
-                Upkeep::Purge(_) => "purge",
+                Upkeep::Sync { .. } => "sync",
+                Upkeep::Purge { .. } => "purge",
                 Upkeep::Resync(_) => "resync",
             });
         }
@@ -143,10 +143,18 @@ fn every_route_has_a_sample_event() {
 fn the_events_speak_of_one_site_and_one_team() {
     let mut sites = Vec::new();
     let mut teams = Vec::new();
+    for (_, body) in files("checker").iter().flat_map(|file| bodies(file)) {
+        let message: Value = serde_json::from_str(&body).expect("json");
+        teams.extend(TeamId::parse(text(&message["team"])));
+        sites.extend(SiteId::parse(text(&message["site"])));
+    }
     for file in files("keeper").iter().filter(|file| name(file) == "upkeep") {
         for (_, body) in bodies(file) {
             match serde_json::from_str(&body).expect("upkeep") {
-                Upkeep::Sync(site) | Upkeep::Purge(site) => sites.push(site),
+                Upkeep::Sync { team, site } | Upkeep::Purge { team, site } => {
+                    teams.push(team);
+                    sites.push(site);
+                }
                 Upkeep::Resync(team) => teams.push(team),
             }
         }

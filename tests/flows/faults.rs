@@ -15,7 +15,6 @@ use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::ToolState;
 use vedette_runtime::{Entropy, LocalScheduler, Scheduler};
 use vedette_testkit::Fault;
-use vedette_tests::scheduled;
 
 use crate::census::{self, Dump, comparable};
 use crate::scene::{Scene, URL};
@@ -155,7 +154,7 @@ impl Telling {
             }
             Step::Scheduled(_) => {
                 scene.service.advance_minutes(5);
-                Message::Check(scheduled(*site, Tool::Status, scene.service.test.now()))
+                Message::Check(scene.scheduled(*site, Tool::Status, scene.service.test.now()))
             }
             Step::Sync | Step::Run(_) | Step::OnDemand => {
                 let wanted = |message: &Message| step.is_begun_by(message);
@@ -400,9 +399,9 @@ async fn the_story_ends_as_it_is_told() {
     assert_eq!((&shape.sites, &shape.used), (&json!(1), &json!(1)));
     assert_eq!(shape.schedules.len(), 1);
     assert_eq!(well.requests, 10, "one for each check");
-    // One transaction for each request and each run, four that forget the first runs of tools that
+    // One transaction for each request and each run, two that forget the first runs of tools that
     // are off, and the sync.
-    assert_eq!(well.writes, 17);
+    assert_eq!(well.writes, 15);
 }
 
 async fn crashes_are_repaired_by_redelivery(fault: Fault, probed_again: usize) {

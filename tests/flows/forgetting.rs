@@ -63,7 +63,7 @@ async fn counters_follow_deletions_among_runs_and_orders() {
         let old = scene.run_ordered(site).await;
         service.advance_minutes(1);
         let pending = scene.order(site).await;
-        let scheduled = vedette_tests::scheduled(site, Tool::Status, service.test.now());
+        let scheduled = scene.scheduled(site, Tool::Status, service.test.now());
         let pending_id = pending.check_id().to_string();
         let deletions = [&old, &pending_id, &old, &pending_id];
         let deletions = join_all(deletions.map(|check| scene.delete_check(check)));

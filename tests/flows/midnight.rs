@@ -10,7 +10,6 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::CheckMessage;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_tests::scheduled;
 
 use crate::census::{assert_balanced, checks};
 use crate::scene::{Scene, is_finished};
@@ -26,7 +25,7 @@ impl Scene {
 
     /// Runs a scheduled check of this slot.
     async fn run_slot(&self, site: SiteId, slot: &str) {
-        let handled = self.service.check(&scheduled(site, Tool::Status, at(slot))).await;
+        let handled = self.service.check(&self.scheduled(site, Tool::Status, at(slot))).await;
         assert!(is_finished(&handled), "{slot}: {handled:?}");
         assert_balanced(&self.service).await;
     }
@@ -209,7 +208,7 @@ impl Walk {
                 let last = scene.state(*site).await.automatic.expect("a run").id.created_at();
                 let minutes = i64::try_from(1 + dice.roll(400)).expect("small");
                 let slot = last + SignedDuration::from_mins(minutes);
-                scene.service.check(&scheduled(*site, Tool::Status, slot)).await;
+                scene.service.check(&scene.scheduled(*site, Tool::Status, slot)).await;
             }
             6 | 7 => {
                 let days = i64::try_from(dice.roll(3)).expect("small");
@@ -274,7 +273,8 @@ impl Walk {
 
 async fn walk(seed: u64) {
     let scene = Scene::start().await;
-    let site = scene.watch().await;
+    // Days late is not a cadence late: each slot counts, on a day that is closed.
+    let site = scene.watch_with(&json!({ "cadence_minutes": 10_080 })).await;
     let (orders, ordered) = (Vec::new(), Vec::new());
     let mut walk = Walk { scene, site, dice: Dice(seed), orders, ordered };
     for _ in 0..50 {

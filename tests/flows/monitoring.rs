@@ -11,14 +11,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use vedette_checker::Dropped;
-use vedette_domain::id::SiteId;
+use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::Discard;
+use vedette_domain::tool_state::{Discard, ToolState};
 use vedette_runtime::Scheduler;
+use vedette_store::SiteSheet;
 use vedette_testkit::{Fault, Member, Target};
 use vedette_tests::{Answer, Service};
 
@@ -171,8 +172,9 @@ async fn a_lost_message_is_made_good_by_the_sweep() {
     let body = json!({ "url": "https://example.com/shop", "monitoring_settings": on });
     service.client(&owner).patch(&format!("/sites/{site}"), &body).await;
     service.waiting();
-    assert_eq!(sweep(&service).await, [Message::Upkeep(Upkeep::Sync(site))]);
-    service.deliver(&Message::Upkeep(Upkeep::Sync(site))).await;
+    let sync = Message::Upkeep(Upkeep::Sync { team: owner.team, site });
+    assert_eq!(sweep(&service).await, std::slice::from_ref(&sync));
+    service.deliver(&sync).await;
     assert_eq!(scheduled(&service).await, BTreeSet::from([site]));
     assert_eq!(sweep(&service).await, []);
 }
@@ -275,7 +277,9 @@ async fn crowd(service: &Service, owner: &Member, sites: usize) {
             created_at: now,
             updated_at: now,
         };
-        app.store.create_site(&team.team, &site).await.expect("a site");
+        let tools = Tool::ALL.map(|tool| (tool, ToolState::of_new_site(now))).into();
+        let sheet = SiteSheet { site, tools };
+        app.store.create_site(&team.team, &sheet, None).await.expect("a site");
     }
 }
 
@@ -362,10 +366,15 @@ async fn a_resync_begins_anew_when_settings_change_again() {
 }
 
 /// Syncs a site with the answer to its n-th read held back until something else is done.
-async fn sync_around(service: &Service, site: SiteId, n: u64, other: impl Future<Output = ()>) {
+async fn sync_around(
+    service: &Service,
+    (team, site): (TeamId, SiteId),
+    n: u64,
+    other: impl Future<Output = ()>,
+) {
     let faults = service.test.faults();
     faults.hold_read(n);
-    let sync = Message::Upkeep(Upkeep::Sync(site));
+    let sync = Message::Upkeep(Upkeep::Sync { team, site });
     tokio::join!(service.deliver(&sync), async {
         faults.until_held().await;
         other.await;
@@ -382,13 +391,13 @@ async fn whoever_writes_schedules_last_has_read_the_settings_last() {
         let (service, owner) = Service::with_team().await;
         let site = create(&service, &owner, "https://example.com", &json!({})).await;
         keep(&service).await;
-        sync_around(&service, site, read, async {
+        sync_around(&service, (owner.team, site), read, async {
             patch_status(&service, &owner, false, 1).await;
             keep(&service).await;
         })
         .await;
         assert_eq!(scheduled(&service).await, BTreeSet::new(), "the team's");
-        sync_around(&service, site, read, async {
+        sync_around(&service, (owner.team, site), read, async {
             let on = json!({ "tools": { "status": { "enabled": true } } });
             let body = json!({ "url": "https://example.com", "monitoring_settings": on });
             let answer = service.client(&owner).patch(&format!("/sites/{site}"), &body).await;
@@ -407,7 +416,7 @@ async fn a_site_that_is_deleted_while_it_is_synced_leaves_no_schedule() {
         let (service, owner) = Service::with_team().await;
         let site = create(&service, &owner, "https://example.com", &json!({})).await;
         keep(&service).await;
-        sync_around(&service, site, read, async {
+        sync_around(&service, (owner.team, site), read, async {
             service.client(&owner).delete(&format!("/sites/{site}")).await;
             keep(&service).await;
         })
@@ -457,7 +466,7 @@ async fn a_run_under_way_counts_nothing_once_the_site_has_moved() {
     keep(&scene.service).await;
     let client = scene.client();
     let slot = scene.timer(site).await;
-    let first = crate::scene::timer_message(site, slot);
+    let first = scene.timer_message(site, slot);
     let (run, moved) = tokio::join!(scene.service.check(&first), async {
         slow.asked.notified().await;
         let body = json!({ "url": elsewhere.url });
@@ -518,7 +527,7 @@ async fn a_run_under_way_counts_when_only_the_name_changes() {
     let (slow, site) = slow_site(&scene).await;
     keep(&scene.service).await;
     let client = scene.client();
-    let first = crate::scene::timer_message(site, scene.timer(site).await);
+    let first = scene.timer_message(site, scene.timer(site).await);
     let (run, named) = tokio::join!(scene.service.check(&first), async {
         slow.asked.notified().await;
         let body = json!({ "url": slow.url, "name": "Shop", "pinned": true });

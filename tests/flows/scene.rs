@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_checker::{Engines, Handled};
 use vedette_domain::id::SiteId;
 use vedette_domain::issue::evaluate::Timer;
-use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::message::{CheckMessage, Message, RunOrder, Upkeep};
 use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
 use vedette_runtime::config::EngineConfig;
 use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
-use vedette_tests::{Answer, Client, Service};
+use vedette_tests::{Answer, Client, Service, scheduled};
 
 /// The watched web server's address, the same in every story.
 pub(crate) const URL: &str = "http://site.test";
@@ -98,7 +99,28 @@ impl Scene {
     pub(crate) async fn run_timer(&self, site: SiteId) -> Handled {
         let timer = self.timer(site).await;
         self.service.test.set_clock(self.service.test.now().max(timer.due));
-        self.service.check(&timer_message(site, timer)).await
+        self.service.check(&self.timer_message(site, timer)).await
+    }
+
+    /// The message of a retry or follow-up.
+    pub(crate) fn timer_message(&self, site: SiteId, timer: Timer) -> CheckMessage {
+        let order = RunOrder::Automatic { reason: timer.reason, slot: timer.due };
+        CheckMessage { team: self.owner.team, site, tool: Tool::Status, order }
+    }
+
+    /// The message of a scheduled run.
+    pub(crate) fn scheduled(&self, site: SiteId, tool: Tool, slot: Timestamp) -> CheckMessage {
+        scheduled(self.owner.team, site, tool, slot)
+    }
+
+    /// Has the keeper bring a site's schedules in line.
+    pub(crate) fn sync(&self, site: SiteId) -> Message {
+        Message::Upkeep(Upkeep::Sync { team: self.owner.team, site })
+    }
+
+    /// Has the keeper remove what is left of a site.
+    pub(crate) fn purge(&self, site: SiteId) -> Message {
+        Message::Upkeep(Upkeep::Purge { team: self.owner.team, site })
     }
 
     /// Orders a status check and takes its message out of the queue.
@@ -144,12 +166,6 @@ fn only_status(settings: &Value) -> Value {
     } })
 }
 
-/// The message of a retry or follow-up.
-pub(crate) fn timer_message(site: SiteId, timer: Timer) -> CheckMessage {
-    let order = RunOrder::Automatic { reason: timer.reason, slot: timer.due };
-    CheckMessage { site, tool: Tool::Status, order }
-}
-
 pub(crate) fn check_message(message: &Message) -> CheckMessage {
     match message {
         Message::Check(check) => *check,
@@ -161,7 +177,7 @@ pub(crate) fn check_message(message: &Message) -> CheckMessage {
 pub(crate) fn dropped(handled: &Handled) -> vedette_checker::Dropped {
     match handled {
         Handled::Dropped(reason) => *reason,
-        Handled::Finished(finished) => panic!("not dropped: {finished:?}"),
+        other => panic!("not dropped: {other:?}"),
     }
 }
 

@@ -12,7 +12,6 @@ use vedette_domain::tool::Tool;
 use vedette_domain::work::UPKEEP_GRACE;
 use vedette_keeper::{Reconciled, reconcile, resend_all};
 use vedette_runtime::{LocalScheduler, Schedule, Scheduler};
-use vedette_tests::scheduled;
 
 use crate::census::kinds;
 use crate::scene::{Scene, URL};
@@ -38,7 +37,7 @@ impl Scene {
             assert!(early.is_err(), "{early:?} comes before {slot}");
             test.set_clock(slot);
             let fired = timeout(Duration::from_secs(5), scheduler.next()).await.expect("a run");
-            assert_eq!(fired, scheduled(site, tool, slot));
+            assert_eq!(fired, self.scheduled(site, tool, slot));
             slot += SignedDuration::from_mins(i64::from(minutes));
         }
         test.set_clock(now);
@@ -91,9 +90,9 @@ async fn every_tool_with_an_engine_is_scheduled_at_its_cadence_and_runs_at_once(
         let created = scene.client().post(&path, &body).await;
         let site = SiteId::parse(&created.data("uuid")).expect("an id");
         let [(sync, _)] = <[_; 1]>::try_from(scene.service.waiting()).expect("one message");
-        assert_eq!(sync, Message::Upkeep(Upkeep::Sync(site)));
+        assert_eq!(sync, scene.sync(site));
         scene.service.deliver(&sync).await;
-        let first = scheduled(site, tool, scene.service.test.now());
+        let first = scene.scheduled(site, tool, scene.service.test.now());
         assert_eq!(scene.service.waiting(), [(Message::Check(first), Duration::ZERO)]);
         scene.assert_cadence(site, tool, 1_440).await;
     }
@@ -117,7 +116,7 @@ async fn first_runs_happen_once_however_often_they_are_sent() {
     let site = scene.create(URL, &json!({})).await;
     let app = &scene.service.test.app;
     for _ in 0..3 {
-        scene.service.deliver(&Message::Upkeep(Upkeep::Sync(site))).await;
+        scene.service.deliver(&scene.sync(site)).await;
         scene.reconcile().await;
         resend_all(app).await.expect("resent");
     }
@@ -144,7 +143,7 @@ async fn a_site_whose_messages_are_lost_is_found_by_the_sweep() {
     assert_eq!(scene.schedules().await, []);
     scene.service.test.advance(UPKEEP_GRACE);
     let sent = scene.sweep().await;
-    assert_eq!(sent, [(Message::Upkeep(Upkeep::Sync(site)), Duration::ZERO)]);
+    assert_eq!(sent, [(scene.sync(site), Duration::ZERO)]);
     // Lost again, and found again.
     scene.service.test.advance(UPKEEP_GRACE);
     assert!(scene.sweep().await.contains(&sent[0]));
@@ -201,11 +200,12 @@ async fn schedules_follow_the_settings_of_a_site() {
 async fn a_reconciliation_makes_lost_schedules_and_removes_strays() {
     let mut scene = Scene::start().await;
     let site = scene.watch().await;
+    let team = scene.owner.team;
     let app = &mut scene.service.test.app;
     app.scheduler = Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.pace));
     let unknown = app.entropy.site_id().expect("an id");
     for (site, tool) in [(unknown, Tool::Status), (site, Tool::Performance)] {
-        let stray = Schedule { site, tool, cadence_minutes: 5 };
+        let stray = Schedule { team, site, tool, cadence_minutes: 5 };
         app.scheduler.put(stray).await.expect("put");
     }
     let reconciled = scene.reconcile().await;

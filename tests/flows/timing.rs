@@ -14,7 +14,7 @@ use vedette_testkit::Target;
 use vedette_tests::scheduled;
 
 use crate::census::{assert_balanced, text};
-use crate::scene::{Scene, URL, check_message, dropped, engines, is_finished, timer_message};
+use crate::scene::{Scene, URL, check_message, dropped, engines, is_finished};
 
 impl Scene {
     /// A minute passes, with its scheduled run.
@@ -40,7 +40,7 @@ async fn follow_ups_keep_their_interval_though_scheduled_runs_come_more_often() 
         }
         assert!(is_finished(&scene.run_timer(site).await));
         let [(sent, delay)] = <[_; 1]>::try_from(scene.service.waiting()).expect("one message");
-        assert_eq!(check_message(&sent), timer_message(site, scene.timer(site).await));
+        assert_eq!(check_message(&sent), scene.timer_message(site, scene.timer(site).await));
         assert!(delay > Duration::from_secs(290), "{delay:?}");
     }
 }
@@ -54,7 +54,7 @@ async fn a_scheduled_run_at_the_instant_of_a_follow_up_stands_for_it() {
     scene.service.run_scheduled(site, Tool::Status).await;
     let next = scene.timer(site).await;
     assert_eq!(next.due, timer.due + SignedDuration::from_mins(5));
-    let late = scene.service.check(&timer_message(site, timer)).await;
+    let late = scene.service.check(&scene.timer_message(site, timer)).await;
     assert_eq!(dropped(&late), Dropped::Discarded(Discard::Stale));
     assert_eq!(scene.timer(site).await, next);
 }
@@ -76,13 +76,13 @@ async fn there_is_one_timer_at_most() {
     assert_eq!(follow_up.reason, RunReason::IncidentFollowUp, "the issue is open");
     assert_eq!(scene.service.waiting().len(), 1);
     scene.service.test.set_clock(retry.due);
-    let late = scene.service.check(&timer_message(site, retry)).await;
+    let late = scene.service.check(&scene.timer_message(site, retry)).await;
     assert_eq!(dropped(&late), Dropped::Discarded(Discard::TimerGone));
     scene.target.answer(200);
     scene.run_a_minute(site).await;
     assert_eq!((scene.state(site).await.timer, scene.service.waiting().len()), (None, 0));
     scene.service.test.set_clock(follow_up.due + SignedDuration::from_mins(1));
-    let late = scene.service.check(&timer_message(site, follow_up)).await;
+    let late = scene.service.check(&scene.timer_message(site, follow_up)).await;
     assert_eq!(dropped(&late), Dropped::Discarded(Discard::TimerGone), "all is well");
 }
 
@@ -112,7 +112,7 @@ async fn follow_up_of_an_hour(runs_apart: Option<i64>) -> usize {
         // A pass takes its time, and these are too early.
         let sent = if minute < 40 { Vec::new() } else { scene.sweep().await };
         for (message, delay) in sent {
-            assert_eq!(check_message(&message), timer_message(site, timer));
+            assert_eq!(check_message(&message), scene.timer_message(site, timer));
             assert!(delay <= Duration::from_mins(15), "as long as a queue can delay");
             let delay = SignedDuration::try_from(delay).expect("short");
             // Queues measure in real time, of which some milliseconds have passed.
@@ -145,11 +145,11 @@ async fn a_timer_message_that_comes_too_early_is_not_lost() {
     let scene = Scene::start().await;
     let site = scene.watch_down(&json!({})).await;
     let timer = scene.timer(site).await;
-    let early = scene.service.check(&timer_message(site, timer)).await;
+    let early = scene.service.check(&scene.timer_message(site, timer)).await;
     assert_eq!(dropped(&early), Dropped::Discarded(Discard::Early));
     scene.service.test.set_clock(timer.due + Tool::Status.run_limit());
     let sent = scene.sweep().await;
-    assert_eq!(sent, [(Message::Check(timer_message(site, timer)), Duration::ZERO)]);
+    assert_eq!(sent, [(Message::Check(scene.timer_message(site, timer)), Duration::ZERO)]);
     assert!(is_finished(&scene.service.check(&check_message(&sent[0].0)).await));
 }
 
@@ -222,11 +222,12 @@ async fn a_target_that_hangs_delays_no_other() {
     scene.service.advance_minutes(5);
     let now = scene.service.test.now();
 
+    let team = scene.owner.team;
     let service = std::sync::Arc::new(scene.service);
     let run = |site| {
         let service = std::sync::Arc::clone(&service);
         async move {
-            let message = scheduled(site, Tool::Status, now);
+            let message = scheduled(team, site, Tool::Status, now);
             handle(&service.test.app, &service.engines, &message).await.expect("handled")
         }
     };

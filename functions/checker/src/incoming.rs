@@ -2,12 +2,11 @@
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use vedette_domain::id::SiteId;
+use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::settings::Settings;
+use vedette_domain::schedule::Pace;
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_runtime::{App, SLOT_PLACEHOLDER};
-use vedette_store::StoreError;
+use vedette_runtime::SLOT_PLACEHOLDER;
 
 /// A body that is not a check message.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +20,8 @@ pub enum Incoming {
     Complete(CheckMessage),
     /// A scheduled run whose scheduler did not say for when.
     Unfilled {
+        /// The site's team.
+        team: TeamId,
         /// The site.
         site: SiteId,
         /// The tool.
@@ -30,6 +31,7 @@ pub enum Incoming {
 
 #[derive(Deserialize)]
 struct Unfilled {
+    team: TeamId,
     site: SiteId,
     tool: Tool,
     reason: RunReason,
@@ -45,33 +47,34 @@ impl Incoming {
     pub fn parse(body: &str) -> Result<Self, UnreadableMessage> {
         let complete = serde_json::from_str(body).map(Self::Complete);
         complete.or_else(|error| match serde_json::from_str(body) {
-            Ok(Unfilled { site, tool, reason: RunReason::Scheduled, slot })
+            Ok(Unfilled { team, site, tool, reason: RunReason::Scheduled, slot })
                 if slot == SLOT_PLACEHOLDER =>
             {
-                Ok(Self::Unfilled { site, tool })
+                Ok(Self::Unfilled { team, site, tool })
             }
             _ => Err(UnreadableMessage(error.to_string())),
         })
     }
 
+    /// Team, site and tool, which every message names.
+    pub(crate) const fn subject(self) -> (TeamId, SiteId, Tool) {
+        match self {
+            Self::Complete(CheckMessage { team, site, tool, .. })
+            | Self::Unfilled { team, site, tool } => (team, site, tool),
+        }
+    }
+
     /// The message with its slot: the tool's latest phase instant when it was sent, where the
-    /// scheduler did not say. None where the site is gone.
-    pub(crate) async fn fill(
-        self,
-        app: &App,
-        sent_at: Timestamp,
-    ) -> Result<Option<CheckMessage>, StoreError> {
-        let (site, tool) = match self {
-            Self::Complete(message) => return Ok(Some(message)),
-            Self::Unfilled { site, tool } => (site, tool),
-        };
-        let Some(sheet) = app.store.site(site.partition()).await? else { return Ok(None) };
-        let Some(team) = app.store.team(sheet.site.team, sent_at).await? else { return Ok(None) };
-        let settings = Settings::resolve(&team.settings, &sheet.site.overrides, team.team.plan);
-        let cadence = settings.tools.cadence_minutes(tool);
-        let slot = app.service.pace.latest_at_or_before(site, tool, cadence, sent_at);
-        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
-        Ok(Some(CheckMessage { site, tool, order }))
+    /// scheduler did not say.
+    pub(crate) fn fill(self, pace: Pace, cadence_minutes: u32, sent_at: Timestamp) -> CheckMessage {
+        match self {
+            Self::Complete(message) => message,
+            Self::Unfilled { team, site, tool } => {
+                let slot = pace.latest_at_or_before(site, tool, cadence_minutes, sent_at);
+                let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
+                CheckMessage { team, site, tool, order }
+            }
+        }
     }
 }
 
@@ -82,8 +85,11 @@ mod tests {
     #[test]
     fn bodies_are_complete_unfilled_or_refused() {
         let site = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
-        let body = |rest: &str| format!(r#"{{"site":"{site}","tool":"status",{rest}}}"#);
+        let team = "7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13";
+        let body =
+            |rest: &str| format!(r#"{{"team":"{team}","site":"{site}","tool":"status",{rest}}}"#);
         let unfilled = Incoming::Unfilled {
+            team: TeamId::parse(team).expect("a team id"),
             site: SiteId::parse(site).expect("a site id"),
             tool: Tool::Status,
         };

@@ -2,18 +2,22 @@
 
 mod engines;
 mod incoming;
+mod place;
 
 use std::fmt;
 
+use jiff::Timestamp;
 use vedette_domain::check::{Check, Finish};
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool_state::Discard;
-use vedette_runtime::App;
 use vedette_runtime::settle::{FinishedRun, Settled, forget_timer, settle};
-use vedette_store::StoreError;
+use vedette_runtime::{App, QueueError};
+use vedette_store::{RunSheet, StoreError};
+
+use place::in_place;
 
 pub use engines::{Engines, Subject};
 pub use incoming::{Incoming, UnreadableMessage};
@@ -24,6 +28,9 @@ pub enum CheckerError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The queue does not take the message that was to wait.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
     /// The body is not a check message.
     #[error(transparent)]
     Unreadable(#[from] UnreadableMessage),
@@ -34,6 +41,8 @@ pub enum CheckerError {
 pub enum Handled {
     /// There was nothing to do.
     Dropped(Dropped),
+    /// Its team has as many runs under way as it may, or this one; the message was sent again.
+    Postponed,
     /// A check has ended.
     Finished(Box<Finished>),
 }
@@ -67,6 +76,7 @@ impl fmt::Display for Handled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dropped(reason) => write!(f, "dropped: {reason}"),
+            Self::Postponed => f.write_str("postponed"),
             Self::Finished(finished) => {
                 write!(f, "check {} {}", finished.check.id, finished.check.status.as_str())
             }
@@ -78,34 +88,58 @@ impl fmt::Display for Handled {
 ///
 /// # Errors
 ///
-/// When the table does not answer; delivering the message again is safe.
+/// When table or queue do not answer; delivering the message again is safe.
 pub async fn handle(
     app: &App,
     engines: &Engines,
     message: &CheckMessage,
 ) -> Result<Handled, CheckerError> {
-    let CheckMessage { site, tool, order } = *message;
-    let Some((site, state)) =
-        app.store.site_tool(site.partition(), tool).await?.filter(|(found, _)| found.id == site)
-    else {
+    work_off(app, engines, Incoming::Complete(*message), app.clock.now()).await
+}
+
+/// Works off a queue message's body, which was sent at an instant.
+///
+/// # Errors
+///
+/// As [`handle`], and when the body is not a check message.
+pub async fn handle_body(
+    app: &App,
+    engines: &Engines,
+    body: &str,
+    sent_at: Timestamp,
+) -> Result<Handled, CheckerError> {
+    work_off(app, engines, Incoming::parse(body)?, sent_at).await
+}
+
+async fn work_off(
+    app: &App,
+    engines: &Engines,
+    incoming: Incoming,
+    sent_at: Timestamp,
+) -> Result<Handled, CheckerError> {
+    let (team, site, tool) = incoming.subject();
+    let Some(sheet) = app.store.run_sheet(team, site, tool).await? else {
         return Ok(Handled::Dropped(Dropped::Gone));
     };
-    if let Err(discard) = state.wants(message, app.clock.now()) {
+    let RunSheet { site, state, team, settings: of_team } = sheet;
+    let settings = Settings::resolve(&of_team, &site.overrides, team.plan);
+    let (pace, cadence) = (app.service.pace, settings.tools.cadence_minutes(tool));
+    let message = incoming.fill(pace, cadence, sent_at).caught_up(pace, cadence, app.clock.now());
+    if let Err(discard) = state.wants(message.order, app.clock.now()) {
         return Ok(Handled::Dropped(discard.into()));
     }
-    let Some(team) = app.store.team(site.team, app.clock.now()).await? else {
-        return Ok(Handled::Dropped(Dropped::Gone));
-    };
-    let plan = team.team.plan;
-    let settings = Settings::resolve(&team.settings, &site.overrides, plan);
-    let wanted = team.team.plan_active
-        && settings.enabled_tools(plan).contains(&tool)
+    let wanted = team.plan_active
+        && settings.enabled_tools(team.plan).contains(&tool)
         && app.service.tools.contains(&tool);
-    let finish = match (wanted, order) {
+    let finish = match (wanted, message.order) {
         (true, _) => {
             let Site { url, js_rendered, .. } = &site;
             let subject = Subject { url, js_rendered: *js_rendered, settings: &settings };
-            engines.run(tool, subject, app.clock.now(), drop).await
+            let run = engines.run(tool, subject, app.clock.now(), drop);
+            let Some(finish) = in_place(app, &message, run).await? else {
+                return Ok(Handled::Postponed);
+            };
+            finish
         }
         (false, RunOrder::OnDemand { .. }) => Finish::Skipped,
         (false, RunOrder::Automatic { .. }) => {
@@ -118,7 +152,8 @@ pub async fn handle(
         }
     };
     let check = message.check_id();
-    let finished = FinishedRun { site: &site, state, team: &team, tool, check, finish };
+    let settings = &of_team;
+    let finished = FinishedRun { site: &site, state, team: &team, settings, tool, check, finish };
     Ok(match settle(app, finished).await? {
         Settled::Discarded(discard) => Handled::Dropped(discard.into()),
         Settled::Gone => Handled::Dropped(Dropped::Gone),
@@ -126,21 +161,4 @@ pub async fn handle(
             Handled::Finished(Box::new(Finished { site, check, issues }))
         }
     })
-}
-
-/// Works off a queue message's body.
-///
-/// # Errors
-///
-/// As [`handle`], and when the body is not a check message.
-pub async fn handle_body(
-    app: &App,
-    engines: &Engines,
-    body: &str,
-    sent_at: jiff::Timestamp,
-) -> Result<Handled, CheckerError> {
-    match Incoming::parse(body)?.fill(app, sent_at).await? {
-        Some(message) => handle(app, engines, &message).await,
-        None => Ok(Handled::Dropped(Dropped::Gone)),
-    }
 }

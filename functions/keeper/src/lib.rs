@@ -39,8 +39,8 @@ pub enum KeeperError {
 /// When table, scheduler or queue do not answer; delivering the message again is safe.
 pub async fn upkeep(app: &App, message: &Upkeep) -> Result<(), KeeperError> {
     match message {
-        Upkeep::Sync(site) => sync::site(app, *site).await,
-        Upkeep::Purge(site) => sync::purge(app, *site).await,
+        Upkeep::Sync { site, .. } => sync::site(app, *site).await,
+        Upkeep::Purge { team, site } => sync::purge(app, *team, *site).await,
         Upkeep::Resync(team) => sync::team(app, *team).await,
     }
 }

@@ -15,7 +15,7 @@ use vedette_domain::work::{UPKEEP_GRACE, look_at};
 use vedette_runtime::App;
 use vedette_runtime::settle::{FinishedRun, send_timer, settle};
 use vedette_store::keys::Owner;
-use vedette_store::{Outstanding, StoreError};
+use vedette_store::{DeletedSite, Outstanding, SiteSheet, StoreError, TeamSheet};
 
 use crate::KeeperError;
 
@@ -79,9 +79,9 @@ async fn send(app: &App, work: &Outstanding) -> Result<(), KeeperError> {
         }
         Owner::Site(partition) => {
             let message = match app.store.deleted_site(partition).await? {
-                Some(deleted) => Upkeep::Purge(deleted),
+                Some(DeletedSite { team, id: site, .. }) => Upkeep::Purge { team, site },
                 None => match app.store.site(partition).await? {
-                    Some(sheet) => Upkeep::Sync(sheet.site.id),
+                    Some(SiteSheet { site, .. }) => Upkeep::Sync { team: site.team, site: site.id },
                     None => return Ok(()),
                 },
             };
@@ -118,7 +118,7 @@ async fn send_tool(
             return Ok(None);
         }
         let order = RunOrder::OnDemand { check };
-        let message = Message::Check(CheckMessage { site: site.id, tool, order });
+        let message = Message::Check(CheckMessage { team: site.team, site: site.id, tool, order });
         app.queue.send(&message, Duration::ZERO).await?;
         next = Some(later(now));
     }
@@ -151,6 +151,10 @@ async fn end(
     check: CheckId,
     finish: Finish,
 ) -> Result<(), StoreError> {
-    let Some(team) = app.store.team(site.team, app.clock.now()).await? else { return Ok(()) };
-    settle(app, FinishedRun { site, state, team: &team, tool, check, finish }).await.map(drop)
+    let Some(TeamSheet { team, settings, .. }) = app.store.team(site.team, app.clock.now()).await?
+    else {
+        return Ok(());
+    };
+    let run = FinishedRun { site, state, team: &team, settings: &settings, tool, check, finish };
+    settle(app, run).await.map(drop)
 }

@@ -134,7 +134,8 @@ async fn write_schedules(
     let (scheduled, idle): (Vec<Tool>, Vec<Tool>) = Tool::ALL.into_iter().partition(runs);
     for &tool in &scheduled {
         let cadence_minutes = settings.tools.cadence_minutes(tool);
-        app.scheduler.put(Schedule { site: site.id, tool, cadence_minutes }).await?;
+        let schedule = Schedule { team: site.team, site: site.id, tool, cadence_minutes };
+        app.scheduler.put(schedule).await?;
     }
     for tool in idle {
         app.scheduler.delete(site.id, tool).await?;
@@ -186,13 +187,15 @@ async fn send_first_runs(app: &App, sheet: &SiteSheet, tools: &[Tool]) -> Result
 }
 
 /// Removes what is left of a deleted site, a slice at a time.
-pub(crate) async fn purge(app: &App, id: SiteId) -> Result<(), KeeperError> {
-    if app.store.deleted_site(id.partition()).await? != Some(id) {
+pub(crate) async fn purge(app: &App, team: TeamId, site: SiteId) -> Result<(), KeeperError> {
+    let deleted = app.store.deleted_site(site.partition()).await?;
+    if deleted.is_none_or(|deleted| deleted.id != site) {
         return Ok(());
     }
-    remove_schedules(app, id).await?;
-    if !app.store.purge(id.partition()).await? {
-        app.queue.send(&Message::Upkeep(Upkeep::Purge(id)), Duration::ZERO).await?;
+    remove_schedules(app, site).await?;
+    if !app.store.purge(site.partition()).await? {
+        let rest = Message::Upkeep(Upkeep::Purge { team, site });
+        app.queue.send(&rest, Duration::ZERO).await?;
     }
     Ok(())
 }

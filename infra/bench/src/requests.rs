@@ -191,15 +191,19 @@ impl Bench {
         for round in 0..2 * self.rounds {
             let site = self.watched(owner, &format!("{}/{round}", target.url)).await?;
             self.inside.test.advance(SignedDuration::from_mins(5));
-            calm.run(self, round, &self.message(site, RunReason::Scheduled)).await?;
+            calm.run(self, round, &self.message(owner, site, RunReason::Scheduled)).await?;
             target.answer(503);
             self.inside.test.advance(SignedDuration::from_mins(5));
-            Costs::new().run(self, round, &self.message(site, RunReason::Scheduled)).await?;
+            Costs::new().run(self, round, &self.message(owner, site, RunReason::Scheduled)).await?;
             self.inside.test.advance(SignedDuration::from_mins(2));
-            opening.run(self, round, &self.message(site, RunReason::ConfirmationRetry)).await?;
+            opening
+                .run(self, round, &self.message(owner, site, RunReason::ConfirmationRetry))
+                .await?;
             target.answer(200);
             self.inside.test.advance(SignedDuration::from_mins(5));
-            resolving.run(self, round, &self.message(site, RunReason::IncidentFollowUp)).await?;
+            resolving
+                .run(self, round, &self.message(owner, site, RunReason::IncidentFollowUp))
+                .await?;
             self.take_messages();
         }
         self.rows.push(calm.row("automatic check, uneventful"));
@@ -248,13 +252,15 @@ impl Bench {
         let check = CheckId::automatic(site.id, Tool::Status, reason, now);
         let finish = Finish::Completed(ToolResult::Status(seed::result(is_up)));
         let tool = Tool::Status;
-        settle(app, FinishedRun { site: &site, state, team, tool, check, finish }).await?;
+        let (site, team, settings) = (&site, &team.team, &team.settings);
+        let run = FinishedRun { site, state, team, settings, tool, check, finish };
+        settle(app, run).await?;
         Ok(())
     }
 
-    fn message(&self, site: SiteId, reason: RunReason) -> CheckMessage {
+    fn message(&self, owner: &Member, site: SiteId, reason: RunReason) -> CheckMessage {
         let order = RunOrder::Automatic { reason, slot: self.inside.test.now() };
-        CheckMessage { site, tool: Tool::Status, order }
+        CheckMessage { team: owner.team, site, tool: Tool::Status, order }
     }
 
     fn take_messages(&self) -> Vec<Message> {

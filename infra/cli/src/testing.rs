@@ -71,6 +71,7 @@ impl Bench {
                 throttle: 60,
                 pace: Pace::default(),
                 tools: vec![Tool::Status],
+                places: None,
             },
         };
         Self { app, now }

@@ -4,15 +4,14 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_checker::{Engines, Handled};
 use vedette_domain::message::Message;
 use vedette_domain::tool::Tool;
-use vedette_runtime::{App, Destination, LocalQueue, LocalScheduler};
+use vedette_runtime::{App, Delivery, Destination, LocalQueue, LocalScheduler};
 
 use crate::console::Console;
 
@@ -36,7 +35,7 @@ pub(crate) struct Worker {
 /// How many messages of a queue are worked on at a time. Each queue has its own limit, so that
 /// targets that hang delay only checks of their own kind: a status check waits, a crawl keeps
 /// connections open, an audit takes a whole core.
-const fn limit(destination: Destination) -> usize {
+const fn places(destination: Destination) -> usize {
     match destination {
         Destination::Tool(Tool::Status) => 256,
         Destination::Tool(Tool::Ssl | Tool::Dns) => 64,
@@ -48,16 +47,14 @@ const fn limit(destination: Destination) -> usize {
 impl Worker {
     /// Works through a queue until it is stopped; then running checks get a few seconds.
     pub(crate) async fn consume(self, destination: Destination) {
-        let slots = Arc::new(Semaphore::new(limit(destination)));
         let mut running = JoinSet::new();
         loop {
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => break,
                 Some(ended) = running.join_next() => note_panic(destination, ended),
-                next = self.next(destination, &slots) => {
-                    let Some((slot, message)) = next else { break };
-                    running.spawn(self.clone().deliver(message, slot, Arc::clone(&slots)));
+                delivery = self.queue.receive(destination, places(destination)) => {
+                    running.spawn(self.clone().deliver(delivery));
                 }
             }
         }
@@ -75,43 +72,18 @@ impl Worker {
         }
     }
 
-    /// The next message, taken only when somebody is free to work on it.
-    async fn next(
-        &self,
-        destination: Destination,
-        slots: &Arc<Semaphore>,
-    ) -> Option<(OwnedSemaphorePermit, Message)> {
-        // Fails only for a closed semaphore, and nobody closes it.
-        let slot = Arc::clone(slots).acquire_owned().await.ok()?;
-        Some((slot, self.queue.receive(destination).await))
-    }
-
     /// Does what a message asks for, again after a while where that fails. Others have its place
     /// meanwhile.
-    async fn deliver(self, message: Message, slot: OwnedSemaphorePermit, slots: Arc<Semaphore>) {
-        let mut slot = Some(slot);
-        let mut delay = FIRST_DELAY;
-        for attempt in 1..=TRIES {
-            let Err(error) = self.handle(&message).await else {
-                return;
-            };
-            if attempt == TRIES {
-                error!(?message, %error, "given up; the keeper's sweep will find it");
-                return;
-            }
-            warn!(?message, %error, attempt, ?delay, "tried again later");
-            drop(slot.take());
-            let free = async {
-                sleep(delay).await;
-                Arc::clone(&slots).acquire_owned().await.ok()
-            };
-            slot = tokio::select! {
-                // What is not done stands in the table, and the next start sends it again.
-                () = self.stop.cancelled() => return,
-                slot = free => slot,
-            };
-            delay *= 2;
+    async fn deliver(self, delivery: Delivery) {
+        let Err(error) = self.handle(&delivery.message).await else { return };
+        let Delivery { message, deliveries, .. } = &delivery;
+        if *deliveries >= TRIES {
+            error!(?message, %error, "given up; the keeper's sweep will find it");
+            return;
         }
+        let delay = FIRST_DELAY * 2_u32.pow(deliveries - 1);
+        warn!(?message, %error, deliveries, ?delay, "tried again later");
+        delivery.again(delay);
     }
 
     async fn handle(&self, message: &Message) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -122,7 +94,7 @@ impl Worker {
                     Handled::Finished(finished) => {
                         self.console.show(self.app.clock.now(), &finished, started.elapsed());
                     }
-                    dropped @ Handled::Dropped(_) => debug!(?check, "{dropped}"),
+                    other => debug!(?check, "{other}"),
                 }
             }
             Message::Upkeep(upkeep) => vedette_keeper::upkeep(&self.app, upkeep).await?,
@@ -150,18 +122,25 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
 
 #[cfg(test)]
 mod tests {
-    use vedette_domain::id::SiteId;
-    use vedette_domain::message::Upkeep;
+    use vedette_domain::id::TeamId;
+    use vedette_domain::message::{CheckMessage, RunOrder, Upkeep};
+    use vedette_domain::plan::Plan;
+    use vedette_domain::site::Site;
+    use vedette_domain::tool::RunReason;
+    use vedette_domain::tool_state::ToolState;
     use vedette_probe::guard::Outbound;
     use vedette_runtime::config::EngineConfig;
+    use vedette_store::SiteSheet;
+    use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
 
     use super::*;
     use crate::tests::app_without_table;
 
-    fn worker() -> (Worker, Message) {
+    async fn worker() -> (Worker, Message) {
         let queue = LocalQueue::new();
+        let app = app_without_table(&queue);
         let worker = Worker {
-            app: app_without_table(&queue),
+            app: app.clone(),
             queue,
             engines: Arc::new(
                 Engines::new(Outbound::default(), EngineConfig::default()).expect("engines"),
@@ -169,34 +148,99 @@ mod tests {
             console: Console::start(true).expect("a quiet console"),
             stop: CancellationToken::new(),
         };
-        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
-        (worker, Message::Upkeep(Upkeep::Sync(site)))
+        let id = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+        let team = TeamId::parse(id).expect("a team id");
+        let message = Message::Upkeep(Upkeep::Resync(team));
+        app.queue.send(&message, Duration::ZERO).await.expect("sent");
+        (worker, message)
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_fails_is_tried_again_and_given_up_and_does_not_hold_its_place() {
-        let (worker, message) = worker();
-        let slots = Arc::new(Semaphore::new(1));
-        let slot = Arc::clone(&slots).try_acquire_owned().expect("free");
-        let started = Instant::now();
-        let delivery = tokio::spawn(worker.deliver(message, slot, Arc::clone(&slots)));
-        let place = slots.acquire().await.expect("the place of a message that waits");
-        assert!(!delivery.is_finished());
-        drop(place);
-        delivery.await.expect("no panic");
-        assert!(started.elapsed() >= Duration::from_secs(1 + 2 + 4 + 8), "{:?}", started.elapsed());
-        assert_eq!(slots.available_permits(), 1);
+        let (worker, message) = worker().await;
+        for delay in [0, 1, 2, 4, 8] {
+            let since = Instant::now();
+            let delivery = worker.queue.receive(Destination::Upkeep, 1).await;
+            assert_eq!(delivery.message, message);
+            assert_eq!(since.elapsed().as_secs(), delay);
+            worker.clone().deliver(delivery).await;
+        }
+        assert_eq!(worker.queue.drain(Destination::Upkeep), []);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_end_does_not_wait_for_what_is_to_be_tried_again() {
-        let (worker, message) = worker();
-        let stop = worker.stop.clone();
-        let slots = Arc::new(Semaphore::new(1));
-        let slot = Arc::clone(&slots).try_acquire_owned().expect("free");
-        let delivery = tokio::spawn(worker.deliver(message, slot, Arc::clone(&slots)));
-        let _place = slots.acquire().await.expect("the place of a message that waits");
+        let (worker, message) = worker().await;
+        let delivery = worker.queue.receive(Destination::Upkeep, 1).await;
+        worker.clone().deliver(delivery).await;
+        let (queue, stop) = (worker.queue.clone(), worker.stop.clone());
+        let consumer = tokio::spawn(worker.consume(Destination::Upkeep));
         stop.cancel();
-        timeout(GRACE, delivery).await.expect("soon").expect("no panic");
+        timeout(Duration::from_millis(1), consumer).await.expect("at once").expect("no panic");
+        let waiting = queue.drain(Destination::Upkeep);
+        assert_eq!(waiting.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [message]);
+    }
+
+    /// Puts a URL under watch and returns the message of its crawl that is due now.
+    async fn crawl(test: &TestApp, member: &Member, url: String) -> CheckMessage {
+        let now = test.now();
+        let site = Site {
+            id: test.app.entropy.site_id().expect("an id"),
+            team: member.team,
+            name: url.clone(),
+            url: url.parse().expect("a URL"),
+            notes: None,
+            js_rendered: false,
+            pinned: false,
+            overrides: Default::default(),
+            expected_records: Default::default(),
+            records: 0,
+            rev: 1,
+            cfg: 1,
+            synced: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot: now };
+        let message =
+            CheckMessage { team: site.team, site: site.id, tool: Tool::BrokenLinks, order };
+        let team = test.app.store.team(site.team, now).await.expect("read").expect("a team").team;
+        let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
+        let sheet = SiteSheet { site, tools };
+        test.app.store.create_site(&team, &sheet, None).await.expect("a site");
+        message
+    }
+
+    #[tokio::test]
+    async fn a_crawl_begins_while_twelve_of_another_team_hang() {
+        let mut test = TestApp::start().await;
+        test.app.service.tools = vec![Tool::BrokenLinks];
+        let (many, one) =
+            (new_team(&test, Plan::Agency).await, new_team(&test, Plan::Starter).await);
+        let (slow, quick) = (Target::start().await, Target::start().await);
+        slow.hang();
+        let worker = Worker {
+            app: test.app.clone(),
+            queue: test.queue.clone(),
+            engines: Arc::new(Engines::new(loopback(), EngineConfig::default()).expect("engines")),
+            console: Console::start(true).expect("a quiet console"),
+            stop: CancellationToken::new(),
+        };
+        let mut hanging = Vec::new();
+        for number in 0..12 {
+            let message = crawl(&test, &many, format!("{}/{number}", slow.url)).await;
+            test.app.queue.send(&Message::Check(message), Duration::ZERO).await.expect("sent");
+            hanging.push(message);
+        }
+        let consumer = tokio::spawn(worker.consume(Destination::Tool(Tool::BrokenLinks)));
+        slow.asked(3).await;
+        let message = crawl(&test, &one, quick.url.clone()).await;
+        test.app.queue.send(&Message::Check(message), Duration::ZERO).await.expect("sent");
+        quick.asked(1).await;
+        for CheckMessage { site, tool, .. } in hanging {
+            let read = test.app.store.site_tool(site.partition(), tool).await.expect("read");
+            assert_eq!(read.expect("a site").1.automatic, None, "none has ended");
+        }
+        consumer.abort();
     }
 }

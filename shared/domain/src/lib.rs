@@ -5,11 +5,13 @@
 pub mod account;
 mod bytes;
 pub mod check;
+pub mod cooldown;
 pub mod history;
 pub mod id;
 pub mod issue;
 pub mod message;
 pub mod on_demand;
+pub mod places;
 pub mod plan;
 pub mod report;
 pub mod schedule;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CheckId, SiteId, TeamId};
+use crate::schedule::Pace;
 use crate::tool::{RunReason, Tool};
 
 /// A message to one of the service's queues.
@@ -15,9 +16,23 @@ pub enum Message {
     Upkeep(Upkeep),
 }
 
+impl Message {
+    /// The team on whose behalf the message is sent: queues let teams take turns.
+    pub const fn team(&self) -> TeamId {
+        match self {
+            Self::Check(CheckMessage { team, .. })
+            | Self::Upkeep(
+                Upkeep::Sync { team, .. } | Upkeep::Purge { team, .. } | Upkeep::Resync(team),
+            ) => *team,
+        }
+    }
+}
+
 /// Asks for one run of a tool on a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckMessage {
+    /// The site's team, which never changes.
+    pub team: TeamId,
     /// The site.
     pub site: SiteId,
     /// The tool.
@@ -55,6 +70,25 @@ impl CheckMessage {
             }
         }
     }
+
+    /// The message as it is to be worked off now. A scheduled run that comes a cadence or more late
+    /// is that of the youngest slot already due: of all slots that went by while a queue stood
+    /// still one is probed, and the messages of the others find it counted.
+    #[must_use]
+    pub fn caught_up(self, pace: Pace, cadence_minutes: u32, now: Timestamp) -> Self {
+        match self.order {
+            RunOrder::Automatic { reason: RunReason::Scheduled, slot }
+                if slot
+                    .checked_add(pace.minutes(cadence_minutes))
+                    .is_ok_and(|next| next <= now) =>
+            {
+                let slot = pace.latest_at_or_before(self.site, self.tool, cadence_minutes, now);
+                let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
+                Self { order, ..self }
+            }
+            _ => self,
+        }
+    }
 }
 
 /// Asks the keeper to bring something in line with the table.
@@ -62,43 +96,87 @@ impl CheckMessage {
 #[serde(rename_all = "snake_case")]
 pub enum Upkeep {
     /// Make one site's schedules follow its settings, and start a new site's first runs.
-    Sync(SiteId),
+    Sync {
+        /// The site's team.
+        team: TeamId,
+        /// The site.
+        site: SiteId,
+    },
     /// Remove what is left of a deleted site.
-    Purge(SiteId),
+    Purge {
+        /// The site's team.
+        team: TeamId,
+        /// The site.
+        site: SiteId,
+    },
     /// Sync every site of a team.
     Resync(TeamId),
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
+
+    fn team() -> TeamId {
+        TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id")
+    }
+
+    fn site() -> SiteId {
+        SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id")
+    }
+
+    fn automatic(reason: RunReason, slot: Timestamp) -> CheckMessage {
+        let order = RunOrder::Automatic { reason, slot };
+        CheckMessage { team: team(), site: site(), tool: Tool::Status, order }
+    }
 
     #[test]
     fn messages_have_a_stable_form() {
-        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let (team, site) = (team(), site());
         let slot: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
-        let automatic = CheckMessage {
-            site,
-            tool: Tool::Status,
-            order: RunOrder::Automatic { reason: RunReason::Scheduled, slot },
-        };
         let check = CheckId::on_demand(site, Tool::BrokenLinks, slot, 3);
-        let on_demand =
-            CheckMessage { site, tool: Tool::BrokenLinks, order: RunOrder::OnDemand { check } };
+        let order = RunOrder::OnDemand { check };
+        let on_demand = CheckMessage { team, site, tool: Tool::BrokenLinks, order };
         for (message, form) in [
             (
-                automatic,
-                r#"{"site":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01","tool":"status","reason":"scheduled","slot":"2026-11-20T09:54:00Z"}"#,
+                automatic(RunReason::Scheduled, slot),
+                r#"{"team":"7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13","site":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01","tool":"status","reason":"scheduled","slot":"2026-11-20T09:54:00Z"}"#,
             ),
             (
                 on_demand,
-                r#"{"site":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01","tool":"broken-links","check":"01a1f860-8ec0-8603-8a55-6c1f3b7d9e01"}"#,
+                r#"{"team":"7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13","site":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01","tool":"broken-links","check":"01a1f860-8ec0-8603-8a55-6c1f3b7d9e01"}"#,
             ),
         ] {
             assert_eq!(serde_json::to_string(&message).expect("json"), form);
             assert_eq!(serde_json::from_str::<CheckMessage>(form).expect("a message"), message);
         }
-        let sync = serde_json::to_string(&Upkeep::Sync(site)).expect("json");
-        assert_eq!(sync, r#"{"sync":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"}"#);
+        let sync = serde_json::to_string(&Upkeep::Sync { team, site }).expect("json");
+        assert_eq!(
+            sync,
+            r#"{"sync":{"team":"7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13","site":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"}}"#
+        );
+    }
+
+    #[test]
+    fn a_scheduled_run_that_is_a_cadence_late_is_that_of_the_youngest_slot() {
+        const CADENCE: u32 = 5;
+        let pace = Pace::default();
+        let start = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
+        let slot = pace.next_after(site(), Tool::Status, CADENCE, start);
+        let later = |seconds| slot + SignedDuration::from_secs(seconds);
+        let scheduled = automatic(RunReason::Scheduled, slot);
+        for (late, runs_as) in [(-30, 0), (0, 0), (299, 0), (300, 300), (599, 300), (3_700, 3_600)]
+        {
+            let message = scheduled.caught_up(pace, CADENCE, later(late));
+            let expected = automatic(RunReason::Scheduled, later(runs_as));
+            assert_eq!(message, expected, "{late} seconds late");
+        }
+        // The table asks for retries and follow-ups at their own instant.
+        for reason in [RunReason::ConfirmationRetry, RunReason::IncidentFollowUp] {
+            let timed = automatic(reason, slot);
+            assert_eq!(timed.caught_up(pace, CADENCE, later(3_700)), timed);
+        }
     }
 }

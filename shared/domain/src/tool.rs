@@ -59,6 +59,14 @@ impl Tool {
         }
     }
 
+    /// Whether a run takes minutes: crawls and audits, of which few run at a time.
+    pub const fn is_long(self) -> bool {
+        match self {
+            Self::BrokenLinks | Self::Performance => true,
+            Self::Status | Self::Ssl | Self::Dns => false,
+        }
+    }
+
     /// The smallest time between two on-demand runs of the tool on one site, in minutes.
     pub const fn on_demand_cadence_minutes(self) -> u32 {
         match self {

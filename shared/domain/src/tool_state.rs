@@ -21,7 +21,7 @@ use crate::id::{CheckId, IssueId, SiteId, Trigger};
 use crate::issue::Fingerprint;
 use crate::issue::evaluate::{AfterRun, Evaluation, Timer, TimerStep, next_timer};
 use crate::issue::tracker::{Event, Observation, Policy, Step, Tracker, observe, resolve_by_hand};
-use crate::message::{CheckMessage, RunOrder};
+use crate::message::RunOrder;
 use crate::schedule::Pace;
 use crate::settings::Settings;
 use crate::tool::{CheckStatus, RunReason, Tool};
@@ -236,8 +236,8 @@ impl ToolState {
     /// # Errors
     ///
     /// Why the message asks for nothing.
-    pub fn wants(&self, message: &CheckMessage, now: Timestamp) -> Result<(), Discard> {
-        let (reason, slot) = match message.order {
+    pub fn wants(&self, order: RunOrder, now: Timestamp) -> Result<(), Discard> {
+        let (reason, slot) = match order {
             RunOrder::OnDemand { check } if self.pending == Some(check) => return Ok(()),
             RunOrder::OnDemand { .. } => return Err(Discard::NotPending),
             RunOrder::Automatic { reason, slot } => (reason, slot),
@@ -279,7 +279,7 @@ impl ToolState {
             Trigger::OnDemand => RunOrder::OnDemand { check: run.check },
             Trigger::Automatic(reason) => RunOrder::Automatic { reason, slot: created_at },
         };
-        self.wants(&CheckMessage { site: run.site, tool: run.tool, order }, run.now)?;
+        self.wants(order, run.now)?;
         if self.cfg != run.cfg {
             return Err(Discard::Superseded);
         }

@@ -54,6 +54,9 @@ pub struct Service {
     /// The tools that have an engine in this deployment; the others are not scheduled, and on
     /// demand they are skipped.
     pub tools: Vec<Tool>,
+    /// How many crawls, or audits, run at a time in all processes together; none where a process is
+    /// alone and sees to it that teams share its places.
+    pub places: Option<usize>,
 }
 
 /// Requests a minute and token, unless `VEDETTE_THROTTLE` says otherwise.
@@ -66,10 +69,10 @@ pub struct Deployment {
     pub table: String,
     /// URL of a queue without its name: a tool or `upkeep`.
     pub queue_url_prefix: String,
-    /// ARN of a queue without its name.
-    pub queue_arn_prefix: String,
     /// The schedule group.
     pub schedule_group: String,
+    /// ARN of the call by which schedules send: the universal target of `SendMessage`.
+    pub schedule_target: String,
     /// ARN of the role that schedules send with.
     pub schedule_role: String,
     /// ARN of the queue for events that could not be delivered.
@@ -120,7 +123,8 @@ impl Service {
             let problem = "must be at least 1".to_owned();
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
-        Ok(Self { base_url, throttle, pace: Pace::default(), tools: Vec::new() })
+        let places = one(read, "VEDETTE_PLACES")?;
+        Ok(Self { base_url, throttle, pace: Pace::default(), tools: Vec::new(), places })
     }
 }
 
@@ -223,8 +227,8 @@ impl Deployment {
         Ok(Self {
             table: required("VEDETTE_TABLE")?,
             queue_url_prefix: required("VEDETTE_QUEUE_URL_PREFIX")?,
-            queue_arn_prefix: required("VEDETTE_QUEUE_ARN_PREFIX")?,
             schedule_group: required("VEDETTE_SCHEDULE_GROUP")?,
+            schedule_target: required("VEDETTE_SCHEDULE_TARGET")?,
             schedule_role: required("VEDETTE_SCHEDULE_ROLE")?,
             schedule_dlq: required("VEDETTE_SCHEDULE_DLQ")?,
         })
@@ -317,6 +321,7 @@ mod tests {
             ("VEDETTE_BASE_URL", "https://monitor.test"),
             ("VEDETTE_THROTTLE", "0"),
             ("VEDETTE_THROTTLE", "many"),
+            ("VEDETTE_PLACES", "-1"),
             ("VEDETTE_DOH", "dns.test"),
             ("VEDETTE_RDAP", "rdap.test"),
             ("VEDETTE_AUDITOR", "lighthouse"),

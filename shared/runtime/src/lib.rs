@@ -17,7 +17,7 @@ pub use app::App;
 pub use clock::Clock;
 pub use config::Config;
 pub use entropy::Entropy;
-pub use queue::{Destination, LocalQueue, Queue, QueueError, SqsQueue};
+pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError, SqsQueue};
 pub use scheduler::{
     EventBridgeScheduler, LocalScheduler, SLOT_PLACEHOLDER, Schedule, Scheduler, SchedulerError,
 };

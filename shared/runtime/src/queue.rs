@@ -1,11 +1,13 @@
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_sqs::error::DisplayErrorContext;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use vedette_domain::id::TeamId;
 use vedette_domain::message::Message;
+use vedette_domain::places::most_of_one_team;
 use vedette_domain::tool::Tool;
 
 /// Where messages go: SQS, or this process.
@@ -100,6 +102,8 @@ impl SqsQueue {
             .send_message()
             .queue_url(format!("{}{}", self.url_prefix, Destination::of(message).name()))
             .message_body(body)
+            // Standard queues take turns between groups: a team's backlog delays no other team.
+            .message_group_id(message.team().to_string())
             .delay_seconds(i32::try_from(seconds).unwrap_or(0))
             .send()
             .await
@@ -117,7 +121,8 @@ fn body(message: &Message) -> Result<String, QueueError> {
     body.map_err(|error| QueueError(error.to_string()))
 }
 
-/// Queues within this process: nothing outlives it, the table brings everything back.
+/// Queues within this process: nothing outlives it, the table brings everything back. In each,
+/// teams take turns, and none holds the last of several places.
 #[derive(Debug, Clone, Default)]
 pub struct LocalQueue(Arc<[Lane; 6]>);
 
@@ -130,7 +135,98 @@ struct Lane {
 #[derive(Debug, Default)]
 struct Waiting {
     sent: u64,
-    messages: BTreeMap<(Instant, u64), Message>,
+    /// Messages whose delay has not passed when they were last looked at.
+    delayed: BTreeMap<(Instant, u64), Letter>,
+    /// The others, by team.
+    ready: HashMap<TeamId, VecDeque<Letter>>,
+    /// The teams of `ready`, in the order of their turns.
+    turns: VecDeque<TeamId>,
+    /// The places of messages that are worked on, by team.
+    held: HashMap<TeamId, usize>,
+}
+
+/// A message, and how often it was delivered.
+#[derive(Debug)]
+struct Letter {
+    message: Message,
+    deliveries: u32,
+}
+
+/// A message that was taken from a queue, and the place that it holds until this is dropped.
+#[derive(Debug)]
+pub struct Delivery {
+    /// The message.
+    pub message: Message,
+    /// How often it was delivered, this time included.
+    pub deliveries: u32,
+    queue: LocalQueue,
+}
+
+impl Delivery {
+    /// Gives the place up, and has the message delivered again after a delay.
+    pub fn again(self, delay: Duration) {
+        let letter = Letter { message: self.message.clone(), deliveries: self.deliveries };
+        self.queue.put(letter, delay);
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        let lane = self.queue.lane(Destination::of(&self.message));
+        lane.lock().free(self.message.team());
+        lane.changed.notify_one();
+    }
+}
+
+impl Lane {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// Has the messages whose delay has passed wait for their team's turn.
+    fn ripen(&mut self, now: Instant) {
+        while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
+            let letter = first.remove();
+            let team = letter.message.team();
+            let of_team = self.ready.entry(team).or_default();
+            if of_team.is_empty() {
+                self.turns.push_back(team);
+            }
+            of_team.push_back(letter);
+        }
+    }
+
+    /// The next message: the oldest of the team that has waited longest for its turn and may hold
+    /// one more place.
+    fn take(&mut self, places: usize) -> Option<Letter> {
+        if self.held.values().sum::<usize>() >= places {
+            return None;
+        }
+        let most = most_of_one_team(places);
+        let may = |team: &TeamId| self.held.get(team).is_none_or(|held| *held < most);
+        let place = self.turns.iter().position(may)?;
+        let team = self.turns.remove(place)?;
+        let of_team = self.ready.get_mut(&team)?;
+        let letter = of_team.pop_front()?;
+        if of_team.is_empty() {
+            self.ready.remove(&team);
+        } else {
+            self.turns.push_back(team);
+        }
+        *self.held.entry(team).or_default() += 1;
+        Some(letter)
+    }
+
+    fn free(&mut self, team: TeamId) {
+        if let Some(held) = self.held.get_mut(&team) {
+            *held -= 1;
+            if *held == 0 {
+                self.held.remove(&team);
+            }
+        }
+    }
 }
 
 impl LocalQueue {
@@ -145,28 +241,33 @@ impl LocalQueue {
     }
 
     fn send(&self, message: Message, delay: Duration) {
-        let lane = self.lane(Destination::of(&message));
-        let mut waiting = lane.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.put(Letter { message, deliveries: 0 }, delay);
+    }
+
+    fn put(&self, letter: Letter, delay: Duration) {
+        let lane = self.lane(Destination::of(&letter.message));
+        let mut waiting = lane.lock();
         waiting.sent += 1;
         let place = (Instant::now() + delay, waiting.sent);
-        waiting.messages.insert(place, message);
+        waiting.delayed.insert(place, letter);
         drop(waiting);
         lane.changed.notify_one();
     }
 
-    /// The next message of a queue whose delay has passed; waits for one.
-    pub async fn receive(&self, destination: Destination) -> Message {
+    /// The next message of a queue of so many places whose delay has passed; waits for one, and for
+    /// a place that its team may hold.
+    pub async fn receive(&self, destination: Destination, places: usize) -> Delivery {
         let lane = self.lane(destination);
         loop {
-            let next = {
-                let mut waiting = lane.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                match waiting.messages.first_entry() {
-                    Some(first) if first.key().0 <= Instant::now() => return first.remove(),
-                    Some(first) => Some(first.key().0),
-                    None => None,
+            let due = {
+                let mut waiting = lane.lock();
+                waiting.ripen(Instant::now());
+                if let Some(Letter { message, deliveries }) = waiting.take(places) {
+                    return Delivery { message, deliveries: deliveries + 1, queue: self.clone() };
                 }
+                waiting.delayed.first_key_value().map(|((due, _), _)| *due)
             };
-            match next {
+            match due {
                 Some(due) => tokio::select! {
                     () = tokio::time::sleep_until(due) => {}
                     () = lane.changed.notified() => {}
@@ -176,16 +277,21 @@ impl LocalQueue {
         }
     }
 
-    /// Takes everything that waits in a queue, in the order in which it would be delivered, with
-    /// what is left of its delay.
+    /// Takes everything that waits in a queue, with what is left of its delay: what is ready, team
+    /// by team, then the rest as it becomes so.
     pub fn drain(&self, destination: Destination) -> Vec<(Message, Duration)> {
-        let lane = self.lane(destination);
-        let mut waiting = lane.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.lane(destination).lock();
         let now = Instant::now();
-        std::mem::take(&mut waiting.messages)
-            .into_iter()
-            .map(|((due, _), message)| (message, due.saturating_duration_since(now)))
-            .collect()
+        let turns = std::mem::take(&mut waiting.turns);
+        let ready = turns.into_iter().filter_map(|team| waiting.ready.remove(&team)).flatten();
+        let mut drained: Vec<_> = ready.map(|letter| (letter.message, Duration::ZERO)).collect();
+        let delayed = std::mem::take(&mut waiting.delayed);
+        drained.extend(
+            delayed
+                .into_iter()
+                .map(|((due, _), letter)| (letter.message, due.saturating_duration_since(now))),
+        );
+        drained
     }
 }
 
@@ -196,28 +302,98 @@ mod tests {
 
     use super::*;
 
-    fn upkeep(last: u8) -> Message {
-        let id = format!("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e{last:02x}");
-        Message::Upkeep(Upkeep::Sync(SiteId::parse(&id).expect("a site id")))
+    const PLACES: usize = 4;
+
+    fn upkeep(team: u8, last: u8) -> Message {
+        let id = |last| format!("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e{last:02x}");
+        let team = TeamId::parse(&id(team)).expect("a team id");
+        let site = SiteId::parse(&id(last)).expect("a site id");
+        Message::Upkeep(Upkeep::Sync { team, site })
     }
 
     #[tokio::test(start_paused = true)]
     async fn messages_come_when_their_delay_has_passed() {
         let queue = LocalQueue::new();
-        queue.send(upkeep(1), Duration::from_secs(120));
-        queue.send(upkeep(2), Duration::ZERO);
+        let receive = async |queue: &LocalQueue| queue.receive(Destination::Upkeep, PLACES).await;
+        queue.send(upkeep(0, 1), Duration::from_secs(120));
+        queue.send(upkeep(0, 2), Duration::ZERO);
         let started = Instant::now();
-        assert_eq!(queue.receive(Destination::Upkeep).await, upkeep(2));
+        assert_eq!(receive(&queue).await.message, upkeep(0, 2));
         assert_eq!(started.elapsed(), Duration::ZERO);
         let waiting = tokio::spawn({
             let queue = queue.clone();
-            async move { queue.receive(Destination::Upkeep).await }
+            async move { receive(&queue).await.message.clone() }
         });
         tokio::time::sleep(Duration::from_secs(60)).await;
-        queue.send(upkeep(3), Duration::from_secs(10));
-        assert_eq!(waiting.await.expect("received"), upkeep(3), "a sooner message overtakes");
+        queue.send(upkeep(0, 3), Duration::from_secs(10));
+        assert_eq!(waiting.await.expect("received"), upkeep(0, 3), "a sooner message overtakes");
         assert_eq!(started.elapsed(), Duration::from_secs(70));
-        assert_eq!(queue.drain(Destination::Upkeep), [(upkeep(1), Duration::from_secs(50))]);
+        assert_eq!(queue.drain(Destination::Upkeep), [(upkeep(0, 1), Duration::from_secs(50))]);
         assert_eq!(queue.drain(Destination::Upkeep), []);
+    }
+
+    /// Takes what can be taken without waiting.
+    async fn take(queue: &LocalQueue, places: usize) -> Vec<Delivery> {
+        let mut taken = Vec::new();
+        while let Ok(delivery) =
+            tokio::time::timeout(Duration::ZERO, queue.receive(Destination::Upkeep, places)).await
+        {
+            taken.push(delivery);
+        }
+        taken
+    }
+
+    fn messages(taken: &[Delivery]) -> Vec<Message> {
+        taken.iter().map(|delivery| delivery.message.clone()).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_team_never_holds_the_last_place() {
+        let queue = LocalQueue::new();
+        for last in 0..12 {
+            queue.send(upkeep(1, last), Duration::ZERO);
+        }
+        let mut taken = take(&queue, PLACES).await;
+        assert_eq!(messages(&taken), [0, 1, 2].map(|last| upkeep(1, last)));
+        queue.send(upkeep(2, 0), Duration::ZERO);
+        queue.send(upkeep(2, 1), Duration::ZERO);
+        let of_other = take(&queue, PLACES).await;
+        assert_eq!(messages(&of_other), [upkeep(2, 0)]);
+
+        // The team whose turn it is has the place that is free first.
+        taken.remove(0);
+        taken.extend(take(&queue, PLACES).await);
+        assert_eq!(messages(&taken[2..]), [upkeep(1, 3)]);
+        drop(of_other);
+        assert_eq!(messages(&take(&queue, PLACES).await), [upkeep(2, 1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn teams_take_turns_at_a_single_place() {
+        let queue = LocalQueue::new();
+        for (team, last) in [(1, 0), (1, 1), (1, 2), (2, 0), (3, 0), (2, 1)] {
+            queue.send(upkeep(team, last), Duration::ZERO);
+        }
+        let mut order = Vec::new();
+        for _ in 0..6 {
+            let taken = take(&queue, 1).await;
+            order.extend(messages(&taken));
+        }
+        let expected = [(1, 0), (2, 0), (3, 0), (1, 1), (2, 1), (1, 2)];
+        assert_eq!(order, expected.map(|(team, last)| upkeep(team, last)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_delivered_again_has_given_up_its_place() {
+        let queue = LocalQueue::new();
+        queue.send(upkeep(1, 0), Duration::ZERO);
+        queue.send(upkeep(1, 1), Duration::ZERO);
+        let [first] = <[_; 1]>::try_from(take(&queue, 1).await).expect("one place");
+        first.again(Duration::from_secs(10));
+        let [second] = <[_; 1]>::try_from(take(&queue, 1).await).expect("the place");
+        assert_eq!((&second.message, second.deliveries), (&upkeep(1, 1), 1));
+        drop(second);
+        let again = queue.receive(Destination::Upkeep, 1).await;
+        assert_eq!((&again.message, again.deliveries), (&upkeep(1, 0), 2));
     }
 }

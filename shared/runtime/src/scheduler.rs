@@ -1,4 +1,4 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use aws_sdk_scheduler::types::{
 };
 use jiff::Timestamp;
 use tokio::sync::Notify;
-use vedette_domain::id::SiteId;
+use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::schedule::{Pace, cron};
 use vedette_domain::tool::{RunReason, Tool};
@@ -34,6 +34,8 @@ pub struct SchedulerError(String);
 /// A recurring run. Its phase follows from site and tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
+    /// The site's team.
+    pub team: TeamId,
     /// The site.
     pub site: SiteId,
     /// The tool.
@@ -103,7 +105,7 @@ impl EventBridgeScheduler {
     }
 
     async fn put(&self, schedule: Schedule) -> Result<(), SchedulerError> {
-        let Schedule { site, tool, cadence_minutes } = schedule;
+        let Schedule { site, tool, cadence_minutes, .. } = schedule;
         let expression = cron(site, tool, cadence_minutes).ok_or_else(|| {
             SchedulerError(format!("{cadence_minutes} minutes are no cadence preset"))
         })?;
@@ -144,17 +146,24 @@ impl EventBridgeScheduler {
     }
 
     fn target(&self, schedule: Schedule) -> Result<Target, SchedulerError> {
-        let Schedule { site, tool, cadence_minutes } = schedule;
-        let input = serde_json::json!({
+        let Schedule { team, site, tool, cadence_minutes } = schedule;
+        let body = serde_json::json!({
+            "team": team,
             "site": site,
             "tool": tool,
             "reason": RunReason::Scheduled,
             "slot": SLOT_PLACEHOLDER,
         });
+        // The parameters of `SendMessage`: a queue as such can be given a group only if it is FIFO.
+        let input = serde_json::json!({
+            "QueueUrl": format!("{}{tool}", self.deployment.queue_url_prefix),
+            "MessageBody": body.to_string(),
+            "MessageGroupId": team,
+        });
         // An event older than its cadence has a younger one behind it.
         let age = (cadence_minutes.saturating_mul(60)).clamp(60, 3_600);
         Target::builder()
-            .arn(format!("{}{tool}", self.deployment.queue_arn_prefix))
+            .arn(&self.deployment.schedule_target)
             .role_arn(&self.deployment.schedule_role)
             .input(input.to_string())
             .retry_policy(
@@ -228,8 +237,8 @@ struct Local {
 
 #[derive(Debug, Default)]
 struct Agenda {
-    schedules: HashMap<(SiteId, Tool), (u32, Timestamp)>,
-    by_time: BTreeSet<(Timestamp, SiteId, Tool)>,
+    next: HashMap<(SiteId, Tool), Timestamp>,
+    by_time: BTreeMap<(Timestamp, SiteId, Tool), Schedule>,
 }
 
 impl LocalScheduler {
@@ -240,15 +249,14 @@ impl LocalScheduler {
     }
 
     fn put(&self, schedule: Schedule) {
-        let Schedule { site, tool, cadence_minutes } = schedule;
+        let Schedule { site, tool, cadence_minutes, .. } = schedule;
         let next = self.0.pace.next_after(site, tool, cadence_minutes, self.0.clock.now());
         let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
         // A run that is due this moment must not be passed over because its schedule is confirmed.
-        let is_same = |&(cadence, _): &(u32, Timestamp)| cadence == cadence_minutes;
-        if agenda.schedules.get(&(site, tool)).is_some_and(is_same) {
+        if agenda.get(site, tool) == Some(&schedule) {
             return;
         }
-        agenda.set(site, tool, cadence_minutes, next);
+        agenda.set(schedule, next);
         drop(agenda);
         self.0.changed.notify_one();
     }
@@ -259,7 +267,7 @@ impl LocalScheduler {
 
     fn list(&self) -> Vec<(SiteId, Tool)> {
         let agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
-        agenda.schedules.keys().copied().collect()
+        agenda.next.keys().copied().collect()
     }
 
     /// The next run whose time has come; waits for it. A run that was missed, because the machine
@@ -269,14 +277,13 @@ impl LocalScheduler {
             let now = self.0.clock.now();
             let first = {
                 let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
-                match agenda.by_time.first().copied() {
-                    Some((slot, site, tool)) if slot <= now => {
-                        if let Some((cadence, _)) = agenda.schedules.get(&(site, tool)).copied() {
-                            let next = self.0.pace.next_after(site, tool, cadence, now);
-                            agenda.set(site, tool, cadence, next);
-                        }
+                match agenda.first() {
+                    Some((slot, schedule)) if slot <= now => {
+                        let Schedule { team, site, tool, cadence_minutes } = schedule;
+                        let next = self.0.pace.next_after(site, tool, cadence_minutes, now);
+                        agenda.set(schedule, next);
                         let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
-                        return CheckMessage { site, tool, order };
+                        return CheckMessage { team, site, tool, order };
                     }
                     first => first,
                 }
@@ -297,14 +304,23 @@ impl LocalScheduler {
 }
 
 impl Agenda {
-    fn set(&mut self, site: SiteId, tool: Tool, cadence: u32, next: Timestamp) {
+    fn get(&self, site: SiteId, tool: Tool) -> Option<&Schedule> {
+        self.by_time.get(&(*self.next.get(&(site, tool))?, site, tool))
+    }
+
+    fn first(&self) -> Option<(Timestamp, Schedule)> {
+        self.by_time.first_key_value().map(|((slot, ..), schedule)| (*slot, *schedule))
+    }
+
+    fn set(&mut self, schedule: Schedule, next: Timestamp) {
+        let Schedule { site, tool, .. } = schedule;
         self.remove(site, tool);
-        self.schedules.insert((site, tool), (cadence, next));
-        self.by_time.insert((next, site, tool));
+        self.next.insert((site, tool), next);
+        self.by_time.insert((next, site, tool), schedule);
     }
 
     fn remove(&mut self, site: SiteId, tool: Tool) {
-        if let Some((_, next)) = self.schedules.remove(&(site, tool)) {
+        if let Some(next) = self.next.remove(&(site, tool)) {
             self.by_time.remove(&(next, site, tool));
         }
     }
@@ -316,8 +332,50 @@ mod tests {
 
     use super::*;
 
+    fn team() -> TeamId {
+        TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id")
+    }
+
     fn site() -> SiteId {
         SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id")
+    }
+
+    fn every_five_minutes(tool: Tool) -> Schedule {
+        Schedule { team: team(), site: site(), tool, cadence_minutes: 5 }
+    }
+
+    #[test]
+    fn a_schedule_sends_a_message_in_the_name_of_its_team() {
+        let deployment = Deployment {
+            table: "vedette".to_owned(),
+            queue_url_prefix: "https://sqs.eu-central-1.amazonaws.com/123456789012/vedette-".into(),
+            schedule_group: "vedette".to_owned(),
+            schedule_target: "arn:aws:scheduler:::aws-sdk:sqs:sendMessage".to_owned(),
+            schedule_role: "arn:aws:iam::123456789012:role/vedette-schedules".to_owned(),
+            schedule_dlq: "arn:aws:sqs:eu-central-1:123456789012:vedette-schedules-dlq".to_owned(),
+        };
+        let config = aws_sdk_scheduler::Config::builder()
+            .behavior_version(aws_sdk_scheduler::config::BehaviorVersion::latest())
+            .build();
+        let client = aws_sdk_scheduler::Client::from_conf(config);
+        let scheduler = EventBridgeScheduler::new(client, Arc::new(deployment));
+        let target = scheduler.target(every_five_minutes(Tool::BrokenLinks)).expect("a target");
+        assert_eq!(target.arn(), "arn:aws:scheduler:::aws-sdk:sqs:sendMessage");
+        let retry = target.retry_policy().expect("a policy");
+        assert_eq!(retry.maximum_event_age_in_seconds(), Some(300));
+        let input: serde_json::Value =
+            serde_json::from_str(target.input().expect("parameters")).expect("json");
+        let queue = "https://sqs.eu-central-1.amazonaws.com/123456789012/vedette-broken-links";
+        assert_eq!(input["QueueUrl"], queue);
+        assert_eq!(input["MessageGroupId"], team().to_string());
+        // What arrives is an ordinary message.
+        let slot = "2026-11-20T09:54:00Z";
+        let body = input["MessageBody"].as_str().expect("a body").replace(SLOT_PLACEHOLDER, slot);
+        let message: CheckMessage = serde_json::from_str(&body).expect("a message");
+        let slot = slot.parse().expect("a timestamp");
+        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
+        let expected = CheckMessage { team: team(), site: site(), tool: Tool::BrokenLinks, order };
+        assert_eq!(message, expected);
     }
 
     #[test]
@@ -338,19 +396,20 @@ mod tests {
             move || Timestamp::from_second(now.load(Ordering::Relaxed)).unwrap_or_default()
         });
         let scheduler = LocalScheduler::new(clock.clone(), Pace::default());
-        let cadence_minutes = 5;
-        scheduler.put(Schedule { site: site(), tool: Tool::Status, cadence_minutes });
-        scheduler.put(Schedule { site: site(), tool: Tool::Status, cadence_minutes });
-        scheduler.put(Schedule { site: site(), tool: Tool::Dns, cadence_minutes });
+        let status = every_five_minutes(Tool::Status);
+        scheduler.put(status);
+        scheduler.put(status);
+        scheduler.put(every_five_minutes(Tool::Dns));
         scheduler.delete(site(), Tool::Dns);
         assert_eq!(scheduler.list(), [(site(), Tool::Status)]);
         let expected =
-            Pace::default().next_after(site(), Tool::Status, cadence_minutes, clock.now());
+            Pace::default().next_after(site(), Tool::Status, status.cadence_minutes, clock.now());
         now.fetch_add(3_600, Ordering::Relaxed);
         let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot: expected };
         let first = scheduler.next().await;
-        assert_eq!(first, CheckMessage { site: site(), tool: Tool::Status, order });
+        let expected = CheckMessage { team: team(), site: site(), tool: Tool::Status, order };
+        assert_eq!(first, expected);
         let agenda = scheduler.0.agenda.lock().expect("agenda");
-        assert!(agenda.by_time.first().is_some_and(|(next, ..)| *next > clock.now()));
+        assert!(agenda.first().is_some_and(|(next, _)| next > clock.now()));
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::{error, warn};
+use vedette_domain::account::Team;
 use vedette_domain::check::{Check, DnsBaseline, Finish, ToolResult};
 use vedette_domain::id::CheckId;
 use vedette_domain::issue::InvalidTransition;
@@ -15,7 +16,7 @@ use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Conclusion, Discard, Run, ToolPolicy, ToolState};
-use vedette_store::{Backoff, Changes, StoreError, StoredCheck, TeamSheet, ToolChange};
+use vedette_store::{Backoff, Changes, StoreError, StoredCheck, ToolChange};
 
 use crate::App;
 
@@ -27,7 +28,9 @@ pub struct FinishedRun<'a> {
     /// The tool's state as it was then.
     pub state: ToolState,
     /// The team as it was then.
-    pub team: &'a TeamSheet,
+    pub team: &'a Team,
+    /// The team's settings as they were then.
+    pub settings: &'a Settings,
     /// The tool.
     pub tool: Tool,
     /// The check that the run makes or finishes.
@@ -62,10 +65,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// When the table does not answer; the run may be settled again, it counts once.
 pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, StoreError> {
-    let FinishedRun { site, mut state, team, tool, check, finish } = finished;
+    let FinishedRun { site, mut state, team, settings, tool, check, finish } = finished;
     let partition = site.id.partition();
-    let plan = team.team.plan;
-    let settings = Settings::resolve(&team.settings, &site.overrides, plan);
+    let plan = team.plan;
+    let settings = Settings::resolve(settings, &site.overrides, plan);
     let now = app.clock.now();
     let mut backoff = Backoff::new(PATIENCE);
     loop {
@@ -171,7 +174,7 @@ pub async fn send_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
         return;
     }
     let order = RunOrder::Automatic { reason: timer.reason, slot: timer.due };
-    let message = Message::Check(CheckMessage { site: site.id, tool, order });
+    let message = Message::Check(CheckMessage { team: site.team, site: site.id, tool, order });
     let delay = timer.due.duration_since(now).max(SignedDuration::ZERO).unsigned_abs();
     if let Err(error) = app.queue.send(&message, delay).await {
         warn!(site = %site.id, %tool, %error, "a timer is left to the keeper's sweep");

@@ -178,6 +178,16 @@ pub(crate) fn usage(team: TeamId, month: Date) -> Key {
     Key::new(team_partition(team), format!("Q#{}", month.strftime("%Y-%m")))
 }
 
+/// What new sites of a team cannot have again.
+pub(crate) fn cooldowns(team: TeamId) -> Key {
+    Key::new(team_partition(team), "C")
+}
+
+/// The places that runs of a tool hold on behalf of a team.
+pub(crate) fn places(team: TeamId, tool: Tool) -> Key {
+    Key::new(team_partition(team), format!("P#{tool}"))
+}
+
 pub(crate) const MEMBER: &str = "U#";
 pub(crate) const MEMBERSHIP: &str = "T#";
 

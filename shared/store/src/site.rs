@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::account::Team;
+use vedette_domain::cooldown::Cooldowns;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
@@ -18,7 +19,8 @@ use crate::StoreError;
 use crate::issue::StoredIssue;
 use crate::keys::{self, Key, SELF};
 use crate::table::{
-    Change, Condition, Item, Range, Sort, Store, item, key_of, number, outstanding, string, value,
+    Change, Condition, Item, Range, Sort, Store, Transaction, item, key_of, number, outstanding,
+    string, value,
 };
 
 pub use update::is_taken_url;
@@ -73,9 +75,12 @@ pub struct DirectoryRow {
 }
 
 /// What remains of a deleted site until everything else of it is gone.
-#[derive(Serialize, Deserialize)]
-struct Tombstone {
-    id: SiteId,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DeletedSite {
+    /// Its id.
+    pub id: SiteId,
+    /// The team that it was of.
+    pub team: TeamId,
     deleted_at: Timestamp,
 }
 
@@ -115,6 +120,16 @@ pub(crate) fn tool_item(
     Ok(outstanding(stored, keys::site_shard(partition), state.work_due(tool, now)))
 }
 
+fn write_cooldowns<'a>(
+    transaction: Transaction<'a>,
+    team: TeamId,
+    cooldowns: Option<&Cooldowns>,
+) -> Result<Transaction<'a>, StoreError> {
+    let Some(cooldowns) = cooldowns else { return Ok(transaction) };
+    let stored = item(&keys::cooldowns(team), cooldowns)?;
+    Ok(transaction.put(stored, Condition::after(cooldowns.rev - 1)))
+}
+
 /// The place of the team's count in the transaction of [`Store::create_site`].
 const CREATE_TEAM: usize = 0;
 /// The place of the directory row there.
@@ -130,12 +145,19 @@ pub enum CreateRefusal {
 }
 
 impl Store {
-    /// Adds a site to a team, within the plan that `team` was seen with.
+    /// Adds a site to a team, within the plan that `team` was seen with; `cooldowns` are the team's
+    /// where it changes them.
     ///
     /// # Errors
     ///
     /// A conflict; [`create_refusal`] says what it means.
-    pub async fn create_site(&self, team: &Team, site: &Site) -> Result<(), StoreError> {
+    pub async fn create_site(
+        &self,
+        team: &Team,
+        sheet: &SiteSheet,
+        cooldowns: Option<&Cooldowns>,
+    ) -> Result<(), StoreError> {
+        let site = &sheet.site;
         let partition = site.id.partition();
         let limit = team.plan.limits().sites.unwrap_or(u32::MAX);
         let count = Change {
@@ -158,12 +180,11 @@ impl Store {
             .update(&keys::team(site.team), count, seen)
             .put(row, Condition::Absent)
             .put(site_item(site)?, Condition::Absent);
-        for tool in Tool::ALL {
-            let state = ToolState::of_new_site(site.created_at);
-            let stored = tool_item(partition, tool, &state, site.created_at)?;
+        for (&tool, state) in &sheet.tools {
+            let stored = tool_item(partition, tool, state, site.created_at)?;
             transaction = transaction.put(stored, Condition::Absent);
         }
-        transaction.commit().await
+        write_cooldowns(transaction, site.team, cooldowns)?.commit().await
     }
 
     /// A site with its tools; none where there is no such site, or no longer.
@@ -276,7 +297,8 @@ impl Store {
     }
 
     /// Deletes a site: it is gone for everybody at once, and nothing can be written to it any
-    /// more; [`Store::purge`] removes what is left.
+    /// more; [`Store::purge`] removes what is left. `cooldowns` are the team's where that changes
+    /// them.
     ///
     /// # Errors
     ///
@@ -285,12 +307,14 @@ impl Store {
         &self,
         sheet: &SiteSheet,
         issues: &[StoredIssue],
+        cooldowns: Option<&Cooldowns>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let site = &sheet.site;
         let partition = site.id.partition();
         let due = now.saturating_add(UPKEEP_GRACE).unwrap_or(now);
-        let tombstone = item(&keys::site(partition), &Tombstone { id: site.id, deleted_at: now })?;
+        let tombstone = DeletedSite { id: site.id, team: site.team, deleted_at: now };
+        let tombstone = item(&keys::site(partition), &tombstone)?;
         let tombstone = outstanding(tombstone, keys::site_shard(partition), Some(due));
         let unchanged = Condition::When("cfg = :cfg", vec![(":cfg", number(site.cfg))]);
         let count = Change {
@@ -311,18 +335,30 @@ impl Store {
             let key = keys::issue_index(site.team, issue.id, issue.status());
             transaction = transaction.delete(&key, Condition::Present);
         }
-        transaction.commit().await
+        write_cooldowns(transaction, site.team, cooldowns)?.commit().await
     }
 
-    /// Whether a partition holds a deleted site, and which.
+    /// The deleted site that a partition holds, if it does.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn deleted_site(&self, partition: Partition) -> Result<Option<SiteId>, StoreError> {
+    pub async fn deleted_site(
+        &self,
+        partition: Partition,
+    ) -> Result<Option<DeletedSite>, StoreError> {
         let stored = self.get(&keys::site(partition)).await?;
-        let deleted = stored.filter(|item| item.contains_key("deleted_at"));
-        deleted.map(|item| value::<Tombstone>(item).map(|tombstone| tombstone.id)).transpose()
+        stored.filter(|item| item.contains_key("deleted_at")).map(value).transpose()
+    }
+
+    /// What new sites of a team cannot have again.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn cooldowns(&self, team: TeamId) -> Result<Cooldowns, StoreError> {
+        let stored = self.get(&keys::cooldowns(team)).await?;
+        stored.map_or_else(|| Ok(Cooldowns::default()), value)
     }
 
     /// Removes a slice of what is left of a deleted site, its tombstone last, and says whether

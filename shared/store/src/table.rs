@@ -40,6 +40,11 @@ pub(crate) enum Condition {
 }
 
 impl Condition {
+    /// The item is still at this `rev`, which is 0 where there is none yet.
+    pub(crate) const fn after(rev: u64) -> Self {
+        if rev == 0 { Self::Absent } else { Self::Rev(rev) }
+    }
+
     fn expression(&self) -> &'static str {
         match self {
             Self::Absent => "attribute_not_exists(pk)",

@@ -198,21 +198,28 @@ fn sheets(
     for &id in ids {
         let [team, settings, usage] = sheet_keys(id, month).map(|key| found.remove(&key));
         let Some(team) = team else { continue };
-        let saved_with = settings.as_ref().and_then(|settings| settings.get(SAVED_WITH));
-        if team.get("settings_cfg") != saved_with {
-            return Err(StoreError::Conflict { failed: Vec::new() });
-        }
-        sheets.insert(id, sheet(team, settings, usage)?);
+        let (team, settings) = of_one_moment(team, settings)?;
+        let usage = usage.map(value::<UsageItem>).transpose()?;
+        let manual_checks = usage.map_or(0, |usage| usage.n);
+        sheets.insert(id, TeamSheet { team, settings, manual_checks });
     }
     Ok(sheets)
 }
 
-fn sheet(team: Item, settings: Option<Item>, usage: Option<Item>) -> Result<TeamSheet, StoreError> {
+/// A team with its settings, from items of one batch; a conflict where these were read at different
+/// moments.
+pub(crate) fn of_one_moment(
+    team: Item,
+    settings: Option<Item>,
+) -> Result<(Team, Settings), StoreError> {
+    let saved_with = settings.as_ref().and_then(|settings| settings.get(SAVED_WITH));
+    if team.get("settings_cfg") != saved_with {
+        return Err(StoreError::Conflict { failed: Vec::new() });
+    }
     let team: Team = value(team)?;
     let settings = match settings {
         Some(settings) => value(settings)?,
         None => Settings::defaults(team.plan),
     };
-    let manual_checks = usage.map(value::<UsageItem>).transpose()?.map_or(0, |usage| usage.n);
-    Ok(TeamSheet { team, settings, manual_checks })
+    Ok((team, settings))
 }

@@ -61,6 +61,7 @@ impl TestApp {
             throttle: 1_000_000,
             pace: Pace::default(),
             tools: vec![Tool::Status],
+            places: None,
         };
         let metered = table.meter.client(table.database.http_client());
         let app = App {

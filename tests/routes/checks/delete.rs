@@ -151,8 +151,9 @@ async fn a_run_in_flight_leaves_nothing_of_a_check_that_is_deleted_meanwhile() {
         error: None,
     };
     let finish = Finish::Completed(ToolResult::Status(result));
-    let finished =
-        FinishedRun { site: &stored, state, team: &team, tool: Tool::Status, check: id, finish };
+    let (site, team, settings) = (&stored, &team.team, &team.settings);
+    let tool = Tool::Status;
+    let finished = FinishedRun { site, state, team, settings, tool, check: id, finish };
     let settled = settle(app, finished).await.expect("settled");
     assert!(matches!(settled, Settled::Discarded(Discard::NotPending)), "{settled:?}");
     assert_eq!(service.test.table.dump().await, before);

@@ -319,7 +319,7 @@ async fn the_keeper_is_told_of_each_new_site_and_of_no_other() {
     let expected: Vec<_> = created
         .iter()
         .map(|site| SiteId::parse(site["uuid"].as_str().expect("an id")).expect("an id"))
-        .map(|site| (Message::Upkeep(Upkeep::Sync(site)), Duration::ZERO))
+        .map(|site| (Message::Upkeep(Upkeep::Sync { team: owner.team, site }), Duration::ZERO))
         .collect();
     assert_eq!(expected.len(), 2);
     assert_eq!(service.waiting(), expected);

@@ -557,7 +557,10 @@ async fn the_keeper_is_told_of_a_new_site_and_of_no_refused_one() {
     assert_eq!(service.waiting(), []);
     let created = creator.post(&json!({ "url": "https://example.com" })).await;
     let site = SiteId::parse(&created.data("uuid")).expect("an id");
-    assert_eq!(service.waiting(), [(Message::Upkeep(Upkeep::Sync(site)), Duration::ZERO)]);
+    assert_eq!(
+        service.waiting(),
+        [(Message::Upkeep(Upkeep::Sync { team: owner.team, site }), Duration::ZERO)]
+    );
     creator.post(&json!({ "url": "https://example.com" })).await;
     assert_eq!(service.waiting(), []);
 }

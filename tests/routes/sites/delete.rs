@@ -9,7 +9,7 @@ use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_testkit::{Fault, Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_tests::{Answer, Service, scheduled};
 
 use crate::support::{
     assert_not_found, assert_plan_required, assert_role_required, colleague, new_site,
@@ -60,8 +60,9 @@ async fn nothing_of_a_deleted_site_stays_in_the_table() {
     let (service, owner) = Service::with_team().await;
     let target = Target::start().await;
     let keys = async || -> Vec<_> {
-        // What requests leave: their counts, and the month's quota.
-        let fleeting = |pk: &str, sk: &str| pk.starts_with("R#") || sk.starts_with("Q#");
+        // What requests leave: their counts, the month's quota, and what a new site cannot have.
+        let fleeting =
+            |pk: &str, sk: &str| pk.starts_with("R#") || sk.starts_with("Q#") || sk == "C";
         let items = service.test.table.dump().await;
         items.into_keys().filter(|(pk, sk)| !fleeting(pk, sk)).collect()
     };
@@ -74,7 +75,10 @@ async fn nothing_of_a_deleted_site_stays_in_the_table() {
 
     delete(&service, &owner, site).await;
     let waiting = service.waiting();
-    assert_eq!(waiting, [(Message::Upkeep(Upkeep::Purge(site)), Duration::ZERO)]);
+    assert_eq!(
+        waiting,
+        [(Message::Upkeep(Upkeep::Purge { team: owner.team, site }), Duration::ZERO)]
+    );
     service.deliver(&waiting[0].0).await;
     assert_eq!(keys().await, before);
 }
@@ -96,7 +100,8 @@ async fn runs_that_come_too_late_bring_nothing_back() {
     let late = service.check(pending).await;
     assert!(matches!(late, Handled::Dropped(Dropped::Gone)), "{late:?}");
     service.advance_minutes(5);
-    let late = service.run_scheduled(site, Tool::Status).await;
+    let scheduled = scheduled(owner.team, site, Tool::Status, service.test.now());
+    let late = service.check(&scheduled).await;
     assert!(matches!(late, Handled::Dropped(Dropped::Gone)), "{late:?}");
     assert_eq!(target.requests(), requests, "a deleted site is left alone");
     assert_not_found(&client.get(&format!("/sites/{site}")).await);

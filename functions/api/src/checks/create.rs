@@ -9,6 +9,7 @@ use vedette_domain::history::day_of;
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::on_demand::{Asked, Refusal, admit};
+use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Conclusion, ToolState};
 use vedette_http::access::SiteAccess;
@@ -41,8 +42,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         access = context.caller.site(store, id, Permission::RunChecks).await?;
     };
 
-    send(context, id, &orders).await;
     let site = &access.sheet.site;
+    send(context, site, &orders).await;
     let checks: Vec<_> =
         orders.iter().map(|order| CheckResource::new(&order.conclusion.check, site)).collect();
     Ok(accepted(&checks))
@@ -153,11 +154,11 @@ async fn queue(
     context.app.store.commit(&changes).await
 }
 
-async fn send(context: Context<'_>, site: SiteId, orders: &[Order<'_>]) {
-    let sends = orders.iter().map(|order| async move {
-        let check = order.conclusion.check.id;
-        let order = RunOrder::OnDemand { check };
-        let message = Message::Check(CheckMessage { site, tool: check.tool()?, order });
+async fn send(context: Context<'_>, site: &Site, orders: &[Order<'_>]) {
+    let (team, site) = (site.team, site.id);
+    let sends = orders.iter().map(|Order { tool, conclusion, .. }| async move {
+        let order = RunOrder::OnDemand { check: conclusion.check.id };
+        let message = Message::Check(CheckMessage { team, site, tool: *tool, order });
         context.app.queue.send(&message, Duration::ZERO).await.err()
     });
     for error in join_all(sends).await.into_iter().flatten() {

@@ -14,7 +14,7 @@ use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
 
-use super::creation::{self, NotCreated};
+use super::creation::{self, Ground, NotCreated};
 use super::input::{Input, duplicate_url};
 use crate::Context;
 
@@ -31,13 +31,14 @@ const OUT_OF_TIME: &str =
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let team_id = context.id("team", TeamId::parse)?;
     let (store, caller) = (&context.app.store, context.caller);
-    let mut team = caller.team(store, team_id, Permission::ManageSites).await?;
+    let team = caller.team(store, team_id, Permission::ManageSites).await?;
     let items = parse(&parse_body(context.body()?)?)?;
 
+    let mut ground = Ground::new(team);
     let mut outcome = SitesOutcome::default();
     let mut seen = BTreeSet::new();
     for item in items {
-        let input = match item.input(team.team.plan) {
+        let input = match item.input(ground.team.team.plan) {
             Ok(input) => input,
             Err(error) => {
                 outcome.fail(item.url, error.message());
@@ -57,7 +58,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         }
         let patience = creation::PATIENCE.min(left);
         // Nothing that is asked of a site here depends on the plan.
-        match creation::create(context, &mut team, input, now, patience, |_| Ok(())).await {
+        match creation::create(context, &mut ground, input, now, patience, |_| Ok(())).await {
             Ok(site) => outcome.create(site),
             Err(NotCreated::Duplicate) => outcome.skip(item.url, duplicate_url().message()),
             Err(NotCreated::Refused(refusal)) => {

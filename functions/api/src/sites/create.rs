@@ -6,18 +6,19 @@ use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::validation::parse_body;
 
-use super::creation::{self, PATIENCE};
+use super::creation::{self, Ground, PATIENCE};
 use super::input::Input;
 use crate::Context;
 
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let team_id = context.id("team", TeamId::parse)?;
     let (store, caller) = (&context.app.store, context.caller);
-    let mut team = caller.team(store, team_id, Permission::ManageSites).await?;
+    let team = caller.team(store, team_id, Permission::ManageSites).await?;
     let body = parse_body(context.body()?)?;
     let input = Input::parse(&body, team.team.plan)?;
 
     let fits = |plan| Input::parse(&body, plan).map(drop);
-    let site = creation::create(context, &mut team, input, caller.now, PATIENCE, fits).await?;
+    let mut ground = Ground::new(team);
+    let site = creation::create(context, &mut ground, input, caller.now, PATIENCE, fits).await?;
     Ok(created(&site))
 }

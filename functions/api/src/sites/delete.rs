@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use tracing::warn;
 use vedette_domain::account::Permission;
+use vedette_domain::cooldown::outlive_their_site;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, no_content};
-use vedette_store::Backoff;
+use vedette_store::{Backoff, SiteSheet};
 
 use crate::Context;
 
@@ -19,16 +20,23 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("site", SiteId::parse)?;
     let store = &context.app.store;
     let mut backoff = Backoff::new(PATIENCE);
-    loop {
+    let now = context.caller.now;
+    let team = loop {
         let access = context.caller.site(store, id, Permission::ManageSites).await?;
+        let SiteSheet { site, tools } = &access.sheet;
         // Read after the tools' states: an issue that opens in between has raised their `rev`.
         let issues = store.issues_of_site(id.partition()).await?;
-        match store.delete_site(&access.sheet, &issues, context.caller.now).await {
-            Ok(()) => break,
+        let cooldowns = if outlive_their_site(tools, now) {
+            store.cooldowns(site.team).await?.after_deletion(&site.url, tools, now)
+        } else {
+            None
+        };
+        match store.delete_site(&access.sheet, &issues, cooldowns.as_ref(), now).await {
+            Ok(()) => break site.team,
             Err(error) => backoff.wait(error).await?,
         }
-    }
-    let purge = Message::Upkeep(Upkeep::Purge(id));
+    };
+    let purge = Message::Upkeep(Upkeep::Purge { team, site: id });
     if let Err(error) = context.app.queue.send(&purge, Duration::ZERO).await {
         warn!(site = %id, %error, "the purge is left to the keeper's sweep");
     }

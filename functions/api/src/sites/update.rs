@@ -41,7 +41,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         match store.update_site(&access.sheet, &next, caller.now).await {
             Ok(()) => {
                 if next.cfg != site.cfg {
-                    sync(context, id).await;
+                    sync(context, &next).await;
                 }
                 access.sheet.site = next;
                 break;
@@ -58,10 +58,10 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     Ok(ok(&resource.with_latest(&access.sheet, &checks)))
 }
 
-async fn sync(context: Context<'_>, id: SiteId) {
-    let sync = Message::Upkeep(Upkeep::Sync(id));
+async fn sync(context: Context<'_>, site: &Site) {
+    let sync = Message::Upkeep(Upkeep::Sync { team: site.team, site: site.id });
     if let Err(error) = context.app.queue.send(&sync, Duration::ZERO).await {
-        warn!(site = %id, %error, "the schedules are left to the keeper's sweep");
+        warn!(site = %site.id, %error, "the schedules are left to the keeper's sweep");
     }
 }
 

@@ -57,7 +57,9 @@ async fn add_site(bench: &Bench, team: &str) {
         created_at: now,
         updated_at: now,
     };
-    bench.app.store.create_site(&team, &site).await.expect("a site");
+    let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
+    let sheet = SiteSheet { site, tools };
+    bench.app.store.create_site(&team, &sheet, None).await.expect("a site");
 }
 
 async fn sheet(bench: &Bench) -> SiteSheet {

@@ -117,8 +117,8 @@ impl Scene {
         let team = app.store.team(self.team, now).await.expect("read").expect("a team");
         let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);
         let finish = Finish::Completed(ToolResult::Status(result));
-        let run =
-            FinishedRun { site: &site, state, team: &team, tool: Tool::Status, check, finish };
+        let (site, team, settings) = (&site, &team.team, &team.settings);
+        let run = FinishedRun { site, state, team, settings, tool: Tool::Status, check, finish };
         settle(app, run).await.expect("settled");
     }
 }

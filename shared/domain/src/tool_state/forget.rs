@@ -180,9 +180,8 @@ mod tests {
         let (state, check) = ordered(&ToolState::new(), "2026-11-20T09:54:00Z");
         let state = state.forget(None, &check, None).state;
         let order = crate::message::RunOrder::OnDemand { check: check.id };
-        let message = crate::message::CheckMessage { site: site(), tool: Tool::Status, order };
         let later = at("2026-11-20T09:54:00Z") + SignedDuration::from_secs(1);
-        assert_eq!(state.wants(&message, later), Err(super::super::Discard::NotPending));
+        assert_eq!(state.wants(order, later), Err(super::super::Discard::NotPending));
         assert_eq!(state.pending, None);
     }
 }

@@ -178,9 +178,7 @@ fn a_message_is_wanted_or_there_is_a_reason() {
         pending: Some(order(0)),
         ..ToolState::new()
     };
-    let wants = |state: &ToolState, order| {
-        state.wants(&CheckMessage { site: site(), tool: Tool::Status, order }, now)
-    };
+    let wants = |state: &ToolState, order| state.wants(order, now);
     let automatic = |reason, slot| RunOrder::Automatic { reason, slot };
     use RunReason::{ConfirmationRetry, IncidentFollowUp, Scheduled};
     for (case, order, expected) in [

@@ -88,7 +88,8 @@ async fn empty_or_null_expected_records_expect_nothing() {
 #[tokio::test]
 async fn only_url_and_monitoring_make_runs_begin_anew() {
     let scene = Scene::start().await;
-    let sync = || vec![(Message::Upkeep(Upkeep::Sync(scene.site)), Duration::ZERO)];
+    let team = scene.owner.team;
+    let sync = || vec![(Message::Upkeep(Upkeep::Sync { team, site: scene.site }), Duration::ZERO)];
     let without_ssl = json!({ "tools": { "ssl": { "enabled": false } } });
     for (body, cfg) in [
         (json!({ "url": URL, "name": "Shop" }), 1),

@@ -1,0 +1,113 @@
+//! Places: how much of what runs at a time one team may have.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::fmt::serde::timestamp::millisecond;
+use serde::{Deserialize, Serialize};
+
+use crate::id::CheckId;
+
+/// How many of some places one team may hold: three of four, and one where there are fewer. It
+/// never holds the last of several, so that another team's work begins while its own hangs.
+pub fn most_of_one_team(places: usize) -> usize {
+    (places.saturating_mul(3) / 4).max(1)
+}
+
+/// The places that runs of one tool hold on behalf of a team, where many processes share them. A
+/// run gives its place back at its end; that of a process that died is free again in time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Leases {
+    /// Rises with every write; 0 where nothing was written yet.
+    pub rev: u64,
+    /// By run.
+    held: BTreeMap<CheckId, Lease>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Lease {
+    #[serde(with = "millisecond::required")]
+    until: Timestamp,
+}
+
+impl Leases {
+    /// What they are once a run has taken a place; none where the team has as many as it may, or
+    /// where the run has one: then it is under way, and its message was delivered twice.
+    #[must_use]
+    pub fn take(
+        &self,
+        run: CheckId,
+        places: usize,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Option<Self> {
+        let mut next = Self { rev: self.rev + 1, ..self.clone() };
+        next.held.retain(|_, lease| lease.until > now);
+        let is_free = next.held.len() < most_of_one_team(places);
+        (is_free && !next.held.contains_key(&run)).then(|| {
+            next.held.insert(run, Lease { until });
+            next
+        })
+    }
+
+    /// When the last place is free again at the latest; none where all are.
+    pub fn expire_at(&self) -> Option<Timestamp> {
+        self.held.values().map(|lease| lease.until).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::id::SiteId;
+    use crate::tool::{RunReason, Tool};
+
+    #[test]
+    fn a_team_has_three_of_four_places_and_never_the_last_of_several() {
+        let most = [1, 2, 3, 4, 5, 8, 64, 256].map(most_of_one_team);
+        assert_eq!(most, [1, 1, 2, 3, 3, 6, 48, 192]);
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_795_168_440 + second).expect("a timestamp")
+    }
+
+    fn run(number: i64) -> CheckId {
+        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        CheckId::automatic(site, Tool::BrokenLinks, RunReason::Scheduled, at(number))
+    }
+
+    /// Leases of these runs, each for 300 seconds from the second of its number.
+    fn leases(runs: impl IntoIterator<Item = i64>) -> Leases {
+        runs.into_iter().fold(Leases::default(), |leases, number| {
+            let until = at(number) + SignedDuration::from_secs(300);
+            leases.take(run(number), 4, at(number), until).expect("free")
+        })
+    }
+
+    #[test]
+    fn places_are_taken_and_free_again_in_time() {
+        let three = leases([0, 1, 2]);
+        assert_eq!(three.rev, 3);
+        assert_eq!(three.expire_at(), Some(at(302)));
+        assert_eq!(three.take(run(3), 4, at(3), at(303)), None);
+        assert_eq!(leases([0]).take(run(0), 4, at(60), at(360)), None, "under way");
+
+        // Whoever held the first place died.
+        assert_eq!(three.take(run(3), 4, at(299), at(599)), None);
+        let next = three.take(run(3), 4, at(300), at(600)).expect("free again");
+        assert_eq!((next.rev, next.held.len()), (4, 3));
+        assert_eq!(leases([]).expire_at(), None);
+    }
+
+    #[test]
+    fn leases_are_stored_in_a_stable_form() {
+        let form = serde_json::to_string(&leases([0])).expect("json");
+        let id = run(0);
+        assert_eq!(form, format!(r#"{{"rev":1,"held":{{"{id}":1795168740000}}}}"#));
+        assert_eq!(serde_json::from_str::<Leases>(&form).expect("leases"), leases([0]));
+    }
+}

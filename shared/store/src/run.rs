@@ -1,0 +1,130 @@
+//! What a run needs to know, and the place that it takes.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use vedette_domain::account::Team;
+use vedette_domain::id::{CheckId, SiteId, TeamId};
+use vedette_domain::places::Leases;
+use vedette_domain::settings::Settings;
+use vedette_domain::site::Site;
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::ToolState;
+
+use crate::table::{Change, Condition, Store, expiring, item, number, value};
+use crate::team::of_one_moment;
+use crate::{Backoff, StoreError, keys};
+
+/// How long a run waits for what it reads to be of one moment, and competes for a place.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a run is decided on.
+#[derive(Debug, Clone)]
+pub struct RunSheet {
+    /// The site.
+    pub site: Site,
+    /// What is remembered of the tool on it.
+    pub state: ToolState,
+    /// The site's team.
+    pub team: Team,
+    /// The team's monitoring settings as they were saved.
+    pub settings: Settings,
+}
+
+impl Store {
+    /// What a run of a tool on a site is decided on, in one batch; none where the site is gone.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn run_sheet(
+        &self,
+        team: TeamId,
+        site: SiteId,
+        tool: Tool,
+    ) -> Result<Option<RunSheet>, StoreError> {
+        let partition = site.partition();
+        let keys = [
+            keys::site(partition),
+            keys::tool(partition, tool),
+            keys::team(team),
+            keys::team_settings(team),
+        ];
+        let mut backoff = Backoff::new(PATIENCE);
+        loop {
+            let mut found = self.batch_get(keys.clone()).await?;
+            let [found_site, state, found_team, settings] =
+                keys.each_ref().map(|key| found.remove(key));
+            let (Some(found_site), Some(state), Some(found_team)) = (found_site, state, found_team)
+            else {
+                return Ok(None);
+            };
+            if found_site.contains_key("deleted_at") {
+                return Ok(None);
+            }
+            match of_one_moment(found_team, settings) {
+                Ok((team, settings)) => {
+                    let sheet =
+                        RunSheet { site: value(found_site)?, state: value(state)?, team, settings };
+                    let is_asked = (sheet.site.id, sheet.site.team) == (site, sheet.team.id);
+                    return Ok(Some(sheet).filter(|_| is_asked));
+                }
+                Err(error) => backoff.wait(error).await?,
+            }
+        }
+    }
+
+    /// Takes one of so many places for a run, until it is given back or the time is over. Says no
+    /// where the team holds as many as it may.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn take_place(
+        &self,
+        team: TeamId,
+        run: CheckId,
+        tool: Tool,
+        places: usize,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let key = keys::places(team, tool);
+        let until = now.saturating_add(tool.run_limit()).unwrap_or(now);
+        let mut backoff = Backoff::new(PATIENCE);
+        loop {
+            let leases: Leases = match self.get(&key).await? {
+                Some(stored) => value(stored)?,
+                None => Leases::default(),
+            };
+            let Some(next) = leases.take(run, places, now, until) else { return Ok(false) };
+            let stored = expiring(item(&key, &next)?, next.expire_at().unwrap_or(until));
+            match self.transaction().put(stored, Condition::after(leases.rev)).commit().await {
+                Ok(()) => return Ok(true),
+                Err(error) => backoff.wait(error).await?,
+            }
+        }
+    }
+
+    /// Gives the place of a run back.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn give_back_place(
+        &self,
+        team: TeamId,
+        run: CheckId,
+        tool: Tool,
+    ) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "REMOVE held.#run ADD rev :one".into(),
+            names: vec![("#run", run.to_string())],
+            values: vec![(":one", number(1))],
+        };
+        match self.update(&keys::places(team, tool), change, Some(Condition::Present)).await {
+            // All places were free again in time.
+            Err(error) if error.has_failed(0) => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
+}
