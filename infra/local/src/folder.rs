@@ -1,10 +1,13 @@
 //! The data folder: one process at a time, and the token file.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
 use vedette_domain::account::Secret;
 
 /// The folder that holds everything that lasts, as long as this process has it to itself.
@@ -21,6 +24,14 @@ pub enum FolderError {
     /// Another process works on it.
     #[error("the data folder {} is in use by another process", .0.display())]
     InUse(PathBuf),
+    /// Whoever owns it can read and replace everything in it.
+    #[error("the data folder {} belongs to another user (uid {owner})", .path.display())]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+    },
     /// The system does not let us.
     #[error("{}: {error}", .path.display())]
     Io {
@@ -31,12 +42,13 @@ pub enum FolderError {
     },
 }
 
+/// For its owner and nobody else.
+const PRIVATE: u32 = 0o700;
+
 impl Folder {
     /// Makes the folder where it is missing, and takes it.
     pub(crate) fn lock(path: &Path) -> Result<Self, FolderError> {
-        let failed = |error| FolderError::Io { path: path.to_owned(), error };
-        // Tokens and request headers of sites are nobody else's business.
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        make_private(path)?;
         let name = path.join("lock");
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
         let lock = lock.map_err(|error| FolderError::Io { path: name.clone(), error })?;
@@ -90,6 +102,21 @@ impl Folder {
         let named = fs::rename(draft, file).and_then(|()| File::open(&self.path)?.sync_all());
         named.map_err(|error| FolderError::Io { path: file.to_owned(), error })
     }
+}
+
+/// Makes the folder where it is missing, and shuts it to others where it is not: tokens and request
+/// headers of sites are nobody else's business.
+fn make_private(path: &Path) -> Result<(), FolderError> {
+    let failed = |error| FolderError::Io { path: path.to_owned(), error };
+    DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(failed)?;
+    let found = fs::metadata(path).map_err(failed)?;
+    if found.uid() != geteuid().as_raw() {
+        return Err(FolderError::NotOurs { path: path.to_owned(), owner: found.uid() });
+    }
+    if found.mode() & 0o077 != 0 {
+        fs::set_permissions(path, Permissions::from_mode(PRIVATE)).map_err(failed)?;
+    }
+    Ok(())
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

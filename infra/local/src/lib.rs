@@ -12,6 +12,7 @@ mod folder;
 mod gateway;
 mod keeper;
 pub mod options;
+pub mod process;
 mod service;
 mod worker;
 

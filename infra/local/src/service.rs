@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -20,7 +19,7 @@ use crate::console::Console;
 use crate::database::{Database, DatabaseError};
 use crate::demo::{self, Access, DemoError};
 use crate::folder::{Folder, FolderError};
-use crate::gateway::Gateway;
+use crate::gateway::{self, Gateway};
 use crate::keeper;
 use crate::options::Options;
 use crate::worker::{self, Worker};
@@ -86,7 +85,7 @@ impl Service {
         let folder = Folder::lock(&options.data)?;
         let taken = |what, address| move |error| StartError::Listen { what, address, error };
         let gateway_socket =
-            TcpListener::bind(options.listen).await.map_err(taken("API", options.listen))?;
+            gateway::bind(options.listen).map_err(taken("API", options.listen))?;
         let listen = gateway_socket.local_addr().map_err(taken("API", options.listen))?;
         let database_socket = std::net::TcpListener::bind(options.dynamodb)
             .map_err(taken("table", options.dynamodb))?;

@@ -1,9 +1,16 @@
-//! Answers: JSON bodies under the API's envelope.
+//! Answers: JSON bodies under the API's envelope, in the form that suits the client.
 
 use lambda_http::Body;
-use lambda_http::http::header::CONTENT_TYPE;
-use lambda_http::http::{HeaderValue, StatusCode};
+use lambda_http::http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use lambda_http::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::body::list;
+use crate::gzip;
 
 /// An answer to a client.
 pub type Response = lambda_http::http::Response<Body>;
@@ -16,12 +23,21 @@ pub struct Data<T> {
     data: T,
 }
 
+/// An answer that nobody keeps, and that is taken for nothing but what it says it is.
+fn answer(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
 /// An answer with a JSON body.
 pub fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
     // Our bodies are made of strings, numbers and maps with string keys: they have a JSON form.
     let text = serde_json::to_string(body).unwrap_or_default();
-    let mut response = Response::new(Body::Text(text));
-    *response.status_mut() = status;
+    let mut response = answer(status, Body::Text(text));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
@@ -43,7 +59,53 @@ pub fn accepted<T: Serialize>(data: &T) -> Response {
 
 /// 204 without a body.
 pub fn no_content() -> Response {
-    let mut response = Response::new(Body::Empty);
-    *response.status_mut() = StatusCode::NO_CONTENT;
+    answer(StatusCode::NO_CONTENT, Body::Empty)
+}
+
+/// Shorter than this, an answer is not worth compressing: it fits a packet as it is.
+const COMPRESSED_MIN: usize = 1024;
+/// What a compressed answer's tag ends with.
+const COMPRESSED_TAG: &str = "-gzip";
+/// What a kept answer must be alike in to be given out again.
+const VARY_BY: &str = "authorization, accept-encoding";
+
+/// The answer as the client wants it: not again what it has already, and compressed where it asks.
+///
+/// What was read may be kept by its reader, who asks each time whether it is still so. The tag
+/// names the bytes that are sent, so the compressed answer has one of its own (RFC 9110, 8.8.3.3);
+/// but a client that has either form has the resource as it is.
+pub fn negotiate(mut response: Response, method: &Method, asked: &HeaderMap) -> Response {
+    let Body::Text(text) = response.body() else { return response };
+    let compressed = text.len() >= COMPRESSED_MIN && gzip::is_preferred(asked);
+    if method == Method::GET && response.status() == StatusCode::OK {
+        let hash = format!("{:x}", Sha256::digest(text));
+        let is_known = has(asked, &hash);
+        let tag = format!("\"{hash}{}\"", if compressed { COMPRESSED_TAG } else { "" });
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        headers.insert(VARY, HeaderValue::from_static(VARY_BY));
+        headers.extend(HeaderValue::try_from(tag).map(|tag| (ETAG, tag)));
+        if is_known {
+            headers.remove(CONTENT_TYPE);
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            *response.body_mut() = Body::Empty;
+            return response;
+        }
+    }
+    if compressed {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        let packed = gzip::pack(response.body());
+        *response.body_mut() = Body::Binary(packed);
+    }
     response
+}
+
+/// Whether the client has the resource in a form of this hash.
+fn has(asked: &HeaderMap, hash: &str) -> bool {
+    list(asked, &IF_NONE_MATCH).any(|tag| {
+        let tag = tag.strip_prefix("W/").unwrap_or(tag);
+        let name = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+        let is_alike = |name: &str| name.strip_suffix(COMPRESSED_TAG).unwrap_or(name) == hash;
+        tag == "*" || name.is_some_and(is_alike)
+    })
 }

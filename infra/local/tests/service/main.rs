@@ -3,9 +3,11 @@
 mod client;
 
 mod checks;
+mod connections;
 mod gateway;
 mod process;
 mod readme;
+mod secrets;
 mod tools;
 
 use std::path::Path;
