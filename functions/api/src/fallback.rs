@@ -3,6 +3,7 @@
 use lambda_http::RequestExt as _;
 use lambda_http::http::request::Parts;
 use vedette_http::error::ApiError;
+use vedette_http::validation::{ECHO_MAX, echo};
 
 use crate::ROUTES;
 
@@ -14,7 +15,7 @@ pub(crate) fn refuse(head: &Parts) -> ApiError {
         return ApiError::NotFound;
     }
     methods.sort_unstable();
-    ApiError::MethodNotAllowed { method: head.method.to_string(), allow: methods.join(", ") }
+    ApiError::MethodNotAllowed { method: echo(head.method.as_str(), ECHO_MAX).into_owned(), allow: methods.join(", ") }
 }
 
 /// Whether a path has the form of a route's: the same segments, any text where it has a parameter.

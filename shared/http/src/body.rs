@@ -42,3 +42,55 @@ pub(crate) fn list<'a>(
     let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
     lines.flat_map(|line| line.split(',')).map(str::trim).filter(|element| !element.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::http::HeaderValue;
+
+    use super::*;
+
+    fn read(encodings: &[&'static str], body: &[u8]) -> Result<Vec<u8>, u16> {
+        let mut headers = HeaderMap::new();
+        for encoding in encodings {
+            headers.append(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+        }
+        let read = decode(&headers, body);
+        read.map(Cow::into_owned).map_err(|refusal| refusal.status().as_u16())
+    }
+
+    #[test]
+    fn a_body_is_read_without_its_encoding() {
+        let packed = gzip::pack(b"{}");
+        for (encodings, body, found) in [
+            (&[][..], &b"{}"[..], Ok(b"{}".to_vec())),
+            (&["identity"], b"{}", Ok(b"{}".to_vec())),
+            (&["gzip"], &packed, Ok(b"{}".to_vec())),
+            (&["X-GZip"], &packed, Ok(b"{}".to_vec())),
+            (&["identity, gzip"], &packed, Ok(b"{}".to_vec())),
+            (&["gzip"], b"", Ok(Vec::new())),
+            (&["gzip"], b"{}", Err(400)),
+            (&["gzip"], &packed[..packed.len() - 1], Err(400)),
+            (&["gzip, gzip"], &packed, Err(415)),
+            (&["gzip", "gzip"], &packed, Err(415)),
+            (&["br"], b"{}", Err(415)),
+            (&["deflate"], b"{}", Err(415)),
+        ] {
+            assert_eq!(read(encodings, body), found, "{encodings:?}");
+        }
+        assert_eq!(read(&[], &packed), Ok(packed), "as it was sent");
+    }
+
+    #[test]
+    fn a_body_is_no_larger_unpacked_than_it_may_be() {
+        let packed = |size: usize| gzip::pack(&vec![b'x'; size]);
+        assert_eq!(read(&[], &vec![b'x'; BODY_MAX]).map(|body| body.len()), Ok(BODY_MAX));
+        assert_eq!(read(&[], &vec![b'x'; BODY_MAX + 1]), Err(413));
+        assert_eq!(read(&["gzip"], &packed(BODY_MAX)).map(|body| body.len()), Ok(BODY_MAX));
+        assert_eq!(read(&["gzip"], &packed(BODY_MAX + 1)), Err(413));
+        // Many small bombs after one another are one.
+        let bomb = packed(100 * BODY_MAX);
+        assert!(bomb.len() < BODY_MAX);
+        assert_eq!(read(&["gzip"], &bomb), Err(413));
+        assert_eq!(read(&["gzip"], &packed(1_000).repeat(2_000)), Err(413));
+    }
+}

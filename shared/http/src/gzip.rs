@@ -59,3 +59,45 @@ pub(crate) fn unpack(body: &[u8]) -> Result<Vec<u8>, ApiError> {
         Err(_) => Err(ApiError::BadRequest("The request body must be valid gzip.")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_compressed_for_whom_it_is_better() {
+        for (accepted, expected) in [
+            (&[][..], false),
+            (&[""], false),
+            (&["gzip"], true),
+            (&["GZIP"], true),
+            (&["x-gzip"], true),
+            (&["gzip, deflate, br, zstd"], true),
+            (&["br", "gzip"], true),
+            (&["deflate, br"], false),
+            (&["identity"], false),
+            (&["*"], true),
+            (&["*;q=0"], false),
+            (&["gzip;q=0"], false),
+            (&["gzip;q=0.000, *"], false),
+            (&["gzip;q=0.5"], true),
+            (&["gzip ; Q=0.5"], true),
+            (&["gzip;q=0.5, identity"], false),
+            (&["gzip;q=0.5, identity;q=0.5"], true),
+            (&["gzip, identity;q=0"], true),
+            (&["gzip;q=2"], false),
+            (&["gzip;q=nan"], false),
+            (&["gzip;q="], false),
+            (&["gzip;level=1"], false),
+            (&["gzipped"], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in accepted {
+                headers.append(ACCEPT_ENCODING, HeaderValue::from_static(line));
+            }
+            assert_eq!(is_preferred(&headers), expected, "{accepted:?}");
+        }
+    }
+}

@@ -109,3 +109,91 @@ fn has(asked: &HeaderMap, hash: &str) -> bool {
         tag == "*" || name.is_some_and(is_alike)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::http::header::{ACCEPT_ENCODING, HeaderName};
+
+    use super::*;
+
+    fn asked(headers: &[(HeaderName, &str)]) -> HeaderMap {
+        let value = |value: &str| HeaderValue::from_str(value).expect("a value");
+        headers.iter().map(|(name, text)| (name.clone(), value(text))).collect()
+    }
+
+    fn text(response: &Response, name: &HeaderName) -> String {
+        let value = response.headers().get(name).map(|value| value.to_str().expect("text"));
+        value.unwrap_or_default().to_owned()
+    }
+
+    fn get(headers: &[(HeaderName, &str)], data: &str) -> Response {
+        negotiate(ok(&data), &Method::GET, &asked(headers))
+    }
+
+    #[test]
+    fn what_was_read_may_be_kept_and_asked_for_again() {
+        let first = get(&[], "a");
+        let tag = text(&first, &ETAG);
+        assert!(tag.starts_with('"') && tag.ends_with('"'), "{tag}");
+        assert_eq!(text(&first, &CACHE_CONTROL), "private, no-cache");
+        assert_eq!(text(&first, &VARY), VARY_BY);
+        assert_ne!(text(&get(&[], "b"), &ETAG), tag);
+        for known in [&*tag, &format!("W/{tag}"), &format!("\"x\", {tag}"), "*"] {
+            let again = get(&[(IF_NONE_MATCH, known)], "a");
+            assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{known}");
+            assert!(again.body().is_empty());
+            assert_eq!(text(&again, &ETAG), tag);
+            assert_eq!(text(&again, &CACHE_CONTROL), "private, no-cache");
+            assert_eq!(text(&again, &CONTENT_TYPE), "");
+        }
+        for unknown in ["", "\"x\"", tag.trim_matches('"'), "W/*"] {
+            assert_eq!(get(&[(IF_NONE_MATCH, unknown)], "a").status(), 200, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_kept() {
+        let known = asked(&[(IF_NONE_MATCH, "*")]);
+        for (method, response) in [
+            (Method::POST, created(&"a")),
+            (Method::PATCH, ok(&"a")),
+            (Method::DELETE, no_content()),
+            (Method::GET, json(StatusCode::NOT_FOUND, &"a")),
+        ] {
+            let status = response.status();
+            let response = negotiate(response, &method, &known);
+            assert_eq!(response.status(), status);
+            assert_eq!(text(&response, &CACHE_CONTROL), "no-store", "{method}");
+            assert_eq!(text(&response, &X_CONTENT_TYPE_OPTIONS), "nosniff", "{method}");
+            assert_eq!(text(&response, &ETAG), "");
+        }
+    }
+
+    #[test]
+    fn a_long_answer_is_compressed_and_has_a_tag_of_its_own() {
+        let long = "x".repeat(2 * COMPRESSED_MIN);
+        let plain = get(&[], &long);
+        let packed = get(&[(ACCEPT_ENCODING, "gzip")], &long);
+        assert_eq!(text(&packed, &CONTENT_ENCODING), "gzip");
+        let Body::Binary(bytes) = packed.body() else { panic!("{packed:?}") };
+        assert!(bytes.len() < long.len());
+        assert_eq!(gzip::unpack(bytes).expect("gzip"), plain.body().to_vec());
+        let tag = text(&packed, &ETAG);
+        assert_ne!(tag, text(&plain, &ETAG));
+        // Whoever has either form has the resource.
+        for known in [tag, text(&plain, &ETAG)] {
+            for more in [&[][..], &[(ACCEPT_ENCODING, "gzip")]] {
+                let headers = [&[(IF_NONE_MATCH, &*known)], more].concat();
+                assert_eq!(get(&headers, &long).status(), StatusCode::NOT_MODIFIED);
+            }
+        }
+        let short = get(&[(ACCEPT_ENCODING, "gzip")], "x");
+        assert_eq!(text(&short, &CONTENT_ENCODING), "");
+        let refusal = negotiate(
+            json(StatusCode::UNPROCESSABLE_ENTITY, &long),
+            &Method::POST,
+            &asked(&[(ACCEPT_ENCODING, "gzip")]),
+        );
+        assert_eq!(text(&refusal, &CONTENT_ENCODING), "gzip");
+    }
+}
