@@ -269,6 +269,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_list_says_when_a_token_was_last_used() {
+        let bench = Bench::new().await;
+        bench.user("ada").await;
+        let created = bench.json("token create --email ada@example.com --name ci").await;
+        let secret = created["secret"].as_str().and_then(Secret::parse).expect("a secret");
+        let store = &bench.app.store;
+        let token = store.token(&secret.hash()).await.expect("an answer").expect("a token");
+        bench.pass(60);
+        store.note_use(&token, bench.app.clock.now()).await.expect("noted");
+        let listed = bench.run("token list --email ada@example.com").await.out;
+        insta::assert_snapshot!(listed, @r"
+        HASH          NAME  SCOPES  LAST USED                EXPIRES
+        c4b7752a7508  ci    all     2026-11-20 09:55:00 UTC  2027-05-22 09:54:00 UTC
+        ");
+    }
+
+    #[tokio::test]
     async fn a_token_has_all_scopes_and_six_months_unless_told_otherwise() {
         let bench = Bench::new().await;
         bench.user("ada").await;

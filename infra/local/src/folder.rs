@@ -124,3 +124,27 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.push(suffix);
     name.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::chown;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_of_another_user_is_refused_untouched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path().join("data");
+        fs::create_dir(&data).expect("made");
+        fs::set_permissions(&data, Permissions::from_mode(0o777)).expect("opened");
+        // Only root can give a folder away.
+        if !geteuid().is_root() {
+            return;
+        }
+        chown(&data, Some(12_345), None).expect("given away");
+        let refused = Folder::lock(&data).expect_err("not ours").to_string();
+        assert!(refused.ends_with("data belongs to another user (uid 12345)"), "{refused}");
+        let left = fs::metadata(&data).expect("there");
+        assert_eq!((left.mode() & 0o777, fs::read_dir(&data).expect("a folder").count()), (0o777, 0));
+    }
+}
