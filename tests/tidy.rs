@@ -135,7 +135,8 @@ fn no_route_may_write_a_token_and_reading_ones_only_count() {
     assert_eq!(writes[0], ("dynamodb:UpdateItem".to_owned(), vec!["R".into(), "V".into()]));
     // A route that reads has that policy alone.
     for route in ROUTES.iter().filter(|route| route.method == "GET") {
-        let (_, text) = template.split_once(&format!("Handler: {}\n", route.name)).expect("a route");
+        let (_, text) =
+            template.split_once(&format!("Handler: {}\n", route.name)).expect("a route");
         let policies = text.lines().find_map(|line| line.trim().strip_prefix("Policies:"));
         assert_eq!(policies, Some(" [!Ref ReaderPolicy]"), "{}", route.name);
     }

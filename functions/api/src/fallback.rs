@@ -15,7 +15,10 @@ pub(crate) fn refuse(head: &Parts) -> ApiError {
         return ApiError::NotFound;
     }
     methods.sort_unstable();
-    ApiError::MethodNotAllowed { method: echo(head.method.as_str(), ECHO_MAX).into_owned(), allow: methods.join(", ") }
+    ApiError::MethodNotAllowed {
+        method: echo(head.method.as_str(), ECHO_MAX).into_owned(),
+        allow: methods.join(", "),
+    }
 }
 
 /// Whether a path has the form of a route's: the same segments, any text where it has a parameter.

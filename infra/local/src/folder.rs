@@ -145,6 +145,9 @@ mod tests {
         let refused = Folder::lock(&data).expect_err("not ours").to_string();
         assert!(refused.ends_with("data belongs to another user (uid 12345)"), "{refused}");
         let left = fs::metadata(&data).expect("there");
-        assert_eq!((left.mode() & 0o777, fs::read_dir(&data).expect("a folder").count()), (0o777, 0));
+        assert_eq!(
+            (left.mode() & 0o777, fs::read_dir(&data).expect("a folder").count()),
+            (0o777, 0)
+        );
     }
 }

@@ -84,8 +84,7 @@ impl Service {
     pub async fn start(options: Options, config: Config) -> Result<Self, StartError> {
         let folder = Folder::lock(&options.data)?;
         let taken = |what, address| move |error| StartError::Listen { what, address, error };
-        let gateway_socket =
-            gateway::bind(options.listen).map_err(taken("API", options.listen))?;
+        let gateway_socket = gateway::bind(options.listen).map_err(taken("API", options.listen))?;
         let listen = gateway_socket.local_addr().map_err(taken("API", options.listen))?;
         let database_socket = std::net::TcpListener::bind(options.dynamodb)
             .map_err(taken("table", options.dynamodb))?;

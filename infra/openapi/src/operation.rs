@@ -151,8 +151,7 @@ impl Operation {
 impl Success {
     fn describe(&self, route: &Route, story: &Story) -> Value {
         let is_kept = route.method == Method::GET;
-        let headers =
-            if is_kept { responses::kept_headers() } else { responses::rate_headers() };
+        let headers = if is_kept { responses::kept_headers() } else { responses::rate_headers() };
         let mut response = json!({ "description": self.description, "headers": headers });
         if let Some(schema) = &self.schema {
             response["content"] = json!({ "application/json": {

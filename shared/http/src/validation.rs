@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn what_is_repeated_is_cut_between_characters() {
-        for (text, shown) in [("", ""), ("été", "été"), ("étés", "été…"), ("étés!", "été…")] {
+        for (text, shown) in [("", ""), ("été", "été"), ("étés", "été…"), ("étés!", "été…")]
+        {
             assert_eq!(echo(text, 3), shown);
         }
     }

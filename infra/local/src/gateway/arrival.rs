@@ -39,7 +39,8 @@ impl<'a> Arrival<'a> {
         }
         // What is not announced, or grows when it is decoded, may become as long as is allowed.
         let is_plain = !headers.contains_key(CONTENT_ENCODING);
-        let length = announced.exact().filter(|_| is_plain).and_then(|length| length.try_into().ok());
+        let length =
+            announced.exact().filter(|_| is_plain).and_then(|length| length.try_into().ok());
         let arrived = timeout(ARRIVAL, async {
             let share = self.bodies.acquire_many(length.unwrap_or(BODY_MAX as u32)).await;
             self.share = share.ok();
@@ -54,8 +55,8 @@ impl<'a> Arrival<'a> {
     async fn read(&mut self) -> Result<Body, ApiError> {
         let mut body = Vec::new();
         while let Some(frame) = self.incoming.frame().await {
-            let frame = frame
-                .map_err(|_| ApiError::BadRequest("The request body could not be read."))?;
+            let frame =
+                frame.map_err(|_| ApiError::BadRequest("The request body could not be read."))?;
             // Trailers are not for us.
             let Ok(data) = frame.into_data() else { continue };
             if body.len() + data.len() > BODY_MAX {

@@ -37,7 +37,8 @@ fn figure(child: &Child, file: &str, line: &str) -> String {
 #[tokio::test]
 async fn as_many_files_are_open_as_the_system_lets_be() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (child, _client) = announced(limited("ulimit -S -n 256", folder.path()), folder.path()).await;
+    let (child, _client) =
+        announced(limited("ulimit -S -n 256", folder.path()), folder.path()).await;
     let limits = figure(&child, "limits", "Max open files");
     let limits: Vec<_> = limits.split_whitespace().collect();
     assert_eq!(limits[0], limits[1], "soft and hard");

@@ -123,7 +123,10 @@ async fn answer(mut stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + 
     let _ = stream.shutdown().await;
 }
 
-pub(crate) fn tls(certified: &rcgen::CertifiedKey<rcgen::KeyPair>, protocols: &[&[u8]]) -> ServerConfig {
+pub(crate) fn tls(
+    certified: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    protocols: &[&[u8]],
+) -> ServerConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::Pkcs8(certified.signing_key.serialize_der().into());
     let mut config = ServerConfig::builder_with_provider(provider)
