@@ -126,9 +126,15 @@ dependencies: rust ## Check that no forbidden dependency came in
 		exit 1; \
 	fi
 
-audit: rust $(CARGO_DENY)/ok ## Bans, licenses and sources of all dependencies (compiles cargo-deny once)
+audit: rust $(CARGO_DENY)/ok ## Bans, licenses, sources and advisories of all dependencies (compiles cargo-deny once)
 	cargo fetch --locked
 	$(CARGO_DENY)/bin/cargo-deny --offline --locked check bans licenses sources
+	@# Advisories are told by their database alone, as it is today; without it the rest still counts.
+	if $(CARGO_DENY)/bin/cargo-deny --locked fetch db; then \
+		$(CARGO_DENY)/bin/cargo-deny --offline --locked check advisories; \
+	else \
+		echo "The advisory database cannot be fetched: no advisories were looked for" >&2; \
+	fi
 
 build: rust $(CARGO_LAMBDA)/ok ## Build the Lambda binaries (ARCH=arm64 or x86_64)
 	@# The venv's python brings zig, which links for Lambda's C library from any machine. Where the

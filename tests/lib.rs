@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Request, RequestExt as _};
@@ -62,7 +63,7 @@ impl Answer {
 pub struct Client<'a> {
     service: &'a Service,
     authorization: Option<String>,
-    headers: Vec<(&'static str, &'static str)>,
+    headers: Vec<(&'static str, String)>,
 }
 
 impl Service {
@@ -166,8 +167,8 @@ pub fn scheduled(team: TeamId, site: SiteId, tool: Tool, slot: Timestamp) -> Che
 impl Client<'_> {
     /// The same client, sending one more header.
     #[must_use]
-    pub fn with_header(mut self, name: &'static str, value: &'static str) -> Self {
-        self.headers.push((name, value));
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
         self
     }
 
@@ -199,7 +200,7 @@ impl Client<'_> {
             request = request.header("authorization", authorization);
         }
         for (name, value) in &self.headers {
-            request = request.header(*name, *value);
+            request = request.header(*name, value);
         }
         let request: Request = request.body(body).expect("a request");
         let full = request.uri().path().to_owned();
@@ -209,6 +210,9 @@ impl Client<'_> {
         let (parts, body) = response.into_parts();
         let body = match body {
             Body::Text(text) => serde_json::from_str(&text).expect("json"),
+            Body::Binary(packed) => {
+                serde_json::from_reader(GzDecoder::new(&*packed)).expect("json, with gzip")
+            }
             _ => Value::Null,
         };
         Answer { status: parts.status.as_u16(), headers: parts.headers, body }

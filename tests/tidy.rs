@@ -105,6 +105,44 @@ fn the_template_has_a_function_for_each_route() {
     assert!(template.contains(&format!("Handler: {}", FALLBACK.name)));
 }
 
+/// What the policies of routes let them write: in each statement the actions, and the first letters
+/// of the partitions, none where they are not limited.
+fn writes_of_routes(template: &str) -> Vec<(String, Vec<String>)> {
+    let from = template.find("  ReaderPolicy:").expect("the routes' policies");
+    let to = template.find("  # --- Checks").expect("what comes after them");
+    let statements = template[from..to].split("- Effect: Allow").skip(1);
+    let statements = statements.filter_map(|text| {
+        let line = |name: &str| text.lines().find_map(|line| line.trim().strip_prefix(name));
+        let actions = line("Action: ").expect("actions in one line").to_owned();
+        let writes = ["Put", "Update", "Delete", "Write"];
+        let is_write = writes.iter().any(|verb| actions.contains(&format!("dynamodb:{verb}")));
+        let keys = line("Condition: ").unwrap_or_default().split('"');
+        let keys = keys.filter_map(|part| Some(part.strip_suffix("#*")?.to_owned()));
+        is_write.then(|| (actions, keys.collect()))
+    });
+    statements.collect()
+}
+
+#[test]
+fn no_route_may_write_a_token_and_reading_ones_only_count() {
+    let template = read("template.yaml");
+    let writes = writes_of_routes(&template);
+    let count = ROUTES.iter().filter(|route| route.method != "GET").count();
+    assert_eq!(writes.len(), 1 + count, "one statement for all routes, and one a writing route");
+    for (actions, keys) in &writes {
+        assert!(!keys.is_empty(), "{actions} on all of the table");
+        assert!(!keys.iter().any(|key| key == "K" || key == "U"), "{actions} on {keys:?}");
+    }
+    assert_eq!(writes[0], ("dynamodb:UpdateItem".to_owned(), vec!["R".into(), "V".into()]));
+    // A route that reads has that policy alone.
+    for route in ROUTES.iter().filter(|route| route.method == "GET") {
+        let (_, text) =
+            template.split_once(&format!("Handler: {}\n", route.name)).expect("a route");
+        let policies = text.lines().find_map(|line| line.trim().strip_prefix("Policies:"));
+        assert_eq!(policies, Some(" [!Ref ReaderPolicy]"), "{}", route.name);
+    }
+}
+
 #[test]
 fn openapi_json_describes_the_routes() {
     let document: serde_json::Value = serde_json::from_str(&read("openapi.json")).expect("json");

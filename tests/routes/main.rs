@@ -3,6 +3,7 @@
 
 mod checks;
 mod fallback;
+mod headers;
 mod issues;
 mod limits;
 mod me;

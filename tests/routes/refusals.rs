@@ -7,7 +7,7 @@ use vedette_api::{BODY_MAX, ROUTES, Route};
 use vedette_domain::account::{Membership, Role, Scope, Team, User};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
-use vedette_testkit::{Member, Target, member_of, new_team};
+use vedette_testkit::{Fault, Member, Target, member_of, new_team};
 use vedette_tests::{Answer, Service};
 
 use crate::support::{
@@ -149,8 +149,19 @@ async fn a_revoked_token_stops_working_at_once() {
     let (service, owner) = Service::with_team().await;
     let store = &service.test.app.store;
     let tokens = store.tokens_of(owner.user).await.expect("tokens");
-    store.revoke_token(&tokens[0]).await.expect("revoked");
+    store.revoke_token(&tokens[0].0).await.expect("revoked");
     assert_unauthenticated(&service.client(&owner).get("/me").await, UNKNOWN_TOKEN);
+}
+
+#[tokio::test]
+async fn a_token_whose_revocation_is_cut_off_works_no_longer() {
+    let (service, owner) = Service::with_team().await;
+    let (store, faults) = (&service.test.app.store, service.test.faults());
+    let (token, _) = store.tokens_of(owner.user).await.expect("tokens").remove(0);
+    faults.on_write(1, Fault::CrashAfter);
+    assert!(faults.until_crash(store.revoke_token(&token)).await.is_none());
+    assert_unauthenticated(&service.client(&owner).get("/me").await, UNKNOWN_TOKEN);
+    assert_eq!(store.tokens_of(owner.user).await.expect("tokens"), []);
 }
 
 /// A user whose address is not verified, in a team of their own, with a token.
@@ -247,6 +258,10 @@ async fn requests_are_refused_for_the_first_of_their_faults() {
     service.advance_minutes(1);
     let answer = send(&service, &narrow).await;
     assert_refused(&answer, 403, "The access token lacks the sites:write scope.");
+
+    let large = vec![b'x'; BODY_MAX + 1].into();
+    let answer = service.client_with(Some(&wide)).send("POST", &path, large).await;
+    assert_refused(&answer, 413, "The request body is too large.");
 
     assert_not_found(&send(&service, &wide).await);
 
@@ -391,11 +406,45 @@ async fn a_body_may_have_a_megabyte_and_no_more() {
         let refused = client.send("POST", &path, sized(BODY_MAX + 1)).await;
         assert_refused(&refused, 413, "The request body is too large.");
     }
-    // What may not be done at all is refused first.
-    let viewer = colleague(&service, &owner, Role::Viewer).await;
-    let path = format!("/teams/{}/sites", owner.team);
-    let answer = service.client(&viewer).send("POST", &path, sized(BODY_MAX + 1)).await;
-    assert_role_required(&answer);
+    // Who may not ask at all is refused first, and nothing is looked up for what is too large.
+    let (path, stranger) = ("/sites/x/checks", service.client_with(None));
+    let answer = stranger.send("POST", path, sized(BODY_MAX + 1)).await;
+    assert_unauthenticated(&answer, UNKNOWN_TOKEN);
+    let answer = client.send("POST", path, sized(BODY_MAX + 1)).await;
+    assert_refused(&answer, 413, "The request body is too large.");
+    // Where a body says nothing, it is not looked at.
+    assert_eq!(client.send("GET", "/me", sized(BODY_MAX + 1)).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_token_that_may_not_run_checks_does_not_use_up_its_owners_runs() {
+    let (service, owner) = Service::with_team().await;
+    let narrow = new_token(&service, owner.user, &[Scope::ChecksRead]).await;
+    let narrow = service.client_with(Some(&bearer(&narrow)));
+    for used in 1..=20 {
+        let answer = narrow.post("/sites/x/checks", &json!({})).await;
+        assert_refused(&answer, 403, "The access token lacks the checks:run scope.");
+        assert_eq!(answer.header("x-ratelimit-remaining"), (1_000_000 - used).to_string());
+    }
+    let client = service.client(&owner);
+    for _ in 0..10 {
+        assert_not_found(&client.post("/sites/x/checks", &json!({})).await);
+    }
+    let answer = client.send("POST", "/sites/x/checks", vec![b'x'; BODY_MAX + 1].into()).await;
+    assert_refused(&answer, 429, "Too many requests. Please slow down.");
+}
+
+#[tokio::test]
+async fn a_request_too_many_of_a_token_is_not_one_of_its_owners_runs() {
+    let (mut service, owner) = Service::with_team().await;
+    service.test.app.service.throttle = 1;
+    let second = bearer(&new_token(&service, owner.user, &Scope::ALL).await);
+    for status in [404, 429, 429] {
+        let answer = service.client(&owner).post("/sites/x/checks", &json!({})).await;
+        assert_eq!(answer.status, status);
+    }
+    let answer = service.client_with(Some(&second)).post("/sites/x/checks", &json!({})).await;
+    assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (404, "8"));
 }
 
 #[tokio::test]
@@ -429,7 +478,7 @@ async fn the_use_of_a_token_is_noted_once_an_hour() {
     let (service, owner) = Service::with_team().await;
     let last_used = async || {
         let tokens = service.test.app.store.tokens_of(owner.user).await.expect("tokens");
-        tokens[0].last_used_at.map(|time| time.to_string())
+        tokens[0].1.map(|time| time.to_string())
     };
     assert_eq!(last_used().await, None);
     for (minutes, noted) in

@@ -126,7 +126,6 @@ pub(crate) async fn new_token(service: &Service, user: UserId, scopes: &[Scope])
         scopes: scopes.to_vec(),
         expires_at: now + SignedDuration::from_hours(24 * 183),
         created_at: now,
-        last_used_at: None,
     };
     app.store.create_token(&token).await.expect("a token");
     secret.reveal().to_owned()

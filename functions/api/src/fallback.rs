@@ -1,20 +1,24 @@
 //! `$default`: 405 where another method would do, 404 everywhere else.
 
-use lambda_http::Request;
 use lambda_http::RequestExt as _;
+use lambda_http::http::request::Parts;
 use vedette_http::error::ApiError;
+use vedette_http::validation::{ECHO_MAX, echo};
 
 use crate::ROUTES;
 
-pub(crate) fn refuse(request: &Request) -> ApiError {
-    let path = request.raw_http_path();
+pub(crate) fn refuse(head: &Parts) -> ApiError {
+    let path = head.raw_http_path();
     let mut methods: Vec<&str> =
         ROUTES.iter().filter(|route| matches(route.path, path)).map(|route| route.method).collect();
     if methods.is_empty() {
         return ApiError::NotFound;
     }
     methods.sort_unstable();
-    ApiError::MethodNotAllowed { method: request.method().to_string(), allow: methods.join(", ") }
+    ApiError::MethodNotAllowed {
+        method: echo(head.method.as_str(), ECHO_MAX).into_owned(),
+        allow: methods.join(", "),
+    }
 }
 
 /// Whether a path has the form of a route's: the same segments, any text where it has a parameter.
@@ -29,7 +33,7 @@ fn matches(route: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lambda_http::http::Method;
+    use lambda_http::http::{Method, Request};
 
     use super::*;
 
@@ -44,9 +48,9 @@ mod tests {
             ("GET", "/api/v1", "nothing"),
             ("GET", "/", "nothing"),
         ] {
-            let mut request = Request::default().with_raw_http_path(path);
-            *request.method_mut() = Method::from_bytes(method.as_bytes()).expect("a method");
-            let found = match refuse(&request) {
+            let (mut head, ()) = Request::new(()).with_raw_http_path(path).into_parts();
+            head.method = Method::from_bytes(method.as_bytes()).expect("a method");
+            let found = match refuse(&head) {
                 ApiError::MethodNotAllowed { allow, .. } => allow,
                 _ => "nothing".to_owned(),
             };

@@ -15,18 +15,22 @@ mod teams;
 
 use futures::future::BoxFuture;
 use lambda_http::http::header::HOST;
-use lambda_http::{Request, RequestExt as _};
+use lambda_http::http::request::Parts;
+use lambda_http::{Body, Request, RequestExt as _};
 use tracing::error;
 use vedette_domain::account::Scope;
 use vedette_http::access::{self, Caller, Throttle};
+use vedette_http::body;
 use vedette_http::error::ApiError;
+use vedette_http::query::Query;
 use vedette_http::resource::Links;
-use vedette_http::response::Response;
+use vedette_http::response::{Response, negotiate};
 use vedette_runtime::App;
 
 pub use reports::performance::DAYS_DEFAULT as PERFORMANCE_DAYS;
 pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
 pub use sites::{SITES_MAX, site_sorts};
+pub use vedette_http::body::BODY_MAX;
 
 /// What a handler gives back.
 type Answer<'a> = BoxFuture<'a, Result<Response, ApiError>>;
@@ -48,7 +52,7 @@ enum Work {
     /// For a caller whose token has the scope.
     Authorized { scope: Scope, kind: Kind, handler: Handler },
     /// The same refusal for everybody.
-    Refuse(fn(&Request) -> ApiError),
+    Refuse(fn(&Parts) -> ApiError),
 }
 
 type Handler = for<'a> fn(Context<'a>) -> Answer<'a>;
@@ -65,7 +69,9 @@ enum Kind {
 struct Context<'a> {
     app: &'a App,
     caller: &'a Caller,
-    request: &'a Request,
+    head: &'a Parts,
+    /// Empty where the route takes none.
+    body: &'a [u8],
     links: &'a Links,
 }
 
@@ -96,6 +102,11 @@ impl Route {
             Work::Authorized { scope, .. } => Some(scope),
             Work::Refuse(_) => None,
         }
+    }
+
+    /// Whether a request may say something in its body; any other's is not read.
+    pub fn takes_body(&self) -> bool {
+        matches!(self.method, "PATCH" | "POST")
     }
 }
 
@@ -136,49 +147,70 @@ pub fn route(name: &str) -> Option<&'static Route> {
     ROUTES.iter().chain([DEFAULT]).find(|route| route.name == name)
 }
 
-/// Serves a request. Refusals are answers, and so are faults, which are logged.
+/// Serves a request that is there as a whole.
 pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    serve(app, route, &head, async { Ok(body) }).await
+}
+
+/// Serves a request whose body is asked for when its sender is let in, and not before. Refusals are
+/// answers, and so are faults, which are logged.
+pub async fn serve(
+    app: &App,
+    route: &Route,
+    head: &Parts,
+    body: impl Future<Output = Result<Body, ApiError>> + Send,
+) -> Response {
     let (outcome, rate) = match &route.work {
-        Work::Refuse(refuse) => (Err(refuse(&request)), None),
+        Work::Refuse(refuse) => (Err(refuse(head)), None),
         Work::Authorized { scope, kind, handler } => {
             let throttle = match kind {
                 Kind::Default => Throttle::PerToken(app.service.throttle),
                 Kind::CheckRun => Throttle::CheckRuns(app.service.throttle),
             };
             let now = app.clock.now();
-            match access::admit(&app.store, request.headers(), throttle, now).await {
+            match access::admit(&app.store, &head.headers, *scope, throttle, now).await {
                 Err((refusal, rate)) => (Err(refusal), rate),
                 Ok((caller, rate)) => {
-                    let links = links(app, &request);
-                    let context =
-                        Context { app, caller: &caller, request: &request, links: &links };
-                    let outcome = match caller.require_scope(*scope) {
-                        Ok(()) => handler(context).await,
-                        Err(refusal) => Err(refusal),
-                    };
-                    (outcome, Some(rate))
+                    (work(app, route, head, body, &caller, *handler).await, Some(rate))
                 }
             }
         }
     };
-    let mut response = outcome.unwrap_or_else(|refusal| {
+    let response = outcome.unwrap_or_else(|refusal| {
         if refusal.is_fault() {
             error!(route = route.name, %refusal, "request failed");
         }
         refusal.into_response()
     });
+    let mut response = negotiate(response, &head.method, &head.headers);
     if let Some(rate) = rate {
         rate.write(response.headers_mut());
     }
     response
 }
 
+/// What there is to do for a caller who is let in.
+async fn work(
+    app: &App,
+    route: &Route,
+    head: &Parts,
+    body: impl Future<Output = Result<Body, ApiError>> + Send,
+    caller: &Caller,
+    handler: Handler,
+) -> Result<Response, ApiError> {
+    let sent = if route.takes_body() { body.await? } else { Body::Empty };
+    let body = body::decode(&head.headers, &sent)?;
+    let links = links(app, head);
+    handler(Context { app, caller, head, body: &body, links: &links }).await
+}
+
 /// Links under the configured base address, or under the host that the client asked.
-fn links(app: &App, request: &Request) -> Links {
+fn links(app: &App, head: &Parts) -> Links {
     if let Some(base_url) = &app.service.base_url {
         return Links::new(base_url.as_str());
     }
-    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     let host = header(HOST.as_str()).unwrap_or("localhost");
     let scheme = header("x-forwarded-proto").unwrap_or("http");
     Links::new(format!("{scheme}://{host}/api/v1"))
@@ -187,16 +219,12 @@ fn links(app: &App, request: &Request) -> Links {
 impl<'a> Context<'a> {
     /// A path parameter as a UUID in its hyphenated form.
     fn id<T>(&self, name: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, ApiError> {
-        let parameters = self.request.path_parameters();
+        let parameters = self.head.path_parameters();
         parameters.first(name).and_then(parse).ok_or(ApiError::NotFound)
     }
 
-    /// The request's body.
-    fn body(&self) -> Result<&'a [u8], ApiError> {
-        let body: &[u8] = self.request.body();
-        if body.len() > BODY_MAX { Err(ApiError::PayloadTooLarge) } else { Ok(body) }
+    /// The query parameters.
+    fn query(&self) -> Query {
+        Query::parse(self.head.uri.query())
     }
 }
-
-/// The largest request body, in bytes.
-pub const BODY_MAX: usize = 1024 * 1024;

@@ -109,7 +109,6 @@ async fn create(
         scopes: scopes.into_iter().collect(),
         expires_at: now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(now),
         created_at: now,
-        last_used_at: None,
     };
     app.store.create_token(&token).await?;
     Ok(Created::new(&secret, token))
@@ -118,17 +117,17 @@ async fn create(
 async fn list(app: &App, email: &str) -> Result<Vec<Shown>, Failure> {
     let user = user::by_email(app, email).await?;
     let tokens = app.store.tokens_of(user.id).await?;
-    Ok(tokens.into_iter().map(Shown::new).collect())
+    Ok(tokens.into_iter().map(|(token, last_use)| Shown::new(token, last_use)).collect())
 }
 
 async fn revoke(app: &App, email: &str, which: &Which) -> Result<Revoked, Failure> {
     let user = user::by_email(app, email).await?;
     let mut tokens = app.store.tokens_of(user.id).await?;
-    tokens.retain(|token| which.is(token));
-    match <[Token; 1]>::try_from(tokens) {
-        Ok([token]) => {
+    tokens.retain(|(token, _)| which.is(token));
+    match <[_; 1]>::try_from(tokens) {
+        Ok([(token, last_use)]) => {
             app.store.revoke_token(&token).await?;
-            Ok(Revoked(Shown::new(token)))
+            Ok(Revoked(Shown::new(token, last_use)))
         }
         Err(tokens) if tokens.is_empty() => {
             Err(Failure::refused(format!("{email} has no such token")))
@@ -154,13 +153,13 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(token: Token) -> Self {
+    fn new(token: Token, last_used_at: Option<Timestamp>) -> Self {
         Self {
             hash: token.hash.0.chars().take(HASH_SHOWN).collect(),
             name: token.name,
             scopes: token.scopes,
             created_at: token.created_at,
-            last_used_at: token.last_used_at,
+            last_used_at,
             expires_at: token.expires_at,
         }
     }
@@ -197,7 +196,7 @@ struct Created {
 
 impl Created {
     fn new(secret: &Secret, token: Token) -> Self {
-        Self { secret: secret.reveal().to_owned(), token: Shown::new(token) }
+        Self { secret: secret.reveal().to_owned(), token: Shown::new(token, None) }
     }
 }
 
@@ -267,6 +266,23 @@ mod tests {
         c4b7752a7508  ci    sites:read sites:write issues:read  -          2026-11-27 09:54:00 UTC
         ");
         assert!(!bench.run("--json token list --email ada@example.com").await.out.contains("vdt_"));
+    }
+
+    #[tokio::test]
+    async fn the_list_says_when_a_token_was_last_used() {
+        let bench = Bench::new().await;
+        bench.user("ada").await;
+        let created = bench.json("token create --email ada@example.com --name ci").await;
+        let secret = created["secret"].as_str().and_then(Secret::parse).expect("a secret");
+        let store = &bench.app.store;
+        let token = store.token(&secret.hash()).await.expect("an answer").expect("a token");
+        bench.pass(60);
+        store.note_use(&token, bench.app.clock.now()).await.expect("noted");
+        let listed = bench.run("token list --email ada@example.com").await.out;
+        insta::assert_snapshot!(listed, @r"
+        HASH          NAME  SCOPES  LAST USED                EXPIRES
+        c4b7752a7508  ci    all     2026-11-20 09:55:00 UTC  2027-05-22 09:54:00 UTC
+        ");
     }
 
     #[tokio::test]

@@ -71,7 +71,6 @@ pub(crate) async fn prepare(
             scopes: Scope::ALL.to_vec(),
             expires_at: now + SignedDuration::from_hours(24 * TOKEN_LIFETIME_DAYS),
             created_at: now,
-            last_used_at: None,
         })
         .await?;
     folder.write_token(&secret)?;

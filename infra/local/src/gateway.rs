@@ -1,41 +1,54 @@
 //! The gateway: HTTP/1.1 in, the API's routes behind, as API Gateway stands before the functions.
 
+mod arrival;
+mod room;
+
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use lambda_http::http::header::EXPECT;
-use lambda_http::http::{Method, StatusCode, request};
-use lambda_http::{Body, RequestExt as _};
+use lambda_http::RequestExt as _;
+use lambda_http::http::header::{CONNECTION, HOST};
+use lambda_http::http::{HeaderValue, Method, Version, request};
 use percent_encoding::percent_decode_str;
-use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use vedette_api::{BODY_MAX, FALLBACK, ROUTES, Route};
+use vedette_api::{FALLBACK, ROUTES, Route};
 use vedette_http::error::ApiError;
-use vedette_http::response::{Response, json as answer};
+use vedette_http::response::Response;
 use vedette_runtime::App;
+
+use self::arrival::Arrival;
+use self::room::{CONNECTIONS_MAX, Place, Room};
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.
 const HEAD_MAX: usize = 10_240;
 /// What a connection may hold of requests that have arrived and are not yet read.
 const BUFFER_MAX: usize = 64 * 1024;
-/// How much of a body that is too large is read before the refusal: a client that is still sending
-/// would meet a closed connection instead of the answer.
-const REFUSED_BODY_MAX: usize = 10 * 1024 * 1024;
-/// How long the head of a request, its body, and the work on it may take, each.
+/// What all requests together may hold of bodies, in bytes; a body for which there is no room waits.
+const BODIES_MAX: usize = 16 * 1024 * 1024;
+/// How long a request's head may take to arrive, counted from the answer before it, and its body.
+const ARRIVAL: Duration = Duration::from_secs(10);
+/// How long a request may take from its head to its answer, as behind API Gateway.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long, and to how many bytes more, a client that still sends is listened to after an answer
+/// that ends the connection: closed at once, it would meet the end before the answer.
+const LINGER: (Duration, u64) = (Duration::from_secs(2), 10 * 1024 * 1024);
 /// How long running requests may take to finish at the end.
 const GRACE: Duration = Duration::from_secs(5);
 /// Before the next try to take a connection, when this process has too many files open.
@@ -45,12 +58,19 @@ const BREATH: Duration = Duration::from_millis(100);
 pub(crate) struct Gateway {
     routes: matchit::Router<Vec<&'static Route>>,
     app: App,
+    room: Arc<Room>,
+    bodies: Semaphore,
 }
 
-/// Why a body was not read.
-enum Unread {
-    TooLarge,
-    Broken,
+/// Takes the address; as many connections as are served may wait there for their turn.
+pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(CONNECTIONS_MAX)
 }
 
 impl Gateway {
@@ -64,13 +84,24 @@ impl Gateway {
         for (path, methods) in by_path {
             routes.insert(path, methods)?;
         }
-        Ok(Self { routes, app })
+        let room = Arc::new(Room::default());
+        Ok(Self { routes, app, room, bodies: Semaphore::new(BODIES_MAX) })
     }
 
     /// Takes connections until it is stopped; then running requests get a few seconds.
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
+        let most = room::most_connections();
         let mut connections = JoinSet::new();
         loop {
+            // Room is made a little ahead, so that the next one need not wait for it.
+            if connections.len() >= most - most / 16 {
+                self.room.make();
+            }
+            if connections.len() >= most {
+                // Where all are at work, one of them ends or waits again before long.
+                let _ = timeout(BREATH, connections.join_next()).await;
+                continue;
+            }
             let accepted = tokio::select! {
                 () = stop.cancelled() => break,
                 Some(_) = connections.join_next() => continue,
@@ -93,30 +124,46 @@ impl Gateway {
         }
     }
 
+    /// Everything that happens on a connection, until it ends or has to make room.
     async fn converse(self: Arc<Self>, stream: TcpStream, stop: CancellationToken) {
+        let place = Arc::new(self.room.enter());
+        tokio::select! {
+            () = self.listen(stream, &place, stop) => {}
+            () = place.given_up() => debug!("a connection made room for another"),
+        }
+    }
+
+    async fn listen(&self, stream: TcpStream, place: &Arc<Place>, stop: CancellationToken) {
         // Answers are small and whole: they need not wait for more.
         let _ = stream.set_nodelay(true);
-        let service = service_fn(move |request| {
-            let gateway = Arc::clone(&self);
-            async move { Ok::<_, Infallible>(gateway.answer_always(request).await) }
+        // Boxed, as the connection is looked at from without while it works.
+        let service = service_fn(|request| {
+            Box::pin(async move {
+                let _working = place.work();
+                Ok::<_, Infallible>(self.answer_always(request).await)
+            })
         });
-        let connection = http1::Builder::new()
+        let mut connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(PATIENCE)
+            .header_read_timeout(ARRIVAL)
             .max_header_size(HEAD_MAX)
             .max_buf_size(BUFFER_MAX)
             .half_close(true)
             .serve_connection(TokioIo::new(stream), service);
-        let mut connection = std::pin::pin!(connection);
         let ended = tokio::select! {
-            ended = connection.as_mut() => ended,
+            ended = poll_fn(|context| connection.poll_without_shutdown(context)) => ended,
             () = stop.cancelled() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
+                std::pin::Pin::new(&mut connection).graceful_shutdown();
+                poll_fn(|context| connection.poll_without_shutdown(context)).await
             }
         };
         if let Err(error) = ended {
             debug!(%error, "a connection ended early");
+        }
+        let stream = connection.into_parts().io.into_inner();
+        tokio::select! {
+            () = linger(stream) => {}
+            () = stop.cancelled() => {}
         }
     }
 
@@ -129,24 +176,26 @@ impl Gateway {
     }
 
     async fn answer(&self, request: hyper::Request<Incoming>) -> Response {
-        let (head, incoming) = request.into_parts();
-        let body = match timeout(PATIENCE, read(&head, incoming)).await {
-            Ok(Ok(body)) => body,
-            Ok(Err(Unread::TooLarge)) => return ApiError::PayloadTooLarge.into_response(),
-            Ok(Err(Unread::Broken)) => {
-                return refuse(StatusCode::BAD_REQUEST, "The request body could not be read.");
-            }
-            Err(_) => {
-                return refuse(StatusCode::REQUEST_TIMEOUT, "The request body took too long.");
-            }
+        let (head, body) = request.into_parts();
+        let mut arrival = Arrival::new(body, &self.bodies);
+        let mut response = if has_one_host(&head) {
+            self.route(head, &mut arrival).await
+        } else {
+            ApiError::BadRequest("The request must have one Host header.").into_response()
         };
+        if !arrival.is_over() {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    async fn route(&self, head: request::Parts, arrival: &mut Arrival<'_>) -> Response {
         let path = head.uri.path().to_owned();
         let (route, parameters) =
             self.find(&head.method, &path).unwrap_or((&FALLBACK, HashMap::new()));
-        let request = lambda_http::Request::from_parts(head, body)
-            .with_raw_http_path(path)
-            .with_path_parameters(parameters);
-        let answered = timeout(PATIENCE, vedette_api::answer(&self.app, route, request)).await;
+        let head = head.with_raw_http_path(path).with_path_parameters(parameters);
+        let body = arrival.body(&head.headers);
+        let answered = timeout(PATIENCE, vedette_api::serve(&self.app, route, &head, body)).await;
         answered.unwrap_or_else(|_| {
             error!(route = route.name, "a request took too long");
             ApiError::Unavailable("the time is up".to_owned()).into_response()
@@ -171,40 +220,20 @@ impl Gateway {
     }
 }
 
-async fn read(head: &request::Parts, mut incoming: Incoming) -> Result<Body, Unread> {
-    let announced = incoming.size_hint().lower();
-    let is_refusable = head.headers.contains_key(EXPECT) && announced > BODY_MAX as u64;
-    if is_refusable || announced > REFUSED_BODY_MAX as u64 {
-        return Err(Unread::TooLarge);
-    }
-    let mut body = Vec::new();
-    let mut length: usize = 0;
-    while let Some(frame) = incoming.frame().await {
-        // Trailers are not for us.
-        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else {
-            continue;
-        };
-        length = length.saturating_add(data.len());
-        if length > REFUSED_BODY_MAX {
-            return Err(Unread::TooLarge);
-        } else if length > BODY_MAX {
-            body.clear();
-        } else {
-            body.extend_from_slice(&data);
-        }
-    }
-    if length > BODY_MAX {
-        return Err(Unread::TooLarge);
-    }
-    Ok(match String::from_utf8(body) {
-        Ok(text) if text.is_empty() => Body::Empty,
-        Ok(text) => Body::Text(text),
-        Err(other) => Body::Binary(other.into_bytes()),
-    })
+/// Whether a request says once whom it is for, as HTTP/1.1 demands (RFC 9112, 3.2).
+fn has_one_host(head: &request::Parts) -> bool {
+    let hosts = head.headers.get_all(HOST).iter().count();
+    hosts == 1 || (hosts == 0 && head.version < Version::HTTP_11)
 }
 
-fn refuse(status: StatusCode, message: &str) -> Response {
-    answer(status, &json!({ "message": message }))
+/// Says that this was all, and listens for a while to a client that has not seen it yet.
+async fn linger(mut stream: TcpStream) {
+    let (time, bytes) = LINGER;
+    let heard = async {
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream.take(bytes), &mut tokio::io::sink()).await
+    };
+    let _ = timeout(time, heard).await;
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod demo;
 mod gateway;
 mod keeper;
 pub mod options;
+pub mod process;
 mod service;
 mod worker;
 

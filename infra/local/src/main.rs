@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use vedette_local::{Options, Service, console};
+use vedette_local::{Options, Service, console, process};
 use vedette_runtime::config::environment;
 use vedette_runtime::{Config, telemetry};
 
@@ -17,6 +17,7 @@ const WRONG_CONFIGURATION: u8 = 2;
 fn main() -> ExitCode {
     let options = Options::parse();
     telemetry::init();
+    process::prepare();
     let config = match Config::read(&environment) {
         Ok(config) => config,
         Err(error) => return refuse(WRONG_CONFIGURATION, &error),

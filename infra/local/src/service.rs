@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -19,7 +18,7 @@ use vedette_runtime::{
 
 use crate::console::Console;
 use crate::demo::{self, Access, DemoError};
-use crate::gateway::Gateway;
+use crate::gateway::{self, Gateway};
 use crate::keeper;
 use crate::options::Options;
 use crate::worker::{self, Worker};
@@ -85,7 +84,7 @@ impl Service {
             return Err(FolderError::InUse(options.data).into());
         };
         let taken = |error| StartError::Listen { address: options.listen, error };
-        let gateway_socket = TcpListener::bind(options.listen).await.map_err(taken)?;
+        let gateway_socket = gateway::bind(options.listen).map_err(taken)?;
         let listen = gateway_socket.local_addr().map_err(taken)?;
         let database = Database::open(&folder, options.fsync).await?;
         let table_socket = vedette_embedded::listen(&folder)?;

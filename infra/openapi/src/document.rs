@@ -18,9 +18,14 @@ tools. Checks run on their cadence or on demand; automatic ones open and resolve
 Bodies are JSON. A resource stands under `data`; a page of a collection adds `links` and `meta`. \
 Times are ISO 8601 in UTC with whole seconds: `2026-11-20T09:54:00+00:00`.
 
-Refusals are looked for in this order: 401, 429, 403 for a scope, 404, 402, 403 for a role, 422. \
+Refusals are looked for in this order: 401, 429 for the token, 403 for a scope, 429 for the user's \
+check runs, 413, 404, 402, 403 for a role, 422. \
 A resource of a team that is not the caller's is 404. Every answer to a known token says in \
 `X-RateLimit-Limit` and `X-RateLimit-Remaining` how far this minute's requests are used.
+
+Bodies may be sent with `Content-Encoding: gzip`, and long answers come so where \
+`Accept-Encoding` asks for it. What is read carries an `ETag`; sent back in `If-None-Match`, it is \
+answered with 304 where nothing has changed. Every other answer is `no-store`.
 
 A known path with another method is 405, with `Allow`; an unknown path is 404. On AWS the gateway \
 itself may answer before the service is asked, always with `{\"message\": \"…\"}` and without the \

@@ -1,6 +1,6 @@
 //! One operation: a route as its clients see it.
 
-use lambda_http::http::StatusCode;
+use lambda_http::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 use vedette_api::Route;
 use vedette_domain::account::{Permission, Role};
@@ -122,7 +122,10 @@ impl Operation {
     fn responses(&self, route: &Route, story: &Story) -> Map<String, Value> {
         let mut all = Map::new();
         let status = self.success.status;
-        all.insert(status.as_str().to_owned(), self.success.describe(self.route, story));
+        all.insert(status.as_str().to_owned(), self.success.describe(route, story));
+        if route.method == Method::GET {
+            all.insert(StatusCode::NOT_MODIFIED.as_str().to_owned(), responses::not_modified());
+        }
         let is_filtered = !self.query.is_empty();
         let has_body = self.body.is_some();
         // A team is named by the path, or by a filter.
@@ -130,7 +133,9 @@ impl Operation {
         for refusal in responses::REFUSALS {
             let occurs = match refusal.status() {
                 StatusCode::PAYMENT_REQUIRED | StatusCode::NOT_FOUND => has_team,
-                StatusCode::PAYLOAD_TOO_LARGE => has_body,
+                StatusCode::REQUEST_TIMEOUT
+                | StatusCode::PAYLOAD_TOO_LARGE
+                | StatusCode::UNSUPPORTED_MEDIA_TYPE => has_body,
                 StatusCode::UNPROCESSABLE_ENTITY => has_body || is_filtered,
                 _ => true,
             };
@@ -144,15 +149,14 @@ impl Operation {
 }
 
 impl Success {
-    fn describe(&self, route: &str, story: &Story) -> Value {
-        let mut response = json!({
-            "description": self.description,
-            "headers": responses::rate_headers(),
-        });
+    fn describe(&self, route: &Route, story: &Story) -> Value {
+        let is_kept = route.method == Method::GET;
+        let headers = if is_kept { responses::kept_headers() } else { responses::rate_headers() };
+        let mut response = json!({ "description": self.description, "headers": headers });
         if let Some(schema) = &self.schema {
             response["content"] = json!({ "application/json": {
                 "schema": schema,
-                "examples": story.answers(route, self.status),
+                "examples": story.answers(route.name, self.status),
             } });
         }
         if !self.links.is_empty() {

@@ -2,7 +2,7 @@
 
 use lambda_http::Body;
 use lambda_http::http::StatusCode;
-use lambda_http::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use lambda_http::http::header::{ACCEPT_ENCODING, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::{Map, Value, json};
 use vedette_http::access::{LIMIT_HEADER, REMAINING_HEADER};
 use vedette_http::error::ApiError;
@@ -23,12 +23,27 @@ enum Headers {
     /// Says how far the minute's requests are used.
     Rate,
     Challenge,
+    /// Says how a body may be encoded, too.
+    Encodings,
     /// The gateway's own answers have none of these.
     RetryAfter,
 }
 
 /// All of them, by status.
 pub(crate) const REFUSALS: &[Refusal] = &[
+    Refusal {
+        name: "BadRequest",
+        description: "The request cannot be read: it has not one `Host` header, or its body is \
+                      broken.",
+        sample: || ApiError::BadRequest("The request body could not be read."),
+        headers: Headers::None,
+    },
+    Refusal {
+        name: "RequestTimeout",
+        description: "The request body did not arrive in time.",
+        sample: || ApiError::RequestTimeout,
+        headers: Headers::Rate,
+    },
     Refusal {
         name: "Unauthenticated",
         description: "The token is missing, invalid or expired, or its owner's email address is \
@@ -57,9 +72,15 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     },
     Refusal {
         name: "PayloadTooLarge",
-        description: "The request body is larger than 1 MB.",
+        description: "The request body is larger than 1 MB, as it was sent or decoded.",
         sample: || ApiError::PayloadTooLarge,
-        headers: Headers::None,
+        headers: Headers::Rate,
+    },
+    Refusal {
+        name: "UnsupportedEncoding",
+        description: "The request body is encoded otherwise than with gzip.",
+        sample: || ApiError::UnsupportedEncoding,
+        headers: Headers::Encodings,
     },
     Refusal {
         name: "Invalid",
@@ -132,6 +153,11 @@ impl Headers {
         match self {
             Self::None => json!({}),
             Self::Rate => rate_headers(),
+            Self::Encodings => {
+                let mut headers = rate_headers();
+                headers[ACCEPT_ENCODING.as_str()] = header("Encodings");
+                headers
+            }
             Self::Challenge => json!({ (WWW_AUTHENTICATE.as_str()): header("Challenge") }),
             Self::RetryAfter => json!({ (RETRY_AFTER.as_str()): header("RetryAfter") }),
         }
@@ -147,14 +173,32 @@ pub(crate) fn rate_headers() -> Value {
     json!({ (LIMIT_HEADER): header("RateLimit"), (REMAINING_HEADER): header("RateRemaining") })
 }
 
-/// The refusals as components.
+/// The headers of what may be kept, too.
+pub(crate) fn kept_headers() -> Value {
+    let mut headers = rate_headers();
+    headers[ETAG.as_str()] = header("Tag");
+    headers
+}
+
+/// Nothing new: what any resource that was kept may be answered with.
+pub(crate) fn not_modified() -> Value {
+    json!({ "$ref": "#/components/responses/NotModified" })
+}
+
+/// The refusals as components, and what is no refusal.
 pub(crate) fn components() -> Map<String, Value> {
+    let not_modified = json!({
+        "description": "The answer that the client has, which it named in `If-None-Match`, is as \
+                        it would be now.",
+        "headers": kept_headers(),
+    });
     let describe = |refusal: &Refusal| {
         let example = json!({ "value": refusal.sample_body() });
         let examples = Map::from_iter([("message".to_owned(), example)]);
         (refusal.name.to_owned(), refusal.describe(&examples))
     };
-    REFUSALS.iter().map(describe).collect()
+    let refusals = REFUSALS.iter().map(describe);
+    refusals.chain([("NotModified".to_owned(), not_modified)]).collect()
 }
 
 /// The headers as components.
@@ -174,6 +218,16 @@ pub(crate) fn headers() -> Value {
         "RetryAfter": {
             "description": "Seconds until the next minute.",
             "schema": { "type": "integer", "minimum": 1, "maximum": 60 },
+        },
+        "Tag": {
+            "description": "Names the answer, for `If-None-Match`.",
+            "required": true,
+            "schema": { "type": "string" },
+        },
+        "Encodings": {
+            "description": "How a body may be encoded.",
+            "required": true,
+            "schema": { "type": "string", "const": "gzip" },
         },
         "Challenge": {
             "description": "How to authenticate.",
@@ -228,6 +282,7 @@ mod tests {
             let has = |name: &str| response.headers().contains_key(name);
             assert_eq!(has(WWW_AUTHENTICATE.as_str()), refusal.headers == Headers::Challenge);
             assert_eq!(has(RETRY_AFTER.as_str()), refusal.headers == Headers::RetryAfter);
+            assert_eq!(has(ACCEPT_ENCODING.as_str()), refusal.headers == Headers::Encodings);
             assert!(refusal.sample_body()["message"].is_string(), "{}", refusal.name);
         }
     }

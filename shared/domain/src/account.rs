@@ -221,9 +221,6 @@ pub struct Token {
     pub expires_at: Timestamp,
     /// Creation.
     pub created_at: Timestamp,
-    /// Last use, to the hour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_used_at: Option<Timestamp>,
 }
 
 /// How long a new token works, in days: six months.

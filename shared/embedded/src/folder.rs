@@ -1,11 +1,14 @@
 //! The data folder: one process at a time, and the token file.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::process::geteuid;
 use tokio::time::{Instant, sleep};
 use vedette_domain::account::Secret;
 
@@ -28,6 +31,14 @@ pub enum FolderError {
     /// Another process works on it.
     #[error("the data folder {} is in use by another process", .0.display())]
     InUse(PathBuf),
+    /// Whoever owns it can read and replace everything in it.
+    #[error("the data folder {} belongs to another user (uid {owner})", .path.display())]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+    },
     /// The system does not let us.
     #[error("{}: {error}", .path.display())]
     Io {
@@ -37,6 +48,9 @@ pub enum FolderError {
         error: io::Error,
     },
 }
+
+/// For its owner and nobody else.
+const PRIVATE: u32 = 0o700;
 
 /// Who has a data folder.
 #[derive(Debug)]
@@ -72,15 +86,23 @@ pub async fn reach(path: &Path) -> Result<Reached, FolderError> {
 }
 
 impl Folder {
-    /// Makes the folder where it is missing, for its owner only: tokens and request headers of sites
-    /// are nobody else's business.
+    /// Makes the folder where it is missing, and shuts it to others where it is not: tokens and
+    /// request headers of sites are nobody else's business.
     ///
     /// # Errors
     ///
-    /// When the system does not let us.
+    /// When the folder is somebody else's, or the system does not let us.
     pub fn make(path: &Path) -> Result<(), FolderError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-        made.map_err(|error| FolderError::Io { path: path.to_owned(), error })
+        let failed = |error| FolderError::Io { path: path.to_owned(), error };
+        DirBuilder::new().recursive(true).mode(PRIVATE).create(path).map_err(failed)?;
+        let found = fs::metadata(path).map_err(failed)?;
+        if found.uid() != geteuid().as_raw() {
+            return Err(FolderError::NotOurs { path: path.to_owned(), owner: found.uid() });
+        }
+        if found.mode() & 0o077 != 0 {
+            fs::set_permissions(path, Permissions::from_mode(PRIVATE)).map_err(failed)?;
+        }
+        Ok(())
     }
 
     fn lock(path: &Path) -> Result<Self, FolderError> {
@@ -165,7 +187,29 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::os::unix::fs::chown;
+
     use super::*;
+
+    #[test]
+    fn a_folder_of_another_user_is_refused_untouched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path().join("data");
+        fs::create_dir(&data).expect("made");
+        fs::set_permissions(&data, Permissions::from_mode(0o777)).expect("opened");
+        // Only root can give a folder away.
+        if !geteuid().is_root() {
+            return;
+        }
+        chown(&data, Some(12_345), None).expect("given away");
+        let refused = Folder::make(&data).expect_err("not ours").to_string();
+        assert!(refused.ends_with("data belongs to another user (uid 12345)"), "{refused}");
+        let left = fs::metadata(&data).expect("there");
+        assert_eq!(
+            (left.mode() & 0o777, fs::read_dir(&data).expect("a folder").count()),
+            (0o777, 0)
+        );
+    }
 
     impl Folder {
         /// A folder that nobody else has.

@@ -42,8 +42,14 @@ impl Rate {
         headers.insert(REMAINING_HEADER, HeaderValue::from(self.limit.saturating_sub(self.used)));
     }
 
-    const fn is_exceeded(self) -> bool {
-        self.used > self.limit
+    /// Refuses a request too many.
+    fn hold(self, now: Timestamp) -> Result<(), ApiError> {
+        if self.used <= self.limit {
+            return Ok(());
+        }
+        let second = now.as_second().rem_euclid(60);
+        let retry_after = u32::try_from(60 - second).unwrap_or(60);
+        Err(ApiError::TooManyRequests { retry_after })
     }
 }
 
@@ -56,11 +62,11 @@ pub struct Caller {
     pub memberships: Vec<Membership>,
     /// When the request came in; everything decided about it is decided at this instant.
     pub now: Timestamp,
-    token: Token,
 }
 
-/// Lets a request in, or refuses it with 401 or 429; either way says how far the minute's requests
-/// are used, once the token is known.
+/// Lets a request in, or refuses it: with 401, with 429 for its token, with 403 for a scope, with
+/// 429 for its user. What is refused is not counted against what comes later in this order. Either
+/// way says how far the minute's requests are used, once the token is known.
 ///
 /// # Errors
 ///
@@ -68,43 +74,40 @@ pub struct Caller {
 pub async fn admit(
     store: &Store,
     headers: &HeaderMap,
+    scope: Scope,
     throttle: Throttle,
     now: Timestamp,
 ) -> Result<(Caller, Rate), (ApiError, Option<Rate>)> {
-    let refuse = |error: ApiError| (error, None);
-    let token = identify(store, headers, now).await.map_err(refuse)?;
-    let subject = &token.hash.0;
-    let user_runs = format!("{}#checks", token.user);
-    let (account, used, runs, noted) = futures::join!(
+    let unknown = |error: ApiError| (error, None);
+    let token = identify(store, headers, now).await.map_err(unknown)?;
+    let (account, used, noted) = futures::join!(
         store.account(token.user),
-        store.count_request(subject, now),
-        async {
-            match throttle {
-                Throttle::PerToken(_) => Ok(0),
-                Throttle::CheckRuns(_) => store.count_request(&user_runs, now).await,
-            }
-        },
+        store.count_request(&token.hash.0, now),
         store.note_use(&token, now),
     );
-    noted.map_err(|error| refuse(error.into()))?;
-    let account = account.map_err(|error| refuse(error.into()))?;
-    let used = used.map_err(|error| refuse(error.into()))?;
-    let runs = runs.map_err(|error| refuse(error.into()))?;
+    noted.map_err(|error| unknown(error.into()))?;
+    let used = used.map_err(|error| unknown(error.into()))?;
     let account = account
+        .map_err(|error| unknown(error.into()))?
         .filter(|account| account.user.email_verified_at.is_some())
-        .ok_or_else(|| refuse(ApiError::Unauthenticated("Your email address is not verified.")))?;
-    let runs = Rate { limit: CHECK_RUNS_PER_MINUTE, used: runs };
-    let (all, told) = match throttle {
-        Throttle::PerToken(limit) => (Rate { limit, used }, Rate { limit, used }),
-        Throttle::CheckRuns(limit) => (Rate { limit, used }, runs),
-    };
-    if let Some(rate) = [told, all].into_iter().find(|rate| rate.is_exceeded()) {
-        let second = now.as_second().rem_euclid(60);
-        let retry_after = u32::try_from(60 - second).unwrap_or(60);
-        return Err((ApiError::TooManyRequests { retry_after }, Some(rate)));
+        .ok_or_else(|| unknown(ApiError::Unauthenticated("Your email address is not verified.")))?;
+    let caller = Caller { user: account.user, memberships: account.memberships, now };
+
+    let (Throttle::PerToken(limit) | Throttle::CheckRuns(limit)) = throttle;
+    let all = Rate { limit, used };
+    let refuse = |error: ApiError| (error, Some(all));
+    all.hold(now).map_err(refuse)?;
+    require_scope(&token, scope).map_err(refuse)?;
+    match throttle {
+        Throttle::PerToken(_) => Ok((caller, all)),
+        Throttle::CheckRuns(_) => {
+            let runs = store.count_request(&format!("{}#checks", token.user), now).await;
+            let used = runs.map_err(|error| refuse(error.into()))?;
+            let runs = Rate { limit: CHECK_RUNS_PER_MINUTE, used };
+            runs.hold(now).map_err(|error| (error, Some(runs)))?;
+            Ok((caller, runs))
+        }
     }
-    let caller = Caller { user: account.user, memberships: account.memberships, now, token };
-    Ok((caller, told))
 }
 
 async fn identify(store: &Store, headers: &HeaderMap, now: Timestamp) -> Result<Token, ApiError> {
@@ -122,21 +125,16 @@ async fn identify(store: &Store, headers: &HeaderMap, now: Timestamp) -> Result<
     Ok(token)
 }
 
-impl Caller {
-    /// Refuses a token without the scope.
-    ///
-    /// # Errors
-    ///
-    /// 403.
-    pub fn require_scope(&self, scope: Scope) -> Result<(), ApiError> {
-        if self.token.scopes.contains(&scope) {
-            Ok(())
-        } else {
-            let message = format!("The access token lacks the {} scope.", scope.as_str());
-            Err(ApiError::Forbidden(message))
-        }
+fn require_scope(token: &Token, scope: Scope) -> Result<(), ApiError> {
+    if token.scopes.contains(&scope) {
+        Ok(())
+    } else {
+        let message = format!("The access token lacks the {} scope.", scope.as_str());
+        Err(ApiError::Forbidden(message))
     }
+}
 
+impl Caller {
     /// The caller's role in a team.
     ///
     /// # Errors

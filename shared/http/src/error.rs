@@ -6,7 +6,7 @@
 //! validation ends in a `ValidationError`, the table in a `StoreError`, and both turn into an
 //! `ApiError` with `?`.
 
-use lambda_http::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use lambda_http::http::header::{ACCEPT_ENCODING, ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use lambda_http::http::{HeaderValue, StatusCode};
 use serde_json::json;
 use vedette_store::StoreError;
@@ -37,9 +37,18 @@ pub enum ApiError {
         /// The methods there are, as the `Allow` header lists them.
         allow: String,
     },
-    /// The body is larger than 1 MB.
+    /// The request is not one that can be read.
+    #[error("{0}")]
+    BadRequest(&'static str),
+    /// The body did not arrive in time.
+    #[error("The request body took too long.")]
+    RequestTimeout,
+    /// The body is larger than [`BODY_MAX`](crate::body::BODY_MAX), as it was sent or decoded.
     #[error("The request body is too large.")]
     PayloadTooLarge,
+    /// The body is encoded in a way that is not understood.
+    #[error("The request body must be sent as it is, or encoded with gzip.")]
+    UnsupportedEncoding,
     /// The request is well-formed and wrong.
     #[error(transparent)]
     Validation(#[from] ValidationError),
@@ -87,7 +96,10 @@ impl ApiError {
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Validation(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -115,6 +127,9 @@ impl ApiError {
         match self {
             Self::Unauthenticated(_) => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::UnsupportedEncoding => {
+                headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
             }
             Self::TooManyRequests { retry_after } => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(retry_after));

@@ -1,7 +1,9 @@
 //! HTTP shapes of the API: errors, authentication, validation, paging, resources.
 
 pub mod access;
+pub mod body;
 pub mod error;
+mod gzip;
 pub mod paging;
 pub mod query;
 pub mod resource;

@@ -1,9 +1,16 @@
-//! Answers: JSON bodies under the API's envelope.
+//! Answers: JSON bodies under the API's envelope, in the form that suits the client.
 
 use lambda_http::Body;
-use lambda_http::http::header::CONTENT_TYPE;
-use lambda_http::http::{HeaderValue, StatusCode};
+use lambda_http::http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use lambda_http::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::body::list;
+use crate::gzip;
 
 /// An answer to a client.
 pub type Response = lambda_http::http::Response<Body>;
@@ -16,12 +23,21 @@ pub struct Data<T> {
     data: T,
 }
 
+/// An answer that nobody keeps, and that is taken for nothing but what it says it is.
+fn answer(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
 /// An answer with a JSON body.
 pub fn json<T: Serialize>(status: StatusCode, body: &T) -> Response {
     // Our bodies are made of strings, numbers and maps with string keys: they have a JSON form.
     let text = serde_json::to_string(body).unwrap_or_default();
-    let mut response = Response::new(Body::Text(text));
-    *response.status_mut() = status;
+    let mut response = answer(status, Body::Text(text));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
@@ -43,7 +59,141 @@ pub fn accepted<T: Serialize>(data: &T) -> Response {
 
 /// 204 without a body.
 pub fn no_content() -> Response {
-    let mut response = Response::new(Body::Empty);
-    *response.status_mut() = StatusCode::NO_CONTENT;
+    answer(StatusCode::NO_CONTENT, Body::Empty)
+}
+
+/// Shorter than this, an answer is not worth compressing: it fits a packet as it is.
+const COMPRESSED_MIN: usize = 1024;
+/// What a compressed answer's tag ends with.
+const COMPRESSED_TAG: &str = "-gzip";
+/// What a kept answer must be alike in to be given out again.
+const VARY_BY: &str = "authorization, accept-encoding";
+
+/// The answer as the client wants it: not again what it has already, and compressed where it asks.
+///
+/// What was read may be kept by its reader, who asks each time whether it is still so. The tag
+/// names the bytes that are sent, so the compressed answer has one of its own (RFC 9110, 8.8.3.3);
+/// but a client that has either form has the resource as it is.
+pub fn negotiate(mut response: Response, method: &Method, asked: &HeaderMap) -> Response {
+    let Body::Text(text) = response.body() else { return response };
+    let compressed = text.len() >= COMPRESSED_MIN && gzip::is_preferred(asked);
+    if method == Method::GET && response.status() == StatusCode::OK {
+        let hash = format!("{:x}", Sha256::digest(text));
+        let is_known = has(asked, &hash);
+        let tag = format!("\"{hash}{}\"", if compressed { COMPRESSED_TAG } else { "" });
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+        headers.insert(VARY, HeaderValue::from_static(VARY_BY));
+        headers.extend(HeaderValue::try_from(tag).map(|tag| (ETAG, tag)));
+        if is_known {
+            headers.remove(CONTENT_TYPE);
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+            *response.body_mut() = Body::Empty;
+            return response;
+        }
+    }
+    if compressed {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        let packed = gzip::pack(response.body());
+        *response.body_mut() = Body::Binary(packed);
+    }
     response
+}
+
+/// Whether the client has the resource in a form of this hash.
+fn has(asked: &HeaderMap, hash: &str) -> bool {
+    list(asked, &IF_NONE_MATCH).any(|tag| {
+        let tag = tag.strip_prefix("W/").unwrap_or(tag);
+        let name = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+        let is_alike = |name: &str| name.strip_suffix(COMPRESSED_TAG).unwrap_or(name) == hash;
+        tag == "*" || name.is_some_and(is_alike)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::http::header::{ACCEPT_ENCODING, HeaderName};
+
+    use super::*;
+
+    fn asked(headers: &[(HeaderName, &str)]) -> HeaderMap {
+        let value = |value: &str| HeaderValue::from_str(value).expect("a value");
+        headers.iter().map(|(name, text)| (name.clone(), value(text))).collect()
+    }
+
+    fn text(response: &Response, name: &HeaderName) -> String {
+        let value = response.headers().get(name).map(|value| value.to_str().expect("text"));
+        value.unwrap_or_default().to_owned()
+    }
+
+    fn get(headers: &[(HeaderName, &str)], data: &str) -> Response {
+        negotiate(ok(&data), &Method::GET, &asked(headers))
+    }
+
+    #[test]
+    fn what_was_read_may_be_kept_and_asked_for_again() {
+        let first = get(&[], "a");
+        let tag = text(&first, &ETAG);
+        assert!(tag.starts_with('"') && tag.ends_with('"'), "{tag}");
+        assert_eq!(text(&first, &CACHE_CONTROL), "private, no-cache");
+        assert_eq!(text(&first, &VARY), VARY_BY);
+        assert_ne!(text(&get(&[], "b"), &ETAG), tag);
+        for known in [&*tag, &format!("W/{tag}"), &format!("\"x\", {tag}"), "*"] {
+            let again = get(&[(IF_NONE_MATCH, known)], "a");
+            assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{known}");
+            assert!(again.body().is_empty());
+            assert_eq!(text(&again, &ETAG), tag);
+            assert_eq!(text(&again, &CACHE_CONTROL), "private, no-cache");
+            assert_eq!(text(&again, &CONTENT_TYPE), "");
+        }
+        for unknown in ["", "\"x\"", tag.trim_matches('"'), "x*"] {
+            assert_eq!(get(&[(IF_NONE_MATCH, unknown)], "a").status(), 200, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_kept() {
+        let known = asked(&[(IF_NONE_MATCH, "*")]);
+        for (method, response) in [
+            (Method::POST, created(&"a")),
+            (Method::PATCH, ok(&"a")),
+            (Method::DELETE, no_content()),
+            (Method::GET, json(StatusCode::NOT_FOUND, &"a")),
+        ] {
+            let status = response.status();
+            let response = negotiate(response, &method, &known);
+            assert_eq!(response.status(), status);
+            assert_eq!(text(&response, &CACHE_CONTROL), "no-store", "{method}");
+            assert_eq!(text(&response, &X_CONTENT_TYPE_OPTIONS), "nosniff", "{method}");
+            assert_eq!(text(&response, &ETAG), "");
+        }
+    }
+
+    #[test]
+    fn a_long_answer_is_compressed_and_has_a_tag_of_its_own() {
+        let long = "x".repeat(2 * COMPRESSED_MIN);
+        let plain = get(&[], &long);
+        let packed = get(&[(ACCEPT_ENCODING, "gzip")], &long);
+        assert_eq!(text(&packed, &CONTENT_ENCODING), "gzip");
+        let Body::Binary(bytes) = packed.body() else { panic!("{packed:?}") };
+        assert!(bytes.len() < long.len());
+        assert_eq!(gzip::unpack(bytes).expect("gzip"), plain.body().to_vec());
+        let tag = text(&packed, &ETAG);
+        assert_ne!(tag, text(&plain, &ETAG));
+        // Whoever has either form has the resource.
+        for known in [tag, text(&plain, &ETAG)] {
+            for more in [&[][..], &[(ACCEPT_ENCODING, "gzip")]] {
+                let headers = [&[(IF_NONE_MATCH, &*known)], more].concat();
+                assert_eq!(get(&headers, &long).status(), StatusCode::NOT_MODIFIED);
+            }
+        }
+        let short = get(&[(ACCEPT_ENCODING, "gzip")], "x");
+        assert_eq!(text(&short, &CONTENT_ENCODING), "");
+        let refusal = negotiate(
+            json(StatusCode::UNPROCESSABLE_ENTITY, &long),
+            &Method::POST,
+            &asked(&[(ACCEPT_ENCODING, "gzip")]),
+        );
+        assert_eq!(text(&refusal, &CONTENT_ENCODING), "gzip");
+    }
 }

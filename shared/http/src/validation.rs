@@ -6,6 +6,8 @@
 
 mod fields;
 
+use std::borrow::Cow;
+
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -15,6 +17,17 @@ pub use fields::{Field, Fields};
 /// Messages kept in one answer. Our own limit: it keeps the answer to a hostile body smaller than
 /// what a Lambda function may return.
 const MESSAGES_MAX: usize = 500;
+
+/// The most characters that an answer repeats of what a client wrote in place of one of our names.
+pub const ECHO_MAX: usize = 100;
+
+/// A client's own text as an answer repeats it: cut where it is longer, and then it says so.
+pub fn echo(text: &str, max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
 
 /// Collects what is wrong with a request, in the order in which it is found.
 #[derive(Debug, Default)]
@@ -170,6 +183,14 @@ mod tests {
             let error = refused(&found);
             assert_eq!(error.message(), message);
             assert_eq!(error.to_string(), message);
+        }
+    }
+
+    #[test]
+    fn what_is_repeated_is_cut_between_characters() {
+        for (text, shown) in [("", ""), ("été", "été"), ("étés", "été…"), ("étés!", "été…")]
+        {
+            assert_eq!(echo(text, 3), shown);
         }
     }
 

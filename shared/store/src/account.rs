@@ -8,7 +8,7 @@ use vedette_domain::account::{Membership, Role, Token, TokenHash, User};
 use vedette_domain::id::{TeamId, UserId};
 
 use crate::StoreError;
-use crate::keys::{self, SELF};
+use crate::keys::{self, Key, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store, expiring, item, number, string, value};
 
 /// A user with the teams they belong to.
@@ -34,8 +34,19 @@ struct UserRef {
     user: UserId,
 }
 
-/// `last_used_at` of a token is written at most once in this time.
+/// When a token was last used.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct TokenUse {
+    last_used_at: Timestamp,
+}
+
+/// The use of a token is written down at most once in this time.
 const LAST_USE_RESOLUTION: SignedDuration = SignedDuration::from_hours(1);
+
+/// The item by which a token works, and that of its last use.
+fn of_token(hash: &TokenHash) -> [Key; 2] {
+    [keys::token(hash), keys::token_use(hash)]
+}
 
 impl Store {
     /// Adds a user whose address nobody has.
@@ -137,30 +148,42 @@ impl Store {
         self.get(&keys::token(hash)).await?.map(value).transpose()
     }
 
-    /// A user's tokens, newest first; `last_used_at` is not kept in this list.
+    /// A user's tokens that work or have expired, newest first, each with its last use.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn tokens_of(&self, user: UserId) -> Result<Vec<Token>, StoreError> {
+    pub async fn tokens_of(
+        &self,
+        user: UserId,
+    ) -> Result<Vec<(Token, Option<Timestamp>)>, StoreError> {
         let pk = keys::user_partition(user);
         let range = Range::new(&pk, Sort::Prefix(keys::USER_TOKEN.to_owned()));
         let listed: Vec<Token> =
             self.query(range).await?.into_iter().map(value).collect::<Result<_, _>>()?;
-        let rows = self.batch_get(listed.iter().map(|token| keys::token(&token.hash))).await?;
-        let mut tokens: Vec<Token> = rows.into_values().map(value).collect::<Result<_, _>>()?;
-        tokens.sort_by_key(|token| std::cmp::Reverse(token.created_at));
+        let keys = listed.iter().flat_map(|token| of_token(&token.hash));
+        let mut found = self.batch_get(keys).await?;
+        let mut tokens = Vec::with_capacity(listed.len());
+        for Token { hash, .. } in listed {
+            let [token, last_use] = of_token(&hash).map(|key| found.remove(&key));
+            // Without its own item a token does not work, whatever the list says.
+            let Some(token) = token else { continue };
+            let last_use = last_use.map(value::<TokenUse>).transpose()?;
+            tokens.push((value::<Token>(token)?, last_use.map(|used| used.last_used_at)));
+        }
+        tokens.sort_by_key(|(token, _)| std::cmp::Reverse(token.created_at));
         Ok(tokens)
     }
 
-    /// Removes a token; it stops working at once.
+    /// Removes a token; it stops working at once, also where we do not come to the rest.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
     pub async fn revoke_token(&self, token: &Token) -> Result<(), StoreError> {
-        let keys = [keys::token(&token.hash), keys::user_token(token.user, &token.hash)];
-        self.batch_delete(&keys).await
+        let [works, last_use] = of_token(&token.hash);
+        self.batch_delete(&[works]).await?;
+        self.batch_delete(&[last_use, keys::user_token(token.user, &token.hash)]).await
     }
 
     /// Writes down that a token was used, unless that was done within the hour.
@@ -169,21 +192,22 @@ impl Store {
     ///
     /// When DynamoDB does not answer.
     pub async fn note_use(&self, token: &Token, now: Timestamp) -> Result<(), StoreError> {
-        let is_recent =
-            token.last_used_at.is_some_and(|last| now.duration_since(last) < LAST_USE_RESOLUTION);
-        if is_recent {
-            return Ok(());
+        let key = keys::token_use(&token.hash);
+        if let Some(found) = self.get(&key).await? {
+            let TokenUse { last_used_at } = value(found)?;
+            if now.duration_since(last_used_at) < LAST_USE_RESOLUTION {
+                return Ok(());
+            }
         }
         let change = Change {
-            expression: "SET last_used_at = :at".into(),
-            values: vec![(":at", string(now.to_string()))],
-            ..Change::default()
+            expression: "SET last_used_at = :at, #ttl = :ttl".into(),
+            names: vec![("#ttl", keys::TTL.to_owned())],
+            values: vec![
+                (":at", string(now.to_string())),
+                (":ttl", number(token.expires_at.as_second())),
+            ],
         };
-        match self.update(&keys::token(&token.hash), change, Some(Condition::Present)).await {
-            // Revoked in between.
-            Err(StoreError::Conflict { .. }) => Ok(()),
-            answer => answer.map(drop),
-        }
+        self.update(&key, change, None).await.map(drop)
     }
 
     /// Counts a request of a subject in its minute and says how many there are, this one included.

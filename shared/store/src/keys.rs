@@ -223,6 +223,11 @@ pub(crate) fn token(hash: &TokenHash) -> Key {
     Key::new(format!("K#{}", hash.0), SELF)
 }
 
+/// When a token was last used, apart from the token: whoever may write this gives nobody access.
+pub(crate) fn token_use(hash: &TokenHash) -> Key {
+    Key::new(format!("V#{}", hash.0), SELF)
+}
+
 /// Requests counted for a subject, a token or a user, in one minute.
 pub(crate) fn throttle(subject: &str, minute: i64) -> Key {
     Key::new(format!("R#{subject}#{minute}"), SELF)

@@ -76,7 +76,6 @@ async fn new_token(test: &TestApp, user: UserId, scopes: &[Scope]) -> String {
         scopes: scopes.to_vec(),
         expires_at: now.saturating_add((24 * 183).hours()).expect("a time"),
         created_at: now,
-        last_used_at: None,
     };
     app.store.create_token(&token).await.expect("a token");
     secret.reveal().to_owned()

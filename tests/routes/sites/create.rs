@@ -732,6 +732,10 @@ async fn unknown_keys_inside_the_settings_are_refused_at_their_path() {
         let path = format!("monitoring_settings.{path}");
         assert_invalid(&refused, &path, &format!("The {path} field is not known."));
     }
+    // What a client made up is not sent back whole.
+    let refused = creator.post_setting(1, &"x".repeat(100_000), &json!(1)).await;
+    let path = format!("monitoring_settings.{}…", "x".repeat(100));
+    assert_invalid(&refused, &path, &format!("The {path} field is not known."));
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("site", SiteId::parse)?;
     let store = &context.app.store;
     let mut access = context.caller.site(store, id, Permission::RunChecks).await?;
-    let asked = parse(context.body()?)?;
+    let asked = parse(context.body)?;
     let unique =
         context.app.entropy.unique().map_err(|error| ApiError::Internal(error.to_string()))?;
 

@@ -18,7 +18,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("site", SiteId::parse)?;
     let store = &context.app.store;
     let access = context.caller.site(store, id, Permission::View).await?;
-    let query = Query::parse(context.request.uri().query());
+    let query = context.query();
     let (filter, page) = parse(&query)?;
 
     let days = shown_days(context, &access, &filter).await?;

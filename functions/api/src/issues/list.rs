@@ -20,7 +20,7 @@ use crate::Context;
 
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let store = &context.app.store;
-    let query = Query::parse(context.request.uri().query());
+    let query = context.query();
     let parsed = parse(&query);
     let teams = readable_teams(context, named_team(&query)).await?;
     if let Some(site) = named_site(&query) {

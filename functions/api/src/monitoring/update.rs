@@ -25,7 +25,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let store = &context.app.store;
     let caller = context.caller;
     let mut team = caller.team(store, id, Permission::UpdateMonitoring).await?;
-    let body = parse_body(context.body()?)?;
+    let body = parse_body(context.body)?;
 
     let mut backoff = Backoff::new(PATIENCE);
     loop {

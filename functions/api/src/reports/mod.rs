@@ -25,7 +25,7 @@ async fn read(
 ) -> Result<(Span, Vec<Day>), ApiError> {
     let id = context.id("site", SiteId::parse)?;
     let access = context.caller.site(&context.app.store, id, Permission::View).await?;
-    let query = Query::parse(context.request.uri().query());
+    let query = context.query();
     let span = parse(&query, day_of(context.caller.now), default_days)?;
 
     let filter =

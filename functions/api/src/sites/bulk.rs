@@ -32,7 +32,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let team_id = context.id("team", TeamId::parse)?;
     let (store, caller) = (&context.app.store, context.caller);
     let team = caller.team(store, team_id, Permission::ManageSites).await?;
-    let items = parse(&parse_body(context.body()?)?)?;
+    let items = parse(&parse_body(context.body)?)?;
 
     let mut ground = Ground::new(team);
     let mut outcome = SitesOutcome::default();

@@ -14,7 +14,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let team_id = context.id("team", TeamId::parse)?;
     let (store, caller) = (&context.app.store, context.caller);
     let team = caller.team(store, team_id, Permission::ManageSites).await?;
-    let body = parse_body(context.body()?)?;
+    let body = parse_body(context.body)?;
     let input = Input::parse(&body, team.team.plan)?;
 
     let fits = |plan| Input::parse(&body, plan).map(drop);

@@ -18,7 +18,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("team", TeamId::parse)?;
     let store = &context.app.store;
     let team = context.caller.team(store, id, Permission::View).await?;
-    let query = Query::parse(context.request.uri().query());
+    let query = context.query();
     let (listing, page) = parse(&query)?;
 
     let rows = listing.of(store.directory(id).await?, &team.settings, team.team.plan);

@@ -29,7 +29,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let store = &context.app.store;
     let caller = context.caller;
     let mut access = caller.site(store, id, Permission::ManageSites).await?;
-    let body = parse_body(context.body()?)?;
+    let body = parse_body(context.body)?;
 
     let mut backoff = Backoff::new(PATIENCE);
     loop {

@@ -37,22 +37,35 @@ impl Client {
     }
 
     pub(crate) async fn send(&self, method: &str, path: &str, body: &[u8]) -> Answer {
-        let Self { token, .. } = self;
-        let length = body.len();
-        let mut request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\n\
-             Content-Length: {length}\r\nConnection: close\r\n\r\n"
-        )
-        .into_bytes();
+        let length = format!("Content-Length: {}\r\n", body.len());
+        let mut request = self.head(method, path, &length).into_bytes();
         request.extend_from_slice(body);
         self.send_raw(&request).await.expect("an answer")
     }
 
+    /// The head of a request with the token, the last on its connection; `more` are whole lines.
+    pub(crate) fn head(&self, method: &str, path: &str, more: &str) -> String {
+        let Self { token, .. } = self;
+        format!(
+            "{method} {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\n{more}\
+             Connection: close\r\n\r\n"
+        )
+    }
+
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.expect("connected")
+    }
+
     /// Sends bytes as they are; nothing where the connection is closed without an answer.
     pub(crate) async fn send_raw(&self, request: &[u8]) -> Option<Answer> {
-        let mut stream = TcpStream::connect(self.address).await.expect("connected");
+        let mut stream = self.connect().await;
         stream.write_all(request).await.expect("sent");
         stream.shutdown().await.expect("said that this was all");
+        Self::receive(stream).await
+    }
+
+    /// All that comes before the connection is closed.
+    pub(crate) async fn receive(mut stream: TcpStream) -> Option<Answer> {
         let mut answer = Vec::new();
         let read = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("in time");
         read.expect("received");
@@ -68,12 +81,17 @@ impl Client {
         Some(Answer { status, headers, body })
     }
 
+    /// The path of the sites of the only team there is.
+    pub(crate) async fn sites_path(&self) -> String {
+        let teams = self.get("/api/v1/teams").await.body;
+        let team = teams["data"][0]["uuid"].as_str().expect("a team");
+        format!("/api/v1/teams/{team}/sites")
+    }
+
     /// Adds a site to the only team there is, and says its id.
     pub(crate) async fn add_site(&self, url: &str) -> String {
-        let teams = self.get("/api/v1/teams").await.body;
-        let team = teams["data"][0]["uuid"].as_str().expect("a team").to_owned();
         let body = serde_json::json!({ "url": url }).to_string();
-        let path = format!("/api/v1/teams/{team}/sites");
+        let path = self.sites_path().await;
         let created = self.send("POST", &path, body.as_bytes()).await;
         assert_eq!(created.status, 201, "{created:?}");
         created.body["data"]["uuid"].as_str().expect("an id").to_owned()

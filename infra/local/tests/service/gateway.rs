@@ -1,7 +1,9 @@
 //! What the gateway answers before and beside the routes.
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vedette_api::BODY_MAX;
 
+use crate::client::Client;
 use crate::start;
 
 #[tokio::test]
@@ -28,19 +30,15 @@ async fn unknown_paths_and_methods_are_refused_as_the_api_refuses() {
 async fn bodies_and_heads_have_limits() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
-    let me = client.get("/api/v1/teams").await.body;
-    let team = me["data"][0]["uuid"].as_str().expect("a team");
-    let path = format!("/api/v1/teams/{team}/sites");
+    let path = client.sites_path().await;
     for (size, status) in [(BODY_MAX, 422), (BODY_MAX + 1, 413)] {
         let refused = client.send("POST", &path, &vec![b'x'; size]).await;
         assert_eq!(refused.status, status, "{size} bytes");
         assert!(refused.body["message"].is_string(), "{refused:?}");
     }
     // With `Expect`, the refusal comes before the body does.
-    let expecting = format!(
-        "POST {path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
-        BODY_MAX + 1
-    );
+    let too_long = format!("Expect: 100-continue\r\nContent-Length: {}\r\n", BODY_MAX + 1);
+    let expecting = client.head("POST", &path, &too_long);
     assert_eq!(client.send_raw(expecting.as_bytes()).await.expect("an answer").status, 413);
     for (length, status) in [(9_000, 401), (10_240, 431)] {
         let long = "x".repeat(length);
@@ -57,6 +55,13 @@ async fn bodies_and_heads_have_limits() {
 async fn what_is_not_http_is_refused_and_harms_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
+    let path = client.sites_path().await;
+    let [short, garbled, endless] = [
+        ("Content-Length: 9\r\n", "few"),
+        ("Transfer-Encoding: chunked\r\n", "Z\r\n"),
+        ("Content-Length: 99999999999\r\n", ""),
+    ]
+    .map(|(length, body)| client.head("POST", &path, length) + body);
     let many_headers = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(200));
     let requests: &[(&[u8], Option<u16>)] = &[
         (b"", None),
@@ -72,10 +77,13 @@ async fn what_is_not_http_is_refused_and_harms_nobody() {
         (b"GET /api/v1/me HTTP/1.0\r\n\r\n", Some(401)),
         (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", Some(404)),
         (b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", Some(404)),
+        (b"GET /api/v1/me HTTP/1.1\r\n\r\n", Some(400)),
+        (b"GET /api/v1/me HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", Some(400)),
+        (b"GET /api/v1/me HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n", Some(400)),
         (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", Some(400)),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nfew", Some(400)),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZ\r\n", Some(400)),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n", Some(413)),
+        (short.as_bytes(), Some(400)),
+        (garbled.as_bytes(), Some(400)),
+        (endless.as_bytes(), Some(413)),
         (many_headers.as_bytes(), Some(431)),
     ];
     for (request, status) in requests {
@@ -84,5 +92,56 @@ async fn what_is_not_http_is_refused_and_harms_nobody() {
         assert_eq!(answer.map(|answer| answer.status), *status, "{request}");
     }
     assert_eq!(client.get("/api/v1/me").await.status, 200);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_stranger_is_refused_before_their_body_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let path = client.sites_path().await;
+    let head = |length: usize| {
+        format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n")
+    };
+    // Nothing of it ever comes.
+    let mut stream = client.connect().await;
+    stream.write_all(head(BODY_MAX).as_bytes()).await.expect("sent");
+    let refused = Client::receive(stream).await.expect("an answer");
+    assert_eq!((refused.status, refused.headers["connection"].as_str()), (401, "close"));
+    // All of it comes, and does not keep the answer from its reader.
+    let mut request = head(5 * BODY_MAX).into_bytes();
+    request.resize(request.len() + 5 * BODY_MAX, b'x');
+    let refused = client.send_raw(&request).await.expect("an answer");
+    assert_eq!(refused.status, 401);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn bodies_share_a_budget() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let path = client.sites_path().await;
+    // They are told to go on when there is room for them, and do not.
+    let longest = format!("Expect: 100-continue\r\nContent-Length: {BODY_MAX}\r\n");
+    let mut held = Vec::new();
+    for _ in 0..16 {
+        let mut stream = client.connect().await;
+        let head = client.head("POST", &path, &longest);
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let mut said = [0; 25];
+        stream.read_exact(&mut said).await.expect("an answer");
+        assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+        held.push(stream);
+    }
+    let mut waiting = client.connect().await;
+    let request = client.head("POST", &path, "Content-Length: 2\r\n") + "{}";
+    waiting.write_all(request.as_bytes()).await.expect("sent");
+    // Who has no body does not wait.
+    for _ in 0..20 {
+        assert_eq!(client.get("/api/v1/me").await.status, 200);
+    }
+    assert!(waiting.try_read(&mut [0]).is_err(), "answered without its share");
+    held.clear();
+    assert_eq!(Client::receive(waiting).await.expect("an answer").status, 422);
     service.stop().await;
 }

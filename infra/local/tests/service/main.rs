@@ -3,10 +3,12 @@
 mod client;
 
 mod checks;
+mod connections;
 mod gateway;
 mod operator;
 mod process;
 mod readme;
+mod secrets;
 mod tools;
 
 use std::path::Path;

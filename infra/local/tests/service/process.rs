@@ -19,8 +19,13 @@ use crate::{config, options, start};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn command(data: &Path) -> Command {
+pub(crate) fn command(data: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vedette-local"));
+    with_arguments(&mut command, data);
+    command
+}
+
+fn with_arguments(command: &mut Command, data: &Path) {
     command
         .arg("--data")
         .arg(data)
@@ -29,12 +34,24 @@ fn command(data: &Path) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
+}
+
+/// A command whose process may have so many files open, by what `ulimit` calls it.
+pub(crate) fn limited(ulimit: &str, data: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{ulimit} && exec \"$0\" \"$@\""));
+    command.arg(env!("CARGO_BIN_EXE_vedette-local"));
+    with_arguments(&mut command, data);
     command
 }
 
 /// A process that has said where it is.
 async fn running(data: &Path) -> (Child, Client) {
-    let mut child = command(data).arg("--quiet").spawn().expect("started");
+    announced(command(data), data).await
+}
+
+pub(crate) async fn announced(mut command: Command, data: &Path) -> (Child, Client) {
+    let mut child = command.arg("--quiet").spawn().expect("started");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let said = async {
         loop {
@@ -118,6 +135,22 @@ async fn nothing_but_the_api_listens_on_a_port() {
             .count()
     });
     assert_eq!(listening, [1, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn the_folder_is_shut_to_others_also_where_it_was_open() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    fs::create_dir(&data).expect("made");
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("opened");
+    let (mut child, _) = running(&data).await;
+    let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    for entry in fs::read_dir(&data).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        assert_eq!(mode(&path) & 0o077, 0, "{}", path.display());
+    }
+    assert!(signal(&mut child, "-TERM").await.success());
 }
 
 #[tokio::test]

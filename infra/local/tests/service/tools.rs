@@ -89,7 +89,7 @@ async fn every_tool_completes_on_a_site_of_this_machine() {
 }
 
 /// A server of the page; 404 for every other path.
-async fn web(tls: Option<TlsAcceptor>) -> std::net::SocketAddr {
+pub(crate) async fn web(tls: Option<TlsAcceptor>) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
@@ -123,7 +123,10 @@ async fn answer(mut stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + 
     let _ = stream.shutdown().await;
 }
 
-fn tls(certified: &rcgen::CertifiedKey<rcgen::KeyPair>, protocols: &[&[u8]]) -> ServerConfig {
+pub(crate) fn tls(
+    certified: &rcgen::CertifiedKey<rcgen::KeyPair>,
+    protocols: &[&[u8]],
+) -> ServerConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let key = PrivateKeyDer::Pkcs8(certified.signing_key.serialize_der().into());
     let mut config = ServerConfig::builder_with_provider(provider)

@@ -66,7 +66,6 @@ impl Scene {
             scopes: Scope::ALL.to_vec(),
             expires_at: now.saturating_add((24 * 30).hours()).expect("a time"),
             created_at: now,
-            last_used_at: None,
         };
         app.store.create_token(&token).await.expect("a token");
         Self { team: team.id, authorization: format!("Bearer {}", secret.reveal()), test }

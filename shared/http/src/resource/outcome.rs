@@ -1,6 +1,9 @@
 use serde::Serialize;
 
+use vedette_domain::site_url::MAX_LENGTH;
+
 use super::SiteResource;
+use crate::validation::echo;
 
 /// What became of many sites, each list in the order of the request.
 #[derive(Debug, Default, Serialize)]
@@ -18,7 +21,7 @@ pub struct SitesOutcome {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Skipped {
-    /// As it was sent.
+    /// As it was sent, as far as a URL may be long.
     url: String,
     /// For people.
     reason: String,
@@ -28,7 +31,7 @@ struct Skipped {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 struct Failed {
-    /// As it was sent.
+    /// As it was sent, as far as a URL may be long.
     url: String,
     /// For people.
     error: String,
@@ -42,11 +45,16 @@ impl SitesOutcome {
 
     /// A URL was passed over.
     pub fn skip(&mut self, url: String, reason: impl Into<String>) {
-        self.skipped.push(Skipped { url, reason: reason.into() });
+        self.skipped.push(Skipped { url: as_sent(&url), reason: reason.into() });
     }
 
     /// A URL was refused.
     pub fn fail(&mut self, url: String, error: impl Into<String>) {
-        self.failed.push(Failed { url, error: error.into() });
+        self.failed.push(Failed { url: as_sent(&url), error: error.into() });
     }
+}
+
+/// Whole, as far as it could be a URL: what is longer is cut.
+fn as_sent(url: &str) -> String {
+    echo(url, MAX_LENGTH).into_owned()
 }

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Number, Value};
 use vedette_domain::settings::INTEGER_MAX;
 
-use super::Errors;
+use super::{ECHO_MAX, Errors, echo};
 
 /// The fields of a JSON object at some path.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl<'a> Fields<'a> {
     /// Records every field that is not among `known`, after those that are.
     pub fn only(&self, known: &[&str], errors: &mut Errors) {
         for name in self.object.keys().filter(|name| !known.contains(&name.as_str())) {
-            let path = self.path_of(name);
+            let path = self.path_of(&echo(name, ECHO_MAX));
             let message = format!("The {path} field is not known.");
             errors.push(path, message);
         }

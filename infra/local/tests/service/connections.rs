@@ -1,0 +1,80 @@
+//! More connections than there are files, or than anybody needs.
+
+use std::fs;
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt as _};
+use rustix::process::{Resource, getrlimit};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::process::Child;
+use tokio::time::sleep;
+use vedette_local::process::prepare;
+
+use crate::client::Client;
+use crate::process::{announced, command, limited};
+
+/// Connections in the order in which they were made, a few at a time.
+async fn many(client: &Client, count: usize) -> Vec<TcpStream> {
+    stream::iter(0..count).map(|_| client.connect()).buffered(100).collect().await
+}
+
+/// How many of them the service has closed; the system tells it with a short delay.
+async fn closed(connections: &[TcpStream]) -> usize {
+    sleep(Duration::from_millis(100)).await;
+    let is_over = |connection: &&TcpStream| connection.try_read(&mut [0]).is_ok();
+    connections.iter().filter(is_over).count()
+}
+
+/// A figure that the system has of a process, from a line that begins so.
+fn figure(child: &Child, file: &str, line: &str) -> String {
+    let path = format!("/proc/{}/{file}", child.id().expect("running"));
+    let text = fs::read_to_string(path).expect("readable");
+    let found = text.lines().find_map(|found| found.strip_prefix(line));
+    found.expect("a line").trim().to_owned()
+}
+
+#[tokio::test]
+async fn as_many_files_are_open_as_the_system_lets_be() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (child, _client) =
+        announced(limited("ulimit -S -n 256", folder.path()), folder.path()).await;
+    let limits = figure(&child, "limits", "Max open files");
+    let limits: Vec<_> = limits.split_whitespace().collect();
+    assert_eq!(limits[0], limits[1], "soft and hard");
+}
+
+#[tokio::test]
+async fn the_longest_waiting_connection_makes_room_and_no_working_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_child, client) = announced(limited("ulimit -n 400", folder.path()), folder.path()).await;
+    let path = client.sites_path().await;
+    let mut working = client.connect().await;
+    let head = client.head("POST", &path, "Content-Length: 2\r\nExpect: 100-continue\r\n");
+    working.write_all(head.as_bytes()).await.expect("sent");
+    working.readable().await.expect("told to go on");
+
+    let idle = many(&client, 500).await;
+    assert_eq!(client.get("/api/v1/me").await.status, 200);
+    assert_eq!(closed(&idle[..300]).await, 300);
+    working.write_all(b"{}").await.expect("sent");
+    let answer = Client::receive(working).await.expect("an answer");
+    assert_eq!(answer.status, 100, "told to go on, and then answered");
+}
+
+#[tokio::test]
+async fn ten_thousand_idle_connections_leave_the_api_answering() {
+    prepare();
+    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let count = usize::try_from(files).unwrap_or(usize::MAX).saturating_sub(500).min(10_000);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (child, client) = announced(command(folder.path()), folder.path()).await;
+    let idle = many(&client, count).await;
+    assert_eq!(client.get("/api/v1/me").await.status, 200);
+    let kilobytes = figure(&child, "status", "VmRSS:");
+    let kilobytes: u64 = kilobytes.trim_end_matches(" kB").parse().expect("a number");
+    assert!(kilobytes < 150 * 1024, "{kilobytes} kB");
+
+    let oldest = &idle[..count.saturating_sub(5_000)];
+    assert_eq!(closed(oldest).await, oldest.len());
+}

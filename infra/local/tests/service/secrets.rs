@@ -1,0 +1,83 @@
+//! What is in no log, however much is asked for.
+
+use std::convert::Infallible;
+use std::fs::{self, File};
+use std::sync::Arc;
+
+use hyper::body::Bytes;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper::{Response, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::client::Client;
+use crate::process::{announced, command};
+use crate::tools::{tls, web};
+
+const SECRET: &str = "s3cret-of-the-shop";
+
+/// A web server that speaks HTTP/2 and is content with who knows the secret.
+async fn modern(acceptor: TlsAcceptor) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(stream) = acceptor.accept(stream).await else { continue };
+            let service = service_fn(|request: hyper::Request<_>| async move {
+                let known = request.headers().get("x-shop").is_some_and(|value| value == SECRET);
+                let is_modern = request.version() == Version::HTTP_2;
+                let code = if known && is_modern { 200 } else { 500 };
+                let body = http_body_util::Full::new(Bytes::from("shop"));
+                let answer = Response::builder().status(code).body(body);
+                Ok::<_, Infallible>(answer.expect("an answer"))
+            });
+            let connection = http2::Builder::new(TokioExecutor::new());
+            tokio::spawn(connection.serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    port
+}
+
+async fn check(client: &Client, url: &str) {
+    let header = json!({ "name": "X-Shop", "value": SECRET });
+    let body = json!({ "url": url, "monitoring_settings": { "request_header": header } });
+    let path = client.sites_path().await;
+    let created = client.send("POST", &path, body.to_string().as_bytes()).await;
+    let site = created.body["data"]["uuid"].as_str().expect("an id").to_owned();
+    let ended = client.ended_checks(&site, 1).await;
+    assert_eq!(ended[0]["result"]["code"], 200, "{}", ended[0]);
+}
+
+#[tokio::test]
+async fn a_log_of_everything_tells_no_token_and_no_header_of_a_site() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]);
+    let certified = certified.expect("a certificate");
+    let root = folder.path().join("root.pem");
+    fs::write(&root, certified.cert.pem()).expect("written");
+    let plain = web(None).await;
+    let secure = modern(TlsAcceptor::from(Arc::new(tls(&certified, &[b"h2"])))).await;
+
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let mut command = command(&data);
+    command
+        .env("VEDETTE_LOG", "trace,h2=trace,aws_smithy_runtime=trace")
+        .env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8")
+        .env("VEDETTE_EXTRA_ROOTS", &root)
+        .env("VEDETTE_DOH", "nobody=https://127.0.0.1:1/dns-query")
+        .envs([("VEDETTE_RDAP", "none"), ("VEDETTE_AUDITOR", "none")])
+        .stderr(File::create(&log).expect("a file"));
+    let (_child, client) = announced(command, &data).await;
+    check(&client, &format!("http://{plain}/")).await;
+    check(&client, &format!("https://127.0.0.1:{secure}/")).await;
+
+    let said = fs::read_to_string(&log).expect("a log");
+    let token = fs::read_to_string(data.join("token")).expect("a token");
+    for secret in [SECRET, token.trim()] {
+        let line = said.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None);
+    }
+}

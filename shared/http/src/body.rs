@@ -1,0 +1,93 @@
+//! Bodies of requests: how large they may be, and how encoded.
+
+use std::borrow::Cow;
+
+use lambda_http::http::HeaderMap;
+use lambda_http::http::header::{CONTENT_ENCODING, HeaderName};
+
+use crate::error::ApiError;
+use crate::gzip;
+
+/// The largest request body, in bytes, as it is sent and decoded.
+pub const BODY_MAX: usize = 1024 * 1024;
+
+/// The body as the handlers read it: within the limit, without its encoding.
+///
+/// # Errors
+///
+/// 413 where it is too large, before or after decoding; 415 where it is encoded otherwise than with
+/// gzip; 400 where it is not what it is said to be.
+pub fn decode<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, ApiError> {
+    if body.len() > BODY_MAX {
+        return Err(ApiError::PayloadTooLarge);
+    }
+    // Nothing is nothing in every encoding.
+    if body.is_empty() {
+        return Ok(Cow::Borrowed(body));
+    }
+    let mut encodings = list(headers, &CONTENT_ENCODING)
+        .filter(|encoding| !encoding.eq_ignore_ascii_case("identity"));
+    match (encodings.next(), encodings.next()) {
+        (None, _) => Ok(Cow::Borrowed(body)),
+        (Some(encoding), None) if gzip::is(encoding) => gzip::unpack(body).map(Cow::Owned),
+        _ => Err(ApiError::UnsupportedEncoding),
+    }
+}
+
+/// The elements of a header that is a list separated by commas, sent in one line or in many.
+pub(crate) fn list<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let lines = headers.get_all(name).into_iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim).filter(|element| !element.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::http::HeaderValue;
+
+    use super::*;
+
+    fn read(encodings: &[&'static str], body: &[u8]) -> Result<Vec<u8>, u16> {
+        let mut headers = HeaderMap::new();
+        for encoding in encodings {
+            headers.append(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+        }
+        let read = decode(&headers, body);
+        read.map(Cow::into_owned).map_err(|refusal| refusal.status().as_u16())
+    }
+
+    #[test]
+    fn a_body_is_read_without_its_encoding() {
+        let packed = gzip::pack(b"{}");
+        for (encodings, body, found) in [
+            (&[][..], &b"{}"[..], Ok(b"{}".to_vec())),
+            (&["identity"], b"{}", Ok(b"{}".to_vec())),
+            (&["gzip"], &packed, Ok(b"{}".to_vec())),
+            (&["X-GZip"], &packed, Ok(b"{}".to_vec())),
+            (&["identity, gzip"], &packed, Ok(b"{}".to_vec())),
+            (&["gzip"], b"", Ok(Vec::new())),
+            (&["gzip"], b"{}", Err(400)),
+            (&["gzip"], &packed[..packed.len() - 1], Err(400)),
+            (&["gzip, gzip"], &packed, Err(415)),
+            (&["gzip", "gzip"], &packed, Err(415)),
+            (&["br"], b"{}", Err(415)),
+            (&["deflate"], b"{}", Err(415)),
+        ] {
+            assert_eq!(read(encodings, body), found, "{encodings:?}");
+        }
+        assert_eq!(read(&[], &packed), Ok(packed), "as it was sent");
+    }
+
+    #[test]
+    fn a_body_is_no_larger_unpacked_than_it_may_be() {
+        let packed = |size: usize| gzip::pack(&vec![b'x'; size]);
+        assert_eq!(read(&[], &vec![b'x'; BODY_MAX]).map(|body| body.len()), Ok(BODY_MAX));
+        assert_eq!(read(&[], &vec![b'x'; BODY_MAX + 1]), Err(413));
+        assert_eq!(read(&["gzip"], &packed(BODY_MAX)).map(|body| body.len()), Ok(BODY_MAX));
+        assert_eq!(read(&["gzip"], &packed(BODY_MAX + 1)), Err(413));
+        // Many small bombs after one another are one.
+        let bomb = packed(100 * BODY_MAX);
+        assert!(bomb.len() < BODY_MAX);
+        assert_eq!(read(&["gzip"], &bomb), Err(413));
+        assert_eq!(read(&["gzip"], &packed(1_000).repeat(2_000)), Err(413));
+    }
+}
