@@ -8,7 +8,6 @@ use tracing::error;
 use vedette_domain::account::Permission;
 use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
-use vedette_domain::site::NAME_MAX;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
@@ -110,7 +109,7 @@ fn read_item(site: &Field<'_>, errors: &mut Errors) -> Option<Item> {
 fn as_sent(field: Field<'_>, is_required: bool, errors: &mut Errors) -> Option<String> {
     match field.value() {
         Some(Value::String(text)) => Some(text.clone()),
-        _ if is_required => field.required(errors).string(NAME_MAX, errors),
-        _ => field.string(NAME_MAX, errors),
+        _ if is_required => field.required(errors).name(errors),
+        _ => field.name(errors),
     }
 }

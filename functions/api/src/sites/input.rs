@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::{ExpectedRecords, SiteOverrides};
-use vedette_domain::site::{NAME_MAX, NOTES_MAX, Site};
+use vedette_domain::site::{NOTES_MAX, Site};
 use vedette_domain::site_url::SiteUrl;
 use vedette_http::settings::{parse_expected_records, parse_site_overrides};
 use vedette_http::validation::{Errors, Fields, ValidationError};
@@ -35,7 +35,7 @@ impl Input {
     pub(super) fn read(body: &Map<String, Value>, plan: Plan, errors: &mut Errors) -> Option<Self> {
         let fields = Fields::body(body);
         let url = read_url(&fields, errors);
-        let name = fields.field("name").string(NAME_MAX, errors);
+        let name = fields.field("name").name(errors);
         let notes = fields.field("notes").nullable(|field| field.string(NOTES_MAX, errors));
         let js_rendered = fields.field("js_rendered").boolean(errors);
         let domain = url.as_ref().map(SiteUrl::domain);
