@@ -357,7 +357,8 @@ mod tests {
             (format!("{whole}a."), false),
         ] {
             let parsed = SiteUrl::parse(&format!("https://{host}"));
-            let expected = if is_name { Ok(host.trim_end_matches('.')) } else { Err(SiteUrlError::Domain) };
+            let expected =
+                if is_name { Ok(host.trim_end_matches('.')) } else { Err(SiteUrlError::Domain) };
             assert_eq!(parsed.as_ref().map(SiteUrl::domain).map_err(|error| *error), expected);
         }
     }
