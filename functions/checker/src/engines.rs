@@ -131,7 +131,7 @@ impl Engines {
         let page = &subject.settings.tools.performance.settings.url;
         // A page that was accepted as a URL is one.
         let page = page.as_deref().and_then(|page| Url::parse(page).ok());
-        let url = page.unwrap_or_else(|| subject.url.to_url());
+        let url = page.unwrap_or_else(|| subject.url.root());
         let probe = PerformanceProbe {
             url: &url,
             header: subject.settings.request_header.pair(),

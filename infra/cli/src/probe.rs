@@ -64,6 +64,8 @@ impl Probe {
         if let Some(header) = &self.header {
             settings.request_header = header.clone();
         }
+        // The page that was named, and not the root of its site.
+        settings.tools.performance.settings.url = Some(self.url.to_string());
         let subject =
             Subject { url: &self.url, js_rendered: self.js_rendered, settings: &settings };
         let bar = self.bar();

@@ -1,6 +1,7 @@
 //! One operation: a route as its clients see it.
 
 use lambda_http::http::StatusCode;
+use lambda_http::http::header::LOCATION;
 use serde_json::{Map, Value, json};
 use vedette_api::Route;
 use vedette_domain::account::{Permission, Role};
@@ -145,10 +146,11 @@ impl Operation {
 
 impl Success {
     fn describe(&self, route: &str, story: &Story) -> Value {
-        let mut response = json!({
-            "description": self.description,
-            "headers": responses::rate_headers(),
-        });
+        let mut headers = responses::rate_headers();
+        if self.status == StatusCode::CREATED {
+            headers[LOCATION.as_str()] = responses::header("Location");
+        }
+        let mut response = json!({ "description": self.description, "headers": headers });
         if let Some(schema) = &self.schema {
             response["content"] = json!({ "application/json": {
                 "schema": schema,

@@ -138,7 +138,8 @@ impl Headers {
     }
 }
 
-fn header(name: &str) -> Value {
+/// A header by its name among the components.
+pub(crate) fn header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
 }
 
@@ -174,6 +175,11 @@ pub(crate) fn headers() -> Value {
         "RetryAfter": {
             "description": "Seconds until the next minute.",
             "schema": { "type": "integer", "minimum": 1, "maximum": 60 },
+        },
+        "Location": {
+            "description": "The URL of what was created.",
+            "required": true,
+            "schema": { "type": "string", "format": "uri" },
         },
         "Challenge": {
             "description": "How to authenticate.",

@@ -1,7 +1,7 @@
 //! Answers: JSON bodies under the API's envelope.
 
 use lambda_http::Body;
-use lambda_http::http::header::CONTENT_TYPE;
+use lambda_http::http::header::{CONTENT_TYPE, LOCATION};
 use lambda_http::http::{HeaderValue, StatusCode};
 use serde::Serialize;
 
@@ -31,9 +31,13 @@ pub fn ok<T: Serialize>(data: &T) -> Response {
     json(StatusCode::OK, &Data { data })
 }
 
-/// 201 with `{ "data": … }`.
-pub fn created<T: Serialize>(data: &T) -> Response {
-    json(StatusCode::CREATED, &Data { data })
+/// 201 with `{ "data": … }` of what is at `location` from now on.
+pub fn created<T: Serialize>(data: &T, location: &str) -> Response {
+    let mut response = json(StatusCode::CREATED, &Data { data });
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
 }
 
 /// 202 with `{ "data": … }`.

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use tracing::warn;
 use vedette_domain::account::Permission;
 use vedette_domain::message::{Message, Upkeep};
-use vedette_domain::plan::Plan;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::validation::ValidationError;
@@ -52,7 +51,7 @@ pub(super) async fn create(
     input: Input,
     now: Timestamp,
     patience: Duration,
-    fits: impl Fn(Plan) -> Result<(), ValidationError>,
+    fits: impl Fn(&TeamSheet) -> Result<(), ValidationError>,
 ) -> Result<SiteResource, NotCreated> {
     let (store, caller) = (&context.app.store, context.caller);
     let id = context.app.entropy.site_id();
@@ -68,7 +67,7 @@ pub(super) async fn create(
                 *team = caller.team(store, site.team, Permission::ManageSites).await?;
                 let plan = team.team.plan;
                 if plan != read {
-                    fits(plan).map_err(ApiError::from)?;
+                    fits(team).map_err(ApiError::from)?;
                 } else if plan.limits().sites.is_some_and(|limit| team.team.sites >= limit) {
                     return Err(NotCreated::Refused(site_limit().into()));
                 }

@@ -8,13 +8,14 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::Settings;
 use super::dns::DnsRecordType;
+use super::header::HeaderOverride;
 use super::page::check_page_url;
 use super::tools::{
     DnsSettings, LinksSettings, PerformanceSettings, SslSettings, StatusSettings, ToolSettings,
     Tools,
 };
-use super::{RequestHeader, Settings};
 
 /// What a site sets differently from its team.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -55,21 +56,6 @@ impl SiteOverrides {
             *url = None;
         }
         self
-    }
-}
-
-/// A header that replaces the team's: always both parts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeaderOverride {
-    /// A valid header name.
-    pub name: String,
-    /// A valid header value.
-    pub value: String,
-}
-
-impl HeaderOverride {
-    pub(super) fn to_request_header(&self) -> RequestHeader {
-        RequestHeader { name: Some(self.name.clone()), value: Some(self.value.clone()) }
     }
 }
 
