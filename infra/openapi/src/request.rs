@@ -20,12 +20,6 @@ const NOT_BLANK: &str = r"\S";
 /// The same on one line, without control characters.
 const NAME: &str =
     r"^\s*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?\s*$";
-/// A host name; international ones may be written in their own script.
-const HOST_NAME: &str = concat!(
-    r"[^\x00-/:-@[-^`{-\x7f]([^\x00-,./:-@[-^`{-\x7f]*[^\x00-/:-@[-^`{-\x7f])?",
-    r"(\.[^\x00-/:-@[-^`{-\x7f]([^\x00-,./:-@[-^`{-\x7f]*[^\x00-/:-@[-^`{-\x7f])?)*\.?",
-);
-
 /// What a client changes in a team's monitoring.
 pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
     let schema = json!({
@@ -164,15 +158,23 @@ fn expected_value(kind: DnsRecordType) -> (&'static str, (&'static str, String))
         DnsRecordType::A => ("IPv4 addresses.", ("format", "ipv4".to_owned())),
         DnsRecordType::Aaaa => ("IPv6 addresses, in any spelling.", ("format", "ipv6".to_owned())),
         DnsRecordType::Cname | DnsRecordType::Ns => {
-            ("Host names, in any case.", ("pattern", format!("^{HOST_NAME}$")))
+            ("Host names, in any case.", ("pattern", format!("^{}$", host_name())))
         }
         DnsRecordType::Mx => (
             "`10 mail.example.com`, or `mail.example.com` for any priority; `.` is no mail server.",
-            ("pattern", format!(r"^([0-9]{{1,5}}\s+)?(\.|{HOST_NAME})$")),
+            ("pattern", format!(r"^([0-9]{{1,5}}\s+)?(\.|{})$", host_name())),
         ),
         DnsRecordType::Txt => (
             "Texts, the strings of a record as one; quoted as in zone files, it is the same text.",
             ("pattern", NOT_BLANK.to_owned()),
         ),
     }
+}
+
+/// The pattern of a host name, which may be written in any script.
+fn host_name() -> String {
+    // All but the ASCII that labels do not have, hyphens only inside.
+    let (outer, inner) = (r"[^\x00-/:-@[-^`{-\x7f]", r"[^\x00-,./:-@[-^`{-\x7f]");
+    let label = format!("{outer}({inner}*{outer})?");
+    format!(r"{label}(\.{label})*\.?")
 }
