@@ -17,7 +17,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let update = parse_team_update(&value, plan, &current, &mut errors);
         let team = if errors.is_empty() { current.merge(&update) } else { current };
         let mut errors = Errors::new();
-        let site = parse_site_overrides(&value, "settings", plan, Some("example.com"), &mut errors);
+        let domain = Some("example.com");
+        let site = parse_site_overrides(&value, "settings", &team, plan, domain, &mut errors);
         if errors.is_empty() {
             let _ = Settings::resolve(&team, &site, plan);
         }

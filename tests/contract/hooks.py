@@ -53,6 +53,10 @@ RULES = re.compile(
             r"No checks are enabled for this site\.",
             r"The to field must be a date on or after from\.",
             r"The monitoring_settings\.quiet_time\.ends_at field must differ from starts_at\.",
+            r"The monitoring_settings\.(quiet_time|escalation) field can be set at team level only\.",
+            r"The name field must contain a visible character\.",
+            # What patterns do not tell: lengths of labels, numbers for names, odd scripts, priorities.
+            r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",
         ]
     )
 )

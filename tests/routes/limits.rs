@@ -40,6 +40,7 @@ const TYPES: &str = "must be one of A, AAAA, CNAME, MX, NS, TXT";
 const INTEGER: &str = "must be an integer";
 const BOOLEAN: &str = "must be true or false";
 const EMPTY: &str = "must not be empty";
+const FRAMING: &str = "must not be a header of the connection or of a body";
 const TOO_SMALL: &str = "must be at least 1";
 const TOO_LARGE: &str = "must not be greater than 2147483647";
 
@@ -114,6 +115,20 @@ pub(crate) fn broken_settings() -> Vec<Broken> {
             ".0",
             "must not be longer than 255 characters",
         ),
+        (
+            "broken-links",
+            "settings.ignore_paths",
+            json!(vec!["/a"; 101]),
+            "",
+            "must not have more than 100 items",
+        ),
+        (
+            "broken-links",
+            "settings.ignore_paths",
+            (100..200).map(|n| "p".repeat(80) + &n.to_string()).collect(),
+            "",
+            "must not hold more than 8192 bytes",
+        ),
         ("broken-links", "settings.ignore_external_links", json!(1), "", BOOLEAN),
         ("broken-links", "settings.ignore_redirects", json!("no"), "", BOOLEAN),
         ("performance", "settings.min_score", json!(0), "", TOO_SMALL),
@@ -153,6 +168,15 @@ pub(crate) fn broken_headers() -> Vec<(Value, &'static str, &'static str)> {
         ),
         (header(json!("X Watch"), json!("a")), ".name", "must be a valid HTTP header name"),
         (header(json!(1), json!("a")), ".name", "must be a string"),
+        (header(json!("Content-Length"), json!("5")), ".name", FRAMING),
+        (header(json!("transfer-encoding"), json!("chunked")), ".name", FRAMING),
+        (header(json!("Connection"), json!("close")), ".name", FRAMING),
+        (header(json!("Expect"), json!("100-continue")), ".name", FRAMING),
+        (header(json!("UPGRADE"), json!("h2c")), ".name", FRAMING),
+        (header(json!("Keep-Alive"), json!("timeout=5")), ".name", FRAMING),
+        (header(json!("TE"), json!("trailers")), ".name", FRAMING),
+        (header(json!("Trailer"), json!("X")), ".name", FRAMING),
+        (header(json!("Proxy-Authorization"), json!("a")), ".name", FRAMING),
         (
             header(json!("X-Watch"), json!("v".repeat(2001))),
             ".value",

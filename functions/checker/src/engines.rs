@@ -35,6 +35,16 @@ pub struct Subject<'a> {
     pub settings: &'a Settings,
 }
 
+impl Subject<'_> {
+    /// The page that is set, or else the root of the site.
+    fn audited_page(&self) -> Url {
+        let page = &self.settings.tools.performance.settings.url;
+        // A page that was accepted as a URL is one.
+        let page = page.as_deref().and_then(|page| Url::parse(page).ok());
+        page.unwrap_or_else(|| self.url.root())
+    }
+}
+
 impl Engines {
     /// Engines that may reach what `outbound` says.
     ///
@@ -128,10 +138,7 @@ impl Engines {
         let Some(auditor) = &self.auditor else {
             return Err(missing("no auditor is installed here", AUDITOR_UNAVAILABLE));
         };
-        let page = &subject.settings.tools.performance.settings.url;
-        // A page that was accepted as a URL is one.
-        let page = page.as_deref().and_then(|page| Url::parse(page).ok());
-        let url = page.unwrap_or_else(|| subject.url.to_url());
+        let url = subject.audited_page();
         let probe = PerformanceProbe {
             url: &url,
             header: subject.settings.request_header.pair(),
@@ -145,4 +152,21 @@ impl Engines {
 fn missing(message: &str, code: &str) -> CheckError {
     let data = serde_json::json!({});
     CheckError { message: message.to_owned(), code: code.to_owned(), data }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_audited_page_is_the_one_that_is_set_or_the_root_of_the_site() {
+        let url = SiteUrl::parse("https://example.com:8443/shop?a=1").expect("a URL");
+        let mut settings = Settings::default();
+        let page = |settings: &Settings| {
+            Subject { url: &url, js_rendered: false, settings }.audited_page().to_string()
+        };
+        assert_eq!(page(&settings), "https://example.com:8443/");
+        settings.tools.performance.settings.url = Some("https://example.com/cart".to_owned());
+        assert_eq!(page(&settings), "https://example.com/cart");
+    }
 }

@@ -60,10 +60,7 @@ impl Probe {
     pub(crate) async fn run(&self, clock: &Clock, out: &mut Output<'_>) -> Result<(), Failure> {
         let config = Config::read(&environment)?;
         let engines = Engines::new(config.outbound, config.engines).map_err(Failure::because)?;
-        let mut settings = Settings::default();
-        if let Some(header) = &self.header {
-            settings.request_header = header.clone();
-        }
+        let settings = self.settings();
         let subject =
             Subject { url: &self.url, js_rendered: self.js_rendered, settings: &settings };
         let bar = self.bar();
@@ -84,6 +81,15 @@ impl Probe {
             }
             Finish::Skipped => Err(Failure::refused("the tool did not run")),
         }
+    }
+
+    /// The settings of a new team, but for what was named: the header, and the page to audit, which
+    /// need not be the root of its site.
+    fn settings(&self) -> Settings {
+        let request_header = self.header.clone().unwrap_or_default();
+        let mut settings = Settings { request_header, ..Settings::default() };
+        settings.tools.performance.settings.url = Some(self.url.to_string());
+        settings
     }
 
     /// On standard error, and only on a terminal. A crawl knows what is left, the others do not.
@@ -232,6 +238,20 @@ mod tests {
             status: 404
             url: https://example.com/gone
         ");
+    }
+
+    #[test]
+    fn what_was_named_is_probed() {
+        let probe = Probe {
+            tool: Tool::Performance,
+            url: url("example.com/cart").expect("a URL"),
+            header: Some(header("X-Key: a").expect("a header")),
+            js_rendered: false,
+        };
+        let settings = probe.settings();
+        assert_eq!(settings.request_header.pair(), Some(("X-Key", "a")));
+        let page = settings.tools.performance.settings.url;
+        assert_eq!(page.as_deref(), Some("https://example.com/cart"));
     }
 
     #[tokio::test]

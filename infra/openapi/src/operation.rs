@@ -1,5 +1,6 @@
 //! One operation: a route as its clients see it.
 
+use lambda_http::http::header::LOCATION;
 use lambda_http::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 use vedette_api::Route;
@@ -151,7 +152,10 @@ impl Operation {
 impl Success {
     fn describe(&self, route: &Route, story: &Story) -> Value {
         let is_kept = route.method == Method::GET;
-        let headers = if is_kept { responses::kept_headers() } else { responses::rate_headers() };
+        let mut headers = if is_kept { responses::kept_headers() } else { responses::rate_headers() };
+        if self.status == StatusCode::CREATED {
+            headers[LOCATION.as_str()] = responses::header("Location");
+        }
         let mut response = json!({ "description": self.description, "headers": headers });
         if let Some(schema) = &self.schema {
             response["content"] = json!({ "application/json": {

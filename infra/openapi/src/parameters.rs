@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
-use vedette_http::paging::{PER_PAGE_DEFAULT, PER_PAGE_MAX};
+use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The parameters of paths, with what they name.
 const IN_PATHS: [(&str, &str); 4] = [
@@ -30,7 +30,7 @@ pub(crate) fn components() -> Map<String, Value> {
         });
         (name.to_owned(), parameter)
     });
-    let page = integer("page", 1..=u64::MAX, 1, "Which page of the collection.");
+    let page = integer("page", 1..=PAGE_MAX, 1, "Which page of the collection.");
     let per_page =
         integer("per_page", 1..=PER_PAGE_MAX, PER_PAGE_DEFAULT, "The most entries of the page.");
     let of_pages = [("page".to_owned(), page), ("per_page".to_owned(), per_page)];
@@ -42,7 +42,7 @@ pub(crate) fn of_pages() -> [Value; 2] {
     ["page", "per_page"].map(reference)
 }
 
-/// An integer with its default; [`u64::MAX`] is no upper bound.
+/// An integer with its default.
 pub(crate) fn integer(
     name: &str,
     bounds: RangeInclusive<u64>,
@@ -50,10 +50,7 @@ pub(crate) fn integer(
     description: &str,
 ) -> Value {
     let (min, max) = bounds.into_inner();
-    let mut schema = json!({ "type": "integer", "minimum": min, "default": default });
-    if max < u64::MAX {
-        schema["maximum"] = max.into();
-    }
+    let schema = json!({ "type": "integer", "minimum": min, "maximum": max, "default": default });
     query(name, description, &schema)
 }
 

@@ -5,18 +5,21 @@ mod settings;
 
 use serde_json::{Value, json};
 use vedette_api::SITES_MAX;
+use vedette_domain::name::NAME_MAX;
 use vedette_domain::settings::DnsRecordType;
-use vedette_domain::site::{NAME_MAX, NOTES_MAX};
+use vedette_domain::site::NOTES_MAX;
 use vedette_domain::site_url;
 use vedette_domain::tool::Tool;
-use vedette_http::settings::{VALUE_MAX, VALUES_MAX};
+use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
 
 use crate::operation::Body;
 use crate::schemas::Schemas;
 
 /// Something other than blanks, which are trimmed away.
 const NOT_BLANK: &str = r"\S";
-
+/// The same on one line, without control characters.
+const NAME: &str =
+    r"^\s*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?\s*$";
 /// What a client changes in a team's monitoring.
 pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
     let schema = json!({
@@ -95,17 +98,18 @@ fn site(schemas: &mut Schemas) -> Value {
         "properties": {
             "url": {
                 "description": "The URL to be monitored. It is kept in a canonical form and is \
-                                unique in the team; it has no user name or password.",
+                                unique in the team. Its host is a name that DNS can hold, or an \
+                                IP address; it has no user name or password, and not the port 0.",
                 "type": "string",
                 "format": "uri",
                 "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://",
                 "maxLength": site_url::MAX_LENGTH,
             },
             "name": {
-                "description": "Display name; made of the URL's host when a site is created \
-                                without one.",
+                "description": "Display name, something to see on one line; made of the URL's \
+                                host when a site is created without one.",
                 "type": "string",
-                "pattern": NOT_BLANK,
+                "pattern": NAME,
                 "maxLength": NAME_MAX,
             },
             "notes": {
@@ -125,17 +129,52 @@ fn site(schemas: &mut Schemas) -> Value {
 }
 
 fn expected_records() -> Value {
-    let values = json!({
-        "type": "array",
-        "maxItems": VALUES_MAX,
-        "items": { "type": "string", "pattern": NOT_BLANK, "maxLength": VALUE_MAX },
+    let types = DnsRecordType::ALL.map(|kind| {
+        let (description, form) = expected_value(kind);
+        let mut value = json!({ "type": "string", "maxLength": VALUE_MAX });
+        value[form.0] = form.1.into();
+        let values = json!({
+            "description": description,
+            "type": "array",
+            "maxItems": VALUES_MAX,
+            "items": value,
+        });
+        (kind.as_str().to_owned(), values)
     });
-    let types = DnsRecordType::ALL.map(|kind| (kind.as_str().to_owned(), values.clone()));
     json!({
-        "description": "The DNS records that must be there, by type. Null and `{}` clear them: \
-                        then the next check is the baseline.",
+        "description": format!(
+            "The DNS records that must be there, by type, together at most {BYTES_MAX} bytes. Null \
+             and `{{}}` clear them: then the next check is the baseline."
+        ),
         "type": ["object", "null"],
         "properties": serde_json::Map::from_iter(types),
         "additionalProperties": false,
     })
+}
+
+/// What is expected of records of a type: in words, and as a keyword of JSON Schema with its value.
+fn expected_value(kind: DnsRecordType) -> (&'static str, (&'static str, String)) {
+    match kind {
+        DnsRecordType::A => ("IPv4 addresses.", ("format", "ipv4".to_owned())),
+        DnsRecordType::Aaaa => ("IPv6 addresses, in any spelling.", ("format", "ipv6".to_owned())),
+        DnsRecordType::Cname | DnsRecordType::Ns => {
+            ("Host names, in any case.", ("pattern", format!("^{}$", host_name())))
+        }
+        DnsRecordType::Mx => (
+            "`10 mail.example.com`, or `mail.example.com` for any priority; `.` is no mail server.",
+            ("pattern", format!(r"^([0-9]{{1,5}}\s+)?(\.|{})$", host_name())),
+        ),
+        DnsRecordType::Txt => (
+            "Texts, the strings of a record as one; quoted as in zone files, it is the same text.",
+            ("pattern", NOT_BLANK.to_owned()),
+        ),
+    }
+}
+
+/// The pattern of a host name, which may be written in any script.
+fn host_name() -> String {
+    // All but the ASCII that labels do not have, hyphens only inside.
+    let (outer, inner) = (r"[^\x00-/:-@[-^`{-\x7f]", r"[^\x00-,./:-@[-^`{-\x7f]");
+    let label = format!("{outer}({inner}*{outer})?");
+    format!(r"{label}(\.{label})*\.?")
 }

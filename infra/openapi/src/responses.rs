@@ -164,7 +164,8 @@ impl Headers {
     }
 }
 
-fn header(name: &str) -> Value {
+/// A header by its name among the components.
+pub(crate) fn header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
 }
 
@@ -228,6 +229,11 @@ pub(crate) fn headers() -> Value {
             "description": "How a body may be encoded.",
             "required": true,
             "schema": { "type": "string", "const": "gzip" },
+        },
+        "Location": {
+            "description": "The URL of what was created.",
+            "required": true,
+            "schema": { "type": "string", "format": "uri" },
         },
         "Challenge": {
             "description": "How to authenticate.",

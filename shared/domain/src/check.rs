@@ -17,10 +17,10 @@ use crate::settings::{ExpectedRecords, Settings};
 use crate::tool::CheckStatus;
 
 pub use self::dns::{
-    Answer, Conclusion, DnsBaseline, DnsRecord, DnsRecords, DnsResult, FILTERING_RESOLVER,
-    HostingProvider, IpEnrichment, Lookup, LookupObservation, Print, Rcode, RecordData,
-    RecordPrints, Registration, Reputation, ReputationStatus, ResolverAnswers, ResolverObservation,
-    conclude, is_met,
+    Answer, Conclusion, DnsBaseline, DnsRecord, DnsRecords, DnsResult, ExpectedValue,
+    ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment, Lookup,
+    LookupObservation, Print, Rcode, RecordData, RecordPrints, Registration, Reputation,
+    ReputationStatus, ResolverAnswers, ResolverObservation, conclude, is_met,
 };
 pub use self::links::{
     BrokenLink, Crawl, CrawlLimits, FinishReason, LinksResult, MAX_URL_BYTES, MAX_URLS,

@@ -10,6 +10,7 @@
 
 mod codes;
 mod dns;
+mod header;
 mod issue;
 mod overrides;
 mod page;
@@ -24,10 +25,14 @@ use serde::{Deserialize, Serialize};
 
 pub use codes::{CodeGroup, STATUS_INCIDENT_CODES, StatusCodeOption};
 pub use dns::{DnsRecordType, ExpectedRecords};
+pub use header::{
+    HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, PROXY_HEADERS, RequestHeader,
+    UNSENDABLE_HEADERS, is_sendable_header,
+};
 pub use issue::{DnsIssueSettings, IssueSettings};
 pub use overrides::{
-    DnsOverrides, HeaderOverride, LinksOverrides, PerformanceOverrides, SiteOverrides,
-    SslOverrides, StatusOverrides, ToolOverride, ToolsOverrides,
+    DnsOverrides, LinksOverrides, PerformanceOverrides, SiteOverrides, SslOverrides,
+    StatusOverrides, ToolOverride, ToolsOverrides,
 };
 pub use page::{PAGE_URL_MAX, PageUrlError, check_page_url};
 pub use time_of_day::TimeOfDay;
@@ -49,10 +54,6 @@ pub const CONFIRMATION_RETRY_MINUTES: RangeInclusive<u32> = 1..=5;
 pub const INCIDENT_FOLLOW_UP_MINUTES: RangeInclusive<u32> = 1..=60;
 /// Bounds of `min_score`, in points of a performance score.
 pub const PERFORMANCE_SCORE: RangeInclusive<u32> = 1..=100;
-/// The longest `request_header.name`, in characters.
-pub const HEADER_NAME_MAX: usize = 255;
-/// The longest `request_header.value`, in characters.
-pub const HEADER_VALUE_MAX: usize = 2_000;
 /// The longest item of `ignore_paths`, in characters.
 pub const IGNORE_PATH_MAX: usize = 255;
 
@@ -73,37 +74,6 @@ pub struct Settings {
     pub quiet_time: QuietTime,
     /// Reminders of active issues.
     pub escalation: Escalation,
-}
-
-/// A header sent with checks: both parts or neither.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct RequestHeader {
-    /// A valid header name of at most [`HEADER_NAME_MAX`] characters.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(description = "A valid header name.", length(max = HEADER_NAME_MAX))
-    )]
-    pub name: Option<String>,
-    /// A valid header value of at most [`HEADER_VALUE_MAX`] characters, without CR or LF.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(description = "A valid header value.", length(max = HEADER_VALUE_MAX))
-    )]
-    pub value: Option<String>,
-}
-
-impl RequestHeader {
-    /// Name and value, when there is a header to send.
-    pub fn pair(&self) -> Option<(&str, &str)> {
-        self.name.as_deref().zip(self.value.as_deref())
-    }
-
-    /// Name and value, when there is a header to send.
-    pub fn into_pair(self) -> Option<(String, String)> {
-        self.name.zip(self.value)
-    }
 }
 
 /// A daily window, in UTC, in which issue alerts are held back; it may pass midnight.

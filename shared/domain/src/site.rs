@@ -14,7 +14,7 @@ pub struct Site {
     pub id: SiteId,
     /// The owning team.
     pub team: TeamId,
-    /// Display name, at most 255 characters.
+    /// Display name; see [`name`](crate::name).
     pub name: String,
     /// The canonical URL, unique in the team.
     pub url: SiteUrl,
@@ -74,7 +74,5 @@ impl Site {
     }
 }
 
-/// The longest `name`, in characters.
-pub const NAME_MAX: usize = 255;
 /// The longest `notes`, in characters; our own limit, it keeps a site within one item.
 pub const NOTES_MAX: usize = 5_000;

@@ -2,17 +2,17 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
-use url::Url;
+use url::{Host, Url};
+
+use crate::host_name::is_host_name;
 
 /// The longest address that is accepted, in characters, as sent and in canonical form.
 pub const MAX_LENGTH: usize = 2048;
 
-/// The longest name of a site, in characters.
-const MAX_NAME_LENGTH: usize = 255;
-
 /// An address that starts with `http://` or `https://`, in canonical form: scheme and host in
-/// lower case, the host in punycode or as a plain IP address, no default port, no fragment, no bare
-/// `/`; path and query otherwise as the WHATWG URL standard serializes them.
+/// lower case, the host in punycode without a trailing dot or as a plain IP address, no default
+/// port, no fragment, no empty query, no bare `/`; path and query otherwise as the WHATWG URL
+/// standard serializes them.
 ///
 /// Two addresses are the same site exactly when their canonical forms are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +39,9 @@ pub enum SiteUrlError {
     /// What stands where the host should is no domain name.
     #[error("The url must have a valid domain name as its host.")]
     Domain,
+    /// Nothing can be reached at port 0.
+    #[error("The url must not have the port 0.")]
+    Port,
     /// The parser refuses it for another reason.
     #[error("The url is not a valid URL: {0}.")]
     Invalid(url::ParseError),
@@ -76,7 +79,19 @@ impl SiteUrl {
             }
             error => SiteUrlError::Invalid(error),
         })?;
+        if url.port() == Some(0) {
+            return Err(SiteUrlError::Port);
+        }
+        if let Some(Host::Domain(domain)) = url.host() {
+            let name = domain.strip_suffix('.').unwrap_or(domain).to_owned();
+            if !is_host_name(&name) || url.set_host(Some(&name)).is_err() {
+                return Err(SiteUrlError::Domain);
+            }
+        }
         url.set_fragment(None);
+        if url.query() == Some("") {
+            url.set_query(None);
+        }
         let url = Self(url);
         // Percent-encoding and punycode lengthen: what is stored must be readable again.
         if url.as_str().len() > MAX_LENGTH {
@@ -110,18 +125,23 @@ impl SiteUrl {
         self.0.clone()
     }
 
+    /// The root of the site: scheme, host and port, and `/`.
+    pub fn root(&self) -> Url {
+        let mut root = self.to_url();
+        root.set_path("/");
+        root.set_query(None);
+        root
+    }
+
     /// SHA-256 of the canonical form: its key among the addresses of a team.
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.as_str()).into()
     }
 
-    /// The name of a site whose name was not given: the domain without a leading `www.`, cut at
-    /// the 255 characters that a name may have.
+    /// The name of a site whose name was not given: the domain without a leading `www.`.
     pub fn generated_name(&self) -> &str {
         let domain = self.domain();
-        let name = domain.strip_prefix("www.").filter(|rest| !rest.is_empty()).unwrap_or(domain);
-        // Hosts are ASCII, so any index is a boundary; `get` covers the short ones.
-        name.get(..MAX_NAME_LENGTH).unwrap_or(name)
+        domain.strip_prefix("www.").unwrap_or(domain)
     }
 }
 
@@ -203,7 +223,11 @@ mod tests {
             ("https://example.com/a b?c d", "https://example.com/a%20b?c%20d"),
             ("https://example.com/ü?ü", "https://example.com/%C3%BC?%C3%BC"),
             ("https://example.com?a=1", "https://example.com/?a=1"),
-            ("https://example.com/?", "https://example.com/?"),
+            // An empty query asks for nothing.
+            ("https://example.com/?", "https://example.com"),
+            ("https://example.com?#top", "https://example.com"),
+            ("https://example.com/a?", "https://example.com/a"),
+            ("https://example.com/??", "https://example.com/??"),
             ("https://example.com/?a=1&b=/#c", "https://example.com/?a=1&b=/"),
             ("https://example.com\\a", "https://example.com/a"),
             ("https://example.com/a@b", "https://example.com/a@b"),
@@ -214,6 +238,16 @@ mod tests {
             ("https://xn--bcher-kva.example", "https://xn--bcher-kva.example"),
             ("https://例え.jp/道", "https://xn--r8jz45g.jp/%E9%81%93"),
             ("https://example。com", "https://example.com"),
+            // A dot at the end says that the name is whole, as it is here anyway.
+            ("https://example.com.", "https://example.com"),
+            ("https://EXAMPLE.com.:8443/a.", "https://example.com:8443/a."),
+            ("https://bücher.example。", "https://xn--bcher-kva.example"),
+            ("http://192.0.2.1./", "http://192.0.2.1"),
+            // Names as they occur, be they registered or not.
+            ("http://localhost:8080", "http://localhost:8080"),
+            ("https://my_shop.example.com", "https://my_shop.example.com"),
+            ("https://_.example.com", "https://_.example.com"),
+            ("https://r3---sn-4g5e.example.com", "https://r3---sn-4g5e.example.com"),
             // IPv4 in other spellings.
             ("http://192.0.2.1/", "http://192.0.2.1"),
             ("http://0xC0.0.0x2.1", "http://192.0.2.1"),
@@ -231,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_is_not_the_address_of_a_site_is_refused() {
-        use SiteUrlError::{ControlCharacter, Domain, Invalid, NoHost, Scheme, UserInfo};
+        use SiteUrlError::{ControlCharacter, Domain, Invalid, NoHost, Port, Scheme, UserInfo};
         use url::ParseError::{InvalidIpv4Address, InvalidIpv6Address, InvalidPort};
         let cases = [
             // Not with these schemes, or not spelled out.
@@ -281,6 +315,23 @@ mod tests {
             ("https://exa<mple.com", Domain),
             ("https://%00.com", Domain),
             ("https://xn--/", Domain),
+            // Labels that cannot be.
+            ("http://.", Domain),
+            ("http://..", Domain),
+            ("http://1..", Domain),
+            ("http://-", Domain),
+            ("http://ok..test", Domain),
+            ("http://.ok.test", Domain),
+            ("http://ok.test..", Domain),
+            ("http://-ok.test", Domain),
+            ("http://ok-.test", Domain),
+            ("http://ok.-", Domain),
+            ("http://o!k.test", Domain),
+            ("http://o*.test", Domain),
+            ("http://o~k.test", Domain),
+            // Nothing listens there.
+            ("http://example.com:0", Port),
+            ("https://[2001:db8::1]:000/a", Port),
             ("http://256.0.0.1", Invalid(InvalidIpv4Address)),
             ("http://1.2.3.4.5", Invalid(InvalidIpv4Address)),
             ("http://[::1", Invalid(InvalidIpv6Address)),
@@ -289,6 +340,38 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(SiteUrl::parse(text), Err(expected), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_as_long_as_dns_lets_them_be() {
+        let label = "a".repeat(63);
+        let whole = [&*label, &label, &label, &label[2..]].join(".");
+        assert_eq!(whole.len(), 253);
+        for (host, is_name) in [
+            (format!("{label}.test"), true),
+            (format!("a{label}.test"), false),
+            (whole.clone(), true),
+            (format!("{whole}."), true),
+            (format!("{whole}a"), false),
+            (format!("{whole}a."), false),
+        ] {
+            let parsed = SiteUrl::parse(&format!("https://{host}"));
+            let expected =
+                if is_name { Ok(host.trim_end_matches('.')) } else { Err(SiteUrlError::Domain) };
+            assert_eq!(parsed.as_ref().map(SiteUrl::domain).map_err(|error| *error), expected);
+        }
+    }
+
+    #[test]
+    fn the_root_keeps_scheme_host_and_port() {
+        for (url, root) in [
+            ("https://example.com", "https://example.com/"),
+            ("https://example.com/shop/cart?a=1", "https://example.com/"),
+            ("http://example.com:8080?a=1", "http://example.com:8080/"),
+            ("http://[2001:db8::1]:81//", "http://[2001:db8::1]:81/"),
+        ] {
+            assert_eq!(SiteUrl::parse(url).expect("an address").root().as_str(), root);
         }
     }
 
@@ -313,6 +396,7 @@ mod tests {
             message("https://example.com:99999"),
             "The url is not a valid URL: invalid port number."
         );
+        assert_eq!(message("https://example.com:0"), "The url must not have the port 0.");
         assert_eq!(message(&"h".repeat(2049)), "The url must not be longer than 2048 characters.");
     }
 
@@ -353,7 +437,7 @@ mod tests {
                 "a.www.example.com",
             ),
             ("https://www", "www", "www", "www"),
-            ("https://www.", "www.", "www.", "www."),
+            ("https://www.", "www", "www", "www"),
             (
                 "https://bücher.example",
                 "xn--bcher-kva.example",
@@ -370,8 +454,6 @@ mod tests {
                 (domain, lookup, name)
             );
         }
-        let long = SiteUrl::parse(&format!("https://www.{}", "a".repeat(300))).expect("an address");
-        assert_eq!(long.generated_name(), "a".repeat(255));
     }
 
     #[test]

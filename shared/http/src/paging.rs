@@ -10,6 +10,8 @@ use crate::validation::Errors;
 
 /// The most entries of a page.
 pub const PER_PAGE_MAX: u64 = 100;
+/// The highest number of a page: what every client's numbers hold exactly.
+pub const PAGE_MAX: u64 = 1 << 53;
 /// The entries of a page where the client does not say.
 pub const PER_PAGE_DEFAULT: u64 = 25;
 
@@ -23,8 +25,8 @@ pub struct Page {
 impl Page {
     /// Reads `page` and `per_page`.
     pub fn parse(query: &Query, errors: &mut Errors) -> Self {
-        // A page number has no upper limit; pages past the end are empty.
-        let number = query.integer("page", 1..=u64::MAX, errors).unwrap_or(1);
+        // Pages past the end are empty.
+        let number = query.integer("page", 1..=PAGE_MAX, errors).unwrap_or(1);
         let per_page =
             query.integer("per_page", 1..=PER_PAGE_MAX, errors).unwrap_or(PER_PAGE_DEFAULT);
         Self { number, per_page }
@@ -32,7 +34,7 @@ impl Page {
 
     /// Entries before the page.
     pub const fn offset(self) -> u64 {
-        (self.number - 1).saturating_mul(self.per_page)
+        (self.number - 1) * self.per_page
     }
 
     /// The most entries on the page.
@@ -184,9 +186,24 @@ mod tests {
         assert_eq!(body["meta"]["per_page"], 25);
         assert!(body["meta"]["from"].is_null() && body["meta"]["to"].is_null());
         assert!(body["links"]["prev"].is_null() && body["links"]["next"].is_null());
-        let body = shown("page=18446744073709551615", 5);
+        let body = shown("page=9007199254740992&per_page=100", 5);
         assert_eq!(body["data"], serde_json::json!([]));
-        assert_eq!(body["links"]["prev"], "https://api.test/checks?page=18446744073709551614");
+        let prev = "https://api.test/checks?per_page=100&page=9007199254740991";
+        assert_eq!(body["links"]["prev"], prev);
         assert!(body["meta"]["from"].is_null() && body["links"]["next"].is_null());
+    }
+
+    #[test]
+    fn a_page_has_a_number_that_every_client_can_hold() {
+        for (raw, message) in [
+            ("page=0", "The page field must be at least 1."),
+            ("page=9007199254740993", "The page field must not be greater than 9007199254740992."),
+            ("page=1e3", "The page field must be an integer."),
+        ] {
+            let mut errors = Errors::new();
+            let page = Page::parse(&Query::parse(Some(raw)), &mut errors);
+            let refused = errors.finish(Some(page)).expect_err(raw);
+            assert_eq!(refused.message(), message);
+        }
     }
 }

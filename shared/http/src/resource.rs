@@ -11,6 +11,7 @@ mod user;
 
 use jiff::Timestamp;
 use serde::Serializer;
+use vedette_domain::id::SiteId;
 
 pub use check::{CheckResource, SiteSummary};
 pub use issue::{IssueParts, IssueResource};
@@ -54,5 +55,10 @@ impl Links {
     /// The URL of a path below the base address, which begins with a slash.
     pub fn to(&self, path: &str) -> String {
         format!("{}{path}", self.base)
+    }
+
+    /// The URL of a site.
+    pub fn site(&self, id: SiteId) -> String {
+        self.to(&format!("/sites/{id}"))
     }
 }

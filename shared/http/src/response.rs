@@ -2,7 +2,7 @@
 
 use lambda_http::Body;
 use lambda_http::http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, VARY,
     X_CONTENT_TYPE_OPTIONS,
 };
 use lambda_http::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -47,9 +47,13 @@ pub fn ok<T: Serialize>(data: &T) -> Response {
     json(StatusCode::OK, &Data { data })
 }
 
-/// 201 with `{ "data": … }`.
-pub fn created<T: Serialize>(data: &T) -> Response {
-    json(StatusCode::CREATED, &Data { data })
+/// 201 with `{ "data": … }` of what is at `location` from now on.
+pub fn created<T: Serialize>(data: &T, location: &str) -> Response {
+    let mut response = json(StatusCode::CREATED, &Data { data });
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
 }
 
 /// 202 with `{ "data": … }`.

@@ -2,7 +2,7 @@
 //!
 //! A team's settings and a site's overrides are the same object with small differences, which
 //! `Level` names: a team must say `enabled` and `cadence_minutes` of each tool it sends, only a
-//! team has quiet time and escalation, and only a site has a page to audit. Tools are read in
+//! team sets quiet time and escalation, and only a site has a page to audit. Tools are read in
 //! `tools`; this file reads what surrounds them.
 //!
 //! Fields are read in the order of the request tables of the API, and unknown ones are refused,
@@ -19,10 +19,11 @@ use vedette_domain::plan::{ESCALATION_PRESETS, Plan};
 use vedette_domain::settings::{
     EscalationUpdate, HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, QuietTimeUpdate,
     RequestHeader, Settings, SiteOverrides, TeamUpdate, TimeOfDay, ToolsOverrides,
+    is_sendable_header,
 };
 
-pub use expected_records::{VALUE_MAX, VALUES_MAX, parse_expected_records};
-pub use tools::IGNORE_PATHS_MAX;
+pub use expected_records::{BYTES_MAX, VALUE_MAX, VALUES_MAX, parse_expected_records};
+pub use tools::{IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX};
 
 use crate::validation::{Errors, Field};
 
@@ -44,11 +45,13 @@ enum Level<'a> {
 /// Reads the overrides of a site whose host is `site_domain`, standing at `path`. Where the site's
 /// own URL could not be read there is no host, and nothing is held against it.
 ///
-/// The result replaces all overrides of the site, so what is omitted is inherited. It is of use
-/// only if no error was recorded.
+/// The result replaces all overrides of the site, so what is omitted is inherited. What only its
+/// `team` sets may be there as it is, so that a site's settings can be written back as they were
+/// read. It is of use only if no error was recorded.
 pub fn parse_site_overrides(
     value: &Value,
     path: &str,
+    team: &Settings,
     plan: Plan,
     site_domain: Option<&str>,
     errors: &mut Errors,
@@ -66,14 +69,33 @@ pub fn parse_site_overrides(
     let request_header = read_header(&fields.field("request_header"), errors)
         .and_then(RequestHeader::into_pair)
         .map(|(name, value)| HeaderOverride { name, value });
-    for name in ["quiet_time", "escalation"] {
-        let field = fields.field(name);
-        if field.is_sent() {
-            field.refuse(errors, "can be set at team level only");
-        }
-    }
+    let quiet_time = fields.field("quiet_time");
+    hold_to_team(&quiet_time, team, errors, |errors| TeamUpdate {
+        quiet_time: read_quiet_time(&quiet_time, team, errors),
+        ..TeamUpdate::default()
+    });
+    let escalation = fields.field("escalation");
+    hold_to_team(&escalation, team, errors, |errors| TeamUpdate {
+        escalation: read_escalation(&escalation, errors),
+        ..TeamUpdate::default()
+    });
     fields.only(&["tools", "request_header", "quiet_time", "escalation"], errors);
     SiteOverrides { tools, request_header }
+}
+
+/// Records a section that only a team sets, unless it says what the team says anyway.
+fn hold_to_team(
+    field: &Field<'_>,
+    team: &Settings,
+    errors: &mut Errors,
+    read: impl FnOnce(&mut Errors) -> TeamUpdate,
+) {
+    // What exactly is wrong with it does not matter: it cannot be set here.
+    let mut wrong = Errors::new();
+    let update = read(&mut wrong);
+    if field.is_sent() && (!wrong.is_empty() || team.merge(&update) != *team) {
+        field.refuse(errors, "can be set at team level only");
+    }
 }
 
 /// Reads what a team's PATCH changes in its `current` settings, standing at
@@ -138,6 +160,10 @@ fn read_header_name(field: &Field<'_>, errors: &mut Errors) -> Option<String> {
     let name = field.nullable(|f| f.string(HEADER_NAME_MAX, errors)).flatten()?;
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         field.refuse(errors, "must be a valid HTTP header name");
+        return None;
+    }
+    if !is_sendable_header(&name) {
+        field.refuse(errors, "must not be a header of the connection or of a body");
         return None;
     }
     Some(name)

@@ -1,12 +1,10 @@
 //! The request header of a site's settings, and where it may be sent.
 
-use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
-};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 use url::Url;
 use vedette_domain::check::CheckError;
+use vedette_domain::settings::is_sendable_header;
 
 /// [`CheckError::code`] when the request header cannot be sent.
 pub const INVALID_HEADER: &str = "invalid_header";
@@ -23,10 +21,6 @@ pub(crate) struct RequestHeader {
     value: HeaderValue,
 }
 
-/// These describe the connection or a body, and are not a site's to set.
-const FRAMING: [HeaderName; 7] =
-    [CONNECTION, CONTENT_LENGTH, EXPECT, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
-
 impl RequestHeader {
     /// Reads name and value as they are in the settings.
     pub(crate) fn parse((name, value): (&str, &str)) -> Result<Self, CheckError> {
@@ -37,7 +31,7 @@ impl RequestHeader {
         };
         let parsed = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| refused("the request header's name is not valid"))?;
-        if FRAMING.contains(&parsed) {
+        if !is_sendable_header(name) {
             return Err(refused("the request header would break the request"));
         }
         let mut value = HeaderValue::from_bytes(value.as_bytes())

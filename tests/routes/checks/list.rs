@@ -225,8 +225,13 @@ async fn a_page_past_the_end_is_empty_and_leads_back() {
       }
     }
     "#);
-    let far = list(&service, &owner, site, "?page=99999999999999999999999999").await;
+    let far = list(&service, &owner, site, "?page=9007199254740992").await;
     assert_eq!((far.status, &far.body["data"]), (200, &json!([])));
+    for beyond in ["9007199254740993", "99999999999999999999999999"] {
+        let refused = list(&service, &owner, site, &format!("?page={beyond}")).await;
+        let message = "The page field must not be greater than 9007199254740992.";
+        assert_invalid(&refused, "page", message);
+    }
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ async fn post(service: &Service, caller: &Member, body: &Value) -> Answer {
 async fn bulk(service: &Service, caller: &Member, urls: &[&str]) -> Answer {
     let sites: Vec<_> = urls.iter().map(|url| json!({ "url": url })).collect();
     let answer = post(service, caller, &json!({ "sites": sites })).await;
-    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!((answer.status, answer.header("location")), (200, ""), "{answer:?}");
     answer
 }
 

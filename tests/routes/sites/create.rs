@@ -288,6 +288,9 @@ async fn a_url_alone_takes_everything_else_from_the_team() {
       }
     }
     "#);
+    let path = "/sites/00000000-0000-4000-8000-000000000004";
+    assert_eq!(created.header("location"), format!("https://monitor.test/api/v1{path}"));
+    assert_eq!(service.client(&owner).get(path).await.body, created.body);
 }
 
 #[tokio::test]
@@ -589,6 +592,13 @@ async fn urls_are_kept_in_their_canonical_form() {
             "www.example.org",
             "example.org",
         ),
+        ("https://b.test./?", "https://b.test", "b.test", "b.test"),
+        (
+            "https://www.my_shop.test./",
+            "https://www.my_shop.test",
+            "www.my_shop.test",
+            "my_shop.test",
+        ),
         ("http://0x7f.1/", "http://127.0.0.1", "127.0.0.1", "127.0.0.1"),
         ("http://[2001:DB8::1]/", "http://[2001:db8::1]", "[2001:db8::1]", "[2001:db8::1]"),
     ] {
@@ -622,6 +632,15 @@ async fn what_is_no_url_of_a_site_is_refused() {
             "The url must not contain a user name or password.",
         ),
         (json!("https://exa mple.com"), "The url must have a valid domain name as its host."),
+        (json!("https://.."), "The url must have a valid domain name as its host."),
+        (json!("https://-"), "The url must have a valid domain name as its host."),
+        (json!("https://ok..test"), "The url must have a valid domain name as its host."),
+        (json!("https://-ok.test"), "The url must have a valid domain name as its host."),
+        (
+            json!(format!("https://{}.test", "a".repeat(64))),
+            "The url must have a valid domain name as its host.",
+        ),
+        (json!("https://example.com:0"), "The url must not have the port 0."),
         (json!("https://example.com/a\nb"), "The url must not contain control characters."),
         (json!("https://example.com:99999"), "The url is not a valid URL: invalid port number."),
         (json!(long), "The url must not be longer than 2048 characters."),
@@ -646,6 +665,9 @@ async fn names_are_trimmed_strings_of_at_most_255_characters() {
         (json!(null), "The name field must not be empty."),
         (json!(""), "The name field must not be empty."),
         (json!(" \t"), "The name field must not be empty."),
+        (json!("Shop\u{1b}[31m"), "The name field must not contain control characters."),
+        (json!("Sh\nop"), "The name field must not contain control characters."),
+        (json!("\u{200b}\u{2060}"), "The name field must contain a visible character."),
         (json!(5), "The name field must be a string."),
         (json!({}), "The name field must be a string."),
     ] {
@@ -745,7 +767,7 @@ async fn quiet_time_and_escalation_belong_to_the_team() {
     for (section, value) in [
         ("quiet_time", json!({ "enabled": true })),
         ("quiet_time", json!({})),
-        ("escalation", json!({ "enabled": false, "intervals": [] })),
+        ("escalation", json!({ "enabled": false, "intervals": [15] })),
         ("escalation", json!(null)),
     ] {
         let refused = creator.post_setting(1, section, &value).await;
@@ -755,6 +777,27 @@ async fn quiet_time_and_escalation_belong_to_the_team() {
             &path,
             &format!("The {path} field can be set at team level only."),
         );
+    }
+}
+
+#[tokio::test]
+async fn what_a_new_site_says_is_its_own_although_the_team_says_so_too() {
+    let (service, owner) = Service::with_team().await;
+    let creator = Creator::new(&service, &owner);
+    let first = creator.post(&json!({ "url": "https://example.com" })).await;
+    // As one site reads, with what only its team sets, another one can begin.
+    let read = &first.body["data"]["monitoring"]["settings"];
+    let second = creator.post_with(2, "monitoring_settings", read).await;
+    assert_eq!((second.status, &second.body["data"]["monitoring"]["settings"]), (201, read));
+
+    let off = json!({ "tools": { "dns": { "enabled": false, "cadence_minutes": 60 } } });
+    let path = format!("/teams/{}/monitoring", owner.team);
+    let body = json!({ "monitoring_settings": off });
+    assert_eq!(service.client(&owner).patch(&path, &body).await.status, 200);
+    for (site, is_enabled) in [(first, false), (second, true)] {
+        let path = format!("/sites/{}", site.data("uuid"));
+        let now = service.client(&owner).get(&path).await;
+        assert_eq!(setting(&now, "tools.dns.enabled"), &json!(is_enabled));
     }
 }
 
@@ -1203,6 +1246,22 @@ async fn expected_records_are_lists_by_type() {
             json!({ "TXT": ["b", " a ", "b"], "A": ["192.0.2.1"] }),
             json!({ "A": ["192.0.2.1"], "TXT": ["a", "b"] }),
         ),
+        (
+            json!({
+                "AAAA": ["2001:DB8::0:1", "2001:db8::1"],
+                "CNAME": ["Shop.example."],
+                "MX": ["010 mail.example", "backup.example"],
+                "NS": ["ns.example"],
+                "TXT": ["\"v=spf1 \" \"-all\"", "v=spf1 -all"],
+            }),
+            json!({
+                "AAAA": ["2001:db8::1"],
+                "CNAME": ["shop.example"],
+                "MX": ["10 mail.example", "backup.example"],
+                "NS": ["ns.example"],
+                "TXT": ["v=spf1 -all"],
+            }),
+        ),
     ]
     .into_iter()
     .enumerate()
@@ -1212,14 +1271,26 @@ async fn expected_records_are_lists_by_type() {
         let shown = &created.body["data"]["issue_settings"]["dns"]["expected_records"];
         assert_eq!(shown, &kept, "{sent}");
     }
+    let large = ["a", "b", "c"].map(|text| text.repeat(4096));
     for (sent, at, complaint) in [
         (json!({ "SOA": ["x"] }), ".SOA", "is not known"),
         (json!({ "mx": ["x"] }), ".mx", "is not known"),
         (json!([]), "", "must be an object"),
         (json!({ "A": "192.0.2.1" }), ".A", "must be an array"),
         (json!({ "A": null }), ".A", "must not be empty"),
-        (json!({ "A": ["x", 1] }), ".A.1", "must be a string"),
+        (json!({ "A": ["192.0.2.1", 1] }), ".A.1", "must be a string"),
         (json!({ "A": [""] }), ".A.0", "must not be empty"),
+        (json!({ "A": ["2001:db8::1"] }), ".A.0", "must be an IPv4 address"),
+        (json!({ "AAAA": ["192.0.2.1"] }), ".AAAA.0", "must be an IPv6 address"),
+        (json!({ "CNAME": ["https://a.test"] }), ".CNAME.0", "must be a host name"),
+        (json!({ "NS": ["a.test", "a b"] }), ".NS.1", "must be a host name"),
+        (
+            json!({ "MX": ["ten a.test"] }),
+            ".MX.0",
+            "must be a host name, or a priority and a host name",
+        ),
+        (json!({ "TXT": vec!["x"; 51] }), ".TXT", "must not have more than 50 items"),
+        (json!({ "TXT": large }), "", "must not hold more than 8192 bytes"),
     ] {
         let refused = creator.post_with(9, "dns_expected_records", &sent).await;
         let path = format!("dns_expected_records{at}");
@@ -1306,9 +1377,13 @@ async fn a_url_is_watched_once_in_a_team() {
     let (service, owner) = Service::with_team().await;
     let creator = Creator::new(&service, &owner);
     new_site(&service, &owner, "https://example.com/a").await;
-    for again in
-        ["https://example.com/a", "HTTPS://EXAMPLE.COM:443/a#top", " https://example.com/a "]
-    {
+    for again in [
+        "https://example.com/a",
+        "HTTPS://EXAMPLE.COM:443/a#top",
+        " https://example.com/a ",
+        "https://example.com/a?",
+        "https://example.com./a",
+    ] {
         let refused = creator.post(&json!({ "url": again, "name": "Again" })).await;
         assert_invalid(&refused, "url", "This URL is already monitored by the team.");
     }
@@ -1317,7 +1392,6 @@ async fn a_url_is_watched_once_in_a_team() {
         "https://www.example.com/a",
         "https://example.com/a/",
         "https://example.com/A",
-        "https://example.com/a?",
         "https://example.com:8443/a",
         "https://example.com",
     ] {

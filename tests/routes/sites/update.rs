@@ -54,6 +54,14 @@ impl Scene {
         self.service.client(&self.owner).patch(&format!("/sites/{}", self.site), body).await
     }
 
+    /// Has the team's owner change its settings.
+    async fn patch_team(&self, settings: &Value) {
+        let path = format!("/teams/{}/monitoring", self.owner.team);
+        let body = json!({ "monitoring_settings": settings });
+        let answer = self.service.client(&self.owner).patch(&path, &body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+    }
+
     /// PATCHes one field beside the site's own URL.
     async fn patch_with(&self, field: &str, value: &Value) -> Answer {
         self.patch(&json!({ "url": URL, field: value })).await
@@ -357,25 +365,107 @@ async fn its_own_url_changes_nothing_however_it_is_spelt() {
 }
 
 #[tokio::test]
-async fn what_was_read_can_be_sent_back_and_changes_nothing_that_can_be_seen() {
-    let scene = Scene::start().await;
+async fn what_was_read_can_be_sent_back_and_changes_nothing() {
+    let scene = Scene::with(&json!({
+        "tools": {
+            "status": { "cadence_minutes": 1 },
+            "performance": { "settings": { "url": "https://example.com/a", "max_ttfb_ms": null } },
+        },
+    }))
+    .await;
+    let team = json!({
+        "tools": { "ssl": { "enabled": true, "cadence_minutes": 720 } },
+        "request_header": { "name": "X-Team", "value": "a" },
+        "quiet_time": { "enabled": true, "starts_at": "23:00", "ends_at": "06:00" },
+        "escalation": { "enabled": true, "intervals": [0, 60] },
+    });
+    scene.patch_team(&team).await;
+    scene.service.advance_minutes(60);
     let read = scene.get().await;
     let data = &read.body["data"];
-    let mut settings = data["monitoring"]["settings"].clone();
-    for section in ["quiet_time", "escalation", "request_header"] {
-        settings.as_object_mut().expect("settings").remove(section);
-    }
     let body = json!({
         "url": data["url"],
         "name": data["name"],
         "notes": data["notes"],
         "js_rendered": data["js_rendered"],
         "pinned": data["is_pinned"],
-        "monitoring_settings": settings,
+        "monitoring_settings": data["monitoring"]["settings"],
         "dns_expected_records": data["issue_settings"]["dns"]["expected_records"],
     });
+    let writes = scene.service.test.faults().writes();
     let answer = scene.patch(&body).await;
-    assert_eq!((answer.status, answer.body), (200, read.body));
+    assert_eq!((answer.status, &answer.body), (200, &read.body));
+    assert_eq!(scene.service.test.faults().writes(), writes, "nothing is written");
+
+    // What was inherited still is, and what was overridden still is.
+    let team = json!({
+        "tools": {
+            "status": {
+                "enabled": true, "cadence_minutes": 10, "settings": { "failures_to_open": 7 },
+            },
+            "performance": {
+                "enabled": true, "cadence_minutes": 1440, "settings": { "max_ttfb_ms": 900 },
+            },
+        },
+        "request_header": { "name": "X-Other", "value": "b" },
+        "quiet_time": { "enabled": false },
+        "escalation": { "enabled": false },
+    });
+    scene.patch_team(&team).await;
+    let settings = &scene.get().await.body["data"]["monitoring"]["settings"];
+    insta::assert_json_snapshot!(
+        json!({
+            "status": settings["tools"]["status"]["cadence_minutes"],
+            "failures_to_open": settings["tools"]["status"]["settings"]["failures_to_open"],
+            "performance": settings["tools"]["performance"]["settings"],
+            "request_header": settings["request_header"],
+            "quiet_time": settings["quiet_time"],
+            "escalation": settings["escalation"],
+        }),
+        @r#"
+        {
+          "escalation": {
+            "enabled": false,
+            "intervals": [
+              0,
+              60
+            ]
+          },
+          "failures_to_open": 7,
+          "performance": {
+            "consecutive_breaches_to_open": 2,
+            "max_load_time_seconds": null,
+            "max_response_time_ms": null,
+            "max_ttfb_ms": null,
+            "min_score": 50,
+            "url": "https://example.com/a"
+          },
+          "quiet_time": {
+            "enabled": false,
+            "ends_at": "06:00",
+            "starts_at": "23:00"
+          },
+          "request_header": {
+            "name": "X-Other",
+            "value": "b"
+          },
+          "status": 1
+        }
+        "#
+    );
+    // By now it is not what the team says.
+    let refused = scene.patch(&body).await;
+    let [quiet_time, escalation] = ["quiet_time", "escalation"].map(|section| {
+        format!("The monitoring_settings.{section} field can be set at team level only.")
+    });
+    let expected = json!({
+        "message": format!("{quiet_time} (and 1 more error)"),
+        "errors": {
+            "monitoring_settings.quiet_time": [quiet_time],
+            "monitoring_settings.escalation": [escalation],
+        },
+    });
+    assert_eq!((refused.status, refused.body), (422, expected));
 }
 
 #[tokio::test]

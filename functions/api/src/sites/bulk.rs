@@ -7,12 +7,11 @@ use serde_json::{Map, Value};
 use tracing::error;
 use vedette_domain::account::Permission;
 use vedette_domain::id::TeamId;
-use vedette_domain::plan::Plan;
-use vedette_domain::site::NAME_MAX;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
+use vedette_store::TeamSheet;
 
 use super::creation::{self, Ground, NotCreated};
 use super::input::{Input, duplicate_url};
@@ -38,7 +37,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let mut outcome = SitesOutcome::default();
     let mut seen = BTreeSet::new();
     for item in items {
-        let input = match item.input(ground.team.team.plan) {
+        let input = match item.input(&ground.team) {
             Ok(input) => input,
             Err(error) => {
                 outcome.fail(item.url, error.message());
@@ -81,13 +80,13 @@ struct Item {
 
 impl Item {
     /// The site, read as if it were alone.
-    fn input(&self, plan: Plan) -> Result<Input, ValidationError> {
+    fn input(&self, team: &TeamSheet) -> Result<Input, ValidationError> {
         let mut body = Map::new();
         body.insert("url".to_owned(), self.url.as_str().into());
         if let Some(name) = &self.name {
             body.insert("name".to_owned(), name.as_str().into());
         }
-        Input::parse(&body, plan)
+        Input::parse(&body, team)
     }
 }
 
@@ -111,7 +110,7 @@ fn read_item(site: &Field<'_>, errors: &mut Errors) -> Option<Item> {
 fn as_sent(field: Field<'_>, is_required: bool, errors: &mut Errors) -> Option<String> {
     match field.value() {
         Some(Value::String(text)) => Some(text.clone()),
-        _ if is_required => field.required(errors).string(NAME_MAX, errors),
-        _ => field.string(NAME_MAX, errors),
+        _ if is_required => field.required(errors).name(errors),
+        _ => field.name(errors),
     }
 }

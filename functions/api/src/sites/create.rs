@@ -5,6 +5,7 @@ use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::validation::parse_body;
+use vedette_store::TeamSheet;
 
 use super::creation::{self, Ground, PATIENCE};
 use super::input::Input;
@@ -15,10 +16,10 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let (store, caller) = (&context.app.store, context.caller);
     let team = caller.team(store, team_id, Permission::ManageSites).await?;
     let body = parse_body(context.body)?;
-    let input = Input::parse(&body, team.team.plan)?;
+    let input = Input::parse(&body, &team)?;
 
-    let fits = |plan| Input::parse(&body, plan).map(drop);
+    let fits = |team: &TeamSheet| Input::parse(&body, team).map(drop);
     let mut ground = Ground::new(team);
     let site = creation::create(context, &mut ground, input, caller.now, PATIENCE, fits).await?;
-    Ok(created(&site))
+    Ok(created(&site, &context.links.site(site.id())))
 }

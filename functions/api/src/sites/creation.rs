@@ -8,7 +8,6 @@ use tracing::warn;
 use vedette_domain::account::Permission;
 use vedette_domain::cooldown::{Beginning, Cooldowns};
 use vedette_domain::message::{Message, Upkeep};
-use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_http::error::ApiError;
@@ -84,7 +83,7 @@ pub(super) async fn create(
     input: Input,
     now: Timestamp,
     patience: Duration,
-    fits: impl Fn(Plan) -> Result<(), ValidationError>,
+    fits: impl Fn(&TeamSheet) -> Result<(), ValidationError>,
 ) -> Result<SiteResource, NotCreated> {
     let (store, caller) = (&context.app.store, context.caller);
     let id = context.app.entropy.site_id();
@@ -109,7 +108,7 @@ pub(super) async fn create(
                 *team = caller.team(store, sheet.site.team, Permission::ManageSites).await?;
                 let plan = team.team.plan;
                 if plan != read {
-                    fits(plan).map_err(ApiError::from)?;
+                    fits(team).map_err(ApiError::from)?;
                 } else if plan.limits().sites.is_some_and(|limit| team.team.sites >= limit) {
                     return Err(NotCreated::Refused(site_limit().into()));
                 }

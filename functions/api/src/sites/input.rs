@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::plan::Plan;
 use vedette_domain::settings::{ExpectedRecords, SiteOverrides};
-use vedette_domain::site::{NAME_MAX, NOTES_MAX, Site};
+use vedette_domain::site::{NOTES_MAX, Site};
 use vedette_domain::site_url::SiteUrl;
 use vedette_http::settings::{parse_expected_records, parse_site_overrides};
 use vedette_http::validation::{Errors, Fields, ValidationError};
+use vedette_store::TeamSheet;
 
 /// The fields that creation and PATCH share; `None` was not sent.
 #[derive(Debug)]
@@ -18,30 +18,38 @@ pub(super) struct Input {
     /// `Some(None)` is a null that was sent.
     pub(super) notes: Option<Option<String>>,
     pub(super) js_rendered: Option<bool>,
-    /// All overrides of the site; what they leave out is inherited.
+    /// All that the site says of its monitoring; what it leaves out is inherited.
     pub(super) overrides: Option<SiteOverrides>,
     pub(super) expected_records: Option<ExpectedRecords>,
 }
 
 impl Input {
     /// Reads what a client says of a new site.
-    pub(super) fn parse(body: &Map<String, Value>, plan: Plan) -> Result<Self, ValidationError> {
+    pub(super) fn parse(
+        body: &Map<String, Value>,
+        team: &TeamSheet,
+    ) -> Result<Self, ValidationError> {
         let mut errors = Errors::new();
-        let input = Self::read(body, plan, &mut errors);
+        let input = Self::read(body, team, &mut errors);
         errors.finish(input)
     }
 
     /// Reads the fields; none where the URL is missing or wrong.
-    pub(super) fn read(body: &Map<String, Value>, plan: Plan, errors: &mut Errors) -> Option<Self> {
+    pub(super) fn read(
+        body: &Map<String, Value>,
+        team: &TeamSheet,
+        errors: &mut Errors,
+    ) -> Option<Self> {
         let fields = Fields::body(body);
         let url = read_url(&fields, errors);
-        let name = fields.field("name").string(NAME_MAX, errors);
+        let name = fields.field("name").name(errors);
         let notes = fields.field("notes").nullable(|field| field.string(NOTES_MAX, errors));
         let js_rendered = fields.field("js_rendered").boolean(errors);
         let domain = url.as_ref().map(SiteUrl::domain);
-        let overrides = body
-            .get("monitoring_settings")
-            .map(|value| parse_site_overrides(value, "monitoring_settings", plan, domain, errors));
+        let (settings, plan) = (&team.settings, team.team.plan);
+        let overrides = body.get("monitoring_settings").map(|value| {
+            parse_site_overrides(value, "monitoring_settings", settings, plan, domain, errors)
+        });
         let expected_records = body
             .get("dns_expected_records")
             .map(|value| parse_expected_records(value, "dns_expected_records", errors));

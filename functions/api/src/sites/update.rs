@@ -9,14 +9,14 @@ use tracing::warn;
 use vedette_domain::account::Permission;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, Upkeep};
-use vedette_domain::plan::Plan;
+use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{Backoff, is_taken_url};
+use vedette_store::{Backoff, TeamSheet, is_taken_url};
 
 use super::input::{Input, duplicate_url};
 use crate::Context;
@@ -34,9 +34,11 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let mut backoff = Backoff::new(PATIENCE);
     loop {
         let site = &access.sheet.site;
-        let update = Update::parse(&body, access.team.team.plan)?;
+        let update = Update::parse(&body, &access.team)?;
         let has_learnt = access.sheet.tool(Tool::Dns)?.learnt.is_some();
-        let Some(next) = update.apply_to(site, has_learnt, caller.now) else { break };
+        let (settings, plan) = (&access.team.settings, access.team.team.plan);
+        let read = Settings::resolve(settings, &site.overrides, plan);
+        let Some(next) = update.apply_to(site, &read, has_learnt, caller.now) else { break };
         let has_moved = next.url != site.url;
         match store.update_site(&access.sheet, &next, caller.now).await {
             Ok(()) => {
@@ -73,22 +75,31 @@ struct Update {
 }
 
 impl Update {
-    fn parse(body: &Map<String, Value>, plan: Plan) -> Result<Self, ValidationError> {
+    fn parse(body: &Map<String, Value>, team: &TeamSheet) -> Result<Self, ValidationError> {
         let mut errors = Errors::new();
-        let input = Input::read(body, plan, &mut errors);
+        let input = Input::read(body, team, &mut errors);
         let pinned = Fields::body(body).field("pinned").boolean(&mut errors);
         errors.finish(input.map(|input| Self { input, pinned }))
     }
 
-    /// The site as the client wants it; none where it is so already. A generated name stays when
-    /// the URL changes: by now it is how the team knows the site. Clearing the expected records
-    /// also forgets those that were learnt.
-    fn apply_to(self, site: &Site, has_learnt: bool, now: Timestamp) -> Option<Site> {
+    /// The site, whose settings `read` so, as the client wants it; none where it is so already. A
+    /// generated name stays when the URL changes: by now it is how the team knows the site. Clearing
+    /// the expected records also forgets those that were learnt.
+    fn apply_to(
+        self,
+        site: &Site,
+        read: &Settings,
+        has_learnt: bool,
+        now: Timestamp,
+    ) -> Option<Site> {
         let Self { input, pinned } = self;
         let clears = input.expected_records.as_ref().is_some_and(BTreeMap::is_empty);
-        let inherited = || site.overrides.clone().moved_to(input.url.domain());
+        let overrides = match input.overrides {
+            Some(sent) => site.overrides.replaced_by(sent, read),
+            None => site.overrides.clone().moved_to(input.url.domain()),
+        };
         let changed = Site {
-            overrides: input.overrides.unwrap_or_else(inherited),
+            overrides,
             name: input.name.unwrap_or_else(|| site.name.clone()),
             notes: input.notes.unwrap_or_else(|| site.notes.clone()),
             js_rendered: input.js_rendered.unwrap_or(site.js_rendered),

@@ -7,11 +7,11 @@ use vedette_domain::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
 use vedette_domain::schema::TIME_OF_DAY;
 use vedette_domain::settings::{
     CONFIRMATION_RETRY_MINUTES, DnsRecordType, HEADER_NAME_MAX, HEADER_VALUE_MAX, IGNORE_PATH_MAX,
-    INCIDENT_FOLLOW_UP_MINUTES, INTEGER_MAX, PAGE_URL_MAX, PERFORMANCE_SCORE,
-    STATUS_INCIDENT_CODES,
+    INCIDENT_FOLLOW_UP_MINUTES, INTEGER_MAX, PAGE_URL_MAX, PERFORMANCE_SCORE, PROXY_HEADERS,
+    STATUS_INCIDENT_CODES, UNSENDABLE_HEADERS,
 };
 use vedette_domain::tool::Tool;
-use vedette_http::settings::{CHOICES_MAX, IGNORE_PATHS_MAX};
+use vedette_http::settings::{CHOICES_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX};
 
 use super::NOT_BLANK;
 use crate::schemas::Schemas;
@@ -44,10 +44,18 @@ pub(super) fn of_site(schemas: &mut Schemas) -> Value {
     let settings = object([
         ("tools", tools(Level::Site, schemas)),
         ("request_header", header("Both null, or `{}`, inherits the team's header.")),
+        ("quiet_time", of_the_team(quiet_time())),
+        ("escalation", of_the_team(escalation())),
     ]);
     let prose = "What the site sets differently from its team. It replaces all that was set \
-                 before: what is omitted is inherited.";
+                 before: what is omitted is inherited. A setting that a site inherits, and that is \
+                 sent as it reads, stays inherited: what was read can be written back.";
     described(prose, settings)
+}
+
+/// What only a team sets.
+fn of_the_team(section: Value) -> Value {
+    described("Set by the team: taken where it says what the team's settings say.", section)
 }
 
 fn tools(level: Level, schemas: &mut Schemas) -> Value {
@@ -174,7 +182,9 @@ fn breaches() -> Value {
 
 fn ignore_paths() -> Value {
     json!({
-        "description": "Path patterns left out of the crawl.",
+        "description": format!(
+            "Path patterns left out of the crawl, together at most {IGNORE_PATHS_BYTES_MAX} bytes."
+        ),
         "type": "array",
         "maxItems": IGNORE_PATHS_MAX,
         "items": { "type": "string", "pattern": NOT_BLANK, "maxLength": IGNORE_PATH_MAX },
@@ -209,8 +219,11 @@ fn header(description: &str) -> Value {
         form["additionalProperties"] = false.into();
         form
     });
-    let prose =
-        format!("A header sent with status, broken-links and performance checks. {description}");
+    let unsendable = UNSENDABLE_HEADERS.map(|name| format!("`{name}`")).join(", ");
+    let prose = format!(
+        "A header sent with status, broken-links and performance checks; none of the connection or \
+         of a body, which are {unsendable} and all that begin with `{PROXY_HEADERS}`. {description}"
+    );
     json!({ "description": prose, "anyOf": forms })
 }
 

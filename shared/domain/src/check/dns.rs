@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
-pub use self::expected::is_met;
+pub use self::expected::{ExpectedValue, ExpectedValueError, is_met};
 pub use self::lookup::{
     Answer, Conclusion, FILTERING_RESOLVER, Lookup, LookupObservation, Rcode, ResolverAnswers,
     ResolverObservation, conclude,

@@ -54,6 +54,7 @@ impl std::fmt::Display for DnsRecordType {
     }
 }
 
-/// The values that must be among a site's records, by type in enumeration order. Each list is
-/// ascending and without repetition, and none is empty; an empty map expects nothing.
+/// The values that must be among a site's records, by type in enumeration order, in the normal form
+/// of [`ExpectedValue`](crate::check::ExpectedValue). Each list is ascending and without repetition,
+/// and none is empty; an empty map expects nothing.
 pub type ExpectedRecords = BTreeMap<DnsRecordType, Vec<String>>;

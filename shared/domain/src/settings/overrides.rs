@@ -8,8 +8,9 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::RequestHeader;
+use super::Settings;
 use super::dns::DnsRecordType;
+use super::header::HeaderOverride;
 use super::page::check_page_url;
 use super::tools::{
     DnsSettings, LinksSettings, PerformanceSettings, SslSettings, StatusSettings, ToolSettings,
@@ -29,6 +30,21 @@ pub struct SiteOverrides {
 }
 
 impl SiteOverrides {
+    /// The overrides that `sent` ones make of these, which resolve to `read`.
+    ///
+    /// What is sent replaces everything: what it leaves out is inherited. But a setting that is sent
+    /// as it was read stays what it is, so that settings can be written back as they were read: an
+    /// inherited one still follows the team, and a cadence that the plan slows down is not lost.
+    #[must_use]
+    pub fn replaced_by(&self, mut sent: Self, read: &Settings) -> Self {
+        sent.tools.keep_as_read(&self.tools, &read.tools);
+        let header = sent.request_header.as_ref().map(HeaderOverride::to_request_header);
+        if header.as_ref() == Some(&read.request_header) {
+            sent.request_header.clone_from(&self.request_header);
+        }
+        sent
+    }
+
     /// The overrides after the site moved to the host `domain`: the audited page is forgotten when
     /// it is not on that host.
     #[must_use]
@@ -40,21 +56,6 @@ impl SiteOverrides {
             *url = None;
         }
         self
-    }
-}
-
-/// A header that replaces the team's: always both parts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HeaderOverride {
-    /// A valid header name.
-    pub name: String,
-    /// A valid header value.
-    pub value: String,
-}
-
-impl HeaderOverride {
-    pub(super) fn to_request_header(&self) -> RequestHeader {
-        RequestHeader { name: Some(self.name.clone()), value: Some(self.value.clone()) }
     }
 }
 
@@ -92,6 +93,15 @@ impl ToolsOverrides {
         broken_links.apply(&mut to.broken_links);
         performance.apply(&mut to.performance);
     }
+
+    fn keep_as_read(&mut self, stored: &Self, read: &Tools) {
+        let Self { status, ssl, dns, broken_links, performance } = self;
+        status.keep_as_read(&stored.status, &read.status);
+        ssl.keep_as_read(&stored.ssl, &read.ssl);
+        dns.keep_as_read(&stored.dns, &read.dns);
+        broken_links.keep_as_read(&stored.broken_links, &read.broken_links);
+        performance.keep_as_read(&stored.performance, &read.performance);
+    }
 }
 
 /// Partial settings of one tool.
@@ -119,20 +129,47 @@ impl<O: Default + PartialEq> ToolOverride<O> {
     }
 }
 
-impl<O> ToolOverride<O> {
-    fn apply<S>(&self, to: &mut ToolSettings<S>)
-    where
-        O: Apply<S>,
-    {
-        set(&mut to.enabled, self.enabled.as_ref());
-        set(&mut to.cadence_minutes, self.cadence_minutes.as_ref());
-        self.settings.apply(&mut to.settings);
+impl<O: Overrides<S>, S> Overrides<ToolSettings<S>> for ToolOverride<O> {
+    fn apply(&self, to: &mut ToolSettings<S>) {
+        let Self { enabled, cadence_minutes, settings } = self;
+        set(&mut to.enabled, enabled.as_ref());
+        set(&mut to.cadence_minutes, cadence_minutes.as_ref());
+        settings.apply(&mut to.settings);
+    }
+
+    fn keep_as_read(&mut self, stored: &Self, read: &ToolSettings<S>) {
+        let Self { enabled, cadence_minutes, settings } = self;
+        keep(enabled, &stored.enabled, &read.enabled);
+        keep(cadence_minutes, &stored.cadence_minutes, &read.cadence_minutes);
+        settings.keep_as_read(&stored.settings, &read.settings);
     }
 }
 
 /// Partial settings that can be laid over whole ones.
-trait Apply<S> {
+trait Overrides<S> {
+    /// Writes what was said over whole settings.
     fn apply(&self, to: &mut S);
+
+    /// Takes back what was sent as it was `read`, so that what was `stored` stays.
+    fn keep_as_read(&mut self, stored: &Self, read: &S);
+}
+
+/// Partial settings of a tool: every field is there in the whole ones too.
+macro_rules! overrides {
+    ($partial:ident of $whole:ident { $($field:ident),* $(,)? }) => {
+        impl Overrides<$whole> for $partial {
+            fn apply(&self, to: &mut $whole) {
+                // Destructured, so that a new field cannot be forgotten here.
+                let Self { $($field),* } = self;
+                $(set(&mut to.$field, $field.as_ref());)*
+            }
+
+            fn keep_as_read(&mut self, stored: &Self, read: &$whole) {
+                let Self { $($field),* } = self;
+                $(keep($field, &stored.$field, &read.$field);)*
+            }
+        }
+    };
 }
 
 /// Partial [`StatusSettings`]; the fields mean the same.
@@ -156,23 +193,13 @@ pub struct StatusOverrides {
     pub incident_follow_up_minutes: Option<u32>,
 }
 
-impl Apply<StatusSettings> for StatusOverrides {
-    fn apply(&self, to: &mut StatusSettings) {
-        // Destructured, so that a new field cannot be forgotten here.
-        let Self {
-            incident_status_codes,
-            failures_to_open,
-            successes_to_resolve,
-            confirmation_retry_minutes,
-            incident_follow_up_minutes,
-        } = self;
-        set(&mut to.incident_status_codes, incident_status_codes.as_ref());
-        set(&mut to.failures_to_open, failures_to_open.as_ref());
-        set(&mut to.successes_to_resolve, successes_to_resolve.as_ref());
-        set(&mut to.confirmation_retry_minutes, confirmation_retry_minutes.as_ref());
-        set(&mut to.incident_follow_up_minutes, incident_follow_up_minutes.as_ref());
-    }
-}
+overrides!(StatusOverrides of StatusSettings {
+    incident_status_codes,
+    failures_to_open,
+    successes_to_resolve,
+    confirmation_retry_minutes,
+    incident_follow_up_minutes,
+});
 
 /// Partial [`SslSettings`]; the fields mean the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -189,14 +216,11 @@ pub struct SslOverrides {
     pub confirmation_retry_minutes: Option<u32>,
 }
 
-impl Apply<SslSettings> for SslOverrides {
-    fn apply(&self, to: &mut SslSettings) {
-        let Self { expiry_days, failures_to_open, confirmation_retry_minutes } = self;
-        set(&mut to.expiry_days, expiry_days.as_ref());
-        set(&mut to.failures_to_open, failures_to_open.as_ref());
-        set(&mut to.confirmation_retry_minutes, confirmation_retry_minutes.as_ref());
-    }
-}
+overrides!(SslOverrides of SslSettings {
+    expiry_days,
+    failures_to_open,
+    confirmation_retry_minutes,
+});
 
 /// Partial [`DnsSettings`]; the fields mean the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -216,20 +240,12 @@ pub struct DnsOverrides {
     pub monitored_record_types: Option<BTreeSet<DnsRecordType>>,
 }
 
-impl Apply<DnsSettings> for DnsOverrides {
-    fn apply(&self, to: &mut DnsSettings) {
-        let Self {
-            hard_failures_only,
-            failures_to_open,
-            confirmation_retry_minutes,
-            monitored_record_types,
-        } = self;
-        set(&mut to.hard_failures_only, hard_failures_only.as_ref());
-        set(&mut to.failures_to_open, failures_to_open.as_ref());
-        set(&mut to.confirmation_retry_minutes, confirmation_retry_minutes.as_ref());
-        set(&mut to.monitored_record_types, monitored_record_types.as_ref());
-    }
-}
+overrides!(DnsOverrides of DnsSettings {
+    hard_failures_only,
+    failures_to_open,
+    confirmation_retry_minutes,
+    monitored_record_types,
+});
 
 /// Partial [`LinksSettings`]; the fields mean the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -252,22 +268,13 @@ pub struct LinksOverrides {
     pub ignore_redirects: Option<bool>,
 }
 
-impl Apply<LinksSettings> for LinksOverrides {
-    fn apply(&self, to: &mut LinksSettings) {
-        let Self {
-            min_broken_count,
-            consecutive_breaches_to_open,
-            ignore_paths,
-            ignore_external_links,
-            ignore_redirects,
-        } = self;
-        set(&mut to.min_broken_count, min_broken_count.as_ref());
-        set(&mut to.consecutive_breaches_to_open, consecutive_breaches_to_open.as_ref());
-        set(&mut to.ignore_paths, ignore_paths.as_ref());
-        set(&mut to.ignore_external_links, ignore_external_links.as_ref());
-        set(&mut to.ignore_redirects, ignore_redirects.as_ref());
-    }
-}
+overrides!(LinksOverrides of LinksSettings {
+    min_broken_count,
+    consecutive_breaches_to_open,
+    ignore_paths,
+    ignore_external_links,
+    ignore_redirects,
+});
 
 /// Partial [`PerformanceSettings`]; the fields mean the same. The legacy `max_response_time_ms`
 /// of a request has already become `max_ttfb_ms`.
@@ -291,27 +298,25 @@ pub struct PerformanceOverrides {
     pub consecutive_breaches_to_open: Option<NonZeroU32>,
 }
 
-impl Apply<PerformanceSettings> for PerformanceOverrides {
-    fn apply(&self, to: &mut PerformanceSettings) {
-        let Self {
-            url,
-            min_score,
-            max_ttfb_ms,
-            max_load_time_seconds,
-            consecutive_breaches_to_open,
-        } = self;
-        set(&mut to.url, url.as_ref());
-        set(&mut to.min_score, min_score.as_ref());
-        set(&mut to.max_ttfb_ms, max_ttfb_ms.as_ref());
-        set(&mut to.max_load_time_seconds, max_load_time_seconds.as_ref());
-        set(&mut to.consecutive_breaches_to_open, consecutive_breaches_to_open.as_ref());
-    }
-}
+overrides!(PerformanceOverrides of PerformanceSettings {
+    url,
+    min_score,
+    max_ttfb_ms,
+    max_load_time_seconds,
+    consecutive_breaches_to_open,
+});
 
 /// Writes a value that was said, and leaves the present one otherwise.
 pub(super) fn set<T: Clone>(to: &mut T, said: Option<&T>) {
     if let Some(value) = said {
         to.clone_from(value);
+    }
+}
+
+/// Puts what was stored in the place of what was sent as it was read.
+fn keep<T: Clone + PartialEq>(sent: &mut Option<T>, stored: &Option<T>, read: &T) {
+    if sent.as_ref() == Some(read) {
+        sent.clone_from(stored);
     }
 }
 

@@ -35,6 +35,9 @@ pub fn check_page_url(page: &str, domain: &str) -> Result<(), PageUrlError> {
         return Err(PageUrlError::Invalid);
     }
     let url = Url::parse(page).map_err(|_| PageUrlError::Invalid)?;
+    if url.port() == Some(0) {
+        return Err(PageUrlError::Invalid);
+    }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(PageUrlError::Credentials);
     }
@@ -64,6 +67,7 @@ mod tests {
             ("ftp://example.com/", Err(Invalid)),
             ("https:example.com", Err(Invalid)),
             ("https://", Err(Invalid)),
+            ("https://example.com:0/", Err(Invalid)),
             ("https://example.com/a b", Err(Invalid)),
             ("https://exam\tple.com/", Err(Invalid)),
             ("", Err(Invalid)),

@@ -89,7 +89,7 @@ impl SiteResource {
         let plan = team.team.plan;
         let settings = Settings::resolve(&team.settings, &site.overrides, plan);
         let issue_settings = IssueSettings::new(&settings, &site.expected_records, plan);
-        let report = |name: &str| links.to(&format!("/sites/{}/reports/{name}", site.id));
+        let report = |name: &str| format!("{}/reports/{name}", links.site(site.id));
         Self {
             uuid: site.id,
             team_uuid: site.team,
@@ -108,6 +108,11 @@ impl SiteResource {
             created_at: site.created_at,
             updated_at: site.updated_at,
         }
+    }
+
+    /// Identity.
+    pub const fn id(&self) -> SiteId {
+        self.uuid
     }
 
     /// With the newest check of each of the five tools, null where there is none.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use vedette_domain::check::ExpectedValue;
 use vedette_domain::settings::{DnsRecordType, ExpectedRecords};
 
 use crate::validation::{Errors, Field};
@@ -12,12 +13,12 @@ pub const VALUES_MAX: usize = 50;
 /// The longest value in characters: far beyond the longest DKIM key; our own limit.
 pub const VALUE_MAX: usize = 4_096;
 /// The most bytes of all values together; our own limit, for the same reason as [`VALUES_MAX`].
-const BYTES_MAX: usize = 8_192;
+pub const BYTES_MAX: usize = 8_192;
 
 /// Reads the expected DNS records standing at `path`; null and `{}` both expect nothing.
 ///
-/// A type with an empty list says nothing and is left out. The result is of use only if no error
-/// was recorded.
+/// Values are kept in their normal form. A type with an empty list says nothing and is left out. The
+/// result is of use only if no error was recorded.
 pub fn parse_expected_records(value: &Value, path: &str, errors: &mut Errors) -> ExpectedRecords {
     let mut records = ExpectedRecords::new();
     let field = Field::at(path, value);
@@ -28,7 +29,7 @@ pub fn parse_expected_records(value: &Value, path: &str, errors: &mut Errors) ->
         let values: Option<BTreeSet<String>> =
             fields
                 .field(kind.as_str())
-                .list(VALUES_MAX, errors, |item, errors| item.string(VALUE_MAX, errors));
+                .list(VALUES_MAX, errors, |item, errors| read_value(kind, item, errors));
         if let Some(values) = values.filter(|values| !values.is_empty()) {
             records.insert(kind, values.into_iter().collect());
         }
@@ -38,6 +39,16 @@ pub fn parse_expected_records(value: &Value, path: &str, errors: &mut Errors) ->
     }
     fields.only(&DnsRecordType::ALL.map(DnsRecordType::as_str), errors);
     records
+}
+
+fn read_value(kind: DnsRecordType, item: &Field<'_>, errors: &mut Errors) -> Option<String> {
+    match ExpectedValue::parse(kind, &item.string(VALUE_MAX, errors)?) {
+        Ok(value) => Some(value.to_string()),
+        Err(error) => {
+            item.refuse(errors, error);
+            None
+        }
+    }
 }
 
 #[cfg(test)]
@@ -67,8 +78,22 @@ mod tests {
                 json!({"A": ["192.0.2.1"], "MX": ["10 a.example", "20 b.example"]}),
             ),
             (
-                json!({"A": ["a"], "AAAA": ["b"], "CNAME": ["c"], "MX": ["d"], "NS": ["e"], "TXT": ["f"]}),
-                json!({"A": ["a"], "AAAA": ["b"], "CNAME": ["c"], "MX": ["d"], "NS": ["e"], "TXT": ["f"]}),
+                json!({
+                    "A": ["192.0.2.1"],
+                    "AAAA": ["2001:DB8::0:1"],
+                    "CNAME": ["CDN.example.net."],
+                    "MX": ["010 Mail.example.com"],
+                    "NS": ["ns.example"],
+                    "TXT": ["\"v=spf1 \" \"-all\"", "v=spf1 -all"],
+                }),
+                json!({
+                    "A": ["192.0.2.1"],
+                    "AAAA": ["2001:db8::1"],
+                    "CNAME": ["cdn.example.net"],
+                    "MX": ["10 mail.example.com"],
+                    "NS": ["ns.example"],
+                    "TXT": ["v=spf1 -all"],
+                }),
             ),
             (json!({"TXT": ["t".repeat(VALUE_MAX)]}), json!({"TXT": ["t".repeat(VALUE_MAX)]})),
         ] {
@@ -86,7 +111,17 @@ mod tests {
             (json!({"a": ["192.0.2.1"]}), "dns_expected_records.a", "is not known"),
             (json!({"A": "192.0.2.1"}), "dns_expected_records.A", "must be an array"),
             (json!({"A": null}), "dns_expected_records.A", "must not be empty"),
-            (json!({"A": ["x", ""]}), "dns_expected_records.A.1", "must not be empty"),
+            (json!({"A": ["192.0.2.1", ""]}), "dns_expected_records.A.1", "must not be empty"),
+            (json!({"A": ["::1"]}), "dns_expected_records.A.0", "must be an IPv4 address"),
+            (json!({"AAAA": ["::g"]}), "dns_expected_records.AAAA.0", "must be an IPv6 address"),
+            (json!({"CNAME": ["a b"]}), "dns_expected_records.CNAME.0", "must be a host name"),
+            (json!({"NS": ["a", ".a"]}), "dns_expected_records.NS.1", "must be a host name"),
+            (
+                json!({"MX": ["low mail.example"]}),
+                "dns_expected_records.MX.0",
+                "must be a host name, or a priority and a host name",
+            ),
+            (json!({"TXT": ["\"\""]}), "dns_expected_records.TXT.0", "must not be empty"),
             (json!({"A": [1]}), "dns_expected_records.A.0", "must be a string"),
             (
                 json!({"TXT": ["t".repeat(VALUE_MAX + 1)]}),

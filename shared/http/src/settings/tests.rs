@@ -22,8 +22,8 @@ fn errors_of(error: &crate::validation::ValidationError) -> Value {
 /// The overrides of `example.com` on this plan as they are stored, or the errors by field.
 fn site_on(plan: Plan, sent: &Value) -> Result<Value, Value> {
     let mut errors = Errors::new();
-    let read =
-        parse_site_overrides(sent, "monitoring_settings", plan, Some("example.com"), &mut errors);
+    let (team, domain) = (Settings::default(), Some("example.com"));
+    let read = parse_site_overrides(sent, TEAM_PATH, &team, plan, domain, &mut errors);
     match errors.finish(Some(read)) {
         Ok(overrides) => Ok(serde_json::to_value(overrides).expect("serialize")),
         Err(error) => Err(errors_of(&error)),

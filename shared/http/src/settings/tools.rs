@@ -18,7 +18,7 @@ use crate::validation::{Errors, Field, Fields};
 /// The most items of `ignore_paths`; our own limit, it keeps a site within one stored item.
 pub const IGNORE_PATHS_MAX: usize = 100;
 /// The most bytes of all `ignore_paths` together; our own limit, for the same reason.
-const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
+pub const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 
 /// Reads the map of tools.
 pub(super) fn read(

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Number, Value};
+use vedette_domain::name::parse_name;
 use vedette_domain::settings::INTEGER_MAX;
 
 use super::{ECHO_MAX, Errors, echo};
@@ -114,6 +115,18 @@ impl<'a> Field<'a> {
             return None;
         }
         Some(text.to_owned())
+    }
+
+    /// A name, trimmed.
+    pub fn name(&self, errors: &mut Errors) -> Option<String> {
+        // Whatever is too long is refused by the names' own rule.
+        match parse_name(&self.string(usize::MAX, errors)?) {
+            Ok(name) => Some(name.to_owned()),
+            Err(error) => {
+                self.refuse(errors, error);
+                None
+            }
+        }
     }
 
     /// A boolean; neither a number nor a string is one.

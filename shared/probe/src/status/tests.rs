@@ -129,7 +129,13 @@ async fn the_request_header_is_sent_in_place_of_ours() {
         let probed = probe(&guard(), &StatusProbe { header: Some(header), ..of(&url) }).await;
         assert!(probed.expect("completed").up);
     }
+    for name in ["Content-Length", "transfer-encoding", "Proxy-Authorization"] {
+        let given = StatusProbe { header: Some((name, "5")), ..of(&url) };
+        let error = probe(&guard(), &given).await.expect_err(name);
+        assert_eq!(error.code, crate::INVALID_HEADER);
+    }
     let heads = server.heads();
+    assert_eq!(heads.len(), 3);
     assert!(heads[0].contains("\r\nx-token: s3cret\r\n"));
     assert!(heads[1].contains("\r\nuser-agent: Mine/1\r\n") && !heads[1].contains("Vedette"));
     assert!(heads[2].contains("\r\nhost: shop.example\r\n") && !heads[2].contains("127.0.0.1"));

@@ -83,7 +83,7 @@ async fn a_url_is_watched_once_in_a_team() {
     let (service, owner) = (&scene.service, &scene.owner);
     new_site(service, owner, "https://example.org/a").await;
     let before = scene.get().await;
-    for url in ["https://example.org/a", "HTTPS://EXAMPLE.ORG/a#b"] {
+    for url in ["https://example.org/a", "HTTPS://EXAMPLE.ORG/a#b", "https://example.org./a?"] {
         let refused = scene.patch(&json!({ "url": url, "name": "Again" })).await;
         assert_invalid(&refused, "url", "This URL is already monitored by the team.");
     }
@@ -137,7 +137,8 @@ async fn the_directory_follows_and_keeps_the_newest_states() {
             } }),
             "Shop",
             true,
-            json!({ "dns": true, "ssl": false }),
+            // The team says so too.
+            json!({ "ssl": false }),
         ),
         (
             json!({ "url": path("/b"), "name": "Store", "monitoring_settings": {} }),

@@ -68,6 +68,46 @@ async fn settings_that_are_sent_replace_all_overrides() {
 }
 
 #[tokio::test]
+async fn a_setting_that_is_sent_otherwise_than_it_reads_is_the_sites_own_from_then_on() {
+    let scene = Scene::start().await;
+    let dns = |enabled: bool| json!({ "tools": { "dns": { "enabled": enabled } } });
+    let team = |enabled: bool| json!({ "tools": { "dns": { "enabled": enabled, "cadence_minutes": 60 } } });
+    // The site's own, what the team says, and what the site reads then.
+    for (sent, of_team, read) in [
+        // Sent as it reads: inherited.
+        (dns(true), false, false),
+        (dns(false), true, true),
+        // Otherwise: its own, also where the team comes to say the same and it is sent again.
+        (dns(false), false, false),
+        (dns(false), true, false),
+        (dns(true), true, true),
+        (dns(true), false, true),
+        (json!({}), false, false),
+    ] {
+        assert_eq!(scene.patch_with("monitoring_settings", &sent).await.status, 200, "{sent}");
+        scene.patch_team(&team(of_team)).await;
+        let settings = &scene.get().await.body["data"]["monitoring"]["settings"];
+        assert_eq!(settings["tools"]["dns"]["enabled"], json!(read), "{sent} {of_team}");
+    }
+}
+
+#[tokio::test]
+async fn a_cadence_that_a_downgrade_slows_down_can_be_written_back_and_is_not_lost() {
+    let fast = json!({ "tools": { "status": { "cadence_minutes": 1 } } });
+    let scene = Scene::with(&fast).await;
+    let cadence = |answer: &Answer| {
+        let settings = &answer.body["data"]["monitoring"]["settings"];
+        settings["tools"]["status"]["cadence_minutes"].clone()
+    };
+    set_plan(&scene.service, scene.owner.team, Plan::Starter, true).await;
+    let slow = scene.get().await.body["data"]["monitoring"]["settings"].clone();
+    let answer = scene.patch_with("monitoring_settings", &slow).await;
+    assert_eq!((answer.status, cadence(&answer)), (200, json!(30)));
+    set_plan(&scene.service, scene.owner.team, Plan::Agency, true).await;
+    assert_eq!(cadence(&scene.get().await), 1);
+}
+
+#[tokio::test]
 async fn empty_or_null_expected_records_expect_nothing() {
     let scene = Scene::start().await;
     let records = json!({ "A": ["192.0.2.2", "192.0.2.1"] });

@@ -115,6 +115,73 @@ fn a_downgrade_raises_cadences_without_rewriting_them() {
     assert_eq!(team.on_plan(Plan::Agency).tools.broken_links.cadence_minutes, 720);
 }
 
+/// Overrides that say everything as it reads.
+fn as_read(settings: &Settings) -> SiteOverrides {
+    let header = &settings.request_header;
+    let mut said = serde_json::to_value(settings).expect("serialize");
+    if header.pair().is_none() {
+        said["request_header"].take();
+    }
+    overrides(said)
+}
+
+#[test]
+fn what_is_sent_replaces_all_overrides_but_what_is_sent_as_it_was_read_stays() {
+    let mut team = Settings::defaults(Plan::Agency);
+    team.request_header =
+        RequestHeader { name: Some("X-Team".to_owned()), value: Some("t".to_owned()) };
+    let site = overrides(json!({"tools": {
+        "status": {"cadence_minutes": 1, "settings": {"failures_to_open": 9}},
+        "dns": {"enabled": false},
+        "performance": {"settings": {"max_ttfb_ms": null}},
+    }}));
+    let after = |sent: serde_json::Value| {
+        let read = Settings::resolve(&team, &site, Plan::Growth);
+        serde_json::to_value(site.replaced_by(overrides(sent), &read)).expect("serialize")
+    };
+    for (sent, stored) in [
+        (json!({}), json!({})),
+        // Inherited, and said as it reads: nothing is said. Said otherwise, it overrides.
+        (json!({"tools": {"ssl": {"enabled": true, "cadence_minutes": 1440}}}), json!({})),
+        (
+            json!({"tools": {"ssl": {"enabled": false, "cadence_minutes": 1440}}}),
+            json!({"tools": {"ssl": {"enabled": false}}}),
+        ),
+        // Overridden: it stays so, be it what the team says, too.
+        (
+            json!({"tools": {"dns": {"enabled": false}}}),
+            json!({"tools": {"dns": {"enabled": false}}}),
+        ),
+        (
+            json!({"tools": {"dns": {"enabled": true}}}),
+            json!({"tools": {"dns": {"enabled": true}}}),
+        ),
+        (
+            json!({"tools": {"status": {"settings": {"failures_to_open": 2}}}}),
+            json!({"tools": {"status": {"settings": {"failures_to_open": 2}}}}),
+        ),
+        // The plan slows it down to five minutes, and what is stored is not lost over that.
+        (
+            json!({"tools": {"status": {"cadence_minutes": 5}}}),
+            json!({"tools": {"status": {"cadence_minutes": 1}}}),
+        ),
+        // The null overrides, while the other one is the team's.
+        (
+            json!({"tools": {"performance": {
+                "settings": {"max_ttfb_ms": null, "max_load_time_seconds": null, "url": null},
+            }}}),
+            json!({"tools": {"performance": {"settings": {"max_ttfb_ms": null}}}}),
+        ),
+        (json!({"request_header": {"name": "X-Team", "value": "t"}}), json!({})),
+        (
+            json!({"request_header": {"name": "X-Team", "value": "u"}}),
+            json!({"request_header": {"name": "X-Team", "value": "u"}}),
+        ),
+    ] {
+        assert_eq!(after(sent.clone()), stored, "{sent}");
+    }
+}
+
 #[test]
 fn an_update_changes_only_what_it_says() {
     let header = RequestHeader { name: Some("X-A".to_owned()), value: Some("1".to_owned()) };
@@ -216,6 +283,22 @@ proptest! {
             prop_assert!(cadence >= plan.minimum_cadence_minutes(tool));
             prop_assert!(CADENCE_MINUTES.contains(&cadence));
         }
+    }
+
+    #[test]
+    fn settings_written_back_as_they_read_change_nothing(
+        team in any_overrides(),
+        site in any_overrides(),
+        plan in prop::sample::select(&Plan::ALL[..]),
+    ) {
+        let team = Settings::resolve(&Settings::default(), &team, Plan::Agency);
+        let read = Settings::resolve(&team, &site, plan);
+        prop_assert_eq!(&site.replaced_by(as_read(&read), &read), &site);
+        // Whatever is sent reads as it was sent.
+        let other = as_read(&Settings::resolve(&Settings::default(), &site, plan));
+        let replaced = site.replaced_by(other.clone(), &read);
+        let expected = Settings::resolve(&team, &other, plan);
+        prop_assert_eq!(Settings::resolve(&team, &replaced, plan), expected);
     }
 
     #[test]

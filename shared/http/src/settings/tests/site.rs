@@ -36,6 +36,7 @@ fn a_header_has_both_parts() {
     };
     let name = |message| Err(refusal("request_header.name", message));
     let value = |message| Err(refusal("request_header.value", message));
+    let framing = "must not be a header of the connection or of a body";
     let long_name = "n".repeat(255);
     let long_value = "v".repeat(2000);
     let kept = json!({"request_header": {"name": long_name, "value": long_value}});
@@ -47,6 +48,8 @@ fn a_header_has_both_parts() {
         (json!("X:Key"), json!("v"), name("must be a valid HTTP header name")),
         (json!("X-Käse"), json!("v"), name("must be a valid HTTP header name")),
         (json!("X-Key\r\n"), json!("v"), name("must not contain line breaks")),
+        (json!("content-LENGTH"), json!("5"), name(framing)),
+        (json!("Proxy-Authorization"), json!("x"), name(framing)),
         (json!(1), json!("v"), name("must be a string")),
         (json!("X"), json!("v".repeat(2001)), value("must not be longer than 2000 characters")),
         (json!("X"), json!("a\r\nB: c"), value("must not contain line breaks")),
@@ -130,11 +133,85 @@ fn unknown_keys_are_refused_at_their_path() {
 
 #[test]
 fn quiet_time_and_escalation_belong_to_the_team() {
-    for name in ["quiet_time", "escalation"] {
-        for value in [json!({}), json!(null), json!({"enabled": false})] {
-            let expected = Err(refusal(name, "can be set at team level only"));
-            assert_eq!(site(&at(name, &value)), expected, "{name} {value}");
+    // As a new team has them, they may be there.
+    for (name, value) in [
+        ("quiet_time", json!({"enabled": false, "starts_at": "22:00", "ends_at": "07:00"})),
+        ("quiet_time", json!({"enabled": false})),
+        ("escalation", json!({"enabled": false, "intervals": []})),
+    ] {
+        assert_eq!(site(&at(name, &value)), Ok(json!({})), "{name} {value}");
+    }
+    for (name, value) in [
+        ("quiet_time", json!({})),
+        ("quiet_time", json!(null)),
+        ("quiet_time", json!({"enabled": true})),
+        ("quiet_time", json!({"enabled": false, "starts_at": "22:01", "ends_at": "07:00"})),
+        ("quiet_time", json!({"enabled": false, "starts_at": "24:00"})),
+        ("quiet_time", json!({"enabled": false, "zone": "UTC"})),
+        ("escalation", json!({})),
+        ("escalation", json!([])),
+        ("escalation", json!({"enabled": true, "intervals": []})),
+        ("escalation", json!({"enabled": false, "intervals": [0]})),
+    ] {
+        let expected = Err(refusal(name, "can be set at team level only"));
+        assert_eq!(site(&at(name, &value)), expected, "{name} {value}");
+    }
+}
+
+/// Settings of a site by their paths, each with a value that is not the default.
+fn said() -> impl Strategy<Value = SiteOverrides> {
+    let values = vec![
+        ("tools.status.enabled", json!(false)),
+        ("tools.status.cadence_minutes", json!(1)),
+        ("tools.status.settings.incident_status_codes", json!([404, 503])),
+        ("tools.status.settings.failures_to_open", json!(9)),
+        ("tools.status.settings.successes_to_resolve", json!(9)),
+        ("tools.status.settings.confirmation_retry_minutes", json!(5)),
+        ("tools.status.settings.incident_follow_up_minutes", json!(60)),
+        ("tools.ssl.enabled", json!(false)),
+        ("tools.ssl.cadence_minutes", json!(5)),
+        ("tools.ssl.settings.expiry_days", json!(30)),
+        ("tools.dns.cadence_minutes", json!(1)),
+        ("tools.dns.settings.hard_failures_only", json!(true)),
+        ("tools.dns.settings.monitored_record_types", json!(["A", "TXT"])),
+        ("tools.broken-links.cadence_minutes", json!(720)),
+        ("tools.broken-links.settings.ignore_paths", json!(["/a", "/b*"])),
+        ("tools.broken-links.settings.ignore_redirects", json!(true)),
+        ("tools.performance.enabled", json!(false)),
+        ("tools.performance.settings.url", json!("https://example.com/a")),
+        ("tools.performance.settings.min_score", json!(90)),
+        ("tools.performance.settings.max_ttfb_ms", json!(800)),
+        ("tools.performance.settings.max_load_time_seconds", json!(null)),
+        ("request_header", json!({"name": "X-Key", "value": "a b"})),
+    ];
+    let count = values.len();
+    prop::sample::subsequence(values, 0..=count).prop_map(|said| {
+        let mut site = json!({});
+        for (path, value) in said {
+            *path.split('.').fold(&mut site, |fields, name| &mut fields[name]) = value;
         }
+        serde_json::from_value(site).expect("overrides")
+    })
+}
+
+proptest! {
+    /// Whatever the team says, the site overrides and the plan slows down.
+    #[test]
+    fn settings_can_be_written_back_as_they_were_read(
+        team in said(),
+        stored in said(),
+        plan in prop::sample::select(&Plan::ALL[..]),
+    ) {
+        let mut team = Settings::resolve(&Settings::default(), &team, Plan::Agency);
+        team.tools.performance.settings.url = None;
+        team.quiet_time.enabled = true;
+        team.escalation.intervals = BTreeSet::from([0, 1440]);
+        let read = Settings::resolve(&team, &stored, plan);
+        let sent = serde_json::to_value(&read).expect("serialize");
+        let mut errors = Errors::new();
+        let domain = Some("example.com");
+        let said = parse_site_overrides(&sent, TEAM_PATH, &team, plan, domain, &mut errors);
+        prop_assert_eq!(errors.finish(Some(said)).map(|said| stored.replaced_by(said, &read)), Ok(stored));
     }
 }
 
@@ -164,13 +241,8 @@ fn everything_wrong_is_told_in_the_order_of_the_tables() {
         },
     });
     let mut errors = Errors::new();
-    parse_site_overrides(
-        &sent,
-        "monitoring_settings",
-        Plan::Agency,
-        Some("example.com"),
-        &mut errors,
-    );
+    let team = Settings::default();
+    parse_site_overrides(&sent, TEAM_PATH, &team, Plan::Agency, Some("example.com"), &mut errors);
     let error = errors.finish(Some(())).expect_err("much is wrong");
     assert_eq!(
         error.message(),

@@ -1,0 +1,83 @@
+//! Names that people give: to sites, and to users, teams and tokens.
+
+use icu_properties::CodePointSetData;
+use icu_properties::props::DefaultIgnorableCodePoint;
+
+/// The longest name, in characters.
+pub const NAME_MAX: usize = 255;
+
+/// Why a text is no name; the messages continue "The … field".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Nothing is there.
+    #[error("must not be empty")]
+    Empty,
+    /// It is longer than [`NAME_MAX`] characters.
+    #[error("must not be longer than {NAME_MAX} characters")]
+    TooLong,
+    /// It holds a line break, an escape or another control character.
+    #[error("must not contain control characters")]
+    ControlCharacter,
+    /// Something is there, and nobody can see it.
+    #[error("must contain a visible character")]
+    Invisible,
+}
+
+/// Reads a name, with surrounding whitespace ignored.
+///
+/// # Errors
+///
+/// Says what is wrong with the text.
+pub fn parse_name(text: &str) -> Result<&str, NameError> {
+    let name = text.trim();
+    // Joiners and direction marks are part of many names; alone they are none.
+    let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
+    if name.is_empty() {
+        Err(NameError::Empty)
+    } else if name.chars().nth(NAME_MAX).is_some() {
+        Err(NameError::TooLong)
+    } else if name.chars().any(char::is_control) {
+        Err(NameError::ControlCharacter)
+    } else if name.chars().all(|c| c.is_whitespace() || ignorable.contains(c)) {
+        Err(NameError::Invisible)
+    } else {
+        Ok(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_something_to_see_on_one_line() {
+        let family = "\u{1f468}\u{200d}\u{1f469}";
+        let long = "\u{fc}".repeat(NAME_MAX);
+        for (text, name) in [
+            ("Shop", "Shop"),
+            (" \u{a0}Ada's shop\r\n", "Ada's shop"),
+            ("店", "店"),
+            (family, family),
+            ("\u{200f}\u{5d0}", "\u{200f}\u{5d0}"),
+            (&long, &long),
+        ] {
+            assert_eq!(parse_name(text), Ok(name));
+        }
+        for (text, error) in [
+            ("", NameError::Empty),
+            (" \n\u{2003}", NameError::Empty),
+            (&format!("{long}a"), NameError::TooLong),
+            ("\u{1b}[31mShop", NameError::ControlCharacter),
+            ("Shop\nand more", NameError::ControlCharacter),
+            ("Sh\0p", NameError::ControlCharacter),
+            ("Shop\u{7f}", NameError::ControlCharacter),
+            ("Sh\u{9b}op", NameError::ControlCharacter),
+            ("\u{200b}", NameError::Invisible),
+            ("\u{ad}\u{feff} \u{2060}", NameError::Invisible),
+            ("\u{202e}\u{2066}", NameError::Invisible),
+            ("\u{3164}\u{115f}\u{e0041}\u{fe0f}", NameError::Invisible),
+        ] {
+            assert_eq!(parse_name(text), Err(error), "{text:?}");
+        }
+    }
+}
