@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use vedette_domain::history::{Day, Kind, Sum, day_of, day_start};
+use vedette_domain::history::{Day, Kind, Sample, Sum, day_of, day_start};
 use vedette_domain::id::{CheckId, IssueId, SiteId};
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::evaluate::Timer;
@@ -97,6 +97,18 @@ async fn a_row_of_a_status_check_is_small() {
     assert!(size <= 512, "{size} bytes on a new site");
 }
 
+/// What a check that takes all its time adds to its day.
+fn slowest(tool: Tool) -> Option<Sample> {
+    let response_ms = 29_999.99;
+    match tool {
+        Tool::Status => Some(Sample::Status { up: true, response_ms }),
+        Tool::Performance => {
+            Some(Sample::Performance { score: None, response_ms, speed_index_s: None })
+        }
+        Tool::Ssl | Tool::Dns | Tool::BrokenLinks => None,
+    }
+}
+
 /// The state of a tool with all that it can hold at once: an active issue for each fingerprint, a
 /// timer, an order, and every kind of check in every hour of the day.
 fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
@@ -112,11 +124,12 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         for hour in 0..24 {
             for _ in 0..60 {
                 day.counters.add(kind, later(hour));
+                let counts = kind.trigger.is_automatic() && kind.status == CheckStatus::Completed;
+                if let Some(sample) = slowest(tool).filter(|_| counts) {
+                    day.add_sample(sample, later(hour));
+                }
             }
         }
-    }
-    if tool == Tool::Status {
-        (day.sums.up, day.sums.slowest_ms) = (1_440, Some(29_999.99));
     }
     if tool == Tool::Performance {
         let sum = Sum { sum: 123_456_789.123_456, count: 1_440 };

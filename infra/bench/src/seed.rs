@@ -166,7 +166,7 @@ fn counted(date: Date, seeds: &[Seed]) -> Day {
     for seed in seeds {
         day.counters.add(seed.kind, seed.id.created_at());
         if let Some(sample) = seed.finish().sample().filter(|_| seed.kind.trigger.is_automatic()) {
-            day.sums.add(sample);
+            day.add_sample(sample, seed.id.created_at());
         }
     }
     day

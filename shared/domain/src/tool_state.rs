@@ -296,7 +296,7 @@ impl ToolState {
             }
             day.counters.add(kind, created_at);
             if let Some(sample) = sample {
-                day.sums.add(sample);
+                day.add_sample(sample, created_at);
             }
         });
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::check::{CheckError, StatusResult, ToolResult};
-use crate::history::Sum;
+use crate::history::{Sum, day_start};
 use crate::issue::{Cause, Outcome};
 use crate::settings::ExpectedRecords;
 
@@ -389,7 +389,7 @@ fn a_late_check_changes_its_closed_day_and_leaves_the_open_one() {
 
     // A day that was fixed at another retention keeps it.
     let mut closed = Day { rev: 4, ..Day::new(date(2026, 11, 20), 90) };
-    closed.sums.add(crate::history::Sample::Status { up: true, response_ms: 900.0 });
+    closed.add_sample(crate::history::Sample::Status { up: true, response_ms: 900.0 }, after(0));
     let amended = late_with(&late, &open, &closed);
     let Some(DayWrite::Amend(day)) = &amended.day else { panic!("{:?}", amended.day) };
     assert_eq!((day.rev, day.until), (5, closed.until));
@@ -557,5 +557,55 @@ proptest! {
             .flat_map(|day| Kind::all().map(|kind| day.counters.count(kind)))
             .sum();
         prop_assert_eq!(counted, saved);
+    }
+
+    /// Whatever is counted in whatever order, late slots and orders among it: the hours of all days
+    /// say what the completed automatic checks measured.
+    #[test]
+    fn the_hours_of_all_days_are_the_response_times_of_their_rows(
+        runs in prop::collection::vec((0..200_000_i64, 0..4_u8, 0..40_000_u32), 0..60),
+    ) {
+        let mut state = ToolState::new();
+        let mut days: BTreeMap<Date, Day> = BTreeMap::new();
+        let mut rows: BTreeMap<Timestamp, (u64, u64, u64)> = BTreeMap::new();
+        for (seconds, what, ms) in runs {
+            let slot = after(seconds);
+            let mut finish = answered(200);
+            if let Finish::Completed(ToolResult::Status(result)) = &mut finish {
+                result.response_time = f64::from(ms) / 4.0;
+            }
+            let (run, is_order) = match (what, state.pending) {
+                (0, _) => (Scenario::automatic(RunReason::Scheduled, slot, failed()), false),
+                (3, Some(check)) => (Scenario::on_demand(check, finish), false),
+                (3, None) => (Scenario::on_demand(order(seconds), finish), true),
+                _ => (Scenario::automatic(RunReason::Scheduled, slot, finish), false),
+            };
+            let created_at = run.check.created_at();
+            let closed = state.closed_day(created_at).and_then(|date| days.get(&date).cloned());
+            let conclusion = if is_order {
+                state.accept(closed.as_ref(), run.check, created_at, 30)
+            } else {
+                let Ok(conclusion) = state.conclude(closed.as_ref(), &run.run()) else { continue };
+                conclusion
+            };
+            if let Some(sample) = run.finish.sample().filter(|_| run.check.is_automatic()) {
+                let start = day_start(day_of(created_at));
+                let hour = created_at.duration_since(start).as_hours();
+                let (count, sum, slowest) = rows.entry(start + hour.hours()).or_default();
+                let ms = sample.response_ms().round() as u64;
+                (*count, *sum, *slowest) = (*count + 1, *sum + ms, ms.max(*slowest));
+            }
+            if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = conclusion.day {
+                days.insert(day.date, day);
+            }
+            state = conclusion.state;
+        }
+        let counted: BTreeMap<_, _> = days
+            .values()
+            .chain(&state.day)
+            .flat_map(Day::response_hours)
+            .map(|hour| (hour.start, (hour.count, hour.sum_ms, hour.slowest_ms)))
+            .collect();
+        prop_assert_eq!(counted, rows);
     }
 }
