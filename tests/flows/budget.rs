@@ -6,9 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vedette_domain::history::{Day, Kind, Sample, Sum, day_of, day_start};
 use vedette_domain::id::{CheckId, IssueId, SiteId};
-use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::evaluate::Timer;
+use vedette_domain::issue::record::{Issue, IssueChange};
 use vedette_domain::issue::tracker::{Failures, Phase, Tracker};
+use vedette_domain::issue::{Fingerprint, Lifecycle, Timeline};
 use vedette_domain::settings::Settings;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::tool_state::{Latest, Learnt, ToolPolicy, ToolState, Tracked};
@@ -67,7 +68,7 @@ async fn an_uneventful_check_takes_four_write_units() {
         let spent = meter.stop();
         assert_eq!((faults.writes() - writes, faults.transacted_items() - items), (1, 2));
         // Site, tool, team, its settings and its usage are read, each a unit, in two batches.
-        assert_eq!(spent, Spent { reads: 5.0, writes: 4.0, round_trips: 3 });
+        assert_eq!(spent, Spent { reads: 5.0, writes: 4.0, round_trips: 3, rounds: 3 });
     }
 }
 
@@ -227,4 +228,81 @@ async fn a_site_item_stays_within_thirty_kilobytes_at_the_limits() {
     assert_eq!(created.status, 201, "{}", created.shown());
     let size = scene.size("A").await;
     assert!((28_000..=30_720).contains(&size), "{size} bytes");
+}
+
+/// Sites of the team that fail, each with an open issue and its last two checks.
+async fn in_trouble(scene: &Scene, sites: u32) {
+    scene.target.answer(503);
+    let site = |number| json!({ "url": format!("{URL}/{number}") });
+    let sites: Vec<Value> = (0..sites).map(site).collect();
+    let path = format!("/teams/{}/sites/bulk", scene.owner.team);
+    let created = scene.client().post(&path, &json!({ "sites": sites })).await;
+    assert_eq!(created.status, 200, "{}", created.shown());
+    let created = created.body["data"]["created"].as_array().expect("sites").clone();
+    scene.service.work_off().await;
+    for _ in 0..2 {
+        scene.service.advance_minutes(5);
+        for site in &created {
+            let id = SiteId::parse(site["uuid"].as_str().expect("a uuid")).expect("an id");
+            scene.service.run_scheduled(id, Tool::Status).await;
+        }
+    }
+    scene.service.waiting();
+}
+
+#[tokio::test]
+async fn a_page_of_issues_takes_eighty_read_units_and_six_rounds_of_calls() {
+    let scene = Scene::start().await;
+    in_trouble(&scene, 40).await;
+    let meter = scene.service.test.meter();
+    meter.start();
+    let page = scene.client().get("/issues").await;
+    let spent = meter.stop();
+    let issues = page.body["data"].as_array().expect("issues");
+    let shown = |field: &str| issues.iter().filter(|issue| issue[field].is_object()).count();
+    assert_eq!((shown("check"), shown("previous_check")), (25, 25));
+    assert_eq!(page.body["meta"]["total"], 40);
+    assert!(spent.reads <= 80.0 && spent.rounds <= 6, "{spent:?}");
+    eprintln!("{spent:?}");
+}
+
+#[tokio::test]
+async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let (app, now) = (&scene.service.test.app, scene.service.test.now());
+    let (site, _) = scene.stored(site).await;
+    let later = |minute| now + SignedDuration::from_mins(minute);
+    let (mut lifecycle, mut timeline) = (Lifecycle::open(now), Timeline::default());
+    for minute in (0..300).step_by(3) {
+        for next in [
+            Ok(lifecycle),
+            lifecycle.acknowledge(later(minute + 1), scene.owner.user),
+            lifecycle.resolve(later(minute + 2), Some(scene.owner.user)),
+        ] {
+            timeline = timeline.then(next.expect("a step"));
+        }
+        lifecycle = Lifecycle::open(later(minute + 3));
+    }
+    let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);
+    let after = Issue {
+        id: IssueId::new(site.id, Fingerprint::StatusDown, now),
+        rev: 1,
+        lifecycle,
+        timeline,
+        summary: "s".repeat(400),
+        context: json!({ "measured": "m".repeat(1_500) }),
+        check: Some(check),
+        previous_check: Some(check),
+        last_evaluated_at: Some(now),
+        created_at: now,
+        updated_at: now,
+    };
+    let change = IssueChange { before: None, after };
+    app.store.commit_issue(&site, &change, None).await.expect("saved");
+    let size = scene.size("I#").await;
+    assert!(size <= 4_096, "{size} bytes");
+    let read = app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;
+    assert_eq!(read.expect("read").expect("an issue"), change.after, "read back as it was");
+    eprintln!("{size}");
 }

@@ -55,7 +55,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     bench.of_sites(&owner).await?;
     bench.of_checks(&owner).await?;
     bench.of_runs(&owner).await?;
-    let headings = ["", "read units", "write units", "round trips", "ms"];
+    let headings = ["", "read units", "write units", "requests", "rounds", "ms"];
     Ok(table(headings.map(str::to_owned).to_vec(), bench.rows)?)
 }
 
@@ -343,6 +343,7 @@ impl Costs {
             spent.reads.to_string(),
             spent.writes.to_string(),
             spent.round_trips.to_string(),
+            spent.rounds.to_string(),
             format!("{:.1}", median_ms(&self.times)),
         ]
     }

@@ -346,8 +346,13 @@ impl Retention {
         self.shows(day_of(created_at), until)
     }
 
+    /// Whether the team's plan reaches back to a day, whatever was fixed when it was written.
+    pub fn reaches(self, date: Date) -> bool {
+        self.today < date.saturating_add(i64::from(self.days).days())
+    }
+
     fn shows(self, date: Date, until: Date) -> bool {
-        self.today < until.min(date.saturating_add(i64::from(self.days).days()))
+        self.today < until && self.reaches(date)
     }
 }
 

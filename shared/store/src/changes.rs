@@ -222,20 +222,18 @@ fn write_issue<'a>(
     site: &Site,
     change: &IssueChange,
 ) -> Result<Transaction<'a>, StoreError> {
-    let IssueChange { before, after, entry } = change;
+    let IssueChange { before, after } = change;
     let partition = site.id.partition();
     let fingerprint = after
         .fingerprint()
         .ok_or_else(|| StoreError::Corrupt(format!("issue {} is not one of ours", after.id)))?;
     let unchanged = before.as_ref().map_or(Condition::Absent, |issue| Condition::Rev(issue.rev));
-    let timeline = keys::timeline(partition, fingerprint, entry);
     let row = crate::issue::index_row(site, after, fingerprint);
     let place = keys::issue_index(site.team, after.id, after.status());
     let listed = item(&place, &row)?;
     let old = before.as_ref().map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
-    let transaction = transaction
-        .put(item(&keys::issue(partition, fingerprint), after)?, unchanged)
-        .put(item(&timeline, entry)?, Condition::Absent);
+    let transaction =
+        transaction.put(item(&keys::issue(partition, fingerprint), after)?, unchanged);
     Ok(match old {
         None => transaction.put(listed, Condition::Absent),
         Some(old) if old == place => transaction.put(listed, Condition::Present),

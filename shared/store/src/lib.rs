@@ -25,7 +25,7 @@ pub use changes::{Changes, ToolChange, Usage};
 pub use definition::TableState;
 pub use error::StoreError;
 pub use history::StoredCheck;
-pub use issue::{IndexRow, StoredIssue};
+pub use issue::{IndexRow, IssueSheet};
 pub use site::{CreateRefusal, DirectoryRow, SiteSheet, create_refusal, is_taken_url};
 pub use sync::{ResyncSlice, Versions};
 pub use table::Store;
