@@ -189,7 +189,7 @@ fn concluded(
     }
     let closed = opened.and_then(|day| state.day.replace(day));
     let day = closed.map(|day| DayWrite::Close(Day { rev: 1, ..day }));
-    Conclusion { state, check, expires_at, day, events: Vec::new(), latest: None, timer: None }
+    Conclusion { state, check, expires_at, day, events: Vec::new(), newest: None, timer: None }
 }
 
 fn key(check: &Check) -> Result<Key, Box<dyn Error>> {

@@ -11,8 +11,8 @@ use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issue::record::Issue;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::{Latest, ToolState};
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::{Latest, Newest, ToolState};
 use vedette_domain::work::UPKEEP_GRACE;
 
 use crate::StoreError;
@@ -67,9 +67,9 @@ pub struct DirectoryRow {
     /// Tools that the site itself enables or disables; the others follow the team.
     #[serde(default)]
     pub enabled: BTreeMap<Tool, bool>,
-    /// The state of each tool's newest check.
+    /// Each tool's newest check.
     #[serde(default)]
-    pub latest: BTreeMap<Tool, CheckStatus>,
+    pub newest: BTreeMap<Tool, Newest>,
 }
 
 /// What remains of a deleted site until everything else of it is gone.
@@ -95,7 +95,7 @@ fn directory_row(site: &Site) -> DirectoryRow {
         pinned: site.pinned,
         created_at: site.created_at,
         enabled: enabled.into_iter().filter_map(|(tool, said)| Some((tool, said?))).collect(),
-        latest: BTreeMap::new(),
+        newest: BTreeMap::new(),
     }
 }
 
