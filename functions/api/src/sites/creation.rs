@@ -12,7 +12,7 @@ use vedette_http::resource::SiteResource;
 use vedette_http::validation::ValidationError;
 use vedette_store::{Backoff, CreateRefusal, SiteSheet, TeamSheet, create_refusal};
 
-use super::input::{Input, duplicate_url};
+use super::input::{Input, check_texts, duplicate_url};
 use crate::Context;
 
 /// How long a creation competes with others in the same team.
@@ -58,6 +58,7 @@ pub(super) async fn create(
     let id = context.app.entropy.site_id();
     let id = id.map_err(|error| ApiError::Internal(error.to_string()))?;
     let site = input.into_site(id, team.team.id, now);
+    check_texts(&site).map_err(ApiError::from)?;
     let mut backoff = Backoff::new(patience);
     while let Err(error) = store.create_site(&team.team, &site).await {
         match create_refusal(&error) {

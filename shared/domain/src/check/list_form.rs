@@ -15,6 +15,9 @@ const LISTED_URLS: usize = 20;
 /// Texts in a short form that would be too long otherwise, in bytes of JSON.
 const LISTED_TEXT: usize = 255;
 
+/// Texts in a form that is to be shorter still.
+const SHORTEST_TEXT: usize = 100;
+
 /// What lists and embedded checks show of a result: the same shape, with what can be long left out
 /// or cut. Only `GET /checks/{check}` shows all of it.
 ///
@@ -24,7 +27,13 @@ const LISTED_TEXT: usize = 255;
 ///
 /// This works on what is stored rather than on the tools' types, so that a result that an older
 /// version wrote keeps every field it had. The short form of a short form is itself.
-pub fn list_form(tool: Tool, mut result: Value) -> Value {
+pub fn list_form(tool: Tool, result: Value) -> Value {
+    list_form_within(tool, result, LISTED_MAX)
+}
+
+/// The short form of a result, within so many bytes of JSON as far as cut texts and empty lists
+/// are within them.
+pub fn list_form_within(tool: Tool, mut result: Value, max: usize) -> Value {
     let long = match tool {
         Tool::Status => None,
         Tool::Ssl => result.get_mut("info").map(|info| (info, Value::Null)),
@@ -43,8 +52,8 @@ pub fn list_form(tool: Tool, mut result: Value) -> Value {
     if let Some((value, short)) = long {
         *value = short;
     }
-    if json_length(&result) > LISTED_MAX {
-        shorten(&mut result, lists(tool));
+    if json_length(&result) > max {
+        shorten(&mut result, lists(tool), max);
     }
     result
 }
@@ -64,20 +73,19 @@ const fn lists(tool: Tool) -> &'static [&'static str] {
             "/ip_enrichment",
         ],
         Tool::BrokenLinks => &["/urls"],
-        Tool::Performance => &[
-            "/speed_metrics/real_user_metrics/metrics",
-            "/speed_metrics/origin_metrics/metrics",
-        ],
+        Tool::Performance => {
+            &["/speed_metrics/real_user_metrics/metrics", "/speed_metrics/origin_metrics/metrics"]
+        }
     }
 }
 
-fn shorten(result: &mut Value, lists: &[&'static str]) {
+fn shorten(result: &mut Value, lists: &[&'static str], max: usize) {
     let mut taken: Vec<(&str, Entries)> = lists
         .iter()
         .filter_map(|place| Some((*place, Entries::of(result.pointer_mut(place)?)?)))
         .collect();
-    cut_texts(result);
-    let mut room = LISTED_MAX.saturating_sub(json_length(result));
+    cut_texts(result, if max < LISTED_MAX { SHORTEST_TEXT } else { LISTED_TEXT });
+    let mut room = max.saturating_sub(json_length(result));
     // Each list in turn, so that a long one leaves the others their first entries.
     while !taken.is_empty() {
         taken.retain_mut(|(place, entries)| {
@@ -125,19 +133,18 @@ impl Iterator for Entries {
     }
 }
 
-/// Cuts what is longer than a text should be; the URL that was looked at, and the one that
-/// answered, may have the length of a site's.
-fn cut_texts(value: &mut Value) {
+/// Cuts what is longer than a text should be, but not the site's own URL and host; the URL that
+/// answered may have the length of a site's.
+fn cut_texts(value: &mut Value, max: usize) {
     match value {
-        Value::String(text) => cut(text, LISTED_TEXT),
-        Value::Array(values) => values.iter_mut().for_each(cut_texts),
+        Value::String(text) => cut(text, max),
+        Value::Array(values) => values.iter_mut().for_each(|value| cut_texts(value, max)),
         Value::Object(fields) => {
             for (name, value) in fields {
-                match value {
-                    Value::String(url) if ["url", "effective_url"].contains(&name.as_str()) => {
-                        cut(url, URL_MAX);
-                    }
-                    value => cut_texts(value),
+                match (name.as_str(), value) {
+                    ("url" | "effective_url", Value::String(url)) => cut(url, URL_MAX),
+                    ("host" | "domain", Value::String(host)) => cut(host, LISTED_TEXT),
+                    (_, value) => cut_texts(value, max),
                 }
             }
         }
@@ -245,7 +252,11 @@ mod tests {
         };
         let urls = [link(0, 900), link(1, 900), link(2, 9_000), link(3, 1)];
         let short = list_form(Tool::BrokenLinks, json!({ "found": 4, "urls": urls }));
-        assert_eq!(short, json!({ "found": 4, "urls": urls[..2] }), "the first ones, in their order");
+        assert_eq!(
+            short,
+            json!({ "found": 4, "urls": urls[..2] }),
+            "the first ones, in their order"
+        );
         let one = json!({ "found": 1, "urls": [link(0, 9_000)] });
         assert_eq!(list_form(Tool::BrokenLinks, one), json!({ "found": 1, "urls": [] }));
     }
@@ -268,18 +279,22 @@ mod tests {
 
     #[test]
     fn texts_are_cut_where_they_are_read_as_cut() {
-        let full = json!({ "subject": "é".repeat(4_000), "issuer": "\u{1}".repeat(900), "ok": "é" });
+        let full =
+            json!({ "subject": "é".repeat(4_000), "issuer": "\u{1}".repeat(900), "ok": "é" });
         let short = list_form(Tool::Ssl, full);
         assert_eq!(short["subject"], format!("{}…", "é".repeat(126)));
         assert_eq!(short["issuer"], format!("{}…", "\u{1}".repeat(42)));
         assert_eq!(short["ok"], "é");
         let url = format!("https://example.com/{}", "x".repeat(9_000));
-        let short = list_form(Tool::Status, json!({ "url": "https://a.test", "effective_url": url }));
+        let short =
+            list_form(Tool::Status, json!({ "url": "https://a.test", "effective_url": url }));
         let cut = short["effective_url"].as_str().expect("a URL");
         assert_eq!((cut.len(), cut.ends_with("x…")), (URL_MAX, true));
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         /// Whatever a result holds where targets choose the length.
         #[test]
         fn no_short_form_is_long(
