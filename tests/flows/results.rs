@@ -305,7 +305,6 @@ async fn a_site_takes_at_most_fifty_kilobytes_of_a_list() {
         // A function's answer holds the body as a text of JSON.
         let answer = 100 * Value::from(listed.to_string()).to_string().len();
         assert!(answer < 6_000_000, "{answer} bytes");
-        eprintln!("{length} {answer}");
     }
     // Texts that are too long together, although each of them alone is not.
     let long_notes = json!({ "notes": "🦀".repeat(1_750) });

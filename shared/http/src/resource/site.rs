@@ -12,6 +12,10 @@ use vedette_store::{SiteSheet, TeamSheet};
 
 use super::{CheckResource, Links, wire_time};
 
+/// What a site may take of a list, in bytes of JSON: a hundred of them, and what an answer of a
+/// Lambda function puts around them, stay below its 6 MB.
+const SITE_MAX: usize = 50 * 1024;
+
 /// A site.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Site"))]
@@ -111,7 +115,7 @@ impl SiteResource {
     }
 
     /// With the newest check of each of the five tools, null where there is none. Checks give way
-    /// where a site would take more than [`SITE_MAX`] bytes of a list.
+    /// where a site would take more than 50 KB of a list.
     #[must_use]
     pub fn with_latest(self, sheet: &SiteSheet, checks: &BTreeMap<CheckId, Check>) -> Self {
         let latest = Tool::ALL.into_iter().map(|tool| {
@@ -135,7 +139,3 @@ impl SiteResource {
         serde_json::to_string(self).map_or(0, |json| json.len())
     }
 }
-
-/// What a site may take of a list, in bytes of JSON: a hundred of them, and what an answer of a
-/// Lambda function puts around them, stay below its 6 MB.
-pub const SITE_MAX: usize = 50 * 1024;
