@@ -24,6 +24,8 @@ pub(crate) struct Day {
     up: u64,
     /// The slowest of the completed automatic status checks.
     slowest_ms: Option<f64>,
+    /// Sums and maxima of their response times, by hour, in whole milliseconds.
+    responses: BTreeMap<usize, (u64, u64)>,
 }
 
 impl Day {
@@ -62,6 +64,11 @@ fn of_rows(dump: &Dump) -> Census {
             day.up += u64::from(result["up"] == true);
             let ms = result["response_time"].as_f64().expect("a time");
             day.slowest_ms = Some(day.slowest_ms.map_or(ms, |slowest| slowest.max(ms)));
+            let ms = ms.round() as u64;
+            if ms > 0 {
+                let (sum, slowest) = day.responses.entry(hour).or_default();
+                (*sum, *slowest) = (*sum + ms, ms.max(*slowest));
+            }
         }
     }
     census
@@ -84,6 +91,7 @@ fn of_counters(dump: &Dump) -> Census {
         let date: Date = text(&day["d"]).parse().expect("a date");
         let counted = Day {
             checks: counted_checks(&day["c"]),
+            responses: counted_responses(&day["ms"]),
             up: day["r"]["up"].as_u64().unwrap_or(0),
             slowest_ms: day["r"]["slowest_ms"].as_f64(),
         };
@@ -95,21 +103,40 @@ fn of_counters(dump: &Dump) -> Census {
     census
 }
 
-/// Counts by kind and hour; each kind has the bits that a count takes, then the counts.
+/// Counts by kind and hour.
 fn counted_checks(counters: &Value) -> BTreeMap<(String, usize), u64> {
     let mut counts = BTreeMap::new();
-    for (kind, hours) in counters.as_object().expect("counters") {
-        let bytes = hours.as_array().expect("bytes").iter();
-        let mut bytes = bytes.map(|byte| byte.as_u64().expect("a byte"));
-        let width = usize::try_from(bytes.next().expect("a width")).expect("a small number");
-        for (place, byte) in bytes.enumerate() {
-            for bit in (0..8).filter(|bit| byte >> bit & 1 == 1) {
-                let bit = place * 8 + bit;
-                *counts.entry((kind.clone(), bit / width)).or_default() += 1 << (bit % width);
-            }
-        }
+    for (kind, packed) in counters.as_object().expect("counters") {
+        counts.extend(hours(packed).into_iter().map(|(hour, count)| ((kind.clone(), hour), count)));
     }
     counts
+}
+
+/// Sums and maxima by hour.
+fn counted_responses(responses: &Value) -> BTreeMap<usize, (u64, u64)> {
+    let mut counted: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for (hour, sum) in hours(&responses["s"]) {
+        counted.entry(hour).or_default().0 = sum;
+    }
+    for (hour, slowest) in hours(&responses["x"]) {
+        counted.entry(hour).or_default().1 = slowest;
+    }
+    counted
+}
+
+/// Numbers by hour: the bits that the largest takes, then the numbers.
+fn hours(packed: &Value) -> BTreeMap<usize, u64> {
+    let mut numbers = BTreeMap::new();
+    let bytes = packed.as_array().into_iter().flatten();
+    let mut bytes = bytes.map(|byte| byte.as_u64().expect("a byte"));
+    let width = usize::try_from(bytes.next().unwrap_or_default()).expect("a small number");
+    for (place, byte) in bytes.enumerate() {
+        for bit in (0..8).filter(|bit| byte >> bit & 1 == 1) {
+            let bit = place * 8 + bit;
+            *numbers.entry(bit / width).or_default() += 1 << (bit % width);
+        }
+    }
+    numbers
 }
 
 /// Rows outlive their day by two days; day items are kept for 400.
@@ -195,7 +222,7 @@ fn forget_times(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                if ["response_time", "slowest_ms"].contains(&name.as_str()) {
+                if ["response_time", "slowest_ms", "ms"].contains(&name.as_str()) {
                     *value = json!(0);
                 } else {
                     forget_times(value);

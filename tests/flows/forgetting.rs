@@ -4,6 +4,7 @@
 use futures::future::join_all;
 use serde_json::json;
 use vedette_domain::id::SiteId;
+use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 
 use crate::census::{assert_balanced, kinds};
@@ -90,4 +91,40 @@ async fn counters_follow_deletions_among_runs_and_orders() {
     assert_eq!(left.len(), 1);
     let kinds = kinds(&service.test.table.dump().await);
     assert_eq!(kinds.get("dc"), Some(&1));
+}
+
+#[tokio::test]
+async fn a_tool_idle_for_longer_than_the_history_has_no_status() {
+    let scene = Scene::on_plan(Plan::Starter).await;
+    let site = scene.watch().await;
+    let service = &scene.service;
+    let (app, team) = (&service.test.app, scene.owner.team);
+    let shown = async || {
+        let path = format!("/teams/{team}/sites?status=completed");
+        let listed = scene.client().get(&path).await;
+        assert_eq!(listed.status, 200, "{listed:?}");
+        let whole = scene.client().get(&format!("/sites/{site}")).await;
+        let latest = whole.body["data"]["latest_checks"]["status"].is_object();
+        assert_eq!(listed.body["meta"]["total"], u64::from(latest), "list and site agree");
+        latest
+    };
+    // Where nothing but the day changes, the directory follows.
+    for _ in 0..40 {
+        service.advance_minutes(24 * 60);
+        service.run_scheduled(site, Tool::Status).await;
+    }
+    assert!(shown().await);
+    service.advance_minutes(29 * 24 * 60);
+    assert!(shown().await, "the last day of thirty");
+    service.advance_minutes(24 * 60);
+    assert!(!shown().await, "past the history");
+    let now = service.test.now();
+    app.store.set_plan(team, Plan::Agency, true, now).await.expect("a plan");
+    assert!(!shown().await, "an upgrade does not bring back what is past");
+
+    service.run_scheduled(site, Tool::Status).await;
+    service.advance_minutes(40 * 24 * 60);
+    assert!(shown().await, "a year of history");
+    app.store.set_plan(team, Plan::Starter, true, now).await.expect("a plan");
+    assert!(!shown().await, "a downgrade cuts at once");
 }

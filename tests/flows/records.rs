@@ -101,7 +101,7 @@ async fn resolved_by_hand_the_new_records_are_the_baseline() {
     let (app, now) = (&scene.service.test.app, scene.service.test.now());
     let fingerprint = id.fingerprint().expect("ours");
     let stored = app.store.issue(id.partition(), fingerprint).await.expect("read").expect("there");
-    let change = resolve(stored.issue, scene.owner.user, now).expect("active");
+    let change = resolve(stored, scene.owner.user, now).expect("active");
     let read = state(&scene, site).await;
     let after = read.resolved_by_hand(fingerprint);
     let site_now = app.store.site_tool(site.partition(), Tool::Dns).await.expect("read");

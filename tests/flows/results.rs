@@ -1,11 +1,15 @@
 //! Results that are too long for a row.
 
 use serde_json::{Value, json};
-use vedette_domain::check::{BrokenLink, CrawlLimits, Finish, LinksResult, ToolResult};
+use vedette_domain::check::{
+    BrokenLink, CrawlLimits, DnsResult, Finish, LinksResult, PerformanceResult, SslResult,
+    StatusResult, ToolResult,
+};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::settle::Settled;
 
+use crate::budget::largest;
 use crate::scene::Scene;
 
 /// A crawl with so many broken links, no two of which deflate well together.
@@ -103,4 +107,223 @@ async fn a_deleted_check_leaves_nothing_of_its_result() {
     assert_eq!(bodies(&scene).await, 0);
     let dump = scene.service.test.table.dump().await;
     assert!(!dump.keys().any(|(_, sk)| sk.starts_with("H#broken-links")));
+}
+
+/// Text of URLs that hardly deflates.
+fn noise(seed: u32, length: usize) -> String {
+    const URL: &[u8] =
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/?@!$&()*+,;=:%";
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(URL[(state >> 16) as usize % URL.len()])
+    };
+    std::iter::repeat_with(&mut next).take(length).collect()
+}
+
+fn typed<T: serde::de::DeserializeOwned>(result: Value) -> T {
+    serde_json::from_value(result).expect("a result")
+}
+
+/// The result by which a target that means harm makes a check of the tool as long as it can be.
+fn fattest(tool: Tool, url: &str, page: &str) -> ToolResult {
+    let place = |seed, length| format!("http://site.test/{}", noise(seed, length));
+    match tool {
+        Tool::Status => ToolResult::Status(typed::<StatusResult>(json!({
+            "up": true,
+            "code": 200,
+            "url": url,
+            "effective_url": place(9, 6_000),
+            "response_time": 29_999.123_456,
+            "redirected": true,
+            "redirect_count": 10,
+            "redirects": (0..10).map(|seed| place(seed, 6_000)).collect::<Vec<_>>(),
+        }))),
+        Tool::Ssl => ToolResult::Ssl(Box::new(typed::<SslResult>(json!({
+            "domain": "site.test",
+            "ip": "2001:db8:1111:2222:3333:4444:5555:6666",
+            "is_valid": false,
+            "failure_type": "hostname_mismatch",
+            "failure_message": noise(1, 2_000),
+            "issuer": noise(2, 9_000),
+            "issued_to": noise(3, 9_000),
+            "valid_from": "2026-01-01 00:00:00",
+            "valid_to": "2027-01-01 00:00:00",
+            "days_left": 42,
+            "subject": noise(4, 20_000),
+            "serial_number": "f".repeat(40),
+            "fingerprint": "f".repeat(64),
+            "verified": false,
+            "info": null,
+        })))),
+        Tool::Dns => {
+            let text = |seed| {
+                let txt = noise(seed, 1_000);
+                json!({ "host": "site.test", "ttl": 300, "type": "TXT", "txt": txt })
+            };
+            let network = |n: u8| {
+                let name = noise(n.into(), 500);
+                let network = json!({
+                    "asn": 64_496, "as_name": name, "prefix": "192.0.2.0/24",
+                    "registry_country": "DE", "registry": "ripencc", "allocated": "2014-03-28",
+                });
+                (format!("192.0.2.{n}"), network)
+            };
+            ToolResult::Dns(Box::new(typed::<DnsResult>(json!({
+                "host": "site.test",
+                "lookup_failure": null,
+                "unanswered_types": [],
+                "records": {
+                    "A": [], "AAAA": [], "CNAME": [], "MX": [], "NS": [],
+                    "TXT": (0..60).map(text).collect::<Vec<_>>(),
+                },
+                "resolver_observations": {},
+                "uses_cloudflare": false,
+                "ip_enrichment": (0..9).map(network).collect::<serde_json::Map<_, _>>(),
+                "hosting_provider": { "asn": 64_496, "name": noise(7, 500) },
+                "reputation": {
+                    "status": "clear", "flags": [], "risk_score": null, "risk_types": null,
+                    "suspected_malware_family": null, "ip_reputation": null,
+                },
+                "registration": null,
+                "registration_error": noise(8, 2_000),
+            }))))
+        }
+        Tool::BrokenLinks => {
+            let Finish::Completed(ToolResult::BrokenLinks(mut result)) = crawl(140) else {
+                panic!("a crawl");
+            };
+            for (seed, link) in (0..).zip(&mut result.urls) {
+                (link.url, link.source) = (place(seed, 2_000), place(seed + 500, 20));
+            }
+            ToolResult::BrokenLinks(result)
+        }
+        Tool::Performance => {
+            let metric = json!({ "value": 1.0, "display_value": "🦀".repeat(200), "score": 0.5 });
+            let bins = json!([{ "min": 0.0, "max": 2_500.0, "proportion": 0.743_125 }]);
+            let of_users =
+                json!({ "percentile": 2_500.0, "category": "AVERAGE", "distributions": bins });
+            let metrics: serde_json::Map<_, _> =
+                (0..30).map(|seed| (noise(seed, 100), of_users.clone())).collect();
+            let field = json!({
+                "id": noise(1, 500), "overall_category": "FAST", "metrics": metrics,
+                "origin_fallback": false,
+            });
+            ToolResult::Performance(Box::new(typed::<PerformanceResult>(json!({
+                "response_time": 29_999.123_456,
+                "url": page,
+                "speed_metrics": {
+                    "performance_score": 100,
+                    "core_web_vitals": {
+                        "lcp": metric, "fcp": metric, "cls": metric, "tbt": metric,
+                        "ttfb": metric, "speed_index": metric, "interactive": metric,
+                    },
+                    "real_user_metrics": field,
+                    "origin_metrics": field,
+                    "opportunities": [],
+                },
+            }))))
+        }
+    }
+}
+
+/// Puts a site under watch and has each of its tools end with the longest result.
+async fn fatten(scene: &Scene, body: &Value) -> (SiteId, Vec<CheckId>) {
+    let created = scene.client().post(&format!("/teams/{}/sites", scene.owner.team), body).await;
+    assert_eq!(created.status, 201, "{}", created.shown());
+    let site = SiteId::parse(&created.data("uuid")).expect("an id");
+    let page = &body["monitoring_settings"]["tools"]["performance"]["settings"]["url"];
+    let url = body["url"].as_str().expect("a URL");
+    let page = page.as_str().unwrap_or(url);
+    let now = scene.service.test.now();
+    let mut checks = Vec::new();
+    for tool in Tool::ALL {
+        let check = CheckId::automatic(site, tool, RunReason::Scheduled, now);
+        let finish = Finish::Completed(fattest(tool, url, page));
+        let settled = scene.service.end_run(site, check, finish).await;
+        assert!(matches!(settled, Settled::Saved { .. }), "{settled:?}");
+        checks.push(check);
+    }
+    (site, checks)
+}
+
+#[tokio::test]
+async fn a_row_stays_small_whatever_the_target_sends_and_the_check_is_whole() {
+    let (scene, _) = start().await;
+    let (site, checks) = fatten(&scene, &largest()).await;
+    let sizes = scene.service.test.table.sizes().await;
+    let rows = sizes.iter().filter(|((_, sk), _)| sk.starts_with("H#"));
+    let fat: Vec<_> = rows.filter(|(_, size)| **size > 4_096).collect();
+    assert!(fat.is_empty(), "{fat:?}");
+    let listed = scene.client().get(&format!("/sites/{site}/checks")).await;
+    for check in listed.body["data"].as_array().expect("checks") {
+        let length = check.to_string().len();
+        assert!(length <= 10_240, "{length} bytes of {}", check["type"]);
+        let result = &check["result"];
+        assert!(result["found"].is_null() || result["found"] == 140, "exact");
+        assert!(result["redirect_count"].is_null() || result["redirect_count"] == 10, "exact");
+    }
+    let body = largest();
+    let url = body["url"].as_str().expect("a URL");
+    let page = &body["monitoring_settings"]["tools"]["performance"]["settings"]["url"];
+    for (tool, check) in Tool::ALL.into_iter().zip(checks) {
+        let whole = scene.client().get(&format!("/checks/{check}")).await;
+        let expected = fattest(tool, url, page.as_str().expect("a page"));
+        assert_eq!(whole.body["data"]["result"], json!(expected), "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_site_takes_at_most_fifty_kilobytes_of_a_list() {
+    let (scene, _) = start().await;
+    let team = scene.owner.team;
+    let sites = format!("/teams/{team}/sites");
+    let tools = &largest()["monitoring_settings"]["tools"];
+    let inherited = json!({ "monitoring_settings": {
+        "request_header": { "name": "h".repeat(255), "value": "v".repeat(2_000) },
+        "tools": { "broken-links": {
+            "enabled": true,
+            "cadence_minutes": 10_080,
+            "settings": tools["broken-links"]["settings"],
+        } },
+    } });
+    let saved = scene.client().patch(&format!("/teams/{team}/monitoring"), &inherited).await;
+    assert_eq!(saved.status, 200, "{}", saved.shown());
+    // As much as a team's settings allow, beside notes as long as they can be.
+    let noted = json!({ "url": "http://noted.test", "notes": "🦀".repeat(5_000) });
+    for body in [largest(), noted] {
+        let (site, _) = fatten(&scene, &body).await;
+        let listed = scene.client().get(&sites).await;
+        let mut listed = listed.body["data"].as_array().expect("sites").iter();
+        let listed = listed.find(|it| it["uuid"] == site.to_string()).expect("the site");
+        for tool in Tool::ALL {
+            assert!(listed["latest_checks"][tool.as_str()]["result"].is_object(), "{tool}");
+        }
+        assert_eq!(listed["notes"], body["notes"]);
+        let length = listed.to_string().len();
+        assert!(length <= 50 * 1_024, "{length} bytes");
+        // A function's answer holds the body as a text of JSON.
+        let answer = 100 * Value::from(listed.to_string()).to_string().len();
+        assert!(answer < 6_000_000, "{answer} bytes");
+    }
+    // Texts that are too long together, although each of them alone is not.
+    let long_notes = json!({ "notes": "🦀".repeat(1_750) });
+    let long_records = json!({
+        "notes": null,
+        "dns_expected_records": { "TXT": ["t".repeat(4_000), "u".repeat(4_000)] },
+    });
+    for (longer, field) in [(long_notes, "notes"), (long_records, "dns_expected_records")] {
+        let mut body = largest();
+        body.as_object_mut().expect("a body").extend(longer.as_object().expect("fields").clone());
+        let listed = scene.client().get(&format!("{sites}?search=uuuu")).await;
+        let site = listed.body["data"][0]["uuid"].as_str().expect("a uuid").to_owned();
+        for refused in [
+            scene.client().post(&sites, &body).await,
+            scene.client().patch(&format!("/sites/{site}"), &body).await,
+        ] {
+            assert_eq!(refused.status, 422, "{}", refused.shown());
+            let errors = refused.body["errors"].as_object().expect("errors");
+            assert_eq!(errors.keys().collect::<Vec<_>>(), [field]);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! What requests and checks take from the table: read and write units, round trips, time.
+//! What requests and checks take from the table: read and write units, round trips, how many of
+//! them one after another, time.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -55,7 +56,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     bench.of_sites(&owner).await?;
     bench.of_checks(&owner).await?;
     bench.of_runs(&owner).await?;
-    let headings = ["", "read units", "write units", "round trips", "ms"];
+    let headings = ["", "read units", "write units", "round trips", "rounds", "ms"];
     Ok(table(headings.map(str::to_owned).to_vec(), bench.rows)?)
 }
 
@@ -350,6 +351,7 @@ impl Costs {
             spent.reads.to_string(),
             spent.writes.to_string(),
             spent.round_trips.to_string(),
+            spent.rounds.to_string(),
             format!("{:.1}", median_ms(&self.times)),
         ]
     }

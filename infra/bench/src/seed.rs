@@ -221,7 +221,7 @@ fn counted(date: Date, seeds: &[Seed]) -> Day {
     for seed in seeds {
         day.counters.add(seed.kind, seed.id.created_at());
         if let Some(sample) = seed.finish().sample().filter(|_| seed.kind.trigger.is_automatic()) {
-            day.sums.add(sample);
+            day.add_sample(sample, seed.id.created_at());
         }
     }
     day
@@ -244,7 +244,7 @@ fn concluded(
     }
     let closed = opened.and_then(|day| state.day.replace(day));
     let day = closed.map(|day| DayWrite::Close(Day { rev: 1, ..day }));
-    Conclusion { state, check, expires_at, day, events: Vec::new(), latest: None, timer: None }
+    Conclusion { state, check, expires_at, day, events: Vec::new(), newest: None, timer: None }
 }
 
 fn key(check: &Check) -> Result<Key, Box<dyn Error>> {

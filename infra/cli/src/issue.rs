@@ -124,11 +124,11 @@ impl Seen {
     async fn read(app: &App, id: IssueId) -> Result<Self, Failure> {
         let unknown = || Failure::refused(format!("there is no issue {id}"));
         let fingerprint = id.fingerprint().ok_or_else(unknown)?;
-        let stored = app.store.issue(id.partition(), fingerprint).await?;
+        let issue = app.store.issue(id.partition(), fingerprint).await?;
         // Whether the site is still there is known after the issue only.
         let sheet = app.store.site(id.partition()).await?.ok_or_else(unknown)?;
-        let issue = stored.map(|stored| stored.issue).filter(|issue| issue.id == id);
-        Ok(Self { issue: issue.ok_or_else(unknown)?, fingerprint, sheet })
+        let issue = issue.filter(|issue| issue.id == id).ok_or_else(unknown)?;
+        Ok(Self { issue, fingerprint, sheet })
     }
 
     async fn commit(

@@ -11,7 +11,8 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use vedette_checker::Finished;
 use vedette_domain::check::Check;
-use vedette_domain::issue::record::{IssueChange, TimelineKey};
+use vedette_domain::issue::IssueStatus;
+use vedette_domain::issue::record::IssueChange;
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_runtime::config::environment;
 
@@ -109,10 +110,10 @@ fn result_of(check: &Check, took: Duration) -> (Style, String, Duration) {
 
 fn issue_of(change: &IssueChange) -> Option<(Style, String)> {
     let summary = &change.after.summary;
-    match change.entry.key {
-        TimelineKey::Opened => Some((BAD, format!("issue opened: {summary}"))),
-        TimelineKey::Resolved => Some((GOOD, format!("issue resolved: {summary}"))),
-        TimelineKey::Acknowledged => None,
+    match change.after.status() {
+        IssueStatus::Open => Some((BAD, format!("issue opened: {summary}"))),
+        IssueStatus::Resolved => Some((GOOD, format!("issue resolved: {summary}"))),
+        IssueStatus::Acknowledged => None,
     }
 }
 

@@ -26,7 +26,7 @@ pub use self::links::{
     BrokenLink, Crawl, CrawlLimits, FinishReason, LinksResult, MAX_URL_BYTES, MAX_URLS,
     SkippedLinks,
 };
-pub use self::list_form::list_form;
+pub use self::list_form::{LISTED_MAX, list_form, list_form_within};
 pub use self::performance::{
     CoreWebVitals, Distribution, FieldData, FieldMetric, LabMetric, Opportunity, PerformanceResult,
     Savings, SpeedMetrics, lighthouse,

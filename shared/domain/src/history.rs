@@ -1,6 +1,7 @@
 //! Counted history: how many checks each hour of each day holds, so that a list's total is a sum
 //! over days and any of its pages is found without reading the pages before it.
 
+mod hours;
 mod page;
 
 use std::collections::BTreeMap;
@@ -10,10 +11,10 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
-use crate::bytes;
 use crate::id::Trigger;
 use crate::tool::{CheckStatus, RunReason};
 
+pub use hours::{HourResponses, Hours, ResponseHours};
 pub use page::{Filter, Located, Window, locate};
 
 /// The UTC day of an instant.
@@ -87,61 +88,6 @@ impl Kind {
     }
 }
 
-/// Checks in each hour of a day; stored as the bits that the largest count takes, and then each
-/// count in so many bits, without the empty hours at the end. A year of these is read for a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Hours([u32; 24]);
-
-impl Hours {
-    fn total(&self) -> u64 {
-        self.0.iter().copied().map(u64::from).sum()
-    }
-
-    /// Hours with checks, and how many.
-    fn occupied(&self) -> impl Iterator<Item = (usize, u32)> {
-        self.0.iter().copied().enumerate().filter(|(_, count)| *count > 0)
-    }
-}
-
-impl Serialize for Hours {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let used = self.0.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
-        let width = self.0.iter().map(|count| u32::BITS - count.leading_zeros()).max();
-        let width = width.unwrap_or_default() as usize;
-        let mut bytes = vec![0; 1 + (used * width).div_ceil(8)];
-        bytes[0] = width as u8;
-        for (hour, count) in self.occupied() {
-            for bit in (0..width).filter(|bit| count >> bit & 1 == 1) {
-                let place = hour * width + bit;
-                bytes[1 + place / 8] |= 1 << (place % 8);
-            }
-        }
-        serializer.serialize_bytes(&bytes)
-    }
-}
-
-impl<'de> Deserialize<'de> for Hours {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expecting = "a width, and at most 24 integers of so many bits";
-        bytes::deserialize(deserializer, expecting, |bytes| {
-            let (&width, packed) = bytes.split_first().ok_or("no width")?;
-            let width = usize::from(width);
-            if width > u32::BITS as usize || packed.len() > (24 * width).div_ceil(8) {
-                return Err("more than 24 hours of 32 bits");
-            }
-            let mut hours = [0_u32; 24];
-            for (hour, slot) in hours.iter_mut().enumerate() {
-                for bit in 0..width {
-                    let place = hour * width + bit;
-                    let byte = packed.get(place / 8).copied().unwrap_or_default();
-                    *slot |= u32::from(byte >> (place % 8) & 1) << bit;
-                }
-            }
-            Ok(Self(hours))
-        })
-    }
-}
-
 /// The counts of a day by kind. Only kinds that occurred are there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counters(BTreeMap<Kind, Hours>);
@@ -149,8 +95,7 @@ pub struct Counters(BTreeMap<Kind, Hours>);
 impl Counters {
     /// Counts a check created at `at`.
     pub fn add(&mut self, kind: Kind, at: Timestamp) {
-        let count = &mut self.0.entry(kind).or_default().0[hour_of(at)];
-        *count = count.saturating_add(1);
+        self.0.entry(kind).or_default().add(at, 1);
     }
 
     /// Takes a check out again.
@@ -158,9 +103,8 @@ impl Counters {
         let Some(hours) = self.0.get_mut(&kind) else {
             return;
         };
-        let count = &mut hours.0[hour_of(at)];
-        *count = count.saturating_sub(1);
-        if hours.total() == 0 {
+        hours.subtract(at, 1);
+        if hours.is_empty() {
             self.0.remove(&kind);
         }
     }
@@ -269,9 +213,17 @@ pub enum Sample {
     },
 }
 
+impl Sample {
+    /// Response time in milliseconds.
+    pub const fn response_ms(self) -> f64 {
+        match self {
+            Self::Status { response_ms, .. } | Self::Performance { response_ms, .. } => response_ms,
+        }
+    }
+}
+
 impl ReportSums {
-    /// Adds a check's sample.
-    pub fn add(&mut self, sample: Sample) {
+    fn add(&mut self, sample: Sample) {
         match sample {
             Sample::Status { up, response_ms } => {
                 self.up = self.up.saturating_add(u32::from(up));
@@ -306,9 +258,19 @@ pub struct Day {
     /// What the reports need.
     #[serde(rename = "r", default)]
     pub sums: ReportSums,
+    /// What plots of hours need.
+    #[serde(rename = "ms", default, skip_serializing_if = "ResponseHours::is_empty")]
+    pub responses: ResponseHours,
     /// Rises with each write once the day is closed.
     #[serde(rename = "v", default)]
     pub rev: u64,
+}
+
+/// What the reports are made of.
+fn completed_automatic() -> impl Iterator<Item = Kind> {
+    RunReason::ALL
+        .into_iter()
+        .map(|reason| Kind { trigger: Trigger::Automatic(reason), status: CheckStatus::Completed })
 }
 
 /// Rows outlive their day's `until` by this many days, so that no counted row is missing.
@@ -320,7 +282,20 @@ impl Day {
     /// An empty day that shows for `retention_days`.
     pub fn new(date: Date, retention_days: u32) -> Self {
         let until = date.saturating_add(i64::from(retention_days).days());
-        Self { date, until, counters: Counters::default(), sums: ReportSums::default(), rev: 0 }
+        Self {
+            date,
+            until,
+            counters: Counters::default(),
+            sums: ReportSums::default(),
+            responses: ResponseHours::default(),
+            rev: 0,
+        }
+    }
+
+    /// Adds what a completed automatic check, created at `at`, measured.
+    pub fn add_sample(&mut self, sample: Sample, at: Timestamp) {
+        self.sums.add(sample);
+        self.responses.add(sample.response_ms(), at);
     }
 
     /// When the table may forget the day's rows.
@@ -335,14 +310,18 @@ impl Day {
 
     /// Completed checks of any reason; the base of uptime.
     pub fn completed_automatic(&self) -> u64 {
-        RunReason::ALL
-            .into_iter()
-            .map(|reason| Kind {
-                trigger: Trigger::Automatic(reason),
-                status: CheckStatus::Completed,
-            })
-            .map(|kind| self.counters.count(kind))
-            .sum()
+        completed_automatic().map(|kind| self.counters.count(kind)).sum()
+    }
+
+    /// The response times of each hour that has any, the first hour first; the day is one of status
+    /// or performance checks, each of which has one.
+    pub fn response_hours(&self) -> impl Iterator<Item = HourResponses> {
+        let counted: Vec<&Hours> =
+            completed_automatic().filter_map(|kind| self.counters.0.get(&kind)).collect();
+        (0..24).filter_map(move |hour| {
+            let count = counted.iter().map(|hours| u64::from(hours.of(hour))).sum();
+            (count > 0).then(|| self.responses.of(hour_start(self.date, hour), hour, count))
+        })
     }
 }
 
@@ -367,8 +346,13 @@ impl Retention {
         self.shows(day_of(created_at), until)
     }
 
+    /// Whether the team's plan reaches back to a day, whatever was fixed when it was written.
+    pub fn reaches(self, date: Date) -> bool {
+        self.today < date.saturating_add(i64::from(self.days).days())
+    }
+
     fn shows(self, date: Date, until: Date) -> bool {
-        self.today < until.min(date.saturating_add(i64::from(self.days).days()))
+        self.today < until && self.reaches(date)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::id::{SiteId, TeamId};
 use crate::settings::{ExpectedRecords, SiteOverrides};
@@ -49,6 +50,20 @@ pub struct Site {
 }
 
 impl Site {
+    /// What the site's own texts take of a list of sites, in bytes of JSON. Its URL stands there
+    /// three times, as that of its checks too, and so does the page that it has audited. Header and
+    /// ignored paths are not counted: they have bounds of their own, and may be the team's.
+    pub fn listed_texts(&self) -> usize {
+        let length = |text: &str| Value::from(text).to_string().len();
+        let page = self.overrides.tools.performance.settings.url.as_ref();
+        let page = page.and_then(Option::as_deref).map_or(0, length);
+        let records = self.expected_records.values().flatten().map(|value| length(value));
+        length(&self.name)
+            + self.notes.as_deref().map_or(0, length)
+            + 3 * (length(self.url.as_str()) + page)
+            + records.sum::<usize>()
+    }
+
     /// The site after a client's change: what it is `changed` to, with the versions that follow
     /// from what differs. None where nothing does.
     ///
@@ -73,6 +88,11 @@ impl Site {
         Some(changed)
     }
 }
+
+/// What [`Site::listed_texts`] may come to; our own limit. With it, and with the bounds of headers
+/// and ignored paths, a site takes 50 KB of a list at most, and a page of a hundred sites stays
+/// within what a Lambda function may answer.
+pub const LISTED_TEXTS_MAX: usize = 20_480;
 
 /// The longest `notes`, in characters; our own limit, it keeps a site within one item.
 pub const NOTES_MAX: usize = 5_000;

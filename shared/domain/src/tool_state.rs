@@ -7,6 +7,7 @@
 
 mod forget;
 mod learnt;
+mod newest;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -26,8 +27,9 @@ use crate::schedule::Pace;
 use crate::settings::Settings;
 use crate::tool::{CheckStatus, RunReason, Tool};
 
-pub use forget::{Forgotten, LatestChange};
+pub use forget::{Forgotten, NewestChange};
 pub use learnt::Learnt;
+pub use newest::Newest;
 
 /// What is remembered of one tool on one site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
@@ -209,8 +211,8 @@ pub struct Conclusion {
     pub day: Option<DayWrite>,
     /// What to do to issues: the event and the index of the evaluation behind it.
     pub events: Vec<(Event, usize)>,
-    /// The state of the newest check, where it is now another one.
-    pub latest: Option<CheckStatus>,
+    /// The newest check, where the directory says something else of it.
+    pub newest: Option<Newest>,
     /// The retry or follow-up to send, where it is a new one.
     pub timer: Option<Timer>,
 }
@@ -296,7 +298,7 @@ impl ToolState {
             }
             day.counters.add(kind, created_at);
             if let Some(sample) = sample {
-                day.sums.add(sample);
+                day.add_sample(sample, created_at);
             }
         });
 
@@ -331,11 +333,8 @@ impl ToolState {
                 }
             }
         }
-        let newest = next.latest();
-        let status = newest.map(|newest| newest.status);
-        let before = self.latest().map(|latest| latest.status);
         Ok(Conclusion {
-            latest: status.filter(|_| status != before),
+            newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
             state: next,
             check,
             expires_at,
@@ -418,10 +417,8 @@ impl ToolState {
         let (day, expires_at) = next.count(closed, created_at, retention_days, |day| {
             day.counters.add(kind, created_at);
         });
-        let status = next.latest().map(|latest| latest.status);
-        let before = self.latest().map(|latest| latest.status);
         Conclusion {
-            latest: status.filter(|_| status != before),
+            newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
             state: next,
             check: Check::pending(check, now),
             expires_at,

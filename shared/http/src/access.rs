@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::http::{HeaderMap, HeaderValue};
 use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
-use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
+use vedette_domain::id::{CheckId, Partition, SiteId, TeamId};
 use vedette_domain::settings::Settings;
 use vedette_store::{SiteSheet, Store, TeamSheet};
 
@@ -193,20 +193,6 @@ impl Caller {
         permission: Permission,
     ) -> Result<SiteAccess, ApiError> {
         self.partition(store, check.partition(), permission).await
-    }
-
-    /// The site that an issue belongs to.
-    ///
-    /// # Errors
-    ///
-    /// As [`Caller::team`].
-    pub async fn site_of_issue(
-        &self,
-        store: &Store,
-        issue: IssueId,
-        permission: Permission,
-    ) -> Result<SiteAccess, ApiError> {
-        self.partition(store, issue.partition(), permission).await
     }
 
     async fn partition(

@@ -159,7 +159,7 @@ mod tests {
     fn nothing_else_is_kept() {
         let known = asked(&[(IF_NONE_MATCH, "*")]);
         for (method, response) in [
-            (Method::POST, created(&"a")),
+            (Method::POST, created(&"a", "https://monitor.test/a")),
             (Method::PATCH, ok(&"a")),
             (Method::DELETE, no_content()),
             (Method::GET, json(StatusCode::NOT_FOUND, &"a")),

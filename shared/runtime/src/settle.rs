@@ -155,10 +155,10 @@ async fn follow_events(
     let (mut changes, mut refused) = (Vec::new(), Vec::new());
     for (event, index) in &conclusion.events {
         let Some(evaluation) = evaluations.get(*index) else { continue };
-        let stored = app.store.issue(site.id.partition(), evaluation.fingerprint).await?;
+        let before = app.store.issue(site.id.partition(), evaluation.fingerprint).await?;
         let previous = state.to_compare(evaluation.fingerprint);
         let observed = Observed { check: conclusion.check.id, previous, evaluation, now };
-        match follow(stored.map(|stored| stored.issue), event, &observed) {
+        match follow(before, event, &observed) {
             Ok(change) => changes.extend(change),
             Err(refusal) => refused.push(refusal),
         }

@@ -6,7 +6,9 @@ use vedette_domain::id::Partition;
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::{Conclusion, DayWrite, Forgotten, LatestChange, ToolState};
+use vedette_domain::tool_state::{
+    Conclusion, DayWrite, Forgotten, Newest, NewestChange, ToolState,
+};
 
 use crate::StoreError;
 use crate::keys;
@@ -64,7 +66,7 @@ impl Store {
         for change in changes.tools {
             transaction = write_tool(transaction, changes, change)?;
         }
-        transaction = write_latest(transaction, changes);
+        transaction = write_newest(transaction, changes)?;
         for change in changes.issues {
             transaction = write_issue(transaction, changes.site, change)?;
         }
@@ -88,7 +90,7 @@ impl Store {
         has_body: bool,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let Forgotten { state, check, status, day, latest } = forgotten;
+        let Forgotten { state, check, status, day, newest } = forgotten;
         let partition = site.id.partition();
         let (row, body) = keys::check(*check, *status)
             .zip(keys::body(*check, *status))
@@ -102,15 +104,15 @@ impl Store {
             transaction = transaction.delete(&body, Condition::Present);
         }
         let transaction = write_day(transaction, partition, tool, day.as_ref())?;
-        let change = match latest {
-            LatestChange::Same => return transaction.commit().await,
-            LatestChange::Now(status) => Change {
-                expression: "SET latest.#tool = :latest".into(),
-                values: vec![(":latest", string(status.as_str()))],
+        let change = match newest {
+            NewestChange::Same => return transaction.commit().await,
+            NewestChange::Now(newest) => Change {
+                expression: "SET newest.#tool = :newest".into(),
+                values: vec![(":newest", serde_dynamo::to_attribute_value(newest)?)],
                 ..Change::default()
             },
-            LatestChange::Gone => {
-                Change { expression: "REMOVE latest.#tool".into(), ..Change::default() }
+            NewestChange::Gone => {
+                Change { expression: "REMOVE newest.#tool".into(), ..Change::default() }
             }
         };
         let change = Change { names: vec![("#tool", tool.to_string())], ..change };
@@ -194,27 +196,30 @@ fn write_day<'a>(
 }
 
 /// Keeps the directory's idea of the newest checks; one update for all tools.
-fn write_latest<'a>(transaction: Transaction<'a>, changes: &Changes<'_>) -> Transaction<'a> {
+fn write_newest<'a>(
+    transaction: Transaction<'a>,
+    changes: &Changes<'_>,
+) -> Result<Transaction<'a>, StoreError> {
     const SLOTS: [(&str, &str); 5] =
         [("#t0", ":t0"), ("#t1", ":t1"), ("#t2", ":t2"), ("#t3", ":t3"), ("#t4", ":t4")];
-    let changed: Vec<(Tool, CheckStatus)> = changes
+    let changed: Vec<(Tool, Newest)> = changes
         .tools
         .iter()
-        .filter_map(|change| Some((change.tool, change.conclusion.latest?)))
+        .filter_map(|change| Some((change.tool, change.conclusion.newest?)))
         .collect();
     if changed.is_empty() {
-        return transaction;
+        return Ok(transaction);
     }
     let mut change = Change::default();
     let mut sets = Vec::with_capacity(changed.len());
-    for ((tool, status), (name, value)) in changed.into_iter().zip(SLOTS) {
-        sets.push(format!("latest.{name} = {value}"));
+    for ((tool, newest), (name, value)) in changed.into_iter().zip(SLOTS) {
+        sets.push(format!("newest.{name} = {value}"));
         change.names.push((name, tool.to_string()));
-        change.values.push((value, string(status.as_str())));
+        change.values.push((value, serde_dynamo::to_attribute_value(newest)?));
     }
     change.expression = format!("SET {}", sets.join(", ")).into();
     let row = keys::directory(changes.site.team, &changes.site.url);
-    transaction.update(&row, change, Condition::Present)
+    Ok(transaction.update(&row, change, Condition::Present))
 }
 
 fn write_issue<'a>(
@@ -222,20 +227,18 @@ fn write_issue<'a>(
     site: &Site,
     change: &IssueChange,
 ) -> Result<Transaction<'a>, StoreError> {
-    let IssueChange { before, after, entry } = change;
+    let IssueChange { before, after } = change;
     let partition = site.id.partition();
     let fingerprint = after
         .fingerprint()
         .ok_or_else(|| StoreError::Corrupt(format!("issue {} is not one of ours", after.id)))?;
     let unchanged = before.as_ref().map_or(Condition::Absent, |issue| Condition::Rev(issue.rev));
-    let timeline = keys::timeline(partition, fingerprint, entry);
     let row = crate::issue::index_row(site, after, fingerprint);
     let place = keys::issue_index(site.team, after.id, after.status());
     let listed = item(&place, &row)?;
     let old = before.as_ref().map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
-    let transaction = transaction
-        .put(item(&keys::issue(partition, fingerprint), after)?, unchanged)
-        .put(item(&timeline, entry)?, Condition::Absent);
+    let transaction =
+        transaction.put(item(&keys::issue(partition, fingerprint), after)?, unchanged);
     Ok(match old {
         None => transaction.put(listed, Condition::Absent),
         Some(old) if old == place => transaction.put(listed, Condition::Present),

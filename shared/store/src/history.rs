@@ -6,13 +6,13 @@ use futures::future::try_join_all;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 use vedette_domain::check::Check;
-use vedette_domain::history::{Day, Filter, Kind, Retention, Window};
+use vedette_domain::history::{Day, Filter, Kind, Retention, Window, day_of};
 use vedette_domain::id::{CheckId, Partition, Trigger};
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::Latest;
 
 use crate::StoreError;
-use crate::keys::{self, Key};
+use crate::keys;
 use crate::row;
 use crate::table::{Range, Sort, Store, expiry, value};
 
@@ -62,8 +62,8 @@ impl Store {
         Ok(Some(StoredCheck { check, has_body, expires_at }))
     }
 
-    /// The checks that pointers name, in their list form; those that are gone, or past the retention beside them, are
-    /// left out.
+    /// The checks that pointers name, in their list form; those that are gone, or past the
+    /// retention beside them, are left out.
     ///
     /// # Errors
     ///
@@ -72,24 +72,28 @@ impl Store {
         &self,
         pointers: impl IntoIterator<Item = (Latest, Retention)>,
     ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
-        let wanted: BTreeMap<Key, Retention> = pointers
-            .into_iter()
-            .flat_map(|(Latest { id, status }, retention)| {
-                // By now it may have ended and be elsewhere.
-                let states: &[_] = match status {
-                    CheckStatus::Pending => &CheckStatus::ALL,
-                    _ => &[status],
-                };
-                let keys: Vec<Key> =
-                    states.iter().filter_map(|status| keys::check(id, *status)).collect();
-                keys.into_iter().map(move |key| (key, retention))
-            })
-            .collect();
+        let (mut kept, mut changing) = (Vec::new(), Vec::new());
+        let mut retentions = BTreeMap::new();
+        for (Latest { id, status }, retention) in pointers {
+            if !retention.reaches(day_of(id.created_at())) {
+                continue;
+            }
+            retentions.insert(id, retention);
+            // The row of an automatic check never changes, so that any copy of it will do.
+            let keys = if id.is_automatic() { &mut kept } else { &mut changing };
+            // By now it may have ended and be elsewhere.
+            let states: &[_] = match status {
+                CheckStatus::Pending => &CheckStatus::ALL,
+                _ => &[status],
+            };
+            keys.extend(states.iter().filter_map(|status| keys::check(id, *status)));
+        }
+        let found = futures::try_join!(self.batch_get_relaxed(kept), self.batch_get(changing))?;
         let mut checks = BTreeMap::new();
-        for (key, item) in self.batch_get(wanted.keys().cloned()).await? {
+        for item in found.0.into_values().chain(found.1.into_values()) {
             let expires_at = expiry(&item)?;
             let check = row::read_listed(item)?;
-            let retention = wanted.get(&key);
+            let retention = retentions.get(&check.id);
             if retention.is_some_and(|it| it.shows_row(check.id.created_at(), expires_at)) {
                 checks.insert(check.id, check);
             }

@@ -1,27 +1,30 @@
-//! Issues, their timelines and a team's index of them.
+//! Issues, and a team's index of them.
+
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::id::{IssueId, Partition, SiteId, TeamId};
-use vedette_domain::issue::record::{Issue, TimelineEntry};
+use vedette_domain::issue::record::Issue;
 use vedette_domain::issue::{Fingerprint, IssueStatus};
 use vedette_domain::site::Site;
+use vedette_domain::tool_state::ToolState;
 
 use crate::StoreError;
-use crate::keys;
-use crate::table::{Range, Sort, Store, value};
+use crate::keys::{self, Key};
+use crate::site::live_site;
+use crate::table::{Item, Range, Sort, Store, value};
 
-/// An issue with its timeline.
+/// An issue with the site and the tool that it is about.
 #[derive(Debug, Clone)]
-pub struct StoredIssue {
+pub struct IssueSheet {
     /// The issue.
     pub issue: Issue,
-    /// Oldest first; the newest [`TIMELINE_SHOWN`].
-    pub timeline: Vec<TimelineEntry>,
+    /// Its site.
+    pub site: Site,
+    /// What is remembered of the tool that found it.
+    pub state: ToolState,
 }
-
-/// Entries of a timeline that are shown.
-const TIMELINE_SHOWN: usize = 100;
 
 /// What a team's index says of an issue: enough to filter and sort without loading it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -49,8 +52,7 @@ pub(crate) fn index_row(site: &Site, issue: &Issue, fingerprint: Fingerprint) ->
 }
 
 impl Store {
-    /// The issue of a fingerprint, with its timeline: a get and a query at once. However long the
-    /// timeline has grown, only what is shown is read.
+    /// The issue of a fingerprint.
     ///
     /// # Errors
     ///
@@ -59,16 +61,8 @@ impl Store {
         &self,
         partition: Partition,
         fingerprint: Fingerprint,
-    ) -> Result<Option<StoredIssue>, StoreError> {
-        let pk = keys::site_partition(partition);
-        let sort = Sort::Prefix(keys::timeline_prefix(fingerprint));
-        let newest =
-            Range { newest_first: true, limit: Some(TIMELINE_SHOWN), ..Range::new(&pk, sort) };
-        let key = keys::issue(partition, fingerprint);
-        let (issue, entries) = futures::try_join!(self.get(&key), self.query(newest))?;
-        let Some(issue) = issue else { return Ok(None) };
-        let timeline: Result<Vec<_>, _> = entries.into_iter().rev().map(value).collect();
-        Ok(Some(StoredIssue { issue: value(issue)?, timeline: timeline? }))
+    ) -> Result<Option<Issue>, StoreError> {
+        self.get(&keys::issue(partition, fingerprint)).await?.map(value).transpose()
     }
 
     /// All issues of a site.
@@ -76,16 +70,42 @@ impl Store {
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn issues_of_site(
-        &self,
-        partition: Partition,
-    ) -> Result<Vec<StoredIssue>, StoreError> {
-        let found = Fingerprint::ALL.map(|fingerprint| self.issue(partition, fingerprint));
-        let found = futures::future::try_join_all(found).await?;
-        Ok(found.into_iter().flatten().collect())
+    pub async fn issues_of_site(&self, partition: Partition) -> Result<Vec<Issue>, StoreError> {
+        let pk = keys::site_partition(partition);
+        let issues = Range::new(&pk, Sort::Prefix(keys::ISSUE.to_owned()));
+        self.query(issues).await?.into_iter().map(value).collect()
     }
 
-    /// A team's active issues, or its resolved ones.
+    /// An issue by its id alone; none where it is not there, or its site is gone.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn issue_sheet(&self, id: IssueId) -> Result<Option<IssueSheet>, StoreError> {
+        let Some(keys) = sheet_keys(id) else { return Ok(None) };
+        sheet(id, &keys, &self.batch_get(keys.clone()).await?)
+    }
+
+    /// Issues to be shown, by id, perhaps as they were a moment ago; those that are not there, or
+    /// whose site is gone, are left out.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB does not answer.
+    pub async fn issue_sheets(
+        &self,
+        ids: impl IntoIterator<Item = IssueId>,
+    ) -> Result<BTreeMap<IssueId, IssueSheet>, StoreError> {
+        let wanted: Vec<(IssueId, [Key; 3])> =
+            ids.into_iter().filter_map(|id| Some((id, sheet_keys(id)?))).collect();
+        let keys = wanted.iter().flat_map(|(_, keys)| keys.clone());
+        let found = self.batch_get_relaxed(keys).await?;
+        let sheets = wanted.iter().map(|(id, keys)| Ok((*id, sheet(*id, keys, &found)?)));
+        let sheets: Vec<_> = sheets.collect::<Result<_, StoreError>>()?;
+        Ok(sheets.into_iter().filter_map(|(id, sheet)| Some((id, sheet?))).collect())
+    }
+
+    /// A team's active issues, or its resolved ones, perhaps as they were a moment ago.
     ///
     /// # Errors
     ///
@@ -97,6 +117,31 @@ impl Store {
     ) -> Result<Vec<IndexRow>, StoreError> {
         let pk = keys::issue_index_partition(team);
         let sort = Sort::Prefix(keys::issue_index_prefix(is_active).to_owned());
-        self.query(Range::new(&pk, sort)).await?.into_iter().map(value).collect()
+        let index = Range { relaxed: true, ..Range::new(&pk, sort) };
+        self.query(index).await?.into_iter().map(value).collect()
+    }
+}
+
+/// The issue, its site and its tool; none where the id is not one of ours.
+fn sheet_keys(id: IssueId) -> Option<[Key; 3]> {
+    let (partition, fingerprint) = (id.partition(), id.fingerprint()?);
+    let tool = keys::tool(partition, fingerprint.tool());
+    Some([keys::issue(partition, fingerprint), keys::site(partition), tool])
+}
+
+fn sheet(
+    id: IssueId,
+    keys: &[Key; 3],
+    found: &HashMap<Key, Item>,
+) -> Result<Option<IssueSheet>, StoreError> {
+    // Issues may share their site and their tool.
+    let [Some(issue), Some(site), Some(state)] = keys.each_ref().map(|key| found.get(key).cloned())
+    else {
+        return Ok(None);
+    };
+    let (issue, site): (Issue, _) = (value(issue)?, live_site(site)?);
+    match site {
+        Some(site) if issue.id == id => Ok(Some(IssueSheet { issue, site, state: value(state)? })),
+        _ => Ok(None),
     }
 }

@@ -6,7 +6,6 @@ use jiff::civil::Date;
 use vedette_domain::account::TokenHash;
 use vedette_domain::history::Kind;
 use vedette_domain::id::{CheckId, IssueId, Partition, TeamId, Trigger, UserId};
-use vedette_domain::issue::record::TimelineEntry;
 use vedette_domain::issue::{Fingerprint, IssueStatus};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::{CheckStatus, Tool};
@@ -112,29 +111,10 @@ pub(crate) fn body(id: CheckId, status: CheckStatus) -> Option<Key> {
 const ROW: &str = "H#";
 const BODY: &str = "B#";
 
-pub(crate) fn issue_sort(fingerprint: Fingerprint) -> String {
-    format!("{ISSUE}{fingerprint}")
-}
-
 pub(crate) const ISSUE: &str = "I#";
 
 pub(crate) fn issue(partition: Partition, fingerprint: Fingerprint) -> Key {
-    Key::new(site_partition(partition), issue_sort(fingerprint))
-}
-
-/// Prefix of an issue's timeline.
-pub(crate) fn timeline_prefix(fingerprint: Fingerprint) -> String {
-    format!("{}#", issue_sort(fingerprint))
-}
-
-pub(crate) fn timeline(
-    partition: Partition,
-    fingerprint: Fingerprint,
-    entry: &TimelineEntry,
-) -> Key {
-    let place = stream_place(entry.timestamp, 0);
-    let sort = format!("{}{place}#{}", timeline_prefix(fingerprint), entry.key.as_str());
-    Key::new(site_partition(partition), sort)
+    Key::new(site_partition(partition), format!("{ISSUE}{fingerprint}"))
 }
 
 pub(crate) fn issue_index_partition(team: TeamId) -> String {
@@ -299,11 +279,6 @@ mod tests {
         let partition = id.partition();
         let automatic = CheckId::automatic(id, Tool::Status, RunReason::Scheduled, slot);
         let on_demand = CheckId::on_demand(id, Tool::BrokenLinks, slot, 0x2a);
-        let entry = TimelineEntry {
-            key: vedette_domain::issue::record::TimelineKey::Opened,
-            timestamp: slot,
-            user: None,
-        };
         let sorts = [
             site(partition).sk,
             tool(partition, Tool::BrokenLinks).sk,
@@ -312,7 +287,6 @@ mod tests {
             check(on_demand, CheckStatus::Pending).expect("ours").sk,
             body(on_demand, CheckStatus::Completed).expect("ours").sk,
             issue(partition, Fingerprint::StatusDown).sk,
-            timeline(partition, Fingerprint::StatusDown, &entry).sk,
         ];
         assert_eq!(site(partition).pk, "S#0a556c1f3b7d9e01");
         assert_eq!(
@@ -325,7 +299,6 @@ mod tests {
                 "H#broken-links#d#17951684400002a",
                 "B#broken-links#d#17951684400002a",
                 "I#status:down",
-                "I#status:down#179516844000000#opened",
             ]
         );
     }

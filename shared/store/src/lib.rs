@@ -26,7 +26,7 @@ pub use changes::{Changes, ToolChange, Usage};
 pub use definition::TableState;
 pub use error::StoreError;
 pub use history::StoredCheck;
-pub use issue::{IndexRow, StoredIssue};
+pub use issue::{IndexRow, IssueSheet};
 pub use run::RunSheet;
 pub use site::{CreateRefusal, DeletedSite, DirectoryRow, SiteSheet, create_refusal, is_taken_url};
 pub use sync::{ResyncSlice, Versions};

@@ -255,7 +255,8 @@ mod tests {
 
     #[test]
     fn a_result_without_a_shorter_form_stays_in_its_row() {
-        let check = completed(Tool::Status, json!({ "url": noise(10_000) }));
+        let result = json!({ "url": noise(2_000), "effective_url": noise(2_001) });
+        let check = completed(Tool::Status, result);
         let Written { row, body } = write(&check).expect("written");
         assert!(body.is_none());
         assert_eq!(read_listed(row).expect("read"), check);

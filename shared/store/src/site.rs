@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use vedette_domain::account::Team;
 use vedette_domain::cooldown::Cooldowns;
 use vedette_domain::id::{Partition, SiteId, TeamId};
+use vedette_domain::issue::record::Issue;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::{Latest, ToolState};
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::{Latest, Newest, ToolState};
 use vedette_domain::work::UPKEEP_GRACE;
 
 use crate::StoreError;
-use crate::issue::StoredIssue;
 use crate::keys::{self, Key, SELF};
 use crate::table::{
     Change, Condition, Item, Range, Sort, Store, Transaction, item, key_of, number, outstanding,
@@ -69,9 +69,9 @@ pub struct DirectoryRow {
     /// Tools that the site itself enables or disables; the others follow the team.
     #[serde(default)]
     pub enabled: BTreeMap<Tool, bool>,
-    /// The state of each tool's newest check.
+    /// Each tool's newest check.
     #[serde(default)]
-    pub latest: BTreeMap<Tool, CheckStatus>,
+    pub newest: BTreeMap<Tool, Newest>,
 }
 
 /// What remains of a deleted site until everything else of it is gone.
@@ -100,8 +100,13 @@ fn directory_row(site: &Site) -> DirectoryRow {
         pinned: site.pinned,
         created_at: site.created_at,
         enabled: enabled.into_iter().filter_map(|(tool, said)| Some((tool, said?))).collect(),
-        latest: BTreeMap::new(),
+        newest: BTreeMap::new(),
     }
+}
+
+/// The site of an item that may be a tombstone.
+pub(crate) fn live_site(stored: Item) -> Result<Option<Site>, StoreError> {
+    if stored.contains_key("deleted_at") { Ok(None) } else { value(stored).map(Some) }
 }
 
 fn site_item(site: &Site) -> Result<Item, StoreError> {
@@ -213,12 +218,10 @@ impl Store {
         let mut found = self.batch_get(keys).await?;
         let mut sheets = BTreeMap::new();
         for partition in partitions {
-            let Some(stored) = found.remove(&keys::site(partition)) else {
+            let stored = found.remove(&keys::site(partition));
+            let Some(site) = stored.map(live_site).transpose()?.flatten() else {
                 continue;
             };
-            if stored.contains_key("deleted_at") {
-                continue;
-            }
             let mut tools = BTreeMap::new();
             for tool in Tool::ALL {
                 if let Some(state) = found.remove(&keys::tool(partition, tool)) {
@@ -228,7 +231,7 @@ impl Store {
             // Items of a batch may be read at different moments: a site whose tools are not all
             // there is being deleted.
             if tools.len() == Tool::ALL.len() {
-                sheets.insert(partition, SiteSheet { site: value(stored)?, tools });
+                sheets.insert(partition, SiteSheet { site, tools });
             }
         }
         Ok(sheets)
@@ -246,12 +249,9 @@ impl Store {
     ) -> Result<Option<(Site, ToolState)>, StoreError> {
         let (site_key, tool_key) = (keys::site(partition), keys::tool(partition, tool));
         let mut found = self.batch_get([site_key.clone(), tool_key.clone()]).await?;
-        match (found.remove(&site_key), found.remove(&tool_key)) {
-            (Some(site), Some(state)) if !site.contains_key("deleted_at") => {
-                Ok(Some((value(site)?, value(state)?)))
-            }
-            _ => Ok(None),
-        }
+        let site = found.remove(&site_key).map(live_site).transpose()?.flatten();
+        let state = found.remove(&tool_key).map(value).transpose()?;
+        Ok(site.zip(state))
     }
 
     /// A team's directory.
@@ -306,7 +306,7 @@ impl Store {
     pub async fn delete_site(
         &self,
         sheet: &SiteSheet,
-        issues: &[StoredIssue],
+        issues: &[Issue],
         cooldowns: Option<&Cooldowns>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -331,7 +331,7 @@ impl Store {
             let key = keys::tool(partition, *tool);
             transaction = transaction.delete(&key, Condition::Rev(state.rev));
         }
-        for StoredIssue { issue, .. } in issues {
+        for issue in issues {
             let key = keys::issue_index(site.team, issue.id, issue.status());
             transaction = transaction.delete(&key, Condition::Present);
         }

@@ -22,6 +22,9 @@ pub struct Spent {
     pub writes: f64,
     /// Requests, each with its answer.
     pub round_trips: u32,
+    /// How many of them came one after another: a request comes after those whose answers were
+    /// there when it was sent.
+    pub rounds: u32,
 }
 
 /// Counts capacity units between the SDK and the table, from [`Meter::start`] to [`Meter::stop`].
@@ -51,10 +54,16 @@ impl Meter {
         self.0.lock().expect("a count").is_some()
     }
 
-    fn count(&self, is_write: bool, units: f64) {
+    /// Rounds so far.
+    fn rounds(&self) -> u32 {
+        self.0.lock().expect("a count").map_or(0, |spent| spent.rounds)
+    }
+
+    fn count(&self, is_write: bool, units: f64, round: u32) {
         if let Some(spent) = self.0.lock().expect("a count").as_mut() {
             *(if is_write { &mut spent.writes } else { &mut spent.reads }) += units;
             spent.round_trips += 1;
+            spent.rounds = spent.rounds.max(round);
         }
     }
 }
@@ -88,11 +97,12 @@ impl HttpConnector for MeteredConnector {
         if !meter.is_counting() {
             return inner.call(request);
         }
+        let round = meter.rounds() + 1;
         HttpConnectorFuture::new(async move {
             let is_write =
                 !matches!(operation(&request), Some("GetItem" | "BatchGetItem" | "Query"));
             let (answer, units) = read_units(inner.call(asking(request)?).await?).await?;
-            meter.count(is_write, units);
+            meter.count(is_write, units, round);
             Ok(answer)
         })
     }

@@ -3,12 +3,10 @@ mod list;
 
 use serde_json::{Value, json};
 use vedette_domain::id::{IssueId, SiteId, UserId};
-use vedette_domain::issue::record::{
-    Issue, IssueChange, TimelineEntry, TimelineKey, acknowledge, resolve,
-};
-use vedette_domain::issue::{Fingerprint, Lifecycle};
+use vedette_domain::issue::record::{Issue, IssueChange, acknowledge, resolve};
+use vedette_domain::issue::{Fingerprint, Lifecycle, Timeline};
 use vedette_domain::tool::Tool;
-use vedette_store::{SiteSheet, StoredIssue};
+use vedette_store::SiteSheet;
 use vedette_testkit::{Member, Target};
 use vedette_tests::Service;
 
@@ -39,12 +37,14 @@ async fn sheet(service: &Service, site: SiteId) -> SiteSheet {
 async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> IssueId {
     let now = service.test.now();
     let id = IssueId::new(site, fingerprint, now);
+    let lifecycle = Lifecycle::open(now);
     let change = IssueChange {
         before: None,
         after: Issue {
             id,
             rev: 1,
-            lifecycle: Lifecycle::open(now),
+            lifecycle,
+            timeline: Timeline::default().then(lifecycle),
             summary: format!("{fingerprint} on example.com"),
             context: json!({ "measured": null }),
             check: None,
@@ -53,7 +53,6 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
             created_at: now,
             updated_at: now,
         },
-        entry: TimelineEntry { key: TimelineKey::Opened, timestamp: now, user: None },
     };
     commit(service, site, &change, false).await;
     id
@@ -62,18 +61,18 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
 /// A member takes an issue.
 async fn acknowledge_by(service: &Service, issue: IssueId, user: UserId) {
     let (site, stored) = stored(service, issue).await;
-    let change = acknowledge(stored.issue, user, service.test.now()).expect("open");
+    let change = acknowledge(stored, user, service.test.now()).expect("open");
     commit(service, site, &change, false).await;
 }
 
 /// A member says that an issue is over.
 async fn resolve_by(service: &Service, issue: IssueId, user: UserId) {
     let (site, stored) = stored(service, issue).await;
-    let change = resolve(stored.issue, user, service.test.now()).expect("active");
+    let change = resolve(stored, user, service.test.now()).expect("active");
     commit(service, site, &change, true).await;
 }
 
-async fn stored(service: &Service, issue: IssueId) -> (SiteId, StoredIssue) {
+async fn stored(service: &Service, issue: IssueId) -> (SiteId, Issue) {
     let store = &service.test.app.store;
     let site = store.site(issue.partition()).await.expect("read").expect("a site").site.id;
     let fingerprint = issue.fingerprint().expect("a fingerprint");

@@ -35,15 +35,12 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     rows.sort_unstable_by_key(|row| std::cmp::Reverse((row.opened_at, row.id)));
 
     let shown = page.slice(&rows);
-    let issues: Vec<_> =
-        shown.iter().map(|row| store.issue(row.id.partition(), row.fingerprint)).collect();
-    let issues = try_join_all(issues);
-    let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();
-    let (issues, sites) = futures::try_join!(issues, store.sites(partitions))?;
-    let issues: Vec<_> = issues.into_iter().flatten().collect();
-    let data = show::resources(context, &issues, &sites, &teams).await?;
-    let total = rows.len() as u64;
-    Ok(paging::page(&data, total, page, &query, &context.links.to("/issues")))
+    let mut sheets = store.issue_sheets(shown.iter().map(|row| row.id)).await?;
+    let sheets: Vec<_> = shown.iter().filter_map(|row| sheets.remove(&row.id)).collect();
+    let data = show::resources(context, &sheets, &teams).await?;
+    // An issue whose site was deleted since the index was read is not there, and not counted.
+    let total = rows.len() - (shown.len() - data.len());
+    Ok(paging::page(&data, total as u64, page, &query, &context.links.to("/issues")))
 }
 
 /// Which issues are listed.

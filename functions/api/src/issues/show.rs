@@ -2,41 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use vedette_domain::id::{Partition, TeamId};
+use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
 use vedette_http::resource::{IssueParts, IssueResource};
-use vedette_store::{SiteSheet, StoredIssue, TeamSheet};
+use vedette_store::{IssueSheet, TeamSheet};
 
 use crate::Context;
 
-/// The resources of stored issues, in their order; one whose site is gone is left out.
+/// The resources of issues, in their order.
 pub(super) async fn resources(
     context: Context<'_>,
-    issues: &[StoredIssue],
-    sites: &BTreeMap<Partition, SiteSheet>,
+    sheets: &[IssueSheet],
     teams: &BTreeMap<TeamId, TeamSheet>,
 ) -> Result<Vec<IssueResource>, ApiError> {
     let store = &context.app.store;
-    let shown: Vec<_> = issues
-        .iter()
-        .filter_map(|stored| {
-            let sheet = sites.get(&stored.issue.id.partition())?;
-            Some((stored, sheet, teams.get(&sheet.site.team)?))
-        })
-        .collect();
+    let shown: Vec<_> =
+        sheets.iter().filter_map(|sheet| Some((sheet, teams.get(&sheet.site.team)?))).collect();
     let pointers: Vec<_> = shown
         .iter()
-        .flat_map(|(stored, sheet, team)| {
+        .flat_map(|(sheet, team)| {
             let retention = team.team.retention(context.caller.now);
-            let checks = IssueResource::checks(&stored.issue, sheet).into_iter().flatten();
+            let checks = IssueResource::checks(sheet).into_iter().flatten();
             checks.map(move |check| (check, retention))
         })
         .collect();
     let users: Vec<_> =
-        shown.iter().flat_map(|(stored, ..)| IssueResource::users(stored)).collect();
+        shown.iter().flat_map(|(sheet, _)| IssueResource::users(&sheet.issue)).collect();
     let (checks, users) = futures::try_join!(store.checks(pointers), store.users(users))?;
-    let resources = shown.into_iter().filter_map(|(stored, sheet, team)| {
-        let parts = IssueParts { stored, sheet, team, checks: &checks, users: &users };
+    let resources = shown.into_iter().filter_map(|(sheet, team)| {
+        let parts = IssueParts { sheet, team, checks: &checks, users: &users };
         IssueResource::new(parts, context.links)
     });
     Ok(resources.collect())

@@ -16,7 +16,7 @@ use vedette_http::validation::ValidationError;
 use vedette_runtime::App;
 use vedette_store::{Backoff, CreateRefusal, SiteSheet, StoreError, TeamSheet, create_refusal};
 
-use super::input::{Input, duplicate_url};
+use super::input::{Input, check_texts, duplicate_url};
 use crate::Context;
 
 /// How long a creation competes with others in the same team.
@@ -89,6 +89,7 @@ pub(super) async fn create(
     let id = context.app.entropy.site_id();
     let id = id.map_err(|error| ApiError::Internal(error.to_string()))?;
     let site = input.into_site(id, ground.team.team.id, now);
+    check_texts(&site).map_err(ApiError::from)?;
     let mut sheet = SiteSheet { site, tools: BTreeMap::new() };
     let mut backoff = Backoff::new(patience);
     loop {

@@ -21,11 +21,12 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let query = context.query();
     let (listing, page) = parse(&query)?;
 
-    let rows = listing.of(store.directory(id).await?, &team.settings, team.team.plan);
+    let retention = team.team.retention(context.caller.now);
+    let rows = store.directory(id).await?;
+    let rows = listing.of(rows, &team.settings, team.team.plan, retention);
     let shown = page.slice(&rows);
     let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();
     let sheets = store.sites(partitions).await?;
-    let retention = team.team.retention(context.caller.now);
     let latest = sheets.values().flat_map(SiteSheet::latest);
     let checks = store.checks(latest.map(|latest| (latest, retention))).await?;
 

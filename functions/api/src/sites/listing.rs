@@ -2,10 +2,12 @@
 
 use std::cmp::Reverse;
 
+use vedette_domain::history::Retention;
 use vedette_domain::id::SiteId;
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::Newest;
 use vedette_store::DirectoryRow;
 
 /// What a client asks a list of sites for.
@@ -85,22 +87,24 @@ impl Listing {
         mut rows: Vec<DirectoryRow>,
         team: &Settings,
         plan: Plan,
+        retention: Retention,
     ) -> Vec<DirectoryRow> {
         let search = self.search.as_deref().map(str::to_lowercase);
         rows.retain(|row| {
             search.as_deref().is_none_or(|part| contains(row, part))
                 && self.pinned.is_none_or(|pinned| row.pinned == pinned)
                 && self.tool.is_none_or(|tool| is_enabled(row, tool, team, plan))
-                && self.status.is_none_or(|status| self.has_status(row, status))
+                && self.status.is_none_or(|status| self.has_status(row, status, retention))
         });
         self.sort.sort(&mut rows);
         rows
     }
 
-    fn has_status(&self, row: &DirectoryRow, status: CheckStatus) -> bool {
+    fn has_status(&self, row: &DirectoryRow, status: CheckStatus, retention: Retention) -> bool {
+        let is_it = |newest: &Newest| newest.status == status && newest.shows(retention);
         match self.tool {
-            Some(tool) => row.latest.get(&tool) == Some(&status),
-            None => row.latest.values().any(|latest| *latest == status),
+            Some(tool) => row.newest.get(&tool).is_some_and(is_it),
+            None => row.newest.values().any(is_it),
         }
     }
 }
@@ -120,9 +124,12 @@ fn is_enabled(row: &DirectoryRow, tool: Tool, team: &Settings, plan: Plan) -> bo
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
+    use jiff::civil::{Date, date};
     use vedette_domain::site_url::SiteUrl;
 
     use super::*;
+
+    const TODAY: Date = date(2026, 11, 20);
 
     /// A site whose number is also the minute of its creation, and its id.
     fn row(number: u8, name: &str, url: &str) -> DirectoryRow {
@@ -135,13 +142,14 @@ mod tests {
             pinned: false,
             created_at: created_at.parse().expect("a timestamp"),
             enabled: [].into(),
-            latest: [].into(),
+            newest: [].into(),
         }
     }
 
     /// The names of the sites that a list shows.
     fn names(listing: &Listing, rows: &[DirectoryRow], team: &Settings) -> Vec<String> {
-        let shown = listing.of(rows.to_vec(), team, Plan::Agency);
+        let retention = Retention { today: TODAY, days: 30 };
+        let shown = listing.of(rows.to_vec(), team, Plan::Agency, retention);
         shown.into_iter().map(|row| row.name).collect()
     }
 
@@ -225,8 +233,9 @@ mod tests {
     #[test]
     fn a_status_is_that_of_any_newest_check_or_of_the_tools_own() {
         use CheckStatus::{Completed, Failed, Pending, Skipped};
+        let newest = |status| Newest { status, date: TODAY, days: Some(30) };
         let with = |number, name: &str, latest: &[(Tool, CheckStatus)]| DirectoryRow {
-            latest: latest.iter().copied().collect(),
+            newest: latest.iter().map(|&(tool, status)| (tool, newest(status))).collect(),
             ..row(number, name, &format!("https://a.test/{number}"))
         };
         let disabled = DirectoryRow {
@@ -253,6 +262,21 @@ mod tests {
             let listing = Listing { tool, status, sort: Sort::Oldest, ..Listing::default() };
             assert_eq!(shown(&listing, &rows), expected, "{listing:?}");
         }
+    }
+
+    #[test]
+    fn a_newest_check_past_retention_has_no_status() {
+        let with = |number, date| {
+            let newest = Newest { status: CheckStatus::Completed, date, days: Some(90) };
+            let newest = [(Tool::Status, newest)].into();
+            DirectoryRow { newest, ..row(number, "site", &format!("https://a.test/{number}")) }
+        };
+        let rows = [with(1, date(2026, 10, 21)), with(2, date(2026, 10, 22))];
+        let listing = Listing { status: Some(CheckStatus::Completed), ..Listing::default() };
+        let retention = Retention { today: TODAY, days: 30 };
+        let settings = Settings::defaults(Plan::Agency);
+        let shown = listing.of(rows.to_vec(), &settings, Plan::Agency, retention);
+        assert_eq!(shown.iter().map(|row| row.id).collect::<Vec<_>>(), [rows[1].id]);
     }
 
     #[test]

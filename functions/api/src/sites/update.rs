@@ -18,7 +18,7 @@ use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
 use vedette_store::{Backoff, TeamSheet, is_taken_url};
 
-use super::input::{Input, duplicate_url};
+use super::input::{Input, check_texts, duplicate_url};
 use crate::Context;
 
 /// How long a change competes with others of the site, and with runs that write to it.
@@ -39,6 +39,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         let (settings, plan) = (&access.team.settings, access.team.team.plan);
         let read = Settings::resolve(settings, &site.overrides, plan);
         let Some(next) = update.apply_to(site, &read, has_learnt, caller.now) else { break };
+        check_texts(&next)?;
         let has_moved = next.url != site.url;
         match store.update_site(&access.sheet, &next, caller.now).await {
             Ok(()) => {

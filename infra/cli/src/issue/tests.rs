@@ -99,7 +99,7 @@ async fn check(bench: &Bench, code: u16) {
     };
     let conclusion = read.conclude(None, &run).expect("a run that counts");
     let before = bench.app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;
-    let before = before.expect("an answer").map(|stored| stored.issue);
+    let before = before.expect("an answer");
     let changes = conclusion.events.iter().filter_map(|(event, index)| {
         let evaluation = &evaluations[*index];
         let observed = Observed { check: run.check, previous: None, evaluation, now };

@@ -56,22 +56,6 @@ fn removing_the_last_of_a_kind_leaves_no_trace() {
 }
 
 #[test]
-fn counters_are_packed_and_refused_where_they_are_too_long() {
-    let mut hours = Hours::default();
-    (hours.0[0], hours.0[5]) = (3, 1);
-    assert_eq!(serde_json::to_value(hours).expect("json"), serde_json::json!([2, 0b11, 0b100]));
-    let read = |bytes: &[u8]| {
-        let bytes = serde::de::value::BytesDeserializer::<serde::de::value::Error>::new(bytes);
-        Hours::deserialize(bytes)
-    };
-    assert_eq!(read(&[2, 0b11, 0b100]), Ok(hours));
-    assert_eq!(read(&[0]), Ok(Hours::default()));
-    for wrong in [&[][..], &[33], &[1, 0, 0, 0, 0], &[0, 1]] {
-        assert!(read(wrong).is_err(), "{wrong:?}");
-    }
-}
-
-#[test]
 fn a_page_past_the_end_has_a_total_and_no_window() {
     let mut day = Day::new(date(2026, 11, 20), 30);
     day.counters.add(SCHEDULED, at("2026-11-20T09:54:00Z"));
@@ -87,20 +71,6 @@ fn instants() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
 }
 
 proptest! {
-    #[test]
-    fn counters_survive_storage(
-        counts in proptest::array::uniform24(0_u32..),
-        bits in 0..=32_u32,
-        used in 0..=24_usize,
-    ) {
-        let mut hours = Hours(counts.map(|count| count.checked_shr(32 - bits).unwrap_or(0)));
-        hours.0[used..].fill(0);
-        let item: serde_json::Value = serde_json::to_value(hours).expect("json");
-        let bytes: Vec<u8> = serde_json::from_value(item).expect("bytes");
-        let read = Hours::deserialize(serde::de::value::BytesDeserializer::<serde::de::value::Error>::new(&bytes));
-        prop_assert_eq!(read.expect("hours"), hours);
-    }
-
     #[test]
     fn every_page_is_what_a_sorted_list_would_give(
         checks in instants(),

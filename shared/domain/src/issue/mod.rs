@@ -10,9 +10,11 @@ use crate::tool::Tool;
 pub mod evaluate;
 mod lifecycle;
 pub mod record;
+mod timeline;
 pub mod tracker;
 
 pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
+pub use timeline::{TIMELINE_MAX, Timeline, TimelineEntry, TimelineKey};
 
 /// One condition that a tool watches: the deduplication key of an issue within a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

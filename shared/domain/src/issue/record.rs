@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::evaluate::Evaluation;
 use super::tracker::{Event, Failures};
-use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle};
+use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Timeline};
 use crate::id::{CheckId, IssueId, UserId};
 use crate::time::wire;
 use crate::tool_state::ToolState;
@@ -20,6 +20,8 @@ pub struct Issue {
     pub rev: u64,
     /// Where it stands.
     pub lifecycle: Lifecycle,
+    /// How it came there.
+    pub timeline: Timeline,
     /// What is wrong, for people.
     pub summary: String,
     /// The evaluation that opened it.
@@ -39,51 +41,13 @@ pub struct Issue {
     pub updated_at: Timestamp,
 }
 
-/// A moment in an issue's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimelineEntry {
-    /// What happened.
-    pub key: TimelineKey,
-    /// When.
-    pub timestamp: Timestamp,
-    /// Who did it; none where a check did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<UserId>,
-}
-
-/// What can happen to an issue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum TimelineKey {
-    /// It opened, or opened again.
-    Opened,
-    /// A member took it.
-    Acknowledged,
-    /// It was resolved.
-    Resolved,
-}
-
-impl TimelineKey {
-    /// The value used on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Opened => "opened",
-            Self::Acknowledged => "acknowledged",
-            Self::Resolved => "resolved",
-        }
-    }
-}
-
-/// An issue as it was, as it becomes, and the timeline entry that says so: written together.
+/// An issue as it was, and as it becomes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IssueChange {
     /// The record that the change was decided on; none for a new one.
     pub before: Option<Issue>,
     /// The record to write.
     pub after: Issue,
-    /// The entry to add.
-    pub entry: TimelineEntry,
 }
 
 /// The observation behind an event: which check, and what was evaluated.
@@ -116,18 +80,14 @@ pub fn follow(
     observed: &Observed<'_>,
 ) -> Result<Option<IssueChange>, InvalidTransition> {
     let slot = observed.check.created_at();
-    let (lifecycle, key) = match (*event, &before) {
-        (Event::Relapsed { .. }, _) => return Ok(None),
-        (Event::Opened { .. }, None) => (Lifecycle::open(slot), TimelineKey::Opened),
-        (Event::Opened { .. }, Some(issue)) => (issue.lifecycle.reopen(slot)?, TimelineKey::Opened),
-        (Event::Resolved { .. }, None) => return Ok(None),
-        (Event::Resolved { .. }, Some(issue)) => {
-            (issue.lifecycle.resolve(slot, None)?, TimelineKey::Resolved)
-        }
+    let lifecycle = match (*event, &before) {
+        (Event::Relapsed { .. }, _) | (Event::Resolved { .. }, None) => return Ok(None),
+        (Event::Opened { .. }, None) => Lifecycle::open(slot),
+        (Event::Opened { .. }, Some(issue)) => issue.lifecycle.reopen(slot)?,
+        (Event::Resolved { .. }, Some(issue)) => issue.lifecycle.resolve(slot, None)?,
     };
-    let opens = key == TimelineKey::Opened;
     let (summary, context) = match (&before, *event) {
-        (Some(issue), _) if !opens => (issue.summary.clone(), issue.context.clone()),
+        (Some(issue), Event::Resolved { .. }) => (issue.summary.clone(), issue.context.clone()),
         (
             _,
             Event::Opened { failures, .. }
@@ -139,6 +99,10 @@ pub fn follow(
         id: event.issue(),
         rev: before.as_ref().map_or(1, |issue| issue.rev.saturating_add(1)),
         lifecycle,
+        timeline: before
+            .as_ref()
+            .map_or_else(Timeline::default, |issue| issue.timeline.clone())
+            .then(lifecycle),
         summary,
         context,
         check: Some(observed.check),
@@ -147,8 +111,7 @@ pub fn follow(
         created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
         updated_at: observed.now,
     };
-    let entry = TimelineEntry { key, timestamp: slot, user: None };
-    Ok(Some(IssueChange { before, after, entry }))
+    Ok(Some(IssueChange { before, after }))
 }
 
 /// A member takes the issue.
@@ -162,7 +125,7 @@ pub fn acknowledge(
     now: Timestamp,
 ) -> Result<IssueChange, InvalidTransition> {
     let lifecycle = before.lifecycle.acknowledge(now, by)?;
-    Ok(by_hand(before, lifecycle, TimelineKey::Acknowledged, by, now))
+    Ok(by_hand(before, lifecycle, now))
 }
 
 /// A member resolves the issue; the caller resets the tracker in the same transaction.
@@ -176,7 +139,7 @@ pub fn resolve(
     now: Timestamp,
 ) -> Result<IssueChange, InvalidTransition> {
     let lifecycle = before.lifecycle.resolve(now, Some(by))?;
-    Ok(by_hand(before, lifecycle, TimelineKey::Resolved, by, now))
+    Ok(by_hand(before, lifecycle, now))
 }
 
 impl IssueChange {
@@ -195,17 +158,15 @@ impl IssueChange {
     }
 }
 
-fn by_hand(
-    before: Issue,
-    lifecycle: Lifecycle,
-    key: TimelineKey,
-    by: UserId,
-    now: Timestamp,
-) -> IssueChange {
-    let after =
-        Issue { rev: before.rev.saturating_add(1), lifecycle, updated_at: now, ..before.clone() };
-    let entry = TimelineEntry { key, timestamp: now, user: Some(by) };
-    IssueChange { before: Some(before), after, entry }
+fn by_hand(before: Issue, lifecycle: Lifecycle, now: Timestamp) -> IssueChange {
+    let after = Issue {
+        rev: before.rev.saturating_add(1),
+        lifecycle,
+        timeline: before.timeline.then(lifecycle),
+        updated_at: now,
+        ..before.clone()
+    };
+    IssueChange { before: Some(before), after }
 }
 
 fn context(evaluation: &Evaluation, failures: Failures) -> Value {
@@ -317,13 +278,14 @@ mod tests {
 
     #[test]
     fn an_opening_makes_the_record() {
-        let IssueChange { before, after, entry } =
+        let IssueChange { before, after } =
             followed(None, &opened(OPENED), OPENED).expect("a record");
         assert_eq!(before, None);
         let expected = Issue {
             id: issue(),
             rev: 1,
             lifecycle: Lifecycle::open(at(OPENED)),
+            timeline: Timeline::default().then(Lifecycle::open(at(OPENED))),
             summary: format!("down at {OPENED}"),
             context: json!({
                 "measured": { "code": 503 },
@@ -342,28 +304,23 @@ mod tests {
             (after.fingerprint(), after.status()),
             (Some(Fingerprint::StatusDown), IssueStatus::Open)
         );
-        let opened = TimelineEntry { key: TimelineKey::Opened, timestamp: at(OPENED), user: None };
-        assert_eq!(entry, opened);
-        let stored = serde_json::to_value(&after).expect("json");
-        assert_eq!(serde_json::from_value::<Issue>(stored).expect("readable"), after);
     }
 
     #[test]
     fn a_resolution_keeps_what_the_opening_said() {
         let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
         let change = followed(Some(taken.clone()), &resolved(CLEARED), CLEARED).expect("a change");
+        let over = taken.lifecycle.resolve(at(CLEARED), None).expect("active");
         let expected = Issue {
             rev: 3,
-            lifecycle: taken.lifecycle.resolve(at(CLEARED), None).expect("active"),
+            lifecycle: over,
+            timeline: taken.timeline.then(over),
             check: Some(check(CLEARED)),
             last_evaluated_at: Some(at("2026-11-20T09:59:01Z")),
             updated_at: at("2026-11-20T09:59:01Z"),
             ..taken.clone()
         };
         assert_eq!((change.before, change.after), (Some(taken), expected));
-        let entry =
-            TimelineEntry { key: TimelineKey::Resolved, timestamp: at(CLEARED), user: None };
-        assert_eq!(change.entry, entry);
     }
 
     #[test]
@@ -373,6 +330,8 @@ mod tests {
         let again = followed(Some(over.clone()), &opened(AGAIN), AGAIN).expect("a change").after;
         assert_eq!((again.id, again.rev, again.created_at), (over.id, 4, over.created_at));
         assert_eq!(again.lifecycle, Lifecycle::open(at(AGAIN)), "nobody has taken it");
+        assert_eq!(again.timeline, over.timeline.then(again.lifecycle));
+        assert_eq!(again.timeline.entries().len(), 4);
         assert_eq!(again.summary, format!("down at {AGAIN}"));
         assert_eq!(again.context["last_failed_at"], "2026-11-20T11:00:00+00:00");
     }
@@ -409,7 +368,6 @@ mod tests {
             follow(None, &opened(OPENED), &observed).expect("no record").expect("a record")
         };
         let (first, mut second) = (at_second(1), at_second(90));
-        assert_eq!(first.entry, second.entry);
         second.after.updated_at = first.after.updated_at;
         second.after.last_evaluated_at = first.after.last_evaluated_at;
         assert_eq!(first, second);
@@ -435,21 +393,21 @@ mod tests {
     fn people_take_an_issue_and_resolve_it() {
         let (taken_at, over_at) = (at("2026-11-20T09:55:00Z"), at("2026-11-20T09:57:00Z"));
         let taken = acknowledge(open(), user(1), taken_at).expect("open");
+        let lifecycle = open().lifecycle.acknowledge(taken_at, user(1)).expect("open");
         let expected = Issue {
             rev: 2,
-            lifecycle: open().lifecycle.acknowledge(taken_at, user(1)).expect("open"),
+            lifecycle,
+            timeline: open().timeline.then(lifecycle),
             updated_at: taken_at,
             ..open()
         };
         assert_eq!((taken.before, &taken.after), (Some(open()), &expected));
-        let entry = |key, timestamp, by| TimelineEntry { key, timestamp, user: Some(user(by)) };
-        assert_eq!(taken.entry, entry(TimelineKey::Acknowledged, taken_at, 1));
 
         let over = resolve(taken.after.clone(), user(2), over_at).expect("active");
         assert_eq!((over.after.rev, over.after.status()), (3, IssueStatus::Resolved));
         assert_eq!(over.after.lifecycle.resolved_by(), Some(user(2)));
         assert_eq!(over.after.check, Some(check(OPENED)));
-        assert_eq!(over.entry, entry(TimelineKey::Resolved, over_at, 2));
+        assert_eq!(over.after.timeline, taken.after.timeline.then(over.after.lifecycle));
 
         let refused = |from, transition| Err(InvalidTransition { from, transition });
         let acknowledged = IssueStatus::Acknowledged;
@@ -477,12 +435,5 @@ mod tests {
         let unchanged =
             ToolState { evaluated: Some(check(OPENED)), previous: None, ..ToolState::new() };
         assert_eq!(over.clone().keeping_checks(&unchanged), over);
-    }
-
-    #[test]
-    fn keys_of_the_timeline_are_those_of_the_wire() {
-        for key in [TimelineKey::Opened, TimelineKey::Acknowledged, TimelineKey::Resolved] {
-            assert_eq!(serde_json::to_value(key).expect("json"), json!(key.as_str()));
-        }
     }
 }

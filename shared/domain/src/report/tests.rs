@@ -18,7 +18,7 @@ fn status_day(day: i8, checks: &[(bool, f64)]) -> Day {
     for &(up, response_ms) in checks {
         let trigger = Trigger::Automatic(RunReason::Scheduled);
         counted.counters.add(Kind { trigger, status: CheckStatus::Completed }, noon(day));
-        counted.sums.add(Sample::Status { up, response_ms });
+        counted.add_sample(Sample::Status { up, response_ms }, noon(day));
     }
     counted
 }

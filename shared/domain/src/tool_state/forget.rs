@@ -1,6 +1,6 @@
 //! Deleting an on-demand check: what it leaves behind.
 
-use super::{DayWrite, Latest, ToolState};
+use super::{DayWrite, Latest, Newest, ToolState};
 use crate::check::Check;
 use crate::history::{Day, Kind};
 use crate::id::{CheckId, Trigger};
@@ -17,17 +17,17 @@ pub struct Forgotten {
     pub status: CheckStatus,
     /// The closed day to write, if the check was counted in one.
     pub day: Option<DayWrite>,
-    /// What becomes of the newest check's state.
-    pub latest: LatestChange,
+    /// What becomes of the newest check.
+    pub newest: NewestChange,
 }
 
-/// What becomes of the state of a tool's newest check.
+/// What becomes of what the directory says of a tool's newest check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LatestChange {
+pub enum NewestChange {
     /// It stays what it was.
     Same,
     /// It is another one.
-    Now(CheckStatus),
+    Now(Newest),
     /// The tool has no check any more.
     Gone,
 }
@@ -60,18 +60,18 @@ impl ToolState {
             }
             None
         };
-        let [before, after] = [self, &next].map(|state| state.latest().map(|newest| newest.status));
-        let latest = match after {
-            _ if after == before => LatestChange::Same,
-            Some(status) => LatestChange::Now(status),
-            None => LatestChange::Gone,
+        let newest = match next.newest() {
+            after if after == self.newest() => NewestChange::Same,
+            Some(newest) => NewestChange::Now(newest),
+            None => NewestChange::Gone,
         };
-        Forgotten { state: next, check: check.id, status: check.status, day, latest }
+        Forgotten { state: next, check: check.id, status: check.status, day, newest }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::civil::date;
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
@@ -110,7 +110,7 @@ mod tests {
             ..ToolState::new()
         };
         assert_eq!(forgotten.state, expected);
-        assert_eq!((forgotten.day, forgotten.latest), (None, LatestChange::Gone));
+        assert_eq!((forgotten.day, forgotten.newest), (None, NewestChange::Gone));
         assert_eq!((forgotten.check, forgotten.status), (check.id, CheckStatus::Pending));
     }
 
@@ -121,7 +121,7 @@ mod tests {
         let forgotten = state.forget(None, &first, None);
         assert_eq!(forgotten.state.pending, Some(second.id));
         assert_eq!(forgotten.state.on_demand, state.on_demand);
-        assert_eq!(forgotten.latest, LatestChange::Same);
+        assert_eq!(forgotten.newest, NewestChange::Same);
         let day = forgotten.state.day.expect("an open day");
         assert_eq!(count(&day, CheckStatus::Pending), 1);
     }
@@ -137,27 +137,39 @@ mod tests {
             id: CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, at(time)),
             status,
         };
+        let now =
+            |status| NewestChange::Now(Newest { status, date: date(2026, 11, 20), days: Some(30) });
         let old = latest("2026-11-20T09:40:00Z", CheckStatus::Skipped);
         let before = automatic("2026-11-20T09:50:00Z", CheckStatus::Completed);
         let long_before = automatic("2026-11-20T09:30:00Z", CheckStatus::Completed);
         let after = automatic("2026-11-20T09:55:00Z", CheckStatus::Failed);
         for (automatic, older, expected) in [
-            (None, None, LatestChange::Gone),
-            (None, Some(old), LatestChange::Now(CheckStatus::Skipped)),
-            (Some(before), None, LatestChange::Now(CheckStatus::Completed)),
-            (Some(before), Some(old), LatestChange::Now(CheckStatus::Completed)),
-            (Some(long_before), Some(old), LatestChange::Now(CheckStatus::Skipped)),
-            (Some(after), Some(old), LatestChange::Same),
+            (None, None, NewestChange::Gone),
+            (None, Some(old), now(CheckStatus::Skipped)),
+            (Some(before), None, now(CheckStatus::Completed)),
+            (Some(before), Some(old), now(CheckStatus::Completed)),
+            (Some(long_before), Some(old), now(CheckStatus::Skipped)),
+            (Some(after), Some(old), NewestChange::Same),
         ] {
             let state = ToolState { automatic, ..state.clone() };
             let forgotten = state.forget(None, &check, older);
-            assert_eq!(forgotten.latest, expected, "{automatic:?} {older:?}");
+            assert_eq!(forgotten.newest, expected, "{automatic:?} {older:?}");
             assert_eq!(forgotten.state.on_demand, older);
             assert_eq!(forgotten.state.automatic, automatic);
         }
         // Another check, in the same state.
         let same = latest("2026-11-20T09:40:00Z", CheckStatus::Pending);
-        assert_eq!(state.forget(None, &check, Some(same)).latest, LatestChange::Same);
+        assert_eq!(state.forget(None, &check, Some(same)).newest, NewestChange::Same);
+    }
+
+    #[test]
+    fn of_a_check_before_the_open_day_the_directory_knows_no_end() {
+        let (state, check) = ordered(&ToolState::new(), "2026-11-20T09:54:00Z");
+        let id = CheckId::on_demand(site(), Tool::Status, at("2026-11-12T09:54:00Z"), 0);
+        let older = Latest { id, status: CheckStatus::Failed };
+        let forgotten = state.forget(None, &check, Some(older));
+        let newest = Newest { status: CheckStatus::Failed, date: date(2026, 11, 12), days: None };
+        assert_eq!(forgotten.newest, NewestChange::Now(newest));
     }
 
     #[test]

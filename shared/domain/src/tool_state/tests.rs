@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::check::{CheckError, StatusResult, ToolResult};
-use crate::history::Sum;
+use crate::history::{Sum, day_start};
 use crate::issue::{Cause, Outcome};
 use crate::settings::ExpectedRecords;
 
@@ -103,6 +103,11 @@ impl Scenario {
     fn saved(&self, state: &ToolState) -> Conclusion {
         self.on(state).expect("it counts")
     }
+}
+
+/// The state that the directory is told of the newest check, where it is told anything.
+fn told(conclusion: &Conclusion) -> Option<CheckStatus> {
+    conclusion.newest.map(|newest| newest.status)
 }
 
 fn timer(reason: RunReason, due: Timestamp) -> Option<Timer> {
@@ -217,7 +222,7 @@ fn a_run_counts_once() {
     assert_eq!(state.automatic.map(|latest| latest.id), Some(run.check));
     assert_eq!((state.evaluated, state.previous), (Some(run.check), None));
     assert_eq!(count(state, SCHEDULED, CheckStatus::Completed), 1);
-    assert_eq!(saved.latest, Some(CheckStatus::Completed));
+    assert_eq!(told(&saved), Some(CheckStatus::Completed));
     assert_eq!(saved.check.completed_at, Some(after(1)));
     assert_eq!(saved.expires_at, at("2026-12-22T00:00:00Z"), "30 days and two");
     assert_eq!((saved.day, saved.events, saved.timer), (None, Vec::new(), None));
@@ -225,7 +230,7 @@ fn a_run_counts_once() {
 
     let next = Scenario::scheduled(after(300), 200);
     let saved = next.saved(state);
-    assert_eq!(saved.latest, None, "the newest check has the state that the one before had");
+    assert_eq!(saved.newest, None, "the newest check has the state that the one before had");
     let evaluated = (saved.state.evaluated, saved.state.previous);
     assert_eq!(evaluated, (Some(next.check), Some(run.check)));
     assert_eq!(count(&saved.state, SCHEDULED, CheckStatus::Completed), 2);
@@ -291,7 +296,7 @@ fn a_run_that_failed_is_counted_and_not_observed() {
     assert_eq!(saved.state.trackers, failing.state.trackers);
     assert_eq!(saved.state.evaluated, failing.state.evaluated);
     assert_eq!(saved.state.automatic.map(|latest| latest.id), Some(run.check));
-    assert_eq!(saved.latest, Some(CheckStatus::Failed));
+    assert_eq!(told(&saved), Some(CheckStatus::Failed));
     assert_eq!(
         (saved.state.timer, saved.timer),
         (failing.timer, None),
@@ -313,7 +318,7 @@ fn an_order_is_pending_and_then_ended_and_drives_no_issue() {
     assert_eq!(accepted.state.rev, state.rev + 1);
     assert_eq!(accepted.state.pending, Some(order(60)));
     assert_eq!(accepted.state.last_on_demand, Some(after(60)));
-    assert_eq!(accepted.latest, Some(CheckStatus::Pending), "newer than the automatic one");
+    assert_eq!(told(&accepted), Some(CheckStatus::Pending), "newer than the automatic one");
     assert_eq!(count(&accepted.state, Trigger::OnDemand, CheckStatus::Pending), 1);
     assert_eq!(accepted.check, Check::pending(order(60), after(60)));
 
@@ -325,7 +330,7 @@ fn an_order_is_pending_and_then_ended_and_drives_no_issue() {
         let run = Scenario::on_demand(order(60), finish);
         let ended = run.saved(&accepted.state);
         let after_it = &ended.state;
-        assert_eq!((ended.check.status, ended.latest), (status, Some(status)));
+        assert_eq!((ended.check.status, told(&ended)), (status, Some(status)));
         assert_eq!(count(after_it, Trigger::OnDemand, CheckStatus::Pending), 0);
         assert_eq!(count(after_it, Trigger::OnDemand, status), 1);
         assert_eq!((ended.events, ended.timer), (Vec::new(), None));
@@ -345,9 +350,9 @@ fn an_order_is_pending_and_then_ended_and_drives_no_issue() {
 fn the_newest_check_is_the_one_created_last() {
     let accepted = ToolState::new().accept(None, order(60), after(60), 30);
     let newer = Scenario::scheduled(after(90), 200).saved(&accepted.state);
-    assert_eq!(newer.latest, Some(CheckStatus::Completed));
+    assert_eq!(told(&newer), Some(CheckStatus::Completed));
     let ended = Scenario::on_demand(order(60), failed()).saved(&newer.state);
-    assert_eq!(ended.latest, None, "it ended last and is not the newest");
+    assert_eq!(ended.newest, None, "it ended last and is not the newest");
     assert_eq!(ended.state.on_demand.map(|latest| latest.status), Some(CheckStatus::Failed));
     assert_eq!(ToolState::new().latest(), None);
 }
@@ -368,6 +373,9 @@ fn the_first_check_of_a_later_day_closes_the_open_one() {
         assert_eq!((day.date, day.rev), (today, 0));
         assert_eq!((day.sums.up, day.sums.slowest_ms), (0, Some(503.0)));
         assert_eq!(morning.expires_at, at(expires_at));
+        // The directory is told once a day, although the state is the same.
+        let newest = Newest { status: CheckStatus::Completed, date: today, days: Some(30) };
+        assert_eq!(morning.newest, Some(newest));
     }
 }
 
@@ -387,7 +395,7 @@ fn a_late_check_changes_its_closed_day_and_leaves_the_open_one() {
 
     // A day that was fixed at another retention keeps it.
     let mut closed = Day { rev: 4, ..Day::new(date(2026, 11, 20), 90) };
-    closed.sums.add(crate::history::Sample::Status { up: true, response_ms: 900.0 });
+    closed.add_sample(crate::history::Sample::Status { up: true, response_ms: 900.0 }, after(0));
     let amended = late_with(&late, &open, &closed);
     let Some(DayWrite::Amend(day)) = &amended.day else { panic!("{:?}", amended.day) };
     assert_eq!((day.rev, day.until), (5, closed.until));
@@ -423,7 +431,7 @@ fn an_order_is_counted_on_a_closed_day_where_clocks_differ() {
     let accepted = open.accept(None, check, midnight - 1.second(), 30);
     assert!(matches!(accepted.day, Some(DayWrite::Amend(Day { rev: 1, .. }))));
     assert_eq!(accepted.state.day, open.day);
-    assert_eq!(accepted.latest, None, "the run of midnight is newer");
+    assert_eq!(accepted.newest, None, "the run of midnight is newer");
 }
 
 #[test]
@@ -555,5 +563,55 @@ proptest! {
             .flat_map(|day| Kind::all().map(|kind| day.counters.count(kind)))
             .sum();
         prop_assert_eq!(counted, saved);
+    }
+
+    /// Whatever is counted in whatever order, late slots and orders among it: the hours of all days
+    /// say what the completed automatic checks measured.
+    #[test]
+    fn the_hours_of_all_days_are_the_response_times_of_their_rows(
+        runs in prop::collection::vec((0..200_000_i64, 0..4_u8, 0..40_000_u32), 0..60),
+    ) {
+        let mut state = ToolState::new();
+        let mut days: BTreeMap<Date, Day> = BTreeMap::new();
+        let mut rows: BTreeMap<Timestamp, (u64, u64, u64)> = BTreeMap::new();
+        for (seconds, what, ms) in runs {
+            let slot = after(seconds);
+            let mut finish = answered(200);
+            if let Finish::Completed(ToolResult::Status(result)) = &mut finish {
+                result.response_time = f64::from(ms) / 4.0;
+            }
+            let (run, is_order) = match (what, state.pending) {
+                (0, _) => (Scenario::automatic(RunReason::Scheduled, slot, failed()), false),
+                (3, Some(check)) => (Scenario::on_demand(check, finish), false),
+                (3, None) => (Scenario::on_demand(order(seconds), finish), true),
+                _ => (Scenario::automatic(RunReason::Scheduled, slot, finish), false),
+            };
+            let created_at = run.check.created_at();
+            let closed = state.closed_day(created_at).and_then(|date| days.get(&date).cloned());
+            let conclusion = if is_order {
+                state.accept(closed.as_ref(), run.check, created_at, 30)
+            } else {
+                let Ok(conclusion) = state.conclude(closed.as_ref(), &run.run()) else { continue };
+                conclusion
+            };
+            if let Some(sample) = run.finish.sample().filter(|_| run.check.is_automatic()) {
+                let start = day_start(day_of(created_at));
+                let hour = created_at.duration_since(start).as_hours();
+                let (count, sum, slowest) = rows.entry(start + hour.hours()).or_default();
+                let ms = sample.response_ms().round() as u64;
+                (*count, *sum, *slowest) = (*count + 1, *sum + ms, ms.max(*slowest));
+            }
+            if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = conclusion.day {
+                days.insert(day.date, day);
+            }
+            state = conclusion.state;
+        }
+        let counted: BTreeMap<_, _> = days
+            .values()
+            .chain(&state.day)
+            .flat_map(Day::response_hours)
+            .map(|hour| (hour.start, (hour.count, hour.sum_ms, hour.slowest_ms)))
+            .collect();
+        prop_assert_eq!(counted, rows);
     }
 }

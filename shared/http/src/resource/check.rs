@@ -3,7 +3,7 @@ use serde::Serialize;
 use serde_json::Value;
 #[cfg(feature = "schema")]
 use vedette_domain::check::ToolResult;
-use vedette_domain::check::{Check, CheckError};
+use vedette_domain::check::{Check, CheckError, list_form_within};
 use vedette_domain::id::{CheckId, SiteId, Trigger};
 use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
@@ -26,8 +26,8 @@ pub struct CheckResource {
     automatic: bool,
     /// Why an automatic check ran; null on demand.
     run_reason: Option<RunReason>,
-    /// The site that was checked.
-    site: SiteSummary,
+    /// The site that was checked; null within a site whose texts are very long.
+    site: Option<SiteSummary>,
     /// What the tool found; null unless the check is completed.
     #[cfg_attr(feature = "schema", schemars(with = "Option<ToolResult>"))]
     result: Option<Value>,
@@ -80,12 +80,21 @@ impl CheckResource {
             status: check.status,
             automatic: check.id.is_automatic(),
             run_reason: check.id.trigger().and_then(Trigger::reason),
-            site: SiteSummary::from(site),
+            site: Some(SiteSummary::from(site)),
             result: check.result.clone(),
             error: check.error.clone(),
             created_at: check.id.created_at(),
             updated_at: check.updated_at,
             completed_at: check.completed_at,
+        }
+    }
+
+    /// Within its site, which takes too much of a list: with a result of so many bytes as far as
+    /// that goes, and without the site, which is around it.
+    pub(super) fn shorten(&mut self, max: usize) {
+        self.site = None;
+        if let (Some(tool), Some(result)) = (self.tool, self.result.take()) {
+            self.result = Some(list_form_within(tool, result, max));
         }
     }
 }

@@ -6,11 +6,13 @@ use serde_json::Value;
 use vedette_domain::account::User;
 use vedette_domain::check::Check;
 use vedette_domain::id::{CheckId, IssueId, TeamId, UserId};
-use vedette_domain::issue::record::{Issue, TimelineEntry, TimelineKey};
-use vedette_domain::issue::{Fingerprint, IssueStatus, Lifecycle, Severity};
+use vedette_domain::issue::record::Issue;
+use vedette_domain::issue::{
+    Fingerprint, IssueStatus, Lifecycle, Severity, TimelineEntry, TimelineKey,
+};
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::Latest;
-use vedette_store::{SiteSheet, StoredIssue, TeamSheet};
+use vedette_store::{IssueSheet, TeamSheet};
 
 use super::{CheckResource, Links, SiteResource, UserResource, wire_time, wire_time_or_null};
 
@@ -86,10 +88,8 @@ struct TimelineResource {
 /// Everything that an issue is shown with.
 #[derive(Debug, Clone, Copy)]
 pub struct IssueParts<'a> {
-    /// The issue with its timeline.
-    pub stored: &'a StoredIssue,
-    /// Its site.
-    pub sheet: &'a SiteSheet,
+    /// The issue with its site and tool.
+    pub sheet: &'a IssueSheet,
     /// The site's team.
     pub team: &'a TeamSheet,
     /// Checks that [`IssueResource::checks`] names; purged ones are missing.
@@ -101,12 +101,13 @@ pub struct IssueParts<'a> {
 impl IssueResource {
     /// The check that the issue was last judged by, and the one before it. While an issue is
     /// active they go on with its tool; the last transition freezes them.
-    pub fn checks(issue: &Issue, sheet: &SiteSheet) -> [Option<Latest>; 2] {
+    pub fn checks(sheet: &IssueSheet) -> [Option<Latest>; 2] {
+        let IssueSheet { issue, state, .. } = sheet;
         let active = issue.fingerprint().filter(|_| issue.lifecycle.is_active());
-        let judged = active.and_then(|fingerprint| {
-            Some(sheet.tools.get(&fingerprint.tool())?.compared(fingerprint))
-        });
-        let [check, previous] = judged.unwrap_or([issue.check, issue.previous_check]);
+        let [check, previous] = match active {
+            Some(fingerprint) => state.compared(fingerprint),
+            None => [issue.check, issue.previous_check],
+        };
         // Only completed checks are evaluated.
         [check, previous].map(|id| {
             id.map(|id| Latest { id, status: vedette_domain::tool::CheckStatus::Completed })
@@ -114,19 +115,20 @@ impl IssueResource {
     }
 
     /// The people in an issue's life.
-    pub fn users(stored: &StoredIssue) -> impl Iterator<Item = UserId> {
-        let acknowledged = stored.issue.lifecycle.acknowledgement().map(|taken| taken.by);
-        let timeline = stored.timeline.iter().filter_map(|entry| entry.user);
-        timeline.chain(acknowledged).chain(resolution(&stored.issue).and_then(|(_, by)| by))
+    pub fn users(issue: &Issue) -> impl Iterator<Item = UserId> {
+        let acknowledged = issue.lifecycle.acknowledgement().map(|taken| taken.by);
+        let timeline = issue.timeline.entries().iter().filter_map(|entry| entry.user);
+        timeline.chain(acknowledged).chain(resolution(issue).and_then(|(_, by)| by))
     }
 
     /// The issue with all that it is shown with; none where its id is not one of ours.
     pub fn new(parts: IssueParts<'_>, links: &Links) -> Option<Self> {
-        let IssueParts { stored: StoredIssue { issue, timeline }, sheet, team, .. } = parts;
+        let IssueParts { sheet, team, .. } = parts;
+        let IssueSheet { issue, site, .. } = sheet;
         let fingerprint = issue.fingerprint()?;
-        let [check, previous] = Self::checks(issue, sheet).map(|pointer| {
+        let [check, previous] = Self::checks(sheet).map(|pointer| {
             let check = parts.checks.get(&pointer?.id)?;
-            Some(CheckResource::new(check, &sheet.site))
+            Some(CheckResource::new(check, site))
         });
         let user = |id: UserId| parts.users.get(&id).map(UserResource::from);
         let acknowledged = issue.lifecycle.acknowledgement();
@@ -136,24 +138,24 @@ impl IssueResource {
             timestamp: entry.timestamp,
             user: entry.user.and_then(user),
         };
-        let [judged_by, _] = Self::checks(issue, sheet);
+        let [judged_by, _] = Self::checks(sheet);
         let evaluated_at =
             judged_by.and_then(|pointer| parts.checks.get(&pointer.id)?.completed_at);
         Some(Self {
             uuid: issue.id,
-            team_uuid: sheet.site.team,
+            team_uuid: site.team,
             tool: fingerprint.tool(),
             status: issue.status(),
             severity: fingerprint.severity(),
             fingerprint,
             summary: issue.summary.clone(),
             context: issue.context.clone(),
-            site: SiteResource::new(&sheet.site, team, links),
+            site: SiteResource::new(site, team, links),
             check,
             previous_check: previous,
             acknowledged_by: acknowledged.and_then(|taken| user(taken.by)),
             resolved_by: resolved.and_then(|(_, by)| user(by?)),
-            timeline: timeline.iter().map(entry).collect(),
+            timeline: issue.timeline.entries().iter().map(entry).collect(),
             is_active: issue.lifecycle.is_active(),
             opened_at: issue.lifecycle.opened_at(),
             acknowledged_at: acknowledged.map(|taken| taken.at),

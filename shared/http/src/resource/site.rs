@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::check::Check;
+use vedette_domain::check::{Check, LISTED_MAX};
 use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::settings::{IssueSettings, Settings};
 use vedette_domain::site::Site;
@@ -11,6 +11,10 @@ use vedette_domain::tool_state::ToolState;
 use vedette_store::{SiteSheet, TeamSheet};
 
 use super::{CheckResource, Links, wire_time};
+
+/// What a site may take of a list, in bytes of JSON: a hundred of them, and what an answer of a
+/// Lambda function puts around them, stay below its 6 MB.
+const SITE_MAX: usize = 50 * 1024;
 
 /// A site.
 #[derive(Debug, Clone, Serialize)]
@@ -115,7 +119,8 @@ impl SiteResource {
         self.uuid
     }
 
-    /// With the newest check of each of the five tools, null where there is none.
+    /// With the newest check of each of the five tools, null where there is none. Checks give way
+    /// where a site would take more than 50 KB of a list.
     #[must_use]
     pub fn with_latest(self, sheet: &SiteSheet, checks: &BTreeMap<CheckId, Check>) -> Self {
         let latest = Tool::ALL.into_iter().map(|tool| {
@@ -123,6 +128,19 @@ impl SiteResource {
             let check = newest.and_then(|newest| checks.get(&newest.id));
             (tool, check.map(|check| CheckResource::new(check, &sheet.site)))
         });
-        Self { latest_checks: Some(latest.collect()), ..self }
+        let mut shown = Self { latest_checks: Some(latest.collect()), ..self };
+        for max in [LISTED_MAX / 4, 0] {
+            if shown.length() <= SITE_MAX {
+                break;
+            }
+            let checks = shown.latest_checks.iter_mut().flat_map(BTreeMap::values_mut);
+            checks.flatten().for_each(|check| check.shorten(max));
+        }
+        shown
+    }
+
+    /// Bytes of JSON.
+    fn length(&self) -> usize {
+        serde_json::to_string(self).map_or(0, |json| json.len())
     }
 }

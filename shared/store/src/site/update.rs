@@ -60,9 +60,8 @@ fn write_directory<'a>(
     let [old_key, new_key] = [site, next].map(|site| keys::directory(site.team, &site.url));
     if old_key != new_key {
         // The newest checks come from the tools' states, which are written under conditions too.
-        let latest = sheet.tools.iter();
-        let latest = latest.filter_map(|(&tool, state)| Some((tool, state.latest()?.status)));
-        let moved = DirectoryRow { latest: latest.collect(), ..new };
+        let newest = sheet.tools.iter().filter_map(|(&tool, state)| Some((tool, state.newest()?)));
+        let moved = DirectoryRow { newest: newest.collect(), ..new };
         return Ok(transaction
             .put(item(&new_key, &moved)?, Condition::Absent)
             .delete(&old_key, Condition::Present));

@@ -1,0 +1,199 @@
+//! What happened to an issue, as far as it is kept: part of its record, and packed, so that record
+//! and timeline are one small item.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::Lifecycle;
+use crate::bytes;
+use crate::id::UserId;
+
+/// Entries of a timeline that are kept: the newest.
+pub const TIMELINE_MAX: usize = 100;
+
+/// A moment in an issue's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimelineEntry {
+    /// What happened.
+    pub key: TimelineKey,
+    /// When, to the millisecond.
+    pub timestamp: Timestamp,
+    /// Who did it; none where a check did.
+    pub user: Option<UserId>,
+}
+
+/// What can happen to an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum TimelineKey {
+    /// It opened, or opened again.
+    Opened,
+    /// A member took it.
+    Acknowledged,
+    /// It was resolved.
+    Resolved,
+}
+
+/// Moments in an issue's life, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Timeline(Vec<TimelineEntry>);
+
+impl From<Lifecycle> for TimelineEntry {
+    /// The moment at which an issue came to where it stands.
+    fn from(lifecycle: Lifecycle) -> Self {
+        let (key, timestamp, user) = match lifecycle {
+            Lifecycle::Open { opened_at } => (TimelineKey::Opened, opened_at, None),
+            Lifecycle::Acknowledged { at, by, .. } => (TimelineKey::Acknowledged, at, Some(by)),
+            Lifecycle::Resolved { at, by, .. } => (TimelineKey::Resolved, at, by),
+        };
+        Self { key, timestamp, user }
+    }
+}
+
+impl Timeline {
+    /// The entries, oldest first.
+    pub fn entries(&self) -> &[TimelineEntry] {
+        &self.0
+    }
+
+    /// The timeline of an issue that has come to this; where it is full, the oldest entry goes.
+    #[must_use]
+    pub fn then(&self, lifecycle: Lifecycle) -> Self {
+        let past = self.0.len().saturating_sub(TIMELINE_MAX - 1);
+        let kept = self.0.iter().skip(past).copied();
+        Self(kept.chain([lifecycle.into()]).collect())
+    }
+}
+
+/// In a stored entry's first byte, beside the key: the user follows.
+const HAS_USER: u8 = 0x80;
+/// Bytes of a stored instant: milliseconds since the epoch, as in ids.
+const MILLIS: usize = 6;
+
+/// An entry is a byte for the key, [`MILLIS`] bytes, and 16 for the user where there is one.
+impl Serialize for Timeline {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        for entry in &self.0 {
+            let user = entry.user.map_or(0, |_| HAS_USER);
+            bytes.push(entry.key as u8 | user);
+            let millis = entry.timestamp.as_millisecond().max(0).to_be_bytes();
+            bytes.extend(&millis[millis.len() - MILLIS..]);
+            bytes.extend(entry.user.iter().flat_map(|user| user.as_uuid().into_bytes()));
+        }
+        serializer.serialize_bytes(&bytes)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timeline {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bytes::deserialize(deserializer, "entries of 7 or 23 bytes", |mut bytes| {
+            let mut entries = Vec::new();
+            while !bytes.is_empty() {
+                let (entry, rest) = read(bytes).ok_or("half an entry, or an unknown key")?;
+                entries.push(entry);
+                bytes = rest;
+            }
+            Ok(Self(entries))
+        })
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<(TimelineEntry, &[u8])> {
+    let (&first, bytes) = bytes.split_first()?;
+    let key = [TimelineKey::Opened, TimelineKey::Acknowledged, TimelineKey::Resolved]
+        .into_iter()
+        .find(|key| *key as u8 == first & !HAS_USER)?;
+    let (instant, mut bytes) = bytes.split_first_chunk::<MILLIS>()?;
+    let millis = instant.iter().fold(0, |millis, byte| millis << 8 | i64::from(*byte));
+    let timestamp = Timestamp::from_millisecond(millis).ok()?;
+    let mut user = None;
+    if first & HAS_USER != 0 {
+        let (id, rest) = bytes.split_first_chunk()?;
+        (user, bytes) = (Some(UserId(Uuid::from_bytes(*id))), rest);
+    }
+    Some((TimelineEntry { key, timestamp, user }, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::value::{BytesDeserializer, Error};
+    use serde_json::json;
+
+    use super::*;
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_795_168_440 + minute * 60).expect("a timestamp")
+    }
+
+    fn user() -> UserId {
+        UserId(Uuid::from_u128(7))
+    }
+
+    fn stored(timeline: &Timeline) -> Vec<u8> {
+        let json = serde_json::to_value(timeline).expect("json");
+        serde_json::from_value(json).expect("bytes")
+    }
+
+    fn read_back(bytes: &[u8]) -> Result<Timeline, Error> {
+        Timeline::deserialize(BytesDeserializer::new(bytes))
+    }
+
+    #[test]
+    fn each_step_of_a_life_is_an_entry() {
+        let open = Lifecycle::open(at(0));
+        let taken = open.acknowledge(at(1), user()).expect("open");
+        let over = taken.resolve(at(2), None).expect("active");
+        let by_hand = taken.resolve(at(3), Some(user())).expect("active");
+        let timeline = [open, taken, over, over.reopen(at(4)).expect("resolved"), by_hand]
+            .into_iter()
+            .fold(Timeline::default(), |timeline, lifecycle| timeline.then(lifecycle));
+        let entry = |key, minute, user| TimelineEntry { key, timestamp: at(minute), user };
+        let expected = [
+            entry(TimelineKey::Opened, 0, None),
+            entry(TimelineKey::Acknowledged, 1, Some(user())),
+            entry(TimelineKey::Resolved, 2, None),
+            entry(TimelineKey::Opened, 4, None),
+            entry(TimelineKey::Resolved, 3, Some(user())),
+        ];
+        assert_eq!(timeline.entries(), expected);
+        assert_eq!(stored(&timeline).len(), 3 * 7 + 2 * 23);
+        assert_eq!(read_back(&stored(&timeline)), Ok(timeline));
+        assert_eq!(read_back(&[]), Ok(Timeline::default()));
+    }
+
+    #[test]
+    fn the_newest_hundred_are_kept() {
+        let mut timeline = Timeline::default();
+        for minute in 0..250 {
+            timeline = timeline.then(Lifecycle::open(at(minute)));
+        }
+        let kept: Vec<Timestamp> = timeline.entries().iter().map(|entry| entry.timestamp).collect();
+        assert_eq!(kept, (150..250).map(at).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_no_timeline_is_refused() {
+        let whole = stored(&Timeline::default().then(Lifecycle::open(at(0))));
+        let mut of_user = whole.clone();
+        of_user[0] |= HAS_USER;
+        let mut unknown = whole.clone();
+        unknown[0] = 3;
+        for wrong in [&whole[..6], &of_user, &unknown] {
+            assert!(read_back(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_those_of_the_wire() {
+        for (key, wire) in [
+            (TimelineKey::Opened, "opened"),
+            (TimelineKey::Acknowledged, "acknowledged"),
+            (TimelineKey::Resolved, "resolved"),
+        ] {
+            assert_eq!(serde_json::to_value(key).expect("json"), json!(wire));
+        }
+    }
+}
