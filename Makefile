@@ -130,7 +130,7 @@ audit: rust $(CARGO_DENY)/ok ## Bans, licenses, sources and advisories of all de
 	cargo fetch --locked
 	$(CARGO_DENY)/bin/cargo-deny --offline --locked check bans licenses sources
 	@# Advisories are told by their database alone, as it is today; without it the rest still counts.
-	if $(CARGO_DENY)/bin/cargo-deny --locked fetch db; then \
+	@if $(CARGO_DENY)/bin/cargo-deny --locked fetch db; then \
 		$(CARGO_DENY)/bin/cargo-deny --offline --locked check advisories; \
 	else \
 		echo "The advisory database cannot be fetched: no advisories were looked for" >&2; \

@@ -99,8 +99,10 @@ impl Gateway {
             }
             if connections.len() >= most {
                 // Where all are at work, one of them ends or waits again before long.
-                let _ = timeout(BREATH, connections.join_next()).await;
-                continue;
+                tokio::select! {
+                    () = stop.cancelled() => break,
+                    _ = timeout(BREATH, connections.join_next()) => continue,
+                }
             }
             let accepted = tokio::select! {
                 () = stop.cancelled() => break,
