@@ -323,6 +323,7 @@ impl Costs {
         match handled {
             Handled::Finished(_) => Ok(()),
             Handled::Dropped(reason) => Err(reason.into()),
+            Handled::Postponed => Err("no place is free".into()),
         }
     }
 

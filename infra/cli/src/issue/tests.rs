@@ -6,7 +6,7 @@ use vedette_domain::schedule::Pace;
 use vedette_domain::settings::{ExpectedRecords, Settings};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::RunReason;
-use vedette_domain::tool_state::{Run, ToolPolicy};
+use vedette_domain::tool_state::{Run, ToolPolicy, ToolState};
 use vedette_store::{Changes, ToolChange};
 
 use super::*;
