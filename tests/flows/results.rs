@@ -1,7 +1,7 @@
 //! Results that are too long for a row.
 
 use serde_json::{Value, json};
-use vedette_domain::check::{BrokenLink, CrawlLimits, Finish, LinksResult, ToolResult};
+use vedette_domain::check::{BrokenLink, Finish, LinksResult, SkippedLinks, ToolResult};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::settle::Settled;
@@ -17,12 +17,18 @@ fn crawl(found: u32) -> Finish {
     };
     let crawl = json!({
         "finish_reason": "completed",
-        "limits": CrawlLimits { pages: 10, links: 10_000, depth: 3, seconds: 60 },
+        "limits": {
+            "pages": 10,
+            "links": 10_000,
+            "depth": 3,
+            "links_per_domain": 500,
+            "seconds": 60,
+        },
         "duration_ms": 7,
         "js_rendered": false,
         "pages": 1,
         "links": found,
-        "skipped": { "robots": 0, "forbidden": 0, "unchecked": 0 },
+        "skipped": SkippedLinks::default(),
         "traps": 0,
         "robots_txt": false,
         "sitemap_urls": 0,

@@ -13,8 +13,8 @@ use std::time::Duration;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue,
-    LOCATION, RETRY_AFTER, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderValue,
+    LOCATION, RETRY_AFTER,
 };
 use hyper::{Method, Request, Response, Uri};
 use tokio::time::{Instant, timeout};
@@ -23,10 +23,11 @@ use vedette_domain::check::CheckError;
 
 pub(super) use self::coding::{Coding, unpack};
 use self::wire::{Wire, WireError, Wires};
-use super::canonical::{URL_LIMIT, canonical, origin_of};
+use super::canonical::{URL_LIMIT, canonical, origin_of, without_www};
+use super::traffic::{Traffic, Turn};
 use crate::exchange::{ExchangeError, authority};
 use crate::guard::{Guard, Target};
-use crate::request_header::{RequestHeader, is_at_home};
+use crate::request_header::{RequestHeader, introduce};
 use crate::stop::Stop;
 
 /// How long the head of an answer is waited for, name lookup and connection included.
@@ -47,14 +48,10 @@ const PINNED: Duration = Duration::from_secs(60);
 /// How long a connection may take to make, name lookup and TLS included.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Requests without an answer in a row before an origin elsewhere is given up: each takes up to
-/// [`HEAD_PATIENCE`], and a host that is gone can have thousands of links. The site's own host is
-/// asked to the end.
-const GIVEN_UP: u32 = 3;
-
 /// Sends requests to admitted targets.
 pub(super) struct Client<'a> {
     guard: &'a Guard,
+    traffic: &'a Traffic,
     /// The monitored URL, whose host gets `header`.
     home: &'a Url,
     header: Option<&'a RequestHeader>,
@@ -71,8 +68,6 @@ struct Origin {
     /// Names it among the connections.
     id: u32,
     admitted: Option<(Target, Instant)>,
-    /// Requests without an answer since the last one that had one.
-    unanswered: u32,
 }
 
 /// Why a request has no answer.
@@ -89,9 +84,15 @@ pub(super) enum NoAnswer {
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(guard: &'a Guard, home: &'a Url, header: Option<&'a RequestHeader>) -> Self {
+    pub(super) fn new(
+        guard: &'a Guard,
+        traffic: &'a Traffic,
+        home: &'a Url,
+        header: Option<&'a RequestHeader>,
+    ) -> Self {
         Self {
             guard,
+            traffic,
             home,
             header,
             wires: Wires::default(),
@@ -100,49 +101,47 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Sends a request without body, and waits for the head of its answer.
+    /// Sends a request without body once its turn has come, and waits for the head of its answer.
     pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
-        let is_given_up = self.with_origin(url, |origin| origin.unanswered >= GIVEN_UP);
-        if is_given_up && url.host() != self.home.host() {
-            return Err(NoAnswer::Unreachable);
-        }
-        // Silence to HEAD is no sign: some servers answer nothing but GET.
-        let is_telling = method != Method::HEAD;
-        let outcome = timeout(HEAD_PATIENCE, self.exchange(method, url)).await;
-        let outcome = outcome.unwrap_or(Err(NoAnswer::Silent));
-        self.with_origin(url, |origin| match outcome {
-            Ok(_) => origin.unanswered = 0,
-            Err(NoAnswer::Silent) => origin.unanswered += u32::from(is_telling),
-            Err(NoAnswer::Unreachable) => origin.unanswered += 1,
-            Err(NoAnswer::Forbidden(_) | NoAnswer::Unable(_)) => {}
-        });
-        outcome
+        let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
+        let admitted = timeout(CONNECT_PATIENCE, self.admit(url)).await;
+        let target = admitted.unwrap_or(Err(NoAnswer::Unreachable))?;
+        let turn = self.traffic.turn(&target, self.is_own(url)).await;
+        let exchange = timeout(HEAD_PATIENCE, self.exchange(request, &target, url, turn)).await;
+        exchange.unwrap_or(Err(NoAnswer::Silent))
     }
 
-    async fn exchange(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
-        let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
+    async fn exchange(
+        &self,
+        request: Request<Empty<Bytes>>,
+        target: &Target,
+        url: &Url,
+        turn: Turn,
+    ) -> Result<Answer, NoAnswer> {
         let origin = self.with_origin(url, |origin| origin.id);
         if let Some(mut wire) = self.wires.take(origin)
             && wire.is_ready().await
             // It may have been closed in the meantime, which is no answer: ask again on a new one.
             && let Ok(response) = wire.send(request.clone()).await
         {
-            return Ok(Answer::new(response, origin, wire));
+            return Ok(Answer::new(response, origin, wire, turn));
         }
-        let connected = timeout(CONNECT_PATIENCE, self.connect(url)).await;
-        let mut wire = connected.unwrap_or(Err(NoAnswer::Unreachable))?;
+        let connected = timeout(CONNECT_PATIENCE, self.wires.open(self.guard, target, url)).await;
+        let mut wire = match connected {
+            Ok(Ok(wire)) => wire,
+            Ok(Err(WireError::Connect(error))) => {
+                return Err(Stop::from_exchange(ExchangeError::Connect(error), url).into());
+            }
+            Ok(Err(WireError::Handshake)) | Err(_) => return Err(NoAnswer::Unreachable),
+        };
         let response = wire.send(request).await.map_err(|_| NoAnswer::Silent)?;
-        Ok(Answer::new(response, origin, wire))
+        Ok(Answer::new(response, origin, wire, turn))
     }
 
-    async fn connect(&self, url: &Url) -> Result<Wire, NoAnswer> {
-        let target = self.admit(url).await?;
-        self.wires.open(self.guard, &target, url).await.map_err(|error| match error {
-            WireError::Connect(error) => {
-                NoAnswer::from(Stop::from_exchange(ExchangeError::Connect(error), url))
-            }
-            WireError::Handshake => NoAnswer::Unreachable,
-        })
+    /// Whether `url` is on the site's own host, `www.` aside: what the site's owner has us ask.
+    fn is_own(&self, url: &Url) -> bool {
+        let bare = |url: &Url| without_www(url.host_str().unwrap_or_default()).to_owned();
+        bare(url) == bare(self.home)
     }
 
     async fn admit(&self, url: &Url) -> Result<Target, NoAnswer> {
@@ -181,13 +180,10 @@ impl<'a> Client<'a> {
         *request.method_mut() = method;
         *request.uri_mut() = Uri::try_from(&url[..Position::AfterQuery]).ok()?;
         let headers = request.headers_mut();
-        headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
         headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
         headers.insert(HOST, HeaderValue::from_str(authority(url)).ok()?);
-        if let Some(header) = self.header.filter(|_| is_at_home(self.home, url)) {
-            header.insert_into(headers);
-        }
+        introduce(headers, self.home, url, self.header);
         Some(request)
     }
 }
@@ -208,12 +204,15 @@ pub(super) struct Answer {
     body: Incoming,
     origin: u32,
     wire: Wire,
+    /// Ends with the answer.
+    _turn: Turn,
 }
 
 impl Answer {
-    fn new(response: Response<Incoming>, origin: u32, wire: Wire) -> Self {
+    fn new(response: Response<Incoming>, origin: u32, wire: Wire, turn: Turn) -> Self {
         let (head, body) = response.into_parts();
-        Self { status: head.status.as_u16(), headers: head.headers, body, origin, wire }
+        let (status, headers) = (head.status.as_u16(), head.headers);
+        Self { status, headers, body, origin, wire, _turn: turn }
     }
 
     /// Whether it sends the visitor elsewhere.
@@ -237,10 +236,20 @@ impl Answer {
         Coding::of(self.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes))
     }
 
-    /// The seconds of `Retry-After`; a date there is nothing to wait for.
+    /// How long `Retry-After` says to stay away. A date counts from the `Date` of the answer, so
+    /// that clocks may differ; where there is none, it is as good as never.
     pub(super) fn retry_after(&self) -> Option<Duration> {
-        let seconds = self.headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-        Some(Duration::from_secs(seconds))
+        let date = |text: &str| httpdate::parse_http_date(text).ok();
+        let text = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
+        let after = text(RETRY_AFTER)?.trim();
+        if let Ok(seconds) = after.parse() {
+            return Some(Duration::from_secs(seconds));
+        }
+        let until = date(after)?;
+        Some(match text(DATE).and_then(date) {
+            Some(now) => until.duration_since(now).unwrap_or_default(),
+            None => Duration::MAX,
+        })
     }
 
     /// Hands the body to `sink` as it comes, up to `limit` bytes. Ends early where it is late or
