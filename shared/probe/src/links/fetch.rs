@@ -7,7 +7,8 @@ mod coding;
 mod wire;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Empty};
@@ -30,7 +31,8 @@ use crate::guard::{Guard, Target};
 use crate::request_header::{RequestHeader, introduce};
 use crate::stop::Stop;
 
-/// How long the head of an answer is waited for, name lookup and connection included.
+/// How long the head of an answer is waited for, once the request's turn has come; the connection
+/// included.
 const HEAD_PATIENCE: Duration = Duration::from_secs(15);
 
 /// How long a body that matters is waited for.
@@ -45,7 +47,7 @@ const DRAIN_LIMIT: usize = 64 * 1024;
 /// guard's resolver remembers an answer: a name that moves is followed no later for it.
 const PINNED: Duration = Duration::from_secs(60);
 
-/// How long a connection may take to make, name lookup and TLS included.
+/// How long a name lookup may take, and a connection to make, TLS included.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sends requests to admitted targets.
@@ -56,18 +58,22 @@ pub(super) struct Client<'a> {
     home: &'a Url,
     header: Option<&'a RequestHeader>,
     wires: Wires,
-    origins: Mutex<HashMap<Box<str>, Origin>>,
+    /// By origin (scheme, host and port); as many as there are links at most.
+    places: Mutex<HashMap<Box<str>, Arc<Place>>>,
+    /// The next [`Place::id`].
+    next_id: AtomicU32,
     /// Held by the page that is unpacked or taken apart: a step of that takes milliseconds, and all
     /// pages at once would take a step each before anything else had its turn.
     pub(super) reading: tokio::sync::Mutex<()>,
 }
 
-/// What is known of scheme, host and port.
-#[derive(Default)]
-struct Origin {
-    /// Names it among the connections.
+/// Where an origin was found to be.
+struct Place {
+    /// Names it among the connections: one to where an origin was before is used no more, as its
+    /// requests would count elsewhere.
     id: u32,
-    admitted: Option<(Target, Instant)>,
+    target: Target,
+    since: Instant,
 }
 
 /// Why a request has no answer.
@@ -96,7 +102,8 @@ impl<'a> Client<'a> {
             home,
             header,
             wires: Wires::default(),
-            origins: Mutex::default(),
+            places: Mutex::default(),
+            next_id: AtomicU32::new(0),
             reading: tokio::sync::Mutex::default(),
         }
     }
@@ -105,26 +112,25 @@ impl<'a> Client<'a> {
     pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
         let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
         let admitted = timeout(CONNECT_PATIENCE, self.admit(url)).await;
-        let target = admitted.unwrap_or(Err(NoAnswer::Unreachable))?;
-        let turn = self.traffic.turn(&target, self.is_own(url)).await;
-        let exchange = timeout(HEAD_PATIENCE, self.exchange(request, &target, url, turn)).await;
+        let place = admitted.unwrap_or(Err(NoAnswer::Unreachable))?;
+        let turn = self.traffic.turn(&place.target, self.is_own(url)).await;
+        let exchange = timeout(HEAD_PATIENCE, self.exchange(request, &place, url, turn)).await;
         exchange.unwrap_or(Err(NoAnswer::Silent))
     }
 
     async fn exchange(
         &self,
         request: Request<Empty<Bytes>>,
-        target: &Target,
+        Place { id, target, .. }: &Place,
         url: &Url,
         turn: Turn,
     ) -> Result<Answer, NoAnswer> {
-        let origin = self.with_origin(url, |origin| origin.id);
-        if let Some(mut wire) = self.wires.take(origin)
+        if let Some(mut wire) = self.wires.take(*id)
             && wire.is_ready().await
             // It may have been closed in the meantime, which is no answer: ask again on a new one.
             && let Ok(response) = wire.send(request.clone()).await
         {
-            return Ok(Answer::new(response, origin, wire, turn));
+            return Ok(Answer::new(response, *id, wire, turn));
         }
         let connected = timeout(CONNECT_PATIENCE, self.wires.open(self.guard, target, url)).await;
         let mut wire = match connected {
@@ -135,22 +141,20 @@ impl<'a> Client<'a> {
             Ok(Err(WireError::Handshake)) | Err(_) => return Err(NoAnswer::Unreachable),
         };
         let response = wire.send(request).await.map_err(|_| NoAnswer::Silent)?;
-        Ok(Answer::new(response, origin, wire, turn))
+        Ok(Answer::new(response, *id, wire, turn))
     }
 
     /// Whether `url` is on the site's own host, `www.` aside: what the site's owner has us ask.
     fn is_own(&self, url: &Url) -> bool {
-        let bare = |url: &Url| without_www(url.host_str().unwrap_or_default()).to_owned();
-        bare(url) == bare(self.home)
+        let [host, home] = [url, self.home].map(|url| url.host_str().map(without_www));
+        host == home
     }
 
-    async fn admit(&self, url: &Url) -> Result<Target, NoAnswer> {
-        let pinned = self.with_origin(url, |origin| {
-            let (target, since) = origin.admitted.as_ref()?;
-            (since.elapsed() < PINNED).then(|| target.clone())
-        });
-        if let Some(target) = pinned {
-            return Ok(target);
+    async fn admit(&self, url: &Url) -> Result<Arc<Place>, NoAnswer> {
+        let origin = origin_of(url.as_str());
+        let known = self.places().get(origin).map(Arc::clone);
+        if let Some(place) = known.filter(|place| place.since.elapsed() < PINNED) {
+            return Ok(place);
         }
         let target = self.guard.admit(url).await.map_err(|error| {
             let refused = matches!(error, crate::guard::NotAdmitted::Refused(_));
@@ -159,19 +163,18 @@ impl<'a> Client<'a> {
                 stop => stop.into(),
             }
         })?;
-        self.with_origin(url, |origin| origin.admitted = Some((target.clone(), Instant::now())));
-        Ok(target)
+        let mut places = self.places();
+        let id = match places.get(origin) {
+            Some(place) if place.target == target => place.id,
+            _ => self.next_id.fetch_add(1, Ordering::Relaxed),
+        };
+        let place = Arc::new(Place { id, target, since: Instant::now() });
+        places.insert(origin.into(), Arc::clone(&place));
+        Ok(place)
     }
 
-    fn with_origin<T>(&self, url: &Url, work: impl FnOnce(&mut Origin) -> T) -> T {
-        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = origin_of(url.as_str());
-        if let Some(origin) = origins.get_mut(key) {
-            return work(origin);
-        }
-        // As many as there are links at most.
-        let id = origins.len() as u32;
-        work(origins.entry(key.into()).or_insert(Origin { id, ..Origin::default() }))
+    fn places(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Place>>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The request, or none for a URL that HTTP cannot carry.
@@ -202,17 +205,17 @@ pub(super) struct Answer {
     pub(super) status: u16,
     headers: HeaderMap,
     body: Incoming,
-    origin: u32,
+    place: u32,
     wire: Wire,
     /// Ends with the answer.
     _turn: Turn,
 }
 
 impl Answer {
-    fn new(response: Response<Incoming>, origin: u32, wire: Wire, turn: Turn) -> Self {
+    fn new(response: Response<Incoming>, place: u32, wire: Wire, turn: Turn) -> Self {
         let (head, body) = response.into_parts();
         let (status, headers) = (head.status.as_u16(), head.headers);
-        Self { status, headers, body, origin, wire, _turn: turn }
+        Self { status, headers, body, place, wire, _turn: turn }
     }
 
     /// Whether it sends the visitor elsewhere.
@@ -286,7 +289,7 @@ impl Answer {
             matches!(self.wire, Wire::Http2(_))
         });
         if drained.await == Ok(true) {
-            client.wires.keep(self.origin, self.wire);
+            client.wires.keep(self.place, self.wire);
         }
     }
 }
