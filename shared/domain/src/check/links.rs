@@ -73,8 +73,7 @@ pub struct SkippedLinks {
     /// where there are more than ten links to the host, and where an error of the server withholds it,
     /// all of them count here.
     pub robots: u32,
-    /// Of another host than the site's, beyond the number of links to one registered domain in
-    /// [`CrawlLimits::links_per_domain`].
+    /// Of another host than the site's, beyond `limits.links_per_domain`.
     pub over_limit: u32,
     /// Of another host than the site's, which asked to be left alone: 429, or 503 with `Retry-After`.
     pub rate_limited: u32,
