@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vedette_domain::check::{
-    BrokenLink, CrawlLimits, DnsResult, Finish, LinksResult, PerformanceResult, SslResult,
-    StatusResult, ToolResult,
+    BrokenLink, CrawlLimits, DnsResult, Finish, LinksResult, PerformanceResult, SkippedLinks,
+    SslResult, StatusResult, ToolResult,
 };
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::tool::{RunReason, Tool};
@@ -21,12 +21,18 @@ fn crawl(found: u32) -> Finish {
     };
     let crawl = json!({
         "finish_reason": "completed",
-        "limits": CrawlLimits { pages: 10, links: 10_000, depth: 3, seconds: 60 },
+        "limits": {
+            "pages": 10,
+            "links": 10_000,
+            "depth": 3,
+            "links_per_domain": 500,
+            "seconds": 60,
+        },
         "duration_ms": 7,
         "js_rendered": false,
         "pages": 1,
         "links": found,
-        "skipped": { "robots": 0, "forbidden": 0, "unchecked": 0 },
+        "skipped": SkippedLinks::default(),
         "traps": 0,
         "robots_txt": false,
         "sitemap_urls": 0,

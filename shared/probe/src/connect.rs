@@ -14,7 +14,7 @@ use crate::guard::Target;
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// Addresses tried at most, since the length of a DNS answer is the target's choice.
-const ADDRESSES_TRIED: usize = 8;
+pub(crate) const ADDRESSES_TRIED: usize = 8;
 
 /// Why no address could be connected to.
 #[derive(Debug)]

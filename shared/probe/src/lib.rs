@@ -25,6 +25,7 @@ pub mod links;
 mod loopback;
 mod paced;
 pub mod performance;
+mod registrable;
 mod request_header;
 pub mod ssl;
 pub mod status;
@@ -32,5 +33,6 @@ mod stop;
 
 pub use self::request_header::INVALID_HEADER;
 
-/// `User-Agent` of every request to a target.
-pub const USER_AGENT: &str = concat!("Vedette/", env!("CARGO_PKG_VERSION"));
+/// `User-Agent` of every request to a target: the project, and the page that says what it does.
+pub const USER_AGENT: &str =
+    concat!("Vedette/", env!("CARGO_PKG_VERSION"), " (+", env!("CARGO_PKG_HOMEPAGE"), ")");

@@ -16,6 +16,7 @@ mod render;
 mod report;
 mod robots;
 mod sitemap;
+mod traffic;
 mod visit;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod tests;
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
+use hyper::Method;
 use tokio::time::{Instant, sleep_until};
 use url::{Position, Url};
 use vedette_domain::check::{CheckError, FinishReason, LinksResult};
@@ -32,21 +34,19 @@ use vedette_domain::settings::LinksSettings;
 use self::canonical::{Base, Reference, canonical};
 use self::extract::{Kind, PageLink, PageLinks};
 use self::fetch::Client;
-use self::frontier::{Frontier, Job, LinkId, Scope, State};
+use self::frontier::{Frontier, Job, LinkId, Means, Scope, State};
 use self::ignore::IgnorePaths;
 use self::order::{InOrder, Ticket};
 use self::render::Renderer;
 use self::robots::Robots;
-use self::visit::{Verdict, Visit};
+pub use self::traffic::Traffic;
+use self::visit::{Rules, Verdict, Visit};
 use crate::browser::Chromium;
 use crate::guard::Guard;
 use crate::request_header::RequestHeader;
 
 /// How long a whole crawl may take, unless the caller has less.
 pub const DEADLINE: Duration = Duration::from_secs(240);
-
-/// Requests under way at all hosts together.
-const REQUESTS: usize = 48;
 
 /// Bytes of links read but not yet taken in, from which on no further page is fetched.
 const HELD: usize = 16 * 1024 * 1024;
@@ -63,12 +63,15 @@ pub struct Limits {
     pub links: u32,
     /// Clicks from the site's URL to a page that is still searched.
     pub depth: u32,
+    /// Distinct links to one registered domain that are visited, the site's own host aside. A host
+    /// without a domain, such as an address, counts as one.
+    pub links_per_domain: u32,
 }
 
 impl Default for Limits {
     /// What a site that answers within 50 ms has time for within [`DEADLINE`].
     fn default() -> Self {
-        Self { pages: 5_000, links: 75_000, depth: 20 }
+        Self { pages: 5_000, links: 75_000, depth: 20, links_per_domain: 500 }
     }
 }
 
@@ -110,8 +113,29 @@ pub struct Progress {
 /// (HTML behind `a`, `area`, `iframe`, `frame`, refreshes, redirects and sitemaps) are fetched and
 /// searched; every other link on them, with what pages are made of (pictures, scripts, styles,
 /// media), is visited once by HEAD, and by GET where that fails. `robots.txt` is followed on the
-/// site, for other links than pages too; hosts elsewhere are asked at most four things at a time.
-/// Addresses that look endless are checked but not searched.
+/// site, for other links than pages too; one that cannot be had rules nothing. Addresses that look
+/// endless are checked but not searched.
+///
+/// **Other hosts** did not ask to be crawled, those of the same domain included:
+///
+/// - Of the links to one registered domain, [`Limits::links_per_domain`] are visited.
+/// - A host is asked at most two things at a time, with a pause between.
+/// - Where there are more than ten links to a host, its `robots.txt` is followed, too. One that its
+///   server withholds, by silence, 429 or an error of its own, allows nothing; where nobody is there
+///   to answer, the links are tried.
+/// - All crawls with the same `traffic` together ask an address at most four things at a time, and
+///   ten a second, whatever the names for it.
+///
+/// What is not visited for this is not broken, and counted by reason.
+///
+/// **429**, and 503 with `Retry-After`, ask us to come back later. The host then rests for as long as
+/// it says, 30 s at a time and a minute in all, and the link is visited again, twice at most. On the
+/// site, its answer counts in the end, as any other: the owner wants to know. Elsewhere it says
+/// nothing of the link, which is not broken then; and a host that asks for more rest than that is
+/// asked for nothing more. A 503 that names no time is an answer like any other.
+///
+/// The site's header goes to its own host only. It may be a `User-Agent`, so that there a further
+/// header, `X-Monitored-By`, says who asks; all other hosts see our `User-Agent`.
 ///
 /// With a `browser`, pages are still fetched for their status, and then shown and searched as they
 /// stand once they load nothing more, for eight seconds at most. What the browser asks for passes
@@ -147,14 +171,15 @@ pub struct Progress {
 /// ([`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE)).
 pub async fn probe(
     guard: &Guard,
+    traffic: &Traffic,
     probe: &LinksProbe<'_>,
     progress: impl Fn(Progress),
 ) -> Result<LinksResult, CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
     let deadline = started + probe.deadline;
-    let client = Client::new(guard, probe.url, header.as_ref());
-    let mut crawl = Crawl::new(probe);
+    let client = Client::new(guard, traffic, probe.url, header.as_ref());
+    let mut crawl = Crawl::new(probe, traffic);
     let in_time = match probe.browser {
         None => crawl.run(&client, None, deadline, progress).await?,
         Some(chromium) => {
@@ -175,7 +200,8 @@ struct Crawl {
     entry: LinkId,
     /// What became of the entry when it is not a page.
     refused: Option<FinishReason>,
-    order: InOrder<Found>,
+    /// Pages; none in the place of one that is asked for again.
+    order: InOrder<Option<Found>>,
     /// Bytes of links in `order`.
     held: usize,
     robots_txt: bool,
@@ -202,13 +228,13 @@ enum Sitemaps {
 enum Work {
     Robots { origin: u32, url: Url },
     Sitemaps(Vec<Url>),
-    Check { link: LinkId, url: Url },
+    Check { link: LinkId, url: Url, method: Method },
     Page { link: LinkId, url: Url, ticket: Ticket },
 }
 
 /// What came of it.
 enum Done {
-    Robots { origin: u32, url: Url, robots: Option<Robots> },
+    Robots { origin: u32, url: Url, rules: Rules },
     Sitemaps(Vec<(String, Vec<String>)>),
     Check(LinkId, Visit),
     Page(LinkId, Ticket, Visit),
@@ -217,11 +243,13 @@ enum Done {
 async fn work(client: &Client<'_>, renderer: Option<&Renderer<'_>>, work: Work) -> Done {
     match work {
         Work::Robots { origin, url } => {
-            let robots = visit::robots(client, &url).await;
-            Done::Robots { origin, url, robots }
+            let rules = visit::robots(client, &url).await;
+            Done::Robots { origin, url, rules }
         }
         Work::Sitemaps(urls) => Done::Sitemaps(visit::sitemaps(client, urls).await),
-        Work::Check { link, url } => Done::Check(link, visit::check(client, &url).await),
+        Work::Check { link, url, method } => {
+            Done::Check(link, visit::check(client, method, &url).await)
+        }
         Work::Page { link, url, ticket } => {
             Done::Page(link, ticket, visit::page(client, renderer, &url).await)
         }
@@ -235,7 +263,7 @@ async fn is_over(deadline: Instant) -> bool {
 }
 
 impl Crawl {
-    fn new(probe: &LinksProbe<'_>) -> Self {
+    fn new(probe: &LinksProbe<'_>, traffic: &Traffic) -> Self {
         let scope = Scope {
             hosts: vec![probe.url.host_str().unwrap_or_default().to_owned()],
             port: probe.url[Position::AfterHost..Position::AfterPort].to_owned(),
@@ -243,7 +271,7 @@ impl Crawl {
             ignore_external: probe.settings.ignore_external_links,
             ignore_redirects: probe.settings.ignore_redirects,
         };
-        let mut frontier = Frontier::new(scope, probe.limits);
+        let mut frontier = Frontier::new(scope, probe.limits, traffic.pause());
         let entry = frontier.start(&canonical(probe.url.clone()));
         Self {
             frontier,
@@ -267,19 +295,19 @@ impl Crawl {
     ) -> Result<bool, CheckError> {
         let mut under_way = FuturesUnordered::new();
         loop {
-            while under_way.len() < REQUESTS
-                && self.held < HELD
+            while self.held < HELD
                 && let Some(next) = self.next_work(deadline).await
             {
                 under_way.push(work(client, renderer, next));
             }
-            if under_way.is_empty() && Instant::now() < deadline {
+            let due = self.frontier.due(Instant::now()).filter(|_| self.held < HELD);
+            if under_way.is_empty() && due.is_none() && Instant::now() < deadline {
                 if self.take_in_sitemaps(deadline).await {
                     continue;
                 }
                 return Ok(true);
             }
-            let look_again = self.order.look_again();
+            let look_again = self.order.look_again().into_iter().chain(due).min();
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => return Ok(false),
@@ -292,6 +320,9 @@ impl Crawl {
                 () = sleep_until(look_again.unwrap_or(deadline)), if look_again.is_some() => {}
             }
             while let Some(found) = self.order.pop(Instant::now()) {
+                let Some(found) = found else {
+                    continue;
+                };
                 self.held -= found.links.as_ref().map_or(0, PageLinks::size);
                 self.take_in(found, deadline).await;
             }
@@ -301,11 +332,12 @@ impl Crawl {
     /// The next request to be made, if there is one that may be made now, and time left.
     async fn next_work(&mut self, deadline: Instant) -> Option<Work> {
         loop {
-            match self.frontier.next_job()? {
+            let now = Instant::now();
+            match self.frontier.next_job(now)? {
                 // What is canonical can be parsed.
                 Job::Robots { origin, url } => {
                     let Ok(url) = url.parse() else {
-                        self.frontier.ruled(origin, None);
+                        self.frontier.ruled(origin, Rules::Known(None), now, deadline);
                         continue;
                     };
                     return Some(Work::Robots { origin, url });
@@ -315,15 +347,15 @@ impl Crawl {
                         return None;
                     }
                 }
-                Job::Visit { link, url, search } => {
+                Job::Visit { link, url, by } => {
                     let Ok(url) = url.parse() else {
                         self.frontier.visited(link, State::Answered(0, false), false);
                         continue;
                     };
-                    return Some(if search {
-                        Work::Page { link, url, ticket: self.order.expect(Instant::now()) }
-                    } else {
-                        Work::Check { link, url }
+                    return Some(match by {
+                        Means::Search => Work::Page { link, url, ticket: self.order.expect(now) },
+                        Means::Head => Work::Check { link, url, method: Method::HEAD },
+                        Means::Get => Work::Check { link, url, method: Method::GET },
                     });
                 }
             }
@@ -337,28 +369,35 @@ impl Crawl {
         deadline: Instant,
     ) -> Result<Option<Vec<Url>>, CheckError> {
         match done {
-            Done::Robots { origin, url, robots } => {
-                self.robots_txt |= robots.is_some();
-                let sitemaps = self.sitemaps_of(&url, robots.as_ref());
-                self.frontier.ruled(origin, robots);
+            Done::Robots { origin, url, rules } => {
+                let mut sitemaps = None;
+                if self.frontier.scope.is_own(url.as_str()) {
+                    let robots = match &rules {
+                        Rules::Known(robots) => robots.as_ref(),
+                        Rules::Withheld(_) => None,
+                    };
+                    self.robots_txt |= robots.is_some();
+                    sitemaps = self.sitemaps_of(&url, robots);
+                }
+                self.frontier.ruled(origin, rules, Instant::now(), deadline);
                 return Ok(sitemaps);
             }
             Done::Sitemaps(sitemaps) => self.sitemaps = Sitemaps::Known(sitemaps),
-            Done::Check(link, visit) => {
-                let state = self.judged(link, visit.verdict)?;
-                self.frontier.visited(link, state, false);
-            }
+            Done::Check(link, visit) => self.judge(link, visit.verdict, false, deadline)?,
             Done::Page(link, ticket, visit) => {
                 let Visit { verdict, location, links } = visit;
-                let state = self.judged(link, verdict)?;
-                self.frontier.visited(link, state, links.is_some());
-                let status = match state {
+                self.judge(link, verdict, links.is_some(), deadline)?;
+                let status = match self.frontier.state(link) {
+                    State::Waiting => {
+                        self.order.arrive(ticket, None);
+                        return Ok(None);
+                    }
                     State::Answered(status, _) => Some(status),
                     _ => None,
                 };
                 self.held += links.as_ref().map_or(0, PageLinks::size);
                 let found = Found { link, status, location, links };
-                if let Some(late) = self.order.arrive(ticket, found) {
+                if let Some(Some(late)) = self.order.arrive(ticket, Some(found)) {
                     self.held -= late.links.as_ref().map_or(0, PageLinks::size);
                     self.take_in(late, deadline).await;
                 }
@@ -367,15 +406,33 @@ impl Crawl {
         Ok(None)
     }
 
-    /// What a verdict makes of a link; an error where it says that the check cannot run.
-    fn judged(&self, link: LinkId, verdict: Verdict) -> Result<State, CheckError> {
+    /// Takes in what a visit says of a link; an error where it says that the check cannot run.
+    fn judge(
+        &mut self,
+        link: LinkId,
+        verdict: Verdict,
+        searched: bool,
+        deadline: Instant,
+    ) -> Result<(), CheckError> {
         const START: LinkId = 0;
-        match verdict {
-            Verdict::Status(status, redirects) => Ok(State::Answered(status, redirects)),
-            Verdict::Forbidden(error) | Verdict::Unchecked(error) if link == START => Err(error),
-            Verdict::Forbidden(_) => Ok(State::Forbidden),
-            Verdict::Unchecked(_) => Ok(State::Unchecked),
-        }
+        let state = match verdict {
+            Verdict::Unsettled => {
+                self.frontier.ask_again(link);
+                return Ok(());
+            }
+            Verdict::Busy { status, pause } => {
+                self.frontier.put_off(link, status, pause, Instant::now(), deadline);
+                return Ok(());
+            }
+            Verdict::Status(status, redirects) => State::Answered(status, redirects),
+            Verdict::Forbidden(error) | Verdict::Unchecked(error) if link == START => {
+                return Err(error);
+            }
+            Verdict::Forbidden(_) => State::Forbidden,
+            Verdict::Unchecked(_) => State::Unchecked,
+        };
+        self.frontier.visited(link, state, searched);
+        Ok(())
     }
 
     /// The sitemaps to fetch, once: those that the first `robots.txt` names on the site's host, or

@@ -1,6 +1,6 @@
-//! The request header of a site's settings, and where it may be sent.
+//! How our requests introduce themselves, and the request header of a site's settings.
 
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::json;
 use url::Url;
 use vedette_domain::check::CheckError;
@@ -13,6 +13,28 @@ pub const INVALID_HEADER: &str = "invalid_header";
 /// clear text where `first` is encrypted.
 pub(crate) fn is_at_home(first: &Url, url: &Url) -> bool {
     url.host() == first.host() && (url.scheme() == "https" || first.scheme() == "http")
+}
+
+/// Names us at the site's own host, where its header may stand in the place of our `User-Agent`.
+/// Not `From`, the standard one: that is for the mailbox of a person.
+const MONITORED_BY: HeaderName = HeaderName::from_static("x-monitored-by");
+
+/// Adds who asks to the headers of a request to `url`: our `User-Agent`, and at the host of `first`
+/// the site's own header, too.
+pub(crate) fn introduce(
+    headers: &mut HeaderMap,
+    first: &Url,
+    url: &Url,
+    header: Option<&RequestHeader>,
+) {
+    const NAME: HeaderValue = HeaderValue::from_static(crate::USER_AGENT);
+    headers.insert(USER_AGENT, NAME);
+    if is_at_home(first, url) {
+        headers.insert(MONITORED_BY, NAME);
+        if let Some(RequestHeader { name, value }) = header {
+            headers.insert(name, value.clone());
+        }
+    }
 }
 
 /// The site's own request header; in place of ours where the names are equal.
@@ -39,14 +61,10 @@ impl RequestHeader {
         value.set_sensitive(true);
         Ok(Self { name: parsed, value })
     }
+
     /// Name and value as text, for a browser.
     pub(crate) fn to_strings(&self) -> (String, String) {
         let value = String::from_utf8_lossy(self.value.as_bytes()).into_owned();
         (self.name.to_string(), value)
-    }
-
-    /// Adds it to the headers of a request, in place of one of the same name.
-    pub(crate) fn insert_into(&self, headers: &mut HeaderMap) {
-        headers.insert(&self.name, self.value.clone());
     }
 }

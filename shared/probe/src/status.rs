@@ -5,14 +5,14 @@ mod tests;
 
 use std::time::Duration;
 
-use hyper::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
+use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout};
 use url::Url;
 use vedette_domain::check::{CheckError, StatusResult};
 
 use crate::exchange::{self, Answer};
 use crate::guard::{Guard, without_credentials};
-use crate::request_header::{RequestHeader, is_at_home};
+use crate::request_header::{RequestHeader, introduce};
 use crate::stop::Stop;
 pub use crate::stop::{NO_ROUTE, NO_SOCKET};
 
@@ -91,7 +91,7 @@ async fn follow(
     loop {
         let url = trail.current();
         let target = guard.admit(url).await.map_err(|error| Stop::from_admission(error, url))?;
-        let headers = headers(header.filter(|_| is_at_home(trail.first, url)));
+        let headers = headers(trail.first, url, header);
         let answer = exchange::get(guard, &target, url, headers)
             .await
             .map_err(|error| Stop::from_exchange(error, url))?;
@@ -120,13 +120,10 @@ fn next_url(answer: &Answer, url: &Url) -> Option<Url> {
     (next.as_str().len() <= URL_LIMIT).then_some(next)
 }
 
-fn headers(header: Option<&RequestHeader>) -> HeaderMap {
+fn headers(first: &Url, url: &Url, header: Option<&RequestHeader>) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(4);
-    headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-    if let Some(header) = header {
-        header.insert_into(&mut headers);
-    }
+    introduce(&mut headers, first, url, header);
     headers
 }
 

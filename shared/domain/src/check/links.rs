@@ -69,8 +69,14 @@ pub struct Crawl {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkippedLinks {
-    /// Of the own host, and disallowed by its `robots.txt`.
+    /// Disallowed by the `robots.txt` of their host. On other hosts than the site's it is asked for
+    /// where there are more than ten links to the host, and where an error of the server withholds it,
+    /// all of them count here.
     pub robots: u32,
+    /// Of another host than the site's, beyond `limits.links_per_domain`.
+    pub over_limit: u32,
+    /// Of another host than the site's, which asked to be left alone: 429, or 503 with `Retry-After`.
+    pub rate_limited: u32,
     /// Not connected to: the address is private or otherwise not of the public Internet.
     pub forbidden: u32,
     /// Not checked, for reasons of ours: the time was over, no name server could be asked, or the
@@ -88,6 +94,8 @@ pub struct CrawlLimits {
     pub links: u32,
     /// Clicks from the site's URL to a page that is searched for links.
     pub depth: u32,
+    /// Distinct links to one registered domain, the site's own host aside.
+    pub links_per_domain: u32,
     /// Seconds in all.
     pub seconds: u32,
 }
@@ -159,12 +167,24 @@ mod tests {
     fn crawl() -> Crawl {
         Crawl {
             finish_reason: FinishReason::Completed,
-            limits: CrawlLimits { pages: 2_500, links: 100_000, depth: 20, seconds: 240 },
+            limits: CrawlLimits {
+                pages: 2_500,
+                links: 100_000,
+                depth: 20,
+                links_per_domain: 500,
+                seconds: 240,
+            },
             duration_ms: 1_234,
             js_rendered: false,
             pages: 7,
             links: 31,
-            skipped: SkippedLinks { robots: 1, forbidden: 2, unchecked: 0 },
+            skipped: SkippedLinks {
+                robots: 1,
+                over_limit: 3,
+                rate_limited: 4,
+                forbidden: 2,
+                unchecked: 0,
+            },
             traps: 0,
             robots_txt: true,
             sitemap_urls: 5,
@@ -198,12 +218,24 @@ mod tests {
             }],
             "crawl": {
                 "finish_reason": "completed",
-                "limits": {"pages": 2500, "links": 100000, "depth": 20, "seconds": 240},
+                "limits": {
+                    "pages": 2500,
+                    "links": 100000,
+                    "depth": 20,
+                    "links_per_domain": 500,
+                    "seconds": 240,
+                },
                 "duration_ms": 1234,
                 "js_rendered": false,
                 "pages": 7,
                 "links": 31,
-                "skipped": {"robots": 1, "forbidden": 2, "unchecked": 0},
+                "skipped": {
+                    "robots": 1,
+                    "over_limit": 3,
+                    "rate_limited": 4,
+                    "forbidden": 2,
+                    "unchecked": 0,
+                },
                 "traps": 0,
                 "robots_txt": true,
                 "sitemap_urls": 5,

@@ -15,6 +15,7 @@ use crate::connect::ConnectError;
 use crate::exchange::{self, ExchangeError};
 use crate::failure;
 use crate::guard::Guard;
+use crate::registrable::registrable_domain;
 
 /// Redirects followed: from the service that knows all registries to one, and from there to the
 /// registrar's.
@@ -63,7 +64,7 @@ impl Registry {
         let Some(service) = &self.service else {
             return Err("registrations are not asked for here".to_owned());
         };
-        let domain = registrable(host).ok_or("the host is not in a registered domain")?;
+        let domain = registrable_domain(host).ok_or("the host is not in a registered domain")?;
         if let Some(known) = self.recall(domain) {
             return known;
         }
@@ -91,24 +92,6 @@ impl Registry {
             known.insert(domain.to_owned(), Known { until: now + lifetime, registration });
         }
     }
-}
-
-/// The domain that was registered for `host` by the Public Suffix List's ICANN part: its private
-/// part lists names below which a company, not a registry, hands out domains.
-fn registrable(host: &str) -> Option<&str> {
-    let is_registrys = |name: &str| {
-        psl::suffix(name.as_bytes())
-            .is_some_and(|suffix| suffix.typ() == Some(psl::Type::Icann) && suffix == name)
-    };
-    let mut domain = host;
-    while !is_registrys(domain) {
-        let (_, parent) = domain.split_once('.')?;
-        if is_registrys(parent) {
-            return Some(domain);
-        }
-        domain = parent;
-    }
-    None
 }
 
 async fn fetch(guard: &Guard, service: &Url, domain: &str) -> Result<Registration, String> {
@@ -197,26 +180,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn the_registered_domain_is_found() {
-        for (host, domain) in [
-            ("example.com", Some("example.com")),
-            ("a.b.example.com", Some("example.com")),
-            ("www.example.co.uk", Some("example.co.uk")),
-            ("xn--bcher-kva.xn--p1ai", Some("xn--bcher-kva.xn--p1ai")),
-            // Handed out by a company, in a domain that a registry knows.
-            ("shop.github.io", Some("github.io")),
-            ("github.io", Some("github.io")),
-            ("com", None),
-            ("co.uk", None),
-            ("localhost", None),
-            ("host.internal-name", None),
-            ("site.example", None),
-        ] {
-            assert_eq!(registrable(host), domain, "{host}");
-        }
-    }
 
     #[test]
     fn a_domain_object_is_read() {

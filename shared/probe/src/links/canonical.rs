@@ -145,6 +145,11 @@ pub(super) fn host_of(canonical: &str) -> &str {
     }
 }
 
+/// The same host name with or without `www.`, in one spelling.
+pub(super) fn without_www(host: &str) -> &str {
+    host.strip_prefix("www.").unwrap_or(host)
+}
+
 /// Path and query of a canonical URL.
 pub(super) fn path_and_query_of(canonical: &str) -> &str {
     &canonical[origin_of(canonical).len()..]

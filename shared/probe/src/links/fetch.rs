@@ -7,14 +7,15 @@ mod coding;
 mod wire;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Empty};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue,
-    LOCATION, RETRY_AFTER, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderValue,
+    LOCATION, RETRY_AFTER,
 };
 use hyper::{Method, Request, Response, Uri};
 use tokio::time::{Instant, timeout};
@@ -23,13 +24,15 @@ use vedette_domain::check::CheckError;
 
 pub(super) use self::coding::{Coding, unpack};
 use self::wire::{Wire, WireError, Wires};
-use super::canonical::{URL_LIMIT, canonical, origin_of};
+use super::canonical::{URL_LIMIT, canonical, origin_of, without_www};
+use super::traffic::{Traffic, Turn};
 use crate::exchange::{ExchangeError, authority};
 use crate::guard::{Guard, Target};
-use crate::request_header::{RequestHeader, is_at_home};
+use crate::request_header::{RequestHeader, introduce};
 use crate::stop::Stop;
 
-/// How long the head of an answer is waited for, name lookup and connection included.
+/// How long the head of an answer is waited for, once the request's turn has come; the connection
+/// included.
 const HEAD_PATIENCE: Duration = Duration::from_secs(15);
 
 /// How long a body that matters is waited for.
@@ -44,35 +47,33 @@ const DRAIN_LIMIT: usize = 64 * 1024;
 /// guard's resolver remembers an answer: a name that moves is followed no later for it.
 const PINNED: Duration = Duration::from_secs(60);
 
-/// How long a connection may take to make, name lookup and TLS included.
+/// How long a name lookup may take, and a connection to make, TLS included.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Requests without an answer in a row before an origin elsewhere is given up: each takes up to
-/// [`HEAD_PATIENCE`], and a host that is gone can have thousands of links. The site's own host is
-/// asked to the end.
-const GIVEN_UP: u32 = 3;
 
 /// Sends requests to admitted targets.
 pub(super) struct Client<'a> {
     guard: &'a Guard,
+    traffic: &'a Traffic,
     /// The monitored URL, whose host gets `header`.
     home: &'a Url,
     header: Option<&'a RequestHeader>,
     wires: Wires,
-    origins: Mutex<HashMap<Box<str>, Origin>>,
+    /// By origin (scheme, host and port); as many as there are links at most.
+    places: Mutex<HashMap<Box<str>, Arc<Place>>>,
+    /// The next [`Place::id`].
+    next_id: AtomicU32,
     /// Held by the page that is unpacked or taken apart: a step of that takes milliseconds, and all
     /// pages at once would take a step each before anything else had its turn.
     pub(super) reading: tokio::sync::Mutex<()>,
 }
 
-/// What is known of scheme, host and port.
-#[derive(Default)]
-struct Origin {
-    /// Names it among the connections.
+/// Where an origin was found to be.
+struct Place {
+    /// Names it among the connections: one to where an origin was before is used no more, as its
+    /// requests would count elsewhere.
     id: u32,
-    admitted: Option<(Target, Instant)>,
-    /// Requests without an answer since the last one that had one.
-    unanswered: u32,
+    target: Target,
+    since: Instant,
 }
 
 /// Why a request has no answer.
@@ -89,69 +90,71 @@ pub(super) enum NoAnswer {
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(guard: &'a Guard, home: &'a Url, header: Option<&'a RequestHeader>) -> Self {
+    pub(super) fn new(
+        guard: &'a Guard,
+        traffic: &'a Traffic,
+        home: &'a Url,
+        header: Option<&'a RequestHeader>,
+    ) -> Self {
         Self {
             guard,
+            traffic,
             home,
             header,
             wires: Wires::default(),
-            origins: Mutex::default(),
+            places: Mutex::default(),
+            next_id: AtomicU32::new(0),
             reading: tokio::sync::Mutex::default(),
         }
     }
 
-    /// Sends a request without body, and waits for the head of its answer.
+    /// Sends a request without body once its turn has come, and waits for the head of its answer.
     pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
-        let is_given_up = self.with_origin(url, |origin| origin.unanswered >= GIVEN_UP);
-        if is_given_up && url.host() != self.home.host() {
-            return Err(NoAnswer::Unreachable);
-        }
-        // Silence to HEAD is no sign: some servers answer nothing but GET.
-        let is_telling = method != Method::HEAD;
-        let outcome = timeout(HEAD_PATIENCE, self.exchange(method, url)).await;
-        let outcome = outcome.unwrap_or(Err(NoAnswer::Silent));
-        self.with_origin(url, |origin| match outcome {
-            Ok(_) => origin.unanswered = 0,
-            Err(NoAnswer::Silent) => origin.unanswered += u32::from(is_telling),
-            Err(NoAnswer::Unreachable) => origin.unanswered += 1,
-            Err(NoAnswer::Forbidden(_) | NoAnswer::Unable(_)) => {}
-        });
-        outcome
+        let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
+        let admitted = timeout(CONNECT_PATIENCE, self.admit(url)).await;
+        let place = admitted.unwrap_or(Err(NoAnswer::Unreachable))?;
+        let turn = self.traffic.turn(&place.target, self.is_own(url)).await;
+        let exchange = timeout(HEAD_PATIENCE, self.exchange(request, &place, url, turn)).await;
+        exchange.unwrap_or(Err(NoAnswer::Silent))
     }
 
-    async fn exchange(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
-        let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
-        let origin = self.with_origin(url, |origin| origin.id);
-        if let Some(mut wire) = self.wires.take(origin)
+    async fn exchange(
+        &self,
+        request: Request<Empty<Bytes>>,
+        Place { id, target, .. }: &Place,
+        url: &Url,
+        turn: Turn,
+    ) -> Result<Answer, NoAnswer> {
+        if let Some(mut wire) = self.wires.take(*id)
             && wire.is_ready().await
             // It may have been closed in the meantime, which is no answer: ask again on a new one.
             && let Ok(response) = wire.send(request.clone()).await
         {
-            return Ok(Answer::new(response, origin, wire));
+            return Ok(Answer::new(response, *id, wire, turn));
         }
-        let connected = timeout(CONNECT_PATIENCE, self.connect(url)).await;
-        let mut wire = connected.unwrap_or(Err(NoAnswer::Unreachable))?;
-        let response = wire.send(request).await.map_err(|_| NoAnswer::Silent)?;
-        Ok(Answer::new(response, origin, wire))
-    }
-
-    async fn connect(&self, url: &Url) -> Result<Wire, NoAnswer> {
-        let target = self.admit(url).await?;
-        self.wires.open(self.guard, &target, url).await.map_err(|error| match error {
-            WireError::Connect(error) => {
-                NoAnswer::from(Stop::from_exchange(ExchangeError::Connect(error), url))
+        let connected = timeout(CONNECT_PATIENCE, self.wires.open(self.guard, target, url)).await;
+        let mut wire = match connected {
+            Ok(Ok(wire)) => wire,
+            Ok(Err(WireError::Connect(error))) => {
+                return Err(Stop::from_exchange(ExchangeError::Connect(error), url).into());
             }
-            WireError::Handshake => NoAnswer::Unreachable,
-        })
+            Ok(Err(WireError::Handshake)) | Err(_) => return Err(NoAnswer::Unreachable),
+        };
+        let response = wire.send(request).await.map_err(|_| NoAnswer::Silent)?;
+        Ok(Answer::new(response, *id, wire, turn))
     }
 
-    async fn admit(&self, url: &Url) -> Result<Target, NoAnswer> {
-        let pinned = self.with_origin(url, |origin| {
-            let (target, since) = origin.admitted.as_ref()?;
-            (since.elapsed() < PINNED).then(|| target.clone())
-        });
-        if let Some(target) = pinned {
-            return Ok(target);
+    /// Whether `url` is on the site's own host, `www.` aside: what the site's owner has us ask.
+    fn is_own(&self, url: &Url) -> bool {
+        let [host, home] = [url, self.home].map(|url| url.host_str().map(without_www));
+        host == home
+    }
+
+    async fn admit(&self, url: &Url) -> Result<Arc<Place>, NoAnswer> {
+        let origin = origin_of(url.as_str());
+        let known = self.places().get(origin).map(Arc::clone);
+        if let Some(place) = known.filter(|place| place.since.elapsed() < PINNED) {
+            return Ok(place);
         }
         let target = self.guard.admit(url).await.map_err(|error| {
             let refused = matches!(error, crate::guard::NotAdmitted::Refused(_));
@@ -160,19 +163,18 @@ impl<'a> Client<'a> {
                 stop => stop.into(),
             }
         })?;
-        self.with_origin(url, |origin| origin.admitted = Some((target.clone(), Instant::now())));
-        Ok(target)
+        let mut places = self.places();
+        let id = match places.get(origin) {
+            Some(place) if place.target == target => place.id,
+            _ => self.next_id.fetch_add(1, Ordering::Relaxed),
+        };
+        let place = Arc::new(Place { id, target, since: Instant::now() });
+        places.insert(origin.into(), Arc::clone(&place));
+        Ok(place)
     }
 
-    fn with_origin<T>(&self, url: &Url, work: impl FnOnce(&mut Origin) -> T) -> T {
-        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = origin_of(url.as_str());
-        if let Some(origin) = origins.get_mut(key) {
-            return work(origin);
-        }
-        // As many as there are links at most.
-        let id = origins.len() as u32;
-        work(origins.entry(key.into()).or_insert(Origin { id, ..Origin::default() }))
+    fn places(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Place>>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The request, or none for a URL that HTTP cannot carry.
@@ -181,13 +183,10 @@ impl<'a> Client<'a> {
         *request.method_mut() = method;
         *request.uri_mut() = Uri::try_from(&url[..Position::AfterQuery]).ok()?;
         let headers = request.headers_mut();
-        headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
         headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
         headers.insert(HOST, HeaderValue::from_str(authority(url)).ok()?);
-        if let Some(header) = self.header.filter(|_| is_at_home(self.home, url)) {
-            header.insert_into(headers);
-        }
+        introduce(headers, self.home, url, self.header);
         Some(request)
     }
 }
@@ -206,14 +205,17 @@ pub(super) struct Answer {
     pub(super) status: u16,
     headers: HeaderMap,
     body: Incoming,
-    origin: u32,
+    place: u32,
     wire: Wire,
+    /// Ends with the answer.
+    _turn: Turn,
 }
 
 impl Answer {
-    fn new(response: Response<Incoming>, origin: u32, wire: Wire) -> Self {
+    fn new(response: Response<Incoming>, place: u32, wire: Wire, turn: Turn) -> Self {
         let (head, body) = response.into_parts();
-        Self { status: head.status.as_u16(), headers: head.headers, body, origin, wire }
+        let (status, headers) = (head.status.as_u16(), head.headers);
+        Self { status, headers, body, place, wire, _turn: turn }
     }
 
     /// Whether it sends the visitor elsewhere.
@@ -237,10 +239,20 @@ impl Answer {
         Coding::of(self.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes))
     }
 
-    /// The seconds of `Retry-After`; a date there is nothing to wait for.
+    /// How long `Retry-After` says to stay away. A date counts from the `Date` of the answer, so
+    /// that clocks may differ; where there is none, it is as good as never.
     pub(super) fn retry_after(&self) -> Option<Duration> {
-        let seconds = self.headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-        Some(Duration::from_secs(seconds))
+        let date = |text: &str| httpdate::parse_http_date(text).ok();
+        let text = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
+        let after = text(RETRY_AFTER)?.trim();
+        if let Ok(seconds) = after.parse() {
+            return Some(Duration::from_secs(seconds));
+        }
+        let until = date(after)?;
+        Some(match text(DATE).and_then(date) {
+            Some(now) => until.duration_since(now).unwrap_or_default(),
+            None => Duration::MAX,
+        })
     }
 
     /// Hands the body to `sink` as it comes, up to `limit` bytes. Ends early where it is late or
@@ -277,7 +289,7 @@ impl Answer {
             matches!(self.wire, Wire::Http2(_))
         });
         if drained.await == Ok(true) {
-            client.wires.keep(self.origin, self.wire);
+            client.wires.keep(self.place, self.wire);
         }
     }
 }

@@ -1,26 +1,45 @@
 //! What a crawl knows and what it still has to do: pure, and breadth-first.
+//!
+//! Hosts other than the site's did not ask to be crawled. What is asked of them is limited, and has
+//! the form of jobs with pauses between, each of which is one request.
 
+mod host;
 mod trap;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
 
 use indexmap::IndexMap;
+use tokio::time::Instant;
 use vedette_domain::check::{BrokenLink, SkippedLinks};
 
+use self::host::{Host, OWN};
 use self::trap::Traps;
-use super::canonical::{host_of, origin_of, path_and_query_of};
+use super::canonical::{host_of, origin_of, path_and_query_of, without_www};
 use super::extract::{Kind, PageLink};
 use super::ignore::IgnorePaths;
 use super::robots::Robots;
-use super::visit::is_broken;
+use super::visit::{Rules, is_broken};
 use super::{Limits, Progress};
+use crate::registrable::registrable_domain;
 
-/// Requests under way at the site.
-const SITE_REQUESTS: usize = 16;
+/// Requests under way at all hosts elsewhere.
+const ELSEWHERE_REQUESTS: usize = 32;
 
-/// Requests under way at one origin (scheme, host and port) elsewhere, which did not ask to be
-/// checked.
-const OTHER_REQUESTS: usize = 4;
+/// Links to a host elsewhere up to which its `robots.txt` is not asked for.
+const FEW_LINKS: u32 = 10;
+
+/// Bytes of rules of hosts elsewhere that are kept. What another `robots.txt` rules is as good as
+/// disallowed.
+const RULES_LIMIT: usize = 32 * 1024 * 1024;
+
+/// Requests without an answer in a row before an origin elsewhere is given up: each takes up to
+/// fifteen seconds, and a host that is gone can have hundreds of links. The site's own hosts are
+/// asked to the end.
+const GIVEN_UP: u32 = 3;
+
+/// How often a link is asked for again whose server asks us to come back later.
+const RETRIES: u8 = 2;
 
 /// Bytes of URLs that are remembered. Reaching it is reaching the limit on links, which at the usual
 /// length of URLs comes first.
@@ -55,9 +74,9 @@ impl Scope {
 
     /// Counts the host of `url` as the site's, too, if it is the same name with or without `www.`.
     pub(super) fn adopt(&mut self, url: &str) {
-        let bare = |host: &str| host.strip_prefix("www.").unwrap_or(host).to_owned();
         let host = host_of(url);
-        if !self.is_own(url) && self.hosts.iter().any(|own| bare(own) == bare(host)) {
+        let is_same = |own: &String| without_www(own) == without_www(host);
+        if !self.is_own(url) && self.hosts.iter().any(is_same) {
             self.hosts.push(host.to_owned());
         }
     }
@@ -87,11 +106,23 @@ pub(super) enum Source {
 pub(super) enum Job {
     /// Fetch the `robots.txt` for the origin of this URL; nothing else is asked of it before.
     Robots { origin: u32, url: String },
-    /// Visit a link; with `search`, as a page.
-    Visit { link: LinkId, url: String, search: bool },
-    /// Nothing: a link was left out for its `robots.txt`. Finding that out can take a millisecond,
-    /// and there can be thousands of such links, so whoever asks may have other things to see to.
+    /// Visit a link.
+    Visit { link: LinkId, url: String, by: Means },
+    /// Nothing: a link was settled without a visit, such as by its `robots.txt`. Finding that out can
+    /// take a millisecond, and there can be thousands of such links, so whoever asks may have other
+    /// things to see to.
     LeftOut,
+}
+
+/// How a link is visited.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Means {
+    /// By HEAD, at first.
+    Head,
+    /// By GET, after a HEAD that settled nothing.
+    Get,
+    /// By GET, to be searched as a page.
+    Search,
 }
 
 /// What became of a link.
@@ -102,6 +133,10 @@ pub(super) enum State {
     /// HTTP status, and whether it is a redirect.
     Answered(u16, bool),
     DisallowedByRobots,
+    /// One too many of its domain.
+    OverLimit,
+    /// Its server asked to be left alone.
+    RateLimited,
     Forbidden,
     Unchecked,
 }
@@ -112,19 +147,28 @@ struct Link {
     origin: u32,
     /// Whether it is to be searched as a page.
     search: bool,
+    /// Whether HEAD settled nothing.
+    by_get: bool,
+    /// How often it was put off.
+    put_off: u8,
     state: State,
 }
 
+/// Scheme, host and port.
 #[derive(Default)]
 struct Origin {
+    host: u32,
     /// Whether it is of the site itself.
     site: bool,
     robots: RobotsState,
     /// Links to visit, in the order in which they were met.
     queue: VecDeque<LinkId>,
-    under_way: usize,
-    /// Whether it is among those that have something to do.
-    is_ready: bool,
+    /// Links elsewhere that were visited before the rules were known.
+    unruled: Vec<LinkId>,
+    /// Visits without an answer since the last one that had one.
+    unanswered: u32,
+    /// Whether it is among those of its host that have something to do.
+    is_listed: bool,
 }
 
 #[derive(Default)]
@@ -133,6 +177,8 @@ enum RobotsState {
     Unknown,
     Asked,
     Known(Option<Robots>),
+    /// The server did not say.
+    Withheld,
 }
 
 /// Which limits kept something out.
@@ -150,12 +196,21 @@ pub(super) struct Frontier {
     links: IndexMap<Box<str>, Link>,
     sitemaps: Vec<String>,
     origins: IndexMap<Box<str>, Origin>,
-    /// Origins that have something to do now.
+    hosts: IndexMap<Box<str>, Host>,
+    /// Links elsewhere by registered domain.
+    domains: HashMap<Box<str>, u32>,
+    /// The time between two requests to a host elsewhere.
+    pause: Duration,
+    /// Hosts elsewhere that have something to do now.
     ready: VecDeque<u32>,
+    /// Hosts elsewhere that have something to do later.
+    later: BTreeSet<(Instant, u32)>,
+    /// Requests to hosts elsewhere that are under way.
+    elsewhere: usize,
+    /// Bytes of the rules of hosts elsewhere.
+    rules: usize,
     traps: Traps,
     text: usize,
-    /// Visits to the site that are under way.
-    at_site: usize,
     /// Pages that are being fetched to be searched.
     searching: u32,
     pub(super) cut: Cut,
@@ -164,17 +219,22 @@ pub(super) struct Frontier {
 }
 
 impl Frontier {
-    pub(super) fn new(scope: Scope, limits: Limits) -> Self {
+    pub(super) fn new(scope: Scope, limits: Limits, pause: Duration) -> Self {
         Self {
             scope,
             limits,
             links: IndexMap::new(),
             sitemaps: Vec::new(),
             origins: IndexMap::new(),
+            hosts: IndexMap::from([(Box::from(""), Host::default())]),
+            domains: HashMap::new(),
+            pause,
             ready: VecDeque::new(),
+            later: BTreeSet::new(),
+            elsewhere: 0,
+            rules: 0,
             traps: Traps::default(),
             text: 0,
-            at_site: 0,
             searching: 0,
             cut: Cut::default(),
             trapped: 0,
@@ -215,7 +275,10 @@ impl Frontier {
             Source::Sitemap(_) => 1,
         };
         if !valid {
-            return Some(self.insert_invalid(url, source, depth));
+            return Some(self.insert_settled(url, source, depth, State::Answered(0, false)));
+        }
+        if !own && self.is_one_too_many(url) {
+            return Some(self.insert_settled(url, source, depth, State::OverLimit));
         }
         let search =
             kind == Kind::Page && self.scope.is_site(url) && self.is_worth_searching(url, depth);
@@ -260,19 +323,38 @@ impl Frontier {
         true
     }
 
+    /// Whether enough links of the domain of a canonical URL elsewhere were met, without this one.
+    fn is_one_too_many(&mut self, url: &str) -> bool {
+        let host = host_elsewhere(url);
+        let domain = registrable_domain(host).unwrap_or(host);
+        if !self.domains.contains_key(domain) {
+            self.domains.insert(domain.into(), 0);
+        }
+        let met = self.domains.get_mut(domain);
+        met.is_none_or(|met| {
+            *met += 1;
+            *met > self.limits.links_per_domain
+        })
+    }
+
     fn insert(&mut self, url: &str, source: Source, depth: u32, search: bool) -> LinkId {
         let origin = self.origin(url);
-        let link = Link { source, depth, origin, search, state: State::Waiting };
+        let state = State::Waiting;
+        let link = Link { source, depth, origin, search, by_get: false, put_off: 0, state };
         let id = self.add(url, link);
         self.enqueue(id, origin);
+        self.count(origin);
         id
     }
 
-    fn insert_invalid(&mut self, text: &str, source: Source, depth: u32) -> LinkId {
-        let state = State::Answered(0, false);
-        self.progress.links += 1;
-        self.progress.found += 1;
-        self.add(text, Link { source, depth, origin: u32::MAX, search: false, state })
+    /// Takes in a link that is not visited.
+    fn insert_settled(&mut self, url: &str, source: Source, depth: u32, state: State) -> LinkId {
+        let origin = u32::MAX;
+        let search = false;
+        let link = Link { source, depth, origin, search, by_get: false, put_off: 0, state };
+        let id = self.add(url, link);
+        self.settle(id, state);
+        id
     }
 
     fn add(&mut self, url: &str, link: Link) -> LinkId {
@@ -285,61 +367,154 @@ impl Frontier {
         if let Some(at) = self.origins.get_index_of(key) {
             return at as u32;
         }
-        let origin = Origin { site: self.scope.is_site(url), ..Origin::default() };
-        self.origins.insert_full(key.into(), origin).0 as u32
+        let host = if self.scope.is_own(url) { OWN } else { self.host(host_elsewhere(url)) };
+        let origin = Origin { host, site: self.scope.is_site(url), ..Origin::default() };
+        let index = self.origins.insert_full(key.into(), origin).0 as u32;
+        self.hosts[host as usize].origins.push(index);
+        index
+    }
+
+    fn host(&mut self, name: &str) -> u32 {
+        match self.hosts.get_index_of(name) {
+            Some(at) => at as u32,
+            None => self.hosts.insert_full(name.into(), Host::default()).0 as u32,
+        }
+    }
+
+    /// Counts a link to a host elsewhere. With many, the rules of all its origins are wanted: also
+    /// for what was visited before, so that they hold in whatever order things went.
+    fn count(&mut self, origin: u32) {
+        let index = self.origins[origin as usize].host;
+        let host = &mut self.hosts[index as usize];
+        host.links += 1;
+        if index != OWN && host.links == FEW_LINKS + 1 {
+            for origin in host.origins.clone() {
+                self.list(origin);
+            }
+        }
     }
 
     fn enqueue(&mut self, link: LinkId, origin: u32) {
         self.progress.queued += 1;
         self.origins[origin as usize].queue.push_back(link);
-        self.offer(origin);
+        self.list(origin);
     }
 
-    /// Puts an origin among those that have something to do, if it has and may.
+    /// Puts a link that was under way back to where it came from.
+    fn put_back(&mut self, id: LinkId) {
+        let link = &mut self.links[id as usize];
+        link.state = State::Waiting;
+        let origin = link.origin;
+        self.searching -= u32::from(link.search);
+        self.progress.queued += 1;
+        self.origins[origin as usize].queue.push_front(id);
+        self.leave(origin);
+    }
+
+    /// Whether the `robots.txt` of an origin has to be asked for before anything else.
+    fn wants_rules(&self, origin: &Origin) -> bool {
+        let host = &self.hosts[origin.host as usize];
+        let has_many_links = origin.host != OWN && host.links > FEW_LINKS;
+        matches!(origin.robots, RobotsState::Unknown)
+            && (origin.site || has_many_links && !host.is_closed && !is_given_up(origin))
+    }
+
+    /// Puts an origin among those of its host that have something to do, if it has.
+    fn list(&mut self, index: u32) {
+        let origin = &self.origins[index as usize];
+        let has_work = match origin.robots {
+            RobotsState::Asked => false,
+            _ => !origin.queue.is_empty() || self.wants_rules(origin),
+        };
+        if has_work && !origin.is_listed {
+            let host = origin.host;
+            self.origins[index as usize].is_listed = true;
+            self.hosts[host as usize].waiting.push_back(index);
+            self.offer(host);
+        }
+    }
+
+    /// Puts a host elsewhere among those that have something to do, if it has and may.
     fn offer(&mut self, index: u32) {
-        let origin = &mut self.origins[index as usize];
-        let places = if origin.site { SITE_REQUESTS } else { OTHER_REQUESTS };
-        if !origin.is_ready
-            && !origin.queue.is_empty()
-            && origin.under_way < places
-            && !matches!(origin.robots, RobotsState::Asked)
-        {
-            origin.is_ready = true;
+        let host = &mut self.hosts[index as usize];
+        if index != OWN && host.has_room(index) && !host.is_listed {
+            host.is_listed = true;
             self.ready.push_back(index);
         }
     }
 
-    /// What to do next, if there is anything that may be done now: the origins in turn, and the
-    /// links of each in the order in which they were met.
-    pub(super) fn next_job(&mut self) -> Option<Job> {
-        for _ in 0..self.ready.len() {
-            let index = self.ready.pop_front()?;
-            let origin = &mut self.origins[index as usize];
-            if origin.site && self.at_site >= SITE_REQUESTS {
-                self.ready.push_back(index);
+    /// What to do next, if there is anything that may be done now: the site first, the other hosts in
+    /// turn, their origins in turn, and the links of each in the order in which they were met.
+    pub(super) fn next_job(&mut self, now: Instant) -> Option<Job> {
+        let own = &self.hosts[OWN as usize];
+        if own.has_room(OWN) && own.not_before(now).is_none() {
+            return self.job_at(OWN, now);
+        }
+        while let Some(&(at, index)) = self.later.first()
+            && at <= now
+        {
+            self.later.pop_first();
+            self.ready.push_back(index);
+        }
+        while self.elsewhere < ELSEWHERE_REQUESTS
+            && let Some(index) = self.ready.pop_front()
+        {
+            let host = &mut self.hosts[index as usize];
+            if let Some(until) = host.not_before(now) {
+                self.later.insert((until, index));
                 continue;
             }
-            origin.is_ready = false;
-            if origin.site && matches!(origin.robots, RobotsState::Unknown) {
-                let first = *origin.queue.front()?;
-                origin.robots = RobotsState::Asked;
-                return Some(Job::Robots { origin: index, url: self.url(first).to_owned() });
+            host.is_listed = false;
+            if let Some(job) = self.job_at(index, now) {
+                return Some(job);
             }
-            let Some(id) = self.pop(index) else {
-                continue;
-            };
-            if !self.is_allowed(index, id) {
-                self.links[id as usize].state = State::DisallowedByRobots;
-                self.offer(index);
-                return Some(Job::LeftOut);
-            }
-            let origin = &mut self.origins[index as usize];
-            origin.under_way += 1;
-            self.at_site += usize::from(origin.site);
-            self.offer(index);
-            return Some(self.visit(id));
         }
         None
+    }
+
+    /// When there is something to do that only has to wait for its time.
+    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
+        let own = &self.hosts[OWN as usize];
+        let own = own.has_room(OWN).then(|| own.not_before(now).unwrap_or(now));
+        let has_room = self.elsewhere < ELSEWHERE_REQUESTS;
+        let other = self.later.first().filter(|_| has_room).map(|(at, _)| *at);
+        own.into_iter().chain(other).min()
+    }
+
+    fn job_at(&mut self, index: u32, now: Instant) -> Option<Job> {
+        let origin = self.hosts[index as usize].waiting.pop_front()?;
+        self.origins[origin as usize].is_listed = false;
+        let job = self.job_of(origin);
+        if let Some(Job::Robots { .. } | Job::Visit { .. }) = job {
+            let pause = if index == OWN { Duration::ZERO } else { self.pause };
+            self.hosts[index as usize].enter(now, pause);
+            self.elsewhere += usize::from(index != OWN);
+        }
+        self.list(origin);
+        self.offer(index);
+        job
+    }
+
+    fn job_of(&mut self, index: u32) -> Option<Job> {
+        let origin = &self.origins[index as usize];
+        if self.wants_rules(origin) {
+            let (name, origin) = self.origins.get_index_mut(index as usize)?;
+            origin.robots = RobotsState::Asked;
+            return Some(Job::Robots { origin: index, url: format!("{name}/") });
+        }
+        let id = self.pop(index)?;
+        let origin = &self.origins[index as usize];
+        let left_out = if self.hosts[origin.host as usize].is_closed {
+            State::RateLimited
+        } else if !self.is_allowed(index, id) {
+            State::DisallowedByRobots
+        } else if is_given_up(origin) && origin.host != OWN {
+            State::Answered(0, false)
+        } else {
+            return Some(self.visit(id));
+        };
+        self.settle(id, left_out);
+        Some(Job::LeftOut)
     }
 
     /// Takes the next link out of the queue of an origin.
@@ -353,6 +528,7 @@ impl Frontier {
     fn is_allowed(&self, index: u32, id: LinkId) -> bool {
         match &self.origins[index as usize].robots {
             RobotsState::Known(Some(robots)) => robots.allow(self.url(id)),
+            RobotsState::Withheld => false,
             _ => true,
         }
     }
@@ -368,28 +544,123 @@ impl Frontier {
                 link.search = false;
             }
         }
-        let search = link.search;
-        Job::Visit { link: id, url: self.url(id).to_owned(), search }
+        let by = match link {
+            Link { search: true, .. } => Means::Search,
+            Link { by_get: true, .. } => Means::Get,
+            _ => Means::Head,
+        };
+        Job::Visit { link: id, url: self.url(id).to_owned(), by }
     }
 
-    /// The rules for an origin are known.
-    pub(super) fn ruled(&mut self, origin: u32, robots: Option<Robots>) {
-        self.origins[origin as usize].robots = RobotsState::Known(robots);
-        self.offer(origin);
+    /// The rules for an origin are known, or are not to be had: then all of the site is allowed, as
+    /// its owner has us crawl it, and nothing elsewhere.
+    pub(super) fn ruled(&mut self, index: u32, rules: Rules, now: Instant, deadline: Instant) {
+        let origin = &mut self.origins[index as usize];
+        let is_own = origin.host == OWN;
+        origin.robots = match rules {
+            Rules::Known(Some(robots)) if !is_own => {
+                self.rules += robots.size;
+                if self.rules > RULES_LIMIT {
+                    self.rules -= robots.size;
+                    RobotsState::Withheld
+                } else {
+                    RobotsState::Known(Some(robots))
+                }
+            }
+            Rules::Known(robots) => RobotsState::Known(robots),
+            Rules::Withheld(pause) => {
+                let host = &mut self.hosts[origin.host as usize];
+                if let Some(pause) = pause {
+                    host.rest(pause, now, deadline);
+                }
+                if is_own { RobotsState::Known(None) } else { RobotsState::Withheld }
+            }
+        };
+        for id in std::mem::take(&mut self.origins[index as usize].unruled) {
+            self.rule(index, id);
+        }
+        self.leave(index);
+    }
+
+    /// Takes back the verdict on a link that was visited against rules not known yet.
+    fn rule(&mut self, index: u32, id: LinkId) {
+        if !self.is_allowed(index, id) {
+            if let State::Answered(status, redirects) = self.links[id as usize].state {
+                self.progress.links -= 1;
+                self.progress.found -= u32::from(self.counts(status, redirects));
+            }
+            self.links[id as usize].state = State::DisallowedByRobots;
+        }
     }
 
     /// A visit is over; `searched` says whether it was to a page with links to read.
     pub(super) fn visited(&mut self, id: LinkId, state: State, searched: bool) {
-        let link = &mut self.links[id as usize];
-        link.state = state;
+        let link = &self.links[id as usize];
+        let index = link.origin;
         if link.search {
             self.searching -= 1;
             self.progress.pages += u32::from(searched);
         }
-        let origin = link.origin;
-        self.origins[origin as usize].under_way -= 1;
-        self.at_site -= usize::from(self.origins[origin as usize].site);
-        self.offer(origin);
+        self.settle(id, state);
+        let origin = &mut self.origins[index as usize];
+        match state {
+            State::Answered(0, _) => origin.unanswered += 1,
+            State::Answered(..) => origin.unanswered = 0,
+            _ => {}
+        }
+        if origin.host != OWN {
+            match origin.robots {
+                RobotsState::Unknown | RobotsState::Asked => origin.unruled.push(id),
+                RobotsState::Known(_) | RobotsState::Withheld => self.rule(index, id),
+            }
+        }
+        self.leave(index);
+    }
+
+    /// A visit by HEAD settled nothing: the link is asked for again by GET.
+    pub(super) fn ask_again(&mut self, id: LinkId) {
+        self.links[id as usize].by_get = true;
+        self.put_back(id);
+    }
+
+    /// The server of a link asks for a pause: it rests, and the link is asked for again, a few times.
+    /// After that the answer counts on the site; elsewhere it says nothing of the link, and a host
+    /// whose rest we cannot wait for is left alone.
+    pub(super) fn put_off(
+        &mut self,
+        id: LinkId,
+        status: u16,
+        pause: Duration,
+        now: Instant,
+        deadline: Instant,
+    ) {
+        let link = &mut self.links[id as usize];
+        let index = self.origins[link.origin as usize].host;
+        let host = &mut self.hosts[index as usize];
+        let has_time = host.rest(pause, now, deadline);
+        if has_time && link.put_off < RETRIES {
+            link.put_off += 1;
+            self.put_back(id);
+        } else if index == OWN {
+            self.visited(id, State::Answered(status, false), false);
+        } else {
+            host.is_closed |= !has_time;
+            self.visited(id, State::RateLimited, false);
+        }
+    }
+
+    /// A request to an origin is over.
+    fn leave(&mut self, origin: u32) {
+        let index = self.origins[origin as usize].host;
+        self.hosts[index as usize].leave();
+        self.elsewhere -= usize::from(index != OWN);
+        self.list(origin);
+        self.offer(index);
+    }
+
+    /// Says what became of a link.
+    fn settle(&mut self, id: LinkId, state: State) {
+        self.links[id as usize].state = state;
         if let State::Answered(status, redirects) = state {
             self.progress.links += 1;
             self.progress.found += u32::from(self.counts(status, redirects));
@@ -420,6 +691,8 @@ impl Frontier {
             match link.state {
                 State::Answered(..) => {}
                 State::DisallowedByRobots => skipped.robots += 1,
+                State::OverLimit => skipped.over_limit += 1,
+                State::RateLimited => skipped.rate_limited += 1,
                 State::Forbidden => skipped.forbidden += 1,
                 State::Waiting | State::UnderWay | State::Unchecked => skipped.unchecked += 1,
             }
@@ -440,6 +713,17 @@ impl Frontier {
             _ => None,
         })
     }
+}
+
+/// The host of a canonical URL elsewhere, whose final dot makes no other host.
+fn host_elsewhere(url: &str) -> &str {
+    let host = host_of(url);
+    host.strip_suffix('.').unwrap_or(host)
+}
+
+/// Whether what is left to visit there will not be answered either.
+const fn is_given_up(origin: &Origin) -> bool {
+    origin.unanswered >= GIVEN_UP
 }
 
 /// Whether a canonical URL ends like something that is no page.

@@ -22,6 +22,7 @@ impl Crawl {
                 pages: probe.limits.pages,
                 links: probe.limits.links,
                 depth: probe.limits.depth,
+                links_per_domain: probe.limits.links_per_domain,
                 seconds: probe.deadline.as_secs().try_into().unwrap_or(u32::MAX),
             },
             duration_ms: elapsed.as_millis().try_into().unwrap_or(u64::MAX),
@@ -45,7 +46,9 @@ impl Crawl {
             }
             match self.frontier.state(self.entry) {
                 State::DisallowedByRobots => return FinishReason::RobotsDisallowed,
-                State::Forbidden | State::Unchecked => return FinishReason::Unreachable,
+                State::OverLimit | State::RateLimited | State::Forbidden | State::Unchecked => {
+                    return FinishReason::Unreachable;
+                }
                 // Behind a redirect, and by its address no page.
                 State::Answered(200, _) => return FinishReason::NotHtml,
                 State::Answered(..) => return FinishReason::Unreachable,

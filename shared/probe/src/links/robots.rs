@@ -1,4 +1,4 @@
-//! `robots.txt` (RFC 9309), for pages and links of the site's own host.
+//! `robots.txt` (RFC 9309).
 
 use texting_robots::Robot;
 
@@ -12,15 +12,25 @@ pub(super) const SIZE_LIMIT: usize = 512 * 1024;
 /// Rules that are obeyed, of all groups; one with a `$` counts [`ANCHORED`] times.
 const RULES: usize = 2_000;
 
-/// What a rule with a `$` counts: it becomes a regular expression, of up to a hundred kilobytes and
+/// What a rule with a `$` counts: it becomes a regular expression, of up to [`RULE_SIZE`] and
 /// a millisecond to compile, where any other is a text to compare.
 const ANCHORED: usize = 8;
+
+/// Bytes of the largest regular expression that a rule becomes.
+const RULE_SIZE: usize = 100 * 1024;
 
 /// Lines that are read: many more than a file of [`SIZE_LIMIT`] with rules in it has.
 const LINES: usize = 20_000;
 
+/// What a `*` or a `$` of such a rule takes of memory, about.
+const STATES: usize = 16 * 1024;
+
 /// The rules for us in one `robots.txt`.
-pub(super) struct Robots(Robot);
+pub(super) struct Robots {
+    robot: Robot,
+    /// Bytes that it takes at most, about.
+    pub(super) size: usize,
+}
 
 impl Robots {
     /// Reads a file. One that cannot be read has no rules, as if it were absent.
@@ -28,27 +38,33 @@ impl Robots {
         // The parser takes a NUL for the end of a line, too.
         let lines = text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r' | 0));
         let mut rules = 0;
+        let mut size = 0;
         let end: usize = lines
             .take(LINES)
             .take_while(|line| {
                 if line.contains(&b':') {
-                    rules += if line.contains(&b'$') { ANCHORED } else { 1 };
+                    let is_anchored = line.contains(&b'$');
+                    rules += if is_anchored { ANCHORED } else { 1 };
+                    if is_anchored {
+                        let special = line.iter().filter(|byte| b"*$".contains(byte)).count();
+                        size += (special * STATES).min(RULE_SIZE);
+                    }
                 }
                 rules <= RULES
             })
             .map(<[u8]>::len)
             .sum();
-        Robot::new(TOKEN, &text[..end]).ok().map(Self)
+        Some(Self { robot: Robot::new(TOKEN, &text[..end]).ok()?, size: size + end })
     }
 
     /// Whether the canonical `url` may be fetched.
     pub(super) fn allow(&self, url: &str) -> bool {
-        self.0.allowed(url)
+        self.robot.allowed(url)
     }
 
     /// The URLs of sitemaps, as written.
     pub(super) fn sitemaps(&self) -> impl Iterator<Item = &str> {
-        self.0.sitemaps.iter().map(String::as_str)
+        self.robot.sitemaps.iter().map(String::as_str)
     }
 }
 

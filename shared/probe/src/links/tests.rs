@@ -1,4 +1,5 @@
 mod bounds;
+mod elsewhere;
 mod judging;
 mod manners;
 mod reading;
@@ -8,8 +9,9 @@ mod wide;
 
 use std::sync::LazyLock;
 
-use vedette_domain::check::BrokenLink;
+use vedette_domain::check::{BrokenLink, SkippedLinks};
 
+use super::traffic::Pace;
 use super::*;
 use crate::loopback::guard;
 use crate::loopback::site::{Reply, Site};
@@ -27,11 +29,24 @@ fn of(url: &Url) -> LinksProbe<'_> {
     }
 }
 
-async fn crawl_as(guard: &Guard, crawl: &LinksProbe<'_>) -> LinksResult {
-    let result = probe(guard, crawl, |_| {}).await.expect("completed");
+/// As many requests at a time as ever, without pauses.
+fn brisk() -> Traffic {
+    Traffic::of(Pace { pause: Duration::ZERO, interval: Duration::ZERO, ..Pace::default() })
+}
+
+async fn crawl_with(guard: &Guard, traffic: &Traffic, crawl: &LinksProbe<'_>) -> LinksResult {
+    let result = probe(guard, traffic, crawl, |_| {}).await.expect("completed");
     assert!(result.found as usize >= result.urls.len());
     assert_eq!(result.crawled, result.crawl.pages);
     result
+}
+
+async fn crawl_at(traffic: &Traffic, crawl: &LinksProbe<'_>) -> LinksResult {
+    crawl_with(&guard(), traffic, crawl).await
+}
+
+async fn crawl_as(guard: &Guard, crawl: &LinksProbe<'_>) -> LinksResult {
+    crawl_with(guard, &Traffic::default(), crawl).await
 }
 
 async fn crawl(url: &Url) -> LinksResult {
@@ -97,7 +112,7 @@ async fn a_crawl_can_be_moved_between_threads_and_tells_how_far_it_is() {
     tokio::spawn(async move {
         let guard = guard();
         let heard = move |progress| heard.lock().expect("no panic").push(progress);
-        probe(&guard, &of(&url), heard).await
+        probe(&guard, &Traffic::default(), &of(&url), heard).await
     })
     .await
     .expect("no panic")

@@ -22,8 +22,8 @@ const PIECE: usize = 16 * 1024;
 /// Redirects that are followed to a `robots.txt` (RFC 9309 asks for five) or a sitemap.
 const REDIRECTS: usize = 5;
 
-/// How long a server that asks for patience is given before the one more try that it gets.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a server is left alone that says there were too many requests, and not for how long.
+const REST: Duration = Duration::from_secs(1);
 
 /// What a visit found.
 #[derive(Debug)]
@@ -40,6 +40,10 @@ pub(super) struct Visit {
 pub(super) enum Verdict {
     /// HTTP status, 0 where no answer came; and whether it is a redirect.
     Status(u16, bool),
+    /// HEAD found it broken, or was not answered, which GET may be.
+    Unsettled,
+    /// An answer with this status that asks us to come back later.
+    Busy { status: u16, pause: Duration },
     /// Not connected to.
     Forbidden(CheckError),
     /// Could not be checked, for reasons of ours.
@@ -49,11 +53,21 @@ pub(super) enum Verdict {
 impl Visit {
     fn of(answer: &Answer, url: &Url) -> Self {
         let redirects = answer.is_redirect();
-        Self {
-            verdict: Verdict::Status(answer.status, redirects),
-            location: if redirects { answer.location(url) } else { None },
-            links: None,
-        }
+        let verdict = match pause(answer) {
+            Some(pause) => Verdict::Busy { status: answer.status, pause },
+            None => Verdict::Status(answer.status, redirects),
+        };
+        Self { verdict, location: if redirects { answer.location(url) } else { None }, links: None }
+    }
+}
+
+/// How long the server asks to be left alone: where there were too many requests, or it is out of
+/// service and says until when.
+fn pause(answer: &Answer) -> Option<Duration> {
+    match answer.status {
+        429 => Some(answer.retry_after().unwrap_or(REST)),
+        503 => answer.retry_after(),
+        _ => None,
     }
 }
 
@@ -76,23 +90,23 @@ pub(super) const fn is_broken(status: u16) -> bool {
 /// Checks a link that is not to be searched.
 ///
 /// HEAD spares both sides the body, but many servers answer it wrongly or not at all: what it finds
-/// broken is asked for again by GET, and that counts.
-pub(super) async fn check(client: &Client<'_>, url: &Url) -> Visit {
-    match ask(client, Method::HEAD, url).await {
-        Ok(answer) if !is_broken(answer.status) || answer.is_redirect() => {
-            let visit = Visit::of(&answer, url);
-            answer.finish(client).await;
-            return visit;
-        }
-        Ok(answer) => answer.finish(client).await,
-        Err(NoAnswer::Silent) => {}
-        Err(error) => return error.into(),
-    }
-    match ask(client, Method::GET, url).await {
+/// broken is unsettled, to be asked for again by GET, and that counts.
+pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Visit {
+    let is_head = method == Method::HEAD;
+    match client.send(method, url).await {
         Ok(answer) => {
-            let visit = Visit::of(&answer, url);
+            let mut visit = Visit::of(&answer, url);
             answer.finish(client).await;
+            if let Verdict::Status(status, false) = visit.verdict
+                && is_head
+                && is_broken(status)
+            {
+                visit.verdict = Verdict::Unsettled;
+            }
             visit
+        }
+        Err(NoAnswer::Silent) if is_head => {
+            Visit { verdict: Verdict::Unsettled, location: None, links: None }
         }
         Err(error) => error.into(),
     }
@@ -100,7 +114,7 @@ pub(super) async fn check(client: &Client<'_>, url: &Url) -> Visit {
 
 /// Fetches a page and searches it: as it came, or as `renderer` shows it.
 pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, url: &Url) -> Visit {
-    let mut answer = match ask(client, Method::GET, url).await {
+    let mut answer = match client.send(Method::GET, url).await {
         Ok(answer) => answer,
         Err(error) => return error.into(),
     };
@@ -140,11 +154,25 @@ pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, u
     visit
 }
 
-/// The `robots.txt` that rules over `url`. An absent one, one behind an error of the server, and one
-/// that cannot be read rule nothing.
-pub(super) async fn robots(client: &Client<'_>, url: &Url) -> Option<Robots> {
-    let text = file(client, url.join("/robots.txt").ok()?, robots::SIZE_LIMIT).await?;
-    Robots::parse(&text)
+/// What came of asking for a `robots.txt`.
+pub(super) enum Rules {
+    /// What it says; nothing where there is none, or nobody to answer.
+    Known(Option<Robots>),
+    /// The server was silent, in trouble, or asked to be left alone for so long.
+    Withheld(Option<Duration>),
+}
+
+/// The `robots.txt` that rules over `url`. One that is refused, and one that cannot be read, is as
+/// good as absent.
+pub(super) async fn robots(client: &Client<'_>, url: &Url) -> Rules {
+    let Ok(url) = url.join("/robots.txt") else {
+        return Rules::Known(None);
+    };
+    match file(client, url, robots::SIZE_LIMIT).await {
+        Ok(text) => Rules::Known(text.and_then(|text| Robots::parse(&text))),
+        Err(NoFile::Withheld(pause)) => Rules::Withheld(pause),
+        Err(NoFile::Unreachable) => Rules::Known(None),
+    }
 }
 
 /// What the sitemaps at `urls` name, with the sitemap of each; those of an index included.
@@ -156,7 +184,7 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
     while at < waiting.len() && at < sitemap::FILES_LIMIT && bytes < sitemap::TEXT_LIMIT {
         let url = waiting[at].clone();
         at += 1;
-        let Some(text) = file(client, url.clone(), sitemap::SIZE_LIMIT).await else {
+        let Ok(Some(text)) = file(client, url.clone(), sitemap::SIZE_LIMIT).await else {
             continue;
         };
         let Sitemap { pages, sitemaps } = {
@@ -169,7 +197,7 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
         };
         bytes += pages.iter().map(String::len).sum::<usize>();
         for further in sitemaps.iter().filter_map(|further| url.join(further).ok()) {
-            if !waiting.contains(&further) {
+            if further.host() == url.host() && !waiting.contains(&further) {
                 waiting.push(further);
             }
         }
@@ -178,23 +206,51 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
     found
 }
 
-/// The file at `url`, redirects followed, unpacked, up to `limit` bytes.
-async fn file(client: &Client<'_>, mut url: Url, limit: usize) -> Option<Vec<u8>> {
+/// Why a file cannot be had.
+enum NoFile {
+    /// The server was silent, in trouble, or asked to be left alone for so long.
+    Withheld(Option<Duration>),
+    /// Nobody is there to answer, or may be asked.
+    Unreachable,
+}
+
+impl From<NoAnswer> for NoFile {
+    fn from(error: NoAnswer) -> Self {
+        match error {
+            NoAnswer::Silent => Self::Withheld(None),
+            NoAnswer::Unreachable | NoAnswer::Forbidden(_) | NoAnswer::Unable(_) => {
+                Self::Unreachable
+            }
+        }
+    }
+}
+
+/// The file at `url`, redirects followed, unpacked, up to `limit` bytes; none where there is none.
+async fn file(client: &Client<'_>, mut url: Url, limit: usize) -> Result<Option<Vec<u8>>, NoFile> {
     for _ in 0..=REDIRECTS {
-        let mut answer = ask(client, Method::GET, &url).await.ok()?;
+        let mut answer = client.send(Method::GET, &url).await?;
         if answer.is_redirect() {
-            let next = answer.location(&url)?.parse().ok()?;
+            let next = answer.location(&url);
             answer.finish(client).await;
+            let Some(next) = next.and_then(|next| next.parse().ok()) else {
+                return Ok(None);
+            };
             url = next;
             continue;
         }
-        let found = answer.status == 200;
-        let coding = answer.coding();
-        let bytes = if found { body(&mut answer, limit).await } else { Vec::new() };
+        if let Some(pause) = pause(&answer) {
+            return Err(NoFile::Withheld(Some(pause)));
+        }
+        let (status, coding) = (answer.status, answer.coding());
+        let bytes = if status == 200 { body(&mut answer, limit).await } else { Vec::new() };
         answer.finish(client).await;
-        return found.then(|| unpacked(coding, bytes, limit));
+        return match status {
+            200 => Ok(Some(unpacked(coding, bytes, limit))),
+            500.. => Err(NoFile::Withheld(None)),
+            _ => Ok(None),
+        };
     }
-    None
+    Ok(None)
 }
 
 async fn body(answer: &mut Answer, limit: usize) -> Vec<u8> {
@@ -219,20 +275,6 @@ fn unpacked(coding: Coding, bytes: Vec<u8>, limit: usize) -> Vec<u8> {
         return file;
     }
     content
-}
-
-/// Sends a request; once more where the server says that there were too many, or names a time to
-/// come back within our patience. Waiting here holds one of the few places that its host has.
-async fn ask(client: &Client<'_>, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
-    let answer = client.send(method.clone(), url).await?;
-    let pause = match (answer.status, answer.retry_after()) {
-        (429 | 503, Some(pause)) if pause <= PATIENCE => pause,
-        (429, None) => Duration::from_secs(1),
-        _ => return Ok(answer),
-    };
-    answer.finish(client).await;
-    tokio::time::sleep(pause).await;
-    client.send(method, url).await
 }
 
 /// Whether a body of this `Content-Type` is searched for links; one without is, as browsers do.

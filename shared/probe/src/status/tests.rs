@@ -64,7 +64,8 @@ async fn the_request_is_a_plain_get_that_says_who_asks() {
         [
             "accept: */*".to_owned(),
             format!("host: {}", server.address),
-            format!("user-agent: Vedette/{}", env!("CARGO_PKG_VERSION")),
+            format!("user-agent: {}", crate::USER_AGENT),
+            format!("x-monitored-by: {}", crate::USER_AGENT),
         ]
     );
 }
@@ -137,7 +138,8 @@ async fn the_request_header_is_sent_in_place_of_ours() {
     let heads = server.heads();
     assert_eq!(heads.len(), 3);
     assert!(heads[0].contains("\r\nx-token: s3cret\r\n"));
-    assert!(heads[1].contains("\r\nuser-agent: Mine/1\r\n") && !heads[1].contains("Vedette"));
+    assert!(heads[1].contains("\r\nuser-agent: Mine/1\r\n"));
+    assert!(heads[1].contains(&format!("\r\nx-monitored-by: {}\r\n", crate::USER_AGENT)));
     assert!(heads[2].contains("\r\nhost: shop.example\r\n") && !heads[2].contains("127.0.0.1"));
 }
 

@@ -86,7 +86,13 @@ mod tests {
     fn crawl(finish_reason: FinishReason, statuses: &[u16]) -> LinksResult {
         let crawl = Crawl {
             finish_reason,
-            limits: CrawlLimits { pages: 10, links: 10, depth: 10, seconds: 10 },
+            limits: CrawlLimits {
+                pages: 10,
+                links: 10,
+                depth: 10,
+                links_per_domain: 10,
+                seconds: 10,
+            },
             duration_ms: 5,
             js_rendered: false,
             pages: 3,

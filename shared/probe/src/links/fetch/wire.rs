@@ -91,17 +91,17 @@ impl Wire {
 /// The connections of one crawl. Dropping it closes them.
 #[derive(Default)]
 pub(super) struct Wires {
-    /// By origin, the longest unused first.
+    /// By the place of their origin, the longest unused first.
     idle: Mutex<VecDeque<(u32, Wire)>>,
     /// What HTTP/2 does beside its requests.
     tasks: Arc<Mutex<JoinSet<()>>>,
 }
 
 impl Wires {
-    /// A connection to the origin that was used before.
-    pub(super) fn take(&self, origin: u32) -> Option<Wire> {
+    /// A connection to the place that was used before.
+    pub(super) fn take(&self, place: u32) -> Option<Wire> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = idle.iter().rposition(|(of, _)| *of == origin)?;
+        let at = idle.iter().rposition(|(of, _)| *of == place)?;
         if let (_, Wire::Http2(sender)) = &idle[at]
             && !sender.is_closed()
         {
@@ -112,16 +112,16 @@ impl Wires {
     }
 
     /// Keeps a connection on which nothing is under way.
-    pub(super) fn keep(&self, origin: u32, wire: Wire) {
+    pub(super) fn keep(&self, place: u32, wire: Wire) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // One is enough where one carries many requests, and the last used is the one that works.
         if matches!(wire, Wire::Http2(_)) {
-            idle.retain(|(of, other)| *of != origin || matches!(other, Wire::Http1(_)));
+            idle.retain(|(of, other)| *of != place || matches!(other, Wire::Http1(_)));
         }
         if idle.len() == IDLE {
             idle.pop_front();
         }
-        idle.push_back((origin, wire));
+        idle.push_back((place, wire));
     }
 
     /// Connects to `target`, for `url`.

@@ -1,4 +1,20 @@
+use std::sync::LazyLock;
+
 use super::*;
+
+const PAUSE: Duration = Duration::from_millis(150);
+
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// So many milliseconds after the start.
+fn at(millis: u64) -> Instant {
+    *START + Duration::from_millis(millis)
+}
+
+/// No test comes near it.
+fn deadline() -> Instant {
+    at(240_000)
+}
 
 fn frontier() -> Frontier {
     let scope = Scope {
@@ -8,7 +24,8 @@ fn frontier() -> Frontier {
         ignore_external: false,
         ignore_redirects: false,
     };
-    let mut frontier = Frontier::new(scope, Limits { pages: 10, links: 20, depth: 3 });
+    let limits = Limits { pages: 10, links: 60, depth: 3, links_per_domain: 30 };
+    let mut frontier = Frontier::new(scope, limits, PAUSE);
     assert_eq!(frontier.start("http://site.example:8080/"), 0);
     frontier
 }
@@ -21,19 +38,35 @@ fn meet(frontier: &mut Frontier, url: &str, kind: Kind, page: LinkId) -> Option<
     frontier.meet(link(url, kind), Source::Link(page))
 }
 
-/// All that can be done now, `robots.txt` files being absent, as `P` for pages and `C` for checks.
-fn jobs(frontier: &mut Frontier) -> Vec<String> {
+/// All that can be done now, `robots.txt` files being absent, as `P` for pages, `C` for checks, and
+/// `G` for those by GET.
+fn jobs_at(frontier: &mut Frontier, now: Instant) -> Vec<String> {
     let mut jobs = Vec::new();
-    while let Some(job) = frontier.next_job() {
+    while let Some(job) = frontier.next_job(now) {
         match job {
-            Job::Robots { origin, .. } => frontier.ruled(origin, None),
+            Job::Robots { origin, .. } => {
+                frontier.ruled(origin, Rules::Known(None), now, deadline());
+            }
             Job::LeftOut => {}
-            Job::Visit { url, search, .. } => {
-                jobs.push(format!("{} {url}", if search { 'P' } else { 'C' }));
+            Job::Visit { url, by, .. } => {
+                let letter = match by {
+                    Means::Search => 'P',
+                    Means::Head => 'C',
+                    Means::Get => 'G',
+                };
+                jobs.push(format!("{letter} {url}"));
             }
         }
     }
     jobs
+}
+
+fn jobs(frontier: &mut Frontier) -> Vec<String> {
+    jobs_at(frontier, at(0))
+}
+
+fn rules(text: &str) -> Rules {
+    Rules::Known(Robots::parse(text.as_bytes()))
 }
 
 #[test]
@@ -117,13 +150,12 @@ fn a_part_that_turns_out_a_page_is_searched_after_all() {
 fn nothing_is_asked_of_the_site_before_its_rules_are_known() {
     let mut frontier = frontier();
     meet(&mut frontier, "http://site.example:8080/no", Kind::Page, 0);
-    let Some(Job::Robots { origin, url }) = frontier.next_job() else {
+    let Some(Job::Robots { origin, url }) = frontier.next_job(at(0)) else {
         panic!("rules first");
     };
     assert_eq!(url, "http://site.example:8080/");
-    assert_eq!(frontier.next_job(), None);
-    let robots = Robots::parse(b"User-agent: *\nDisallow: /no\n");
-    frontier.ruled(origin, robots);
+    assert_eq!(frontier.next_job(at(0)), None);
+    frontier.ruled(origin, rules("User-agent: *\nDisallow: /no\n"), at(0), deadline());
     assert_eq!(jobs(&mut frontier), ["P http://site.example:8080/"]);
     assert_eq!(frontier.skipped().robots, 1);
 }
@@ -134,26 +166,245 @@ fn links_that_are_left_out_are_told_one_by_one() {
     for number in 0..3 {
         meet(&mut frontier, &format!("http://site.example:8080/no{number}"), Kind::Page, 0);
     }
-    assert!(matches!(frontier.next_job(), Some(Job::Robots { .. })));
-    frontier.ruled(0, Robots::parse(b"User-agent: *\nDisallow: /no\n"));
-    assert!(matches!(frontier.next_job(), Some(Job::Visit { link: 0, .. })));
+    assert!(matches!(frontier.next_job(at(0)), Some(Job::Robots { .. })));
+    frontier.ruled(0, rules("User-agent: *\nDisallow: /no\n"), at(0), deadline());
+    assert!(matches!(frontier.next_job(at(0)), Some(Job::Visit { link: 0, .. })));
     for left_out in 1..=3 {
-        assert_eq!(frontier.next_job(), Some(Job::LeftOut));
+        assert_eq!(frontier.next_job(at(0)), Some(Job::LeftOut));
         assert_eq!(frontier.skipped().robots, left_out);
     }
-    assert_eq!(frontier.next_job(), None);
+    assert_eq!(frontier.next_job(at(0)), None);
+}
+
+/// Meets this many links to a host elsewhere, on the site's first page.
+fn meet_elsewhere(frontier: &mut Frontier, host: &str, numbers: std::ops::Range<u32>) {
+    for number in numbers {
+        meet(frontier, &format!("http://{host}/{number}"), Kind::Page, 0);
+    }
+}
+
+fn elsewhere(letter: char, number: u32) -> String {
+    format!("{letter} http://other.example/{number}")
 }
 
 #[test]
-fn a_place_is_free_again_after_a_visit() {
+fn a_host_elsewhere_is_asked_two_things_at_a_time_with_pauses() {
     let mut frontier = frontier();
-    for number in 0..6 {
-        meet(&mut frontier, &format!("http://other.example/{number}"), Kind::Page, 0);
-    }
-    assert_eq!(jobs(&mut frontier).len(), 1 + OTHER_REQUESTS);
-    assert_eq!(jobs(&mut frontier).len(), 0);
+    jobs(&mut frontier);
+    meet_elsewhere(&mut frontier, "other.example", 0..6);
+    assert_eq!(jobs_at(&mut frontier, at(0)), [elsewhere('C', 0)]);
+    assert_eq!(frontier.due(at(0)), Some(at(150)));
+    assert_eq!(jobs_at(&mut frontier, at(149)), [""; 0]);
+    assert_eq!(jobs_at(&mut frontier, at(150)), [elsewhere('C', 1)]);
+    assert_eq!(jobs_at(&mut frontier, at(1_000)), [""; 0], "no third");
+    assert_eq!(frontier.due(at(1_000)), None, "it waits for an answer, not for a time");
     frontier.visited(1, State::Answered(200, false), false);
-    assert_eq!(jobs(&mut frontier), ["C http://other.example/4"]);
+    assert_eq!(jobs_at(&mut frontier, at(1_000)), [elsewhere('C', 2)]);
+    frontier.ask_again(2);
+    assert_eq!(jobs_at(&mut frontier, at(1_149)), [""; 0], "also for the same link by GET");
+    assert_eq!(jobs_at(&mut frontier, at(1_150)), [elsewhere('G', 1)]);
+}
+
+#[test]
+fn ports_and_dots_make_no_other_host() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    for host in ["other.example", "other.example:81", "other.example.", "other.example.:82"] {
+        meet_elsewhere(&mut frontier, host, 0..2);
+    }
+    for (time, count) in [(0, 1), (150, 1), (300, 0), (10_000, 0)] {
+        assert_eq!(jobs_at(&mut frontier, at(time)).len(), count, "{time}");
+    }
+}
+
+#[test]
+fn hosts_elsewhere_together_leave_room_for_the_site() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    for number in 0..40 {
+        meet_elsewhere(&mut frontier, &format!("{number}.example"), 0..1);
+    }
+    assert_eq!(jobs(&mut frontier).len(), ELSEWHERE_REQUESTS);
+    meet(&mut frontier, "http://site.example:8080/a", Kind::Page, 0);
+    assert_eq!(jobs(&mut frontier), ["P http://site.example:8080/a"]);
+    frontier.visited(1, State::Answered(200, false), false);
+    assert_eq!(jobs(&mut frontier).len(), 1);
+}
+
+#[test]
+fn links_to_a_domain_elsewhere_are_limited_under_all_its_names() {
+    let mut frontier = frontier();
+    for number in 0..20 {
+        for host in [format!("a{number}.victim.co.uk"), "victim.co.uk:81".to_owned()] {
+            meet_elsewhere(&mut frontier, &host, number..number + 1);
+        }
+    }
+    meet_elsewhere(&mut frontier, "127.0.0.1", 0..1);
+    meet_elsewhere(&mut frontier, "127.0.0.1", 0..1);
+    meet(&mut frontier, "http://site.example:9090/own", Kind::Page, 0);
+    let skipped = frontier.skipped();
+    assert_eq!((skipped.over_limit, skipped.unchecked), (10, 1 + 30 + 1 + 1));
+    let before = frontier.links.len();
+    meet_elsewhere(&mut frontier, "victim.co.uk:81", 19..20);
+    assert_eq!((frontier.links.len(), frontier.skipped().over_limit), (before, 10), "once each");
+    assert_eq!(frontier.progress.found, 0);
+}
+
+#[test]
+fn rules_elsewhere_are_asked_for_where_there_are_many_links() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    meet_elsewhere(&mut frontier, "other.example", 0..10);
+    assert_eq!(jobs_at(&mut frontier, at(0)), [elsewhere('C', 0)]);
+    frontier.visited(1, State::Answered(404, false), false);
+    assert_eq!(jobs_at(&mut frontier, at(150)), [elsewhere('C', 1)]);
+    assert_eq!((frontier.progress.links, frontier.progress.found), (1, 1));
+    meet_elsewhere(&mut frontier, "other.example:81", 10..12);
+    let Some(Job::Robots { origin, url }) = frontier.next_job(at(300)) else {
+        panic!("rules before the next visit");
+    };
+    assert_eq!(url, "http://other.example/");
+    frontier.ruled(origin, rules("User-agent: *\nDisallow: /\n"), at(300), deadline());
+    frontier.visited(2, State::Answered(404, false), false);
+    assert_eq!(frontier.skipped().robots, 2, "also what was visited before, or was under way");
+    assert_eq!((frontier.progress.links, frontier.progress.found), (0, 0));
+    let left = [450, 600].map(|time| {
+        std::iter::from_fn(|| frontier.next_job(at(time)))
+            .filter(|job| *job != Job::LeftOut)
+            .count()
+    });
+    assert_eq!((left, frontier.skipped().robots), ([1, 0], 10), "the rules of the other port");
+}
+
+#[test]
+fn rules_that_are_withheld_allow_all_of_the_site_and_nothing_elsewhere() {
+    for withheld in [Rules::Withheld(None), Rules::Withheld(Some(Duration::from_secs(1)))] {
+        let mut frontier = frontier();
+        meet_elsewhere(&mut frontier, "other.example", 0..11);
+        assert!(matches!(frontier.next_job(at(0)), Some(Job::Robots { origin: 0, .. })));
+        frontier.ruled(0, Rules::Withheld(None), at(0), deadline());
+        assert!(matches!(frontier.next_job(at(0)), Some(Job::Visit { link: 0, .. })));
+        let Some(Job::Robots { origin, .. }) = frontier.next_job(at(0)) else {
+            panic!("rules first");
+        };
+        frontier.ruled(origin, withheld, at(0), deadline());
+        assert_eq!(jobs_at(&mut frontier, at(10_000)), [""; 0]);
+        assert_eq!((frontier.skipped().robots, frontier.progress.found), (11, 0));
+    }
+}
+
+#[test]
+fn rules_elsewhere_are_kept_within_bounds() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    let robots = |size| {
+        let mut robots = Robots::parse(b"").expect("readable");
+        robots.size = size;
+        Rules::Known(Some(robots))
+    };
+    for (host, size, visits) in
+        [("one.example", RULES_LIMIT, 1), ("two.example", 1, 0), ("three.example", 0, 1)]
+    {
+        meet_elsewhere(&mut frontier, host, 0..11);
+        let Some(Job::Robots { origin, .. }) = frontier.next_job(at(0)) else {
+            panic!("rules first");
+        };
+        frontier.ruled(origin, robots(size), at(0), deadline());
+        assert_eq!(jobs_at(&mut frontier, at(150)).len(), visits, "{host}");
+    }
+}
+
+#[test]
+fn an_origin_elsewhere_that_never_answers_is_given_up() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    frontier.visited(0, State::Answered(0, false), false);
+    meet_elsewhere(&mut frontier, "other.example", 0..9);
+    for (link, state) in [
+        (1, State::Answered(0, false)),
+        (2, State::Answered(200, false)),
+        (3, State::Answered(0, false)),
+        (4, State::Answered(0, false)),
+        (5, State::Answered(0, false)),
+    ] {
+        assert_eq!(jobs_at(&mut frontier, at(1_000 * u64::from(link))).len(), 1);
+        frontier.visited(link, state, false);
+    }
+    assert_eq!(jobs_at(&mut frontier, at(10_000)), [""; 0]);
+    assert_eq!((frontier.progress.links, frontier.progress.found), (10, 9), "and is broken");
+    for number in 0..4 {
+        let url = format!("http://site.example:8080/{number}");
+        let link = meet(&mut frontier, &url, Kind::Page, 0).expect("new");
+        assert_eq!(jobs(&mut frontier).len(), 1, "the site is asked to the end");
+        frontier.visited(link, State::Answered(0, false), false);
+    }
+}
+
+/// Puts a visit to this link off, which is under way.
+fn put_off(frontier: &mut Frontier, link: LinkId, seconds: u64, now: Instant) {
+    frontier.put_off(link, 429, Duration::from_secs(seconds), now, deadline());
+}
+
+#[test]
+fn a_host_rests_as_long_as_it_asks_for() {
+    for host in ["site.example:8080", "other.example"] {
+        let mut frontier = frontier();
+        jobs(&mut frontier);
+        meet_elsewhere(&mut frontier, host, 0..3);
+        while frontier.next_job(at(0)).is_some() {}
+        while frontier.next_job(at(150)).is_some() {}
+        put_off(&mut frontier, 2, 7, at(1_000));
+        put_off(&mut frontier, 1, 5, at(1_000));
+        assert_eq!(jobs_at(&mut frontier, at(7_999)), [""; 0], "{host}");
+        assert_eq!(frontier.due(at(7_999)), Some(at(8_000)));
+        let again = jobs_at(&mut frontier, at(8_000));
+        assert!(again[0].ends_with(&format!("http://{host}/0")), "{again:?}");
+        assert_eq!(frontier.skipped().rate_limited, 0);
+    }
+}
+
+#[test]
+fn a_link_is_put_off_a_few_times() {
+    for (host, counted) in [("site.example:8080", (1, 1, 0)), ("other.example", (0, 0, 1))] {
+        let mut frontier = frontier();
+        jobs(&mut frontier);
+        meet_elsewhere(&mut frontier, host, 0..2);
+        let mut time = 0;
+        for _ in 0..=RETRIES {
+            time += 1_000;
+            while frontier.next_job(at(time)).is_some() {}
+            put_off(&mut frontier, 1, 0, at(time));
+        }
+        let Progress { links, found, .. } = frontier.progress;
+        assert_eq!((links, found, frontier.skipped().rate_limited), counted, "{host}");
+    }
+}
+
+#[test]
+fn who_asks_for_more_rest_than_there_is_time_for_is_left_alone() {
+    for (seconds, left_out) in [(30, 0), (31, 3)] {
+        let mut frontier = frontier();
+        jobs(&mut frontier);
+        meet_elsewhere(&mut frontier, "other.example", 0..3);
+        while frontier.next_job(at(0)).is_some() {}
+        put_off(&mut frontier, 1, seconds, at(0));
+        assert_eq!(jobs_at(&mut frontier, at(1_000)), [""; 0]);
+        assert_eq!(frontier.skipped().rate_limited, left_out);
+        assert_eq!(frontier.progress.found, 0);
+    }
+}
+
+#[test]
+fn a_site_that_rested_enough_is_judged_by_what_it_answers() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    meet_elsewhere(&mut frontier, "site.example:8080", 0..3);
+    assert_eq!(jobs(&mut frontier).len(), 3);
+    put_off(&mut frontier, 1, 31, at(0));
+    assert_eq!(frontier.progress.found, 1);
+    put_off(&mut frontier, 2, 30, at(0));
+    assert_eq!(jobs_at(&mut frontier, at(29_999)), [""; 0]);
+    assert_eq!(jobs_at(&mut frontier, at(30_000)), ["P http://site.example:8080/1"]);
 }
 
 #[test]

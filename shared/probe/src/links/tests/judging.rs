@@ -108,13 +108,13 @@ async fn a_server_that_is_silent_to_head_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_patience_gets_it_once() {
+async fn a_site_that_asks_for_patience_gets_it_and_is_judged_in_the_end() {
     let asked_before = std::sync::Mutex::new(std::collections::HashSet::new());
     let site = Site::start(move |asked| {
         let again = !asked_before.lock().expect("no panic").insert(asked.target.clone());
         match asked.target.as_str() {
             "/" => Reply::html(anchors(["/busy", "/always", "/later", "/down"])),
-            "/busy" if again => Reply::html(""),
+            "/busy" if again => Reply::html(anchors(["/found"])),
             "/busy" => Reply::new(429).with("Retry-After", "0"),
             "/always" => Reply::new(503).with("Retry-After", "0"),
             "/later" => Reply::new(429).with("Retry-After", "3600"),
@@ -124,10 +124,46 @@ async fn a_server_that_asks_for_patience_gets_it_once() {
     })
     .await;
     let result = crawl(&site.url("/")).await;
-    assert_eq!(broken(&result, &site), ["503 /always /", "429 /later /", "503 /down /"]);
+    let found = ["503 /always /", "429 /later /", "503 /down /", "404 /found /busy"];
+    assert_eq!(broken(&result, &site), found);
+    assert_eq!(result.crawl.skipped, SkippedLinks::default());
     let visits = site.visits();
     let count = |visit: &str| visits.iter().filter(|other| *other == visit).count();
-    assert_eq!(["GET /busy", "GET /always", "GET /later", "GET /down"].map(count), [2, 2, 1, 1]);
+    assert_eq!(["GET /busy", "GET /always", "GET /later", "GET /down"].map(count), [2, 3, 1, 1]);
+}
+
+#[tokio::test]
+async fn who_asks_for_patience_elsewhere_gets_it_and_is_not_broken() {
+    let gets_better = std::sync::atomic::AtomicBool::new(false);
+    let elsewhere = Site::at("127.0.0.2", move |asked| match asked.target.as_str() {
+        "/busy" if gets_better.swap(true, std::sync::atomic::Ordering::Relaxed) => Reply::new(404),
+        "/busy" | "/always" => Reply::new(429).with("Retry-After", "0"),
+        "/soon" => Reply::new(503)
+            .with("Date", "Sat, 21 Nov 2026 10:00:00 GMT")
+            .with("Retry-After", "Sat, 21 Nov 2026 09:59:59 GMT"),
+        "/down" => Reply::new(503),
+        _ => Reply::new(200),
+    })
+    .await;
+    let closed = Site::at("127.0.0.3", |_| {
+        Reply::new(503)
+            .with("Date", "Sat, 21 Nov 2026 10:00:00 GMT")
+            .with("Retry-After", "Saturday, 21-Nov-26 11:00:00 GMT")
+    })
+    .await;
+    let page = anchors(["/busy", "/always", "/soon", "/down"].map(|path| elsewhere.url(path)))
+        + &anchors((0..8).map(|number| closed.url(&format!("/{number}"))));
+    let site = Site::of(&[("/", &page)]).await;
+    let url = site.url("/");
+    let result = crawl_at(&brisk(), &of(&url)).await;
+    let found: Vec<_> = result.urls.iter().map(|link| (link.status, link.url.as_str())).collect();
+    let [busy, down] = ["/busy", "/down"].map(|path| elsewhere.url(path).to_string());
+    assert_eq!(found, [(404, busy.as_str()), (503, down.as_str())]);
+    assert_eq!(result.crawl.skipped.rate_limited, 2 + 8);
+    let visits = elsewhere.visits();
+    let count = |visit: &str| visits.iter().filter(|other| *other == visit).count();
+    assert_eq!(["HEAD /busy", "HEAD /always", "HEAD /soon"].map(count), [2, 3, 3]);
+    assert!(closed.visits().len() <= 2, "asked no more: {:?}", closed.visits());
 }
 
 #[tokio::test]

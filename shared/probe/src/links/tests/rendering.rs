@@ -66,6 +66,6 @@ async fn a_browser_that_does_not_start_fails_the_check() {
     let url = site.url("/");
     let chromium = Chromium { executable: "/no/such/chromium".into(), sandbox: false };
     let crawl = LinksProbe { browser: Some(&chromium), ..of(&url) };
-    let error = probe(&guard(), &crawl, |_| {}).await.expect_err("no browser");
+    let error = probe(&guard(), &Traffic::default(), &crawl, |_| {}).await.expect_err("no browser");
     assert_eq!(error.code, "browser_unavailable");
 }

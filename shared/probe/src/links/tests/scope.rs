@@ -2,6 +2,7 @@ use super::*;
 use crate::guard::Outbound;
 use crate::loopback::guard_of;
 use crate::loopback::names::{Entry, NameServer};
+use crate::loopback::site::Asked;
 
 fn on_loopback() -> Outbound {
     Outbound { allow: vec!["127.0.0.0/8".parse().expect("a network")], ..Outbound::default() }
@@ -85,9 +86,31 @@ async fn the_request_header_goes_to_the_own_host_only() {
     assert_eq!(sent(&elsewhere), [false]);
 
     let header = Some(("X Token", "s3cret"));
-    let error = probe(&guard(), &LinksProbe { header, ..of(&url) }, |_| {}).await;
+    let error =
+        probe(&guard(), &Traffic::default(), &LinksProbe { header, ..of(&url) }, |_| {}).await;
     let error = error.expect_err("not sent");
     assert_eq!(error.code, "invalid_header");
+}
+
+#[tokio::test]
+async fn a_user_agent_of_the_sites_own_stays_at_home() {
+    let elsewhere = Site::at("127.0.0.2", |_| Reply::new(404)).await;
+    let page = anchors([elsewhere.url("/").to_string(), "/gone".to_owned()]);
+    let site = Site::of(&[("/", &page)]).await;
+    let url = site.url("/");
+    let header = Some(("User-Agent", "Mine/1"));
+    crawl_as(&guard(), &LinksProbe { header, ..of(&url) }).await;
+    let names = |site: &Site| -> Vec<_> {
+        let name = |name| move |asked: &Asked| asked.header(name).map(str::to_owned);
+        let [agent, ours] = ["user-agent", "x-monitored-by"].map(name);
+        let mut names: Vec<_> =
+            site.asked().iter().map(|asked| (agent(asked), ours(asked))).collect();
+        names.dedup();
+        names
+    };
+    let ours = Some(crate::USER_AGENT.to_owned());
+    assert_eq!(names(&site), [(Some("Mine/1".to_owned()), ours.clone())]);
+    assert_eq!(names(&elsewhere), [(ours, None)]);
 }
 
 #[tokio::test]
@@ -126,14 +149,14 @@ async fn a_site_that_may_not_be_reached_fails_the_check() {
     let site = Site::of(&[("/", "")]).await;
     let url = site.url("/");
     let guard = guard_of(Outbound::default());
-    let error = probe(&guard, &of(&url), |_| {}).await.expect_err("refused");
+    let error = probe(&guard, &Traffic::default(), &of(&url), |_| {}).await.expect_err("refused");
     assert_eq!(
         (error.code.as_str(), &error.data["address"]),
         ("target_forbidden", &"127.0.0.1".into())
     );
     assert_eq!(site.connections(), 0);
     let url = "ftp://127.0.0.1/".parse().expect("a URL");
-    let error = probe(&guard, &of(&url), |_| {}).await.expect_err("refused");
+    let error = probe(&guard, &Traffic::default(), &of(&url), |_| {}).await.expect_err("refused");
     assert_eq!(error.code, "target_forbidden");
 }
 

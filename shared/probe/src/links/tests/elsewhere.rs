@@ -1,0 +1,107 @@
+//! What a crawl asks of hosts that did not ask to be crawled.
+
+use super::*;
+use crate::guard::Outbound;
+use crate::loopback::guard_of;
+
+const LINKS: u32 = 3_000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn four_crawls_at_once_are_no_weapon() {
+    let third = Site::at("127.0.0.2", |asked| match asked.target.as_str() {
+        "/robots.txt" => Reply::new(404),
+        _ => Reply::new(200).after(Duration::from_millis(1)),
+    })
+    .await;
+    // Under as many names as there are crawls.
+    let name = |crawl: usize| format!("name{crawl}.third.com");
+    let guard = guard_of(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        connect_to: (0..4)
+            .map(|crawl| format!("{}:80:{}", name(crawl), third.address).parse().expect("a detour"))
+            .collect(),
+        ..Outbound::default()
+    });
+    let traffic = brisk();
+    let crawl = async |crawl: usize| {
+        let link = |number| format!("http://{}/{number}", name(crawl));
+        let site = Site::of(&[("/", &anchors((0..LINKS).map(link)))]).await;
+        let url = site.url("/");
+        let deadline = Duration::from_secs(120);
+        crawl_with(&guard, &traffic, &LinksProbe { deadline, ..of(&url) }).await
+    };
+    for result in futures::future::join_all((0..4).map(crawl)).await {
+        assert_eq!((result.found, result.crawl.links), (0, 1 + 500));
+        assert_eq!(result.crawl.skipped.over_limit, LINKS - 500);
+        assert_eq!(result.crawl.limits.links_per_domain, 500);
+        assert_eq!(result.crawl.finish_reason, FinishReason::Completed);
+    }
+    assert_eq!(third.visits().len(), 4 * 500);
+    assert_eq!(third.asked().len(), 4 * 500 + 4, "with a robots.txt for each crawl");
+    assert!((3..=4).contains(&third.most_under_way()), "{}", third.most_under_way());
+}
+
+#[tokio::test]
+async fn robots_txt_is_followed_elsewhere_where_there_are_many_links() {
+    let rules = "User-agent: *\nDisallow: /private\n";
+    for (links, robots) in [(10, false), (11, true)] {
+        let elsewhere = Site::at("127.0.0.2", move |asked| match asked.target.as_str() {
+            "/robots.txt" => Reply::file("text/plain", rules),
+            _ => Reply::new(404),
+        })
+        .await;
+        let page = anchors((1..links).map(|number| elsewhere.url(&format!("/private/{number}"))))
+            + &anchors([elsewhere.url("/open")]);
+        let site = Site::of(&[("/", &page)]).await;
+        let url = site.url("/");
+        let result = crawl_at(&brisk(), &of(&url)).await;
+        let asked = elsewhere.asked();
+        assert_eq!(asked[0].target == "/robots.txt", robots, "{links}");
+        assert!(asked.iter().all(|asked| asked.header("user-agent") == Some(crate::USER_AGENT)));
+        let (found, skipped) = if robots { (1, links - 1) } else { (links, 0) };
+        assert_eq!((result.found, result.crawl.skipped.robots), (found, skipped));
+        assert!(!result.crawl.robots_txt, "the site has none");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_withholds_its_robots_txt_is_left_alone_and_not_broken() {
+    let busy = || Reply::new(429).with("Retry-After", "0");
+    let replies: [(fn() -> Reply, _); 5] = [
+        (|| Reply::new(503), 0),
+        (|| Reply::new(500), 0),
+        (busy, 0),
+        (|| Reply::new(403), 11),
+        (|| Reply::redirect(302, "/elsewhere"), 11),
+    ];
+    for (reply, found) in replies {
+        let elsewhere = Site::at("127.0.0.2", move |asked| match asked.target.as_str() {
+            "/robots.txt" => reply(),
+            _ => Reply::new(404),
+        })
+        .await;
+        let page = anchors((0..11).map(|number| elsewhere.url(&format!("/{number}"))));
+        let site = Site::of(&[("/", &page)]).await;
+        let url = site.url("/");
+        let result = crawl_at(&brisk(), &of(&url)).await;
+        assert_eq!((result.found, result.crawl.skipped.robots), (found, 11 - found));
+        assert_eq!(elsewhere.visits().is_empty(), found == 0);
+    }
+}
+
+#[tokio::test]
+async fn sitemaps_elsewhere_are_not_asked_for() {
+    let elsewhere = Site::at("127.0.0.2", |_| Reply::new(404)).await;
+    let index = format!(
+        "<sitemapindex><sitemap><loc>{}</loc></sitemap></sitemapindex>",
+        elsewhere.url("/huge.xml")
+    );
+    let site = Site::start(move |asked| match asked.target.as_str() {
+        "/" => Reply::html(""),
+        "/sitemap.xml" => Reply::file("text/xml", index.clone()),
+        _ => Reply::new(404),
+    })
+    .await;
+    crawl(&site.url("/")).await;
+    assert_eq!(elsewhere.connections(), 0);
+}
