@@ -64,7 +64,7 @@ async fn links_made_by_scripts_are_found_and_the_guard_holds() {
 async fn a_browser_that_does_not_start_fails_the_check() {
     let site = Site::of(&[("/", "")]).await;
     let url = site.url("/");
-    let chromium = Chromium { executable: "/no/such/chromium".into(), sandbox: false };
+    let chromium = Chromium::at("/no/such/chromium".into());
     let crawl = LinksProbe { browser: Some(&chromium), ..of(&url) };
     let error = probe(&guard(), &crawl, |_| {}).await.expect_err("no browser");
     assert_eq!(error.code, "browser_unavailable");
