@@ -137,11 +137,13 @@ impl Chromium {
 }
 
 /// Never add `--single-process`: figures measured with it are far too good.
-const ARGUMENTS: [&str; 28] = [
+const ARGUMENTS: [&str; 29] = [
     "--headless=new",
-    // No port for other users of this machine, and no tab but those that are asked for.
+    // No port for other users of this machine, and no tab but those that are asked for; Chrome does
+    // not know the last one, and opens what is then closed.
     "--remote-debugging-pipe",
     "--no-startup-window",
+    "--block-new-web-contents",
     // Chromium bypasses a proxy for loopback, unless this takes the rule away.
     "--proxy-bypass-list=<-loopback>",
     // Nothing that goes past the proxy: HTTP/3, WebRTC's UDP, names resolved ahead or by a

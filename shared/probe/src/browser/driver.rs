@@ -204,15 +204,29 @@ impl Browser {
         Some((Tab { browser: self, target, session, life: told }, requests))
     }
 
-    /// Tabs and workers that there are.
+    /// How many tabs are open.
     #[cfg(test)]
-    pub(super) async fn targets(&self) -> usize {
+    pub(super) async fn count_tabs(&self) -> usize {
         let all = self.devtools.call("", "Target.getTargets", json!({})).await.expect("targets");
-        all["targetInfos"].as_array().expect("a list").len()
+        let targets = all["targetInfos"].as_array().expect("a list");
+        targets.iter().filter(|target| target["type"] == "page").count()
+    }
+
+    /// Opens a tab as a page would that found a way.
+    #[cfg(test)]
+    pub(super) async fn open_stray(&self, url: &str) {
+        self.devtools.call("", "Target.createTarget", json!({ "url": url })).await.expect("opened");
     }
 
     fn close(&self, target: &str) {
         self.devtools.post("", "Target.closeTarget", json!({ "targetId": target }));
+    }
+
+    /// Closes a tab that is none of ours, before it has done anything. The page that opened it waits
+    /// until it is let go on.
+    fn close_stray(&self, target: &str, session: &str) {
+        self.close(target);
+        self.devtools.post(session, "Runtime.runIfWaitingForDebugger", json!({}));
     }
 
     fn tabs(&self) -> MutexGuard<'_, Tabs> {
@@ -225,12 +239,14 @@ impl Browser {
         if session.is_empty() {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             match &*method {
-                "Target.attachedToTarget" => {
+                // Workers that belong to no tab are not let go on.
+                "Target.attachedToTarget" if params["targetInfo"]["type"] == "page" => {
                     let target = text(&params["targetInfo"]["targetId"]);
+                    let session = text(&params["sessionId"]);
                     if tabs.opening > 0 {
-                        tabs.unclaimed.insert(target, text(&params["sessionId"]));
+                        tabs.unclaimed.insert(target, session);
                     } else {
-                        self.close(&target);
+                        self.close_stray(&target, &session);
                     }
                 }
                 "Target.detachedFromTarget" => {
@@ -284,8 +300,8 @@ impl Drop for Opening<'_> {
         let mut tabs = self.0.tabs();
         tabs.opening -= 1;
         if tabs.opening == 0 {
-            for (target, _) in tabs.unclaimed.drain() {
-                self.0.close(&target);
+            for (target, session) in tabs.unclaimed.drain() {
+                self.0.close_stray(&target, &session);
             }
         }
     }
