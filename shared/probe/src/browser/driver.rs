@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::pending;
 use std::io;
+use std::mem;
 use std::os::unix::process::ExitStatusExt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use vedette_domain::check::CheckError;
 
 use super::pipe::{DevTools, Event, Wire};
@@ -23,6 +24,9 @@ use crate::guard::Guard;
 
 /// How long a browser may take to start.
 const START_PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often what should be closed is looked after.
+const SWEEP: Duration = Duration::from_millis(100);
 
 /// Makes standard input and output the pipe that `--remote-debugging-pipe` expects at 3 and 4.
 const ON_PIPE: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
@@ -43,6 +47,8 @@ struct Tabs {
     opening: usize,
     /// Who appeared meanwhile: sessions by target.
     unclaimed: HashMap<String, String>,
+    /// Who is to be gone: targets by session.
+    closing: HashMap<String, String>,
 }
 
 /// Where a [`Tab`] is told what happens in it.
@@ -62,6 +68,8 @@ pub(crate) struct Life {
     pub(crate) listens: bool,
     /// Whether the page has broken down.
     pub(crate) crashed: bool,
+    /// Whether the tab is closed.
+    pub(crate) gone: bool,
 }
 
 /// A tab of ours, closed when the value ends.
@@ -115,6 +123,7 @@ pub(crate) async fn with_browser<T>(
                     tracing::warn!("Chromium ended before it was told to");
                     Err(unavailable("Chromium ended during the check"))
                 }
+                never = browser.sweep() => match never {},
                 () = browser.process.outgrown(chromium.memory) => Err(exhausted()),
             }
         };
@@ -218,15 +227,22 @@ impl Browser {
         self.devtools.call("", "Target.createTarget", json!({ "url": url })).await.expect("opened");
     }
 
-    fn close(&self, target: &str) {
+    /// Closes a tab; one that is not ours before it has done anything. The page that opened it waits
+    /// until it is let go on.
+    fn close(&self, tabs: &mut Tabs, session: &str, target: &str) {
+        tabs.closing.insert(session.to_owned(), target.to_owned());
         self.devtools.post("", "Target.closeTarget", json!({ "targetId": target }));
+        self.devtools.post(session, "Runtime.runIfWaitingForDebugger", json!({}));
     }
 
-    /// Closes a tab that is none of ours, before it has done anything. The page that opened it waits
-    /// until it is let go on.
-    fn close_stray(&self, target: &str, session: &str) {
-        self.close(target);
-        self.devtools.post(session, "Runtime.runIfWaitingForDebugger", json!({}));
+    /// Asks again and again to close what is still open: a page that begins to load forgets that.
+    async fn sweep(&self) -> Infallible {
+        loop {
+            sleep(SWEEP).await;
+            for target in self.tabs().closing.values() {
+                self.devtools.post("", "Target.closeTarget", json!({ "targetId": target }));
+            }
+        }
     }
 
     fn tabs(&self) -> MutexGuard<'_, Tabs> {
@@ -246,12 +262,14 @@ impl Browser {
                     if tabs.opening > 0 {
                         tabs.unclaimed.insert(target, session);
                     } else {
-                        self.close_stray(&target, &session);
+                        self.close(&mut tabs, &session, &target);
                     }
                 }
                 "Target.detachedFromTarget" => {
-                    if let Some(page) = tabs.ours.get(&text(&params["sessionId"])) {
-                        page.life.send_modify(|life| life.crashed = true);
+                    let session = text(&params["sessionId"]);
+                    tabs.closing.remove(&session);
+                    if let Some(page) = tabs.ours.get(&session) {
+                        page.life.send_modify(|life| life.gone = true);
                     }
                 }
                 _ => {}
@@ -269,8 +287,9 @@ impl Browser {
             }
             "Inspector.targetCrashed" => page.life.send_modify(|life| life.crashed = true),
             "Page.javascriptDialogOpening" => {
-                let refused = json!({ "accept": false });
-                self.devtools.post(&session, "Page.handleJavaScriptDialog", refused);
+                // Nobody is there to agree, but a page may be left.
+                let answer = json!({ "accept": params["type"] == "beforeunload" });
+                self.devtools.post(&session, "Page.handleJavaScriptDialog", answer);
             }
             "Fetch.requestPaused" => drop(page.requests.send(params)),
             "Fetch.authRequired" => {
@@ -300,8 +319,8 @@ impl Drop for Opening<'_> {
         let mut tabs = self.0.tabs();
         tabs.opening -= 1;
         if tabs.opening == 0 {
-            for (target, session) in tabs.unclaimed.drain() {
-                self.0.close_stray(&target, &session);
+            for (target, session) in mem::take(&mut tabs.unclaimed) {
+                self.0.close(&mut tabs, &session, &target);
             }
         }
     }
@@ -325,14 +344,16 @@ impl Tab<'_> {
 
     /// Waits until that is so; ends without, where it cannot be so any more.
     pub(crate) async fn until(&self, mut is_so: impl FnMut(&Life) -> bool) {
-        let _ = self.life.clone().wait_for(|life| life.crashed || is_so(life)).await;
+        let _ = self.life.clone().wait_for(|life| life.crashed || life.gone || is_so(life)).await;
     }
 }
 
 impl Drop for Tab<'_> {
     fn drop(&mut self) {
-        self.browser.tabs().ours.remove(&self.session);
-        self.browser.close(&self.target);
+        let mut tabs = self.browser.tabs();
+        if tabs.ours.remove(&self.session).is_some_and(|page| !page.life.borrow().gone) {
+            self.browser.close(&mut tabs, &self.session, &self.target);
+        }
     }
 }
 

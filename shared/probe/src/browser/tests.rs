@@ -403,16 +403,14 @@ async fn what_a_page_opens_is_closed_before_it_loads() {
         |wanted: &str| site.heads().iter().filter(|head| path(head).starts_with(wanted)).count();
     let count = async |browser: &Browser| {
         let _tab = open(browser, &site).await;
-        assert_eq!(browser.count_tabs().await, 1, "with 45 popups");
+        only_one(browser).await;
         assert!(group(&proxy).len() < 15, "{:?}", group(&proxy));
         assert_eq!((asked_for("/popup"), asked_for("/worked")), (0, 0));
         // Where there is a way after all, what is opened is closed.
         for _ in 0..45 {
             browser.open_stray(site.url("/").as_str()).await;
         }
-        while browser.count_tabs().await > 1 {
-            sleep(Duration::from_millis(20)).await;
-        }
+        only_one(browser).await;
         Ok(())
     };
     let guard = crate::loopback::guard();
