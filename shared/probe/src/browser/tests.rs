@@ -399,6 +399,11 @@ async fn what_a_page_opens_is_closed_before_it_loads() {
     })
     .await;
     let proxy = GuardProxy::bind().await.expect("a port");
+    let only_one = async |browser: &Browser| {
+        while browser.count_tabs().await != 1 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
     let asked_for =
         |wanted: &str| site.heads().iter().filter(|head| path(head).starts_with(wanted)).count();
     let count = async |browser: &Browser| {
