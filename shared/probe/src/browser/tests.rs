@@ -331,7 +331,7 @@ async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
     let guard = crate::loopback::guard();
     let looked = with_browser(&guard, &chromium, &proxy, &[], PATIENT, look);
     timeout(PATIENT, looked).await.expect("a page that loads").expect("a browser");
-    assert_eq!(group(&proxy), [PathBuf::new(); 0], "it is gone");
+    assert_eq!(group(&proxy), Vec::<PathBuf>::new(), "it is gone");
 }
 
 /// What a browser finds in its environment: what we give it, what shells add, and where the script
@@ -433,5 +433,5 @@ async fn a_browser_that_takes_too_much_memory_ends_the_check() {
     let stayed = with_browser(&guard, &hungry, &proxy, &[], PATIENT, stay);
     let error = timeout(PATIENT, stayed).await.expect("an end").expect_err("no room");
     assert_eq!(error.code, BROWSER_EXHAUSTED);
-    assert_eq!(group(&proxy), [PathBuf::new(); 0], "it is gone");
+    assert_eq!(group(&proxy), Vec::<PathBuf>::new(), "it is gone");
 }
