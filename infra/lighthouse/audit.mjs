@@ -1,10 +1,11 @@
 // Audits one page with Lighthouse, in a Chromium of its own.
 //
-// The first line of stdin is {url, header: {name, value} | null, chromium, arguments}. stdout is the
-// report, or {runtimeError: {code, message}} when there is none, or {browserError} when there is no
-// browser. Chromium is controlled by a pipe: no port is open to others, and it ends when this process
-// does. It stays in the group of this process, so that both can be killed together. When stdin ends,
-// whoever asked is gone.
+// The first line of stdin is {url, header: {name, value} | null, chromium: [program, ...arguments],
+// proxy: {url, credentials: {username, password}}}. stdout is the report, or
+// {runtimeError: {code, message}} when there is none, or {browserError} when there is no browser.
+// Chromium is controlled by a pipe: no port is open to others, and it ends when this process does. It
+// stays in the group of this process, so that both can be killed together. When stdin ends, whoever
+// asked is gone.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -86,8 +87,8 @@ async function sendHeader(page, url, header) {
 }
 
 /** A browser, and a promise that fails when its process ends. */
-async function launch(chromium, given) {
-  const browserProcess = spawn(chromium, [...given, "--remote-debugging-pipe", "about:blank"], {
+async function launch([program, ...given]) {
+  const browserProcess = spawn(program, given, {
     stdio: ["ignore", "ignore", "inherit", "pipe", "pipe"],
   });
   await once(browserProcess, "spawn");
@@ -108,8 +109,27 @@ async function launch(chromium, given) {
   return { browser, ended, close };
 }
 
-async function audit(browser, { url, header }) {
+/** Proves the browser to its proxy, which it then does with every request of every page. */
+async function authenticate(browser, { url, credentials }) {
   const page = await browser.newPage();
+  await page.authenticate(credentials);
+  // There is nothing to see.
+  await page.goto(url).catch(() => {});
+  await page.close();
+}
+
+/** Closes every page but `own` as it appears. */
+function closeOthers(browser, own) {
+  browser.on("targetcreated", async (target) => {
+    const page = target === own.target() ? null : await target.page().catch(() => null);
+    await page?.close().catch(() => {});
+  });
+}
+
+async function audit(browser, { url, header, proxy }) {
+  await authenticate(browser, proxy);
+  const page = await browser.newPage();
+  closeOthers(browser, page);
   if (header) await sendHeader(page, url, header);
   const result = await lighthouse(url, { logLevel: "error" }, CONFIG, page);
   return result.lhr;
@@ -118,7 +138,7 @@ async function audit(browser, { url, header }) {
 async function answer(request) {
   let browser;
   try {
-    browser = await launch(request.chromium, request.arguments);
+    browser = await launch(request.chromium);
   } catch (error) {
     return { browserError: String(error) };
   }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use vedette_domain::check::{
-    BrokenLink, CrawlLimits, DnsResult, Finish, LinksResult, PerformanceResult, SkippedLinks,
+    BrokenLink, DnsResult, Finish, LinksResult, PerformanceResult, SkippedLinks,
     SslResult, StatusResult, ToolResult,
 };
 use vedette_domain::id::{CheckId, SiteId};

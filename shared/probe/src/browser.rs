@@ -1,46 +1,74 @@
-//! Chromium: where it is, how it is started, and how it is kept to what the guard admits.
+//! Chromium: where it is, how it is started and driven, and how it is kept to what the guard admits.
 //!
 //! A page's scripts decide what a browser connects to, so the browser itself must not: it is given
 //! a [`GuardProxy`] for everything, loopback included, and may neither resolve names nor speak any
 //! protocol that goes past a proxy (QUIC, WebRTC over UDP).
+//!
+//! Nor is it trusted otherwise. Crawls and audits alike start it without our environment, in
+//! Chromium's sandbox wherever the system allows that, driven through a pipe instead of a port, and
+//! as one process group, whose memory is bounded and which is killed however the check ends.
 
-mod group;
+mod driver;
+mod pipe;
+mod process;
 mod proxy;
+mod sandbox;
 #[cfg(test)]
 mod tests;
 
 use std::ffi::OsStr;
-use std::fs;
-use std::net::SocketAddr;
+use std::fmt::Display;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
+use tokio::sync::OnceCell;
 use vedette_domain::check::CheckError;
 
-pub(crate) use self::group::Group;
+pub(crate) use self::driver::{Browser, Tab, with_browser};
+pub(crate) use self::process::Process;
 pub use self::proxy::GuardProxy;
+use self::sandbox::{Next, Sandbox};
 
-/// [`CheckError::code`] when no browser is installed, or it does not start.
+/// [`CheckError::code`] when no browser is installed, or it does not start or stay.
 pub const BROWSER_UNAVAILABLE: &str = "browser_unavailable";
+
+/// [`CheckError::code`] when pages take more memory than a browser is given.
+pub const BROWSER_EXHAUSTED: &str = "browser_exhausted";
+
+/// Resident bytes that a browser may have, counted by process, so that what they share counts several
+/// times: twice what an audit takes, or four tabs of heavy pages.
+const MEMORY: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Names of Chromium and Chrome on Linux distributions, the open one first.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// A Chromium that can be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Chromium {
-    /// What to execute.
-    pub executable: PathBuf,
-    /// Whether Chromium puts pages into its sandbox, which needs user namespaces: not to be had as
-    /// root, nor in AWS Lambda. Without it a page that breaks the renderer has the rights of our
-    /// process, so a function without it must be given none that matter.
-    pub sandbox: bool,
+    pub(crate) executable: PathBuf,
+    /// How far pages are kept in, once that is known.
+    sandbox: Arc<OnceCell<Sandbox>>,
+    /// Resident bytes that a check's processes may have.
+    pub(crate) memory: u64,
 }
 
 impl Chromium {
+    /// The one that `executable` starts.
+    #[must_use]
+    pub fn at(executable: PathBuf) -> Self {
+        Self { executable, sandbox: Arc::default(), memory: MEMORY }
+    }
+
+    /// The same without a trial.
+    #[cfg(test)]
+    pub(crate) fn trusted(executable: PathBuf) -> Self {
+        Self { sandbox: Arc::new(OnceCell::new_with(Some(Sandbox::Own))), ..Self::at(executable) }
+    }
+
     /// The `configured` executable; else the one that `make lighthouse` has installed in the folder
-    /// `installed`; else one on `path`, as in the `PATH` variable. Has the sandbox where the system
-    /// seems to allow it.
+    /// `installed`; else one on `path`, as in the `PATH` variable.
     ///
     /// # Errors
     /// With [`BROWSER_UNAVAILABLE`] when there is none.
@@ -53,29 +81,69 @@ impl Chromium {
             Some(executable) => Some(executable.to_owned()).filter(|file| file.is_file()),
             None => bundled(installed).or_else(|| on_path(path)),
         };
-        match executable {
-            Some(executable) => Ok(Self { executable, sandbox: has_user_namespaces() }),
-            None => Err(unavailable("no Chromium is installed")),
+        executable.map(Self::at).ok_or_else(|| unavailable("no Chromium is installed"))
+    }
+
+    /// The command for a browser without windows that reaches nothing but `proxy`, keeps its files in
+    /// the folder `profile`, and is driven through a pipe.
+    ///
+    /// # Errors
+    /// With [`BROWSER_UNAVAILABLE`] when it does not start.
+    pub(crate) async fn command(
+        &self,
+        proxy: SocketAddr,
+        profile: &Path,
+    ) -> Result<Vec<String>, CheckError> {
+        let sandbox = *self.sandbox.get_or_try_init(|| self.try_sandboxes()).await?;
+        Ok(self.command_in(sandbox, proxy, profile))
+    }
+
+    /// Finds out, once, how far this system lets pages be kept in.
+    async fn try_sandboxes(&self) -> Result<Sandbox, CheckError> {
+        let is_root = rustix::process::geteuid().is_root();
+        let mut trials = Vec::new();
+        loop {
+            match sandbox::next(is_root, &trials) {
+                Next::Try(sandbox) => {
+                    let home = tempfile::tempdir().map_err(failed)?;
+                    let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+                    let command = self.command_in(sandbox, nowhere, &home.path().join("profile"));
+                    trials.push(driver::try_out(&command, home).await);
+                }
+                Next::Use(sandbox) => {
+                    if sandbox == Sandbox::Off {
+                        tracing::warn!(
+                            "this system does not let Chromium have its sandbox: a page that breaks \
+                             out of the renderer has the rights of this process"
+                        );
+                    }
+                    return Ok(sandbox);
+                }
+                Next::GiveUp => return Err(failed("it cannot be started")),
+            }
         }
     }
 
-    /// The arguments for a browser without windows that reaches nothing but `proxy`, and keeps its
-    /// files in the folder `profile`. How it is controlled (pipe or port) is the caller's to add.
-    ///
-    /// Never add `--single-process`: figures measured with it are far too good.
-    #[must_use]
-    pub fn arguments(&self, proxy: SocketAddr, profile: &Path) -> Vec<String> {
+    fn command_in(&self, sandbox: Sandbox, proxy: SocketAddr, profile: &Path) -> Vec<String> {
+        let executable = self.executable.to_string_lossy();
+        let program = sandbox.launcher().iter().copied().chain([&*executable]);
         let given = [
             format!("--proxy-server=http://{proxy}"),
             format!("--user-data-dir={}", profile.display()),
         ];
-        let sandbox = (!self.sandbox).then_some("--no-sandbox");
-        given.into_iter().chain(ARGUMENTS.into_iter().chain(sandbox).map(str::to_owned)).collect()
+        let arguments = given.iter().map(String::as_str).chain(ARGUMENTS).chain(sandbox.argument());
+        program.chain(arguments).map(str::to_owned).collect()
     }
 }
 
-const ARGUMENTS: [&str; 26] = [
+/// Never add `--single-process`: figures measured with it are far too good.
+const ARGUMENTS: [&str; 29] = [
     "--headless=new",
+    // No port for other users of this machine, and no tab but those that are asked for; Chrome does
+    // not know the last one, and opens what is then closed.
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--block-new-web-contents",
     // Chromium bypasses a proxy for loopback, unless this takes the rule away.
     "--proxy-bypass-list=<-loopback>",
     // Nothing that goes past the proxy: HTTP/3, WebRTC's UDP, names resolved ahead or by a
@@ -124,16 +192,10 @@ fn on_path(path: &OsStr) -> Option<PathBuf> {
     candidates.into_iter().find(|file| file.is_file())
 }
 
-/// Whether Chromium's sandbox can be expected to work: it needs user namespaces, which some kernels
-/// grant to nobody, and some distributions to packaged programs only.
-fn has_user_namespaces() -> bool {
-    let says = |file: &str, value: &str| {
-        fs::read_to_string(Path::new("/proc/sys").join(file)).is_ok_and(|text| text.trim() == value)
-    };
-    !rustix::process::geteuid().is_root()
-        && !says("user/max_user_namespaces", "0")
-        && !says("kernel/unprivileged_userns_clone", "0")
-        && !says("kernel/apparmor_restrict_unprivileged_userns", "1")
+/// A browser that does not start; why is for the log.
+pub(crate) fn failed(error: impl Display) -> CheckError {
+    tracing::warn!(%error, "Chromium does not start");
+    unavailable("Chromium does not start")
 }
 
 /// A browser that is not there, or does not start.
@@ -141,6 +203,15 @@ pub(crate) fn unavailable(message: &str) -> CheckError {
     CheckError {
         message: message.to_owned(),
         code: BROWSER_UNAVAILABLE.to_owned(),
+        data: json!({}),
+    }
+}
+
+/// A browser whose pages take more memory than it is given.
+fn exhausted() -> CheckError {
+    CheckError {
+        message: "the pages take more memory than a browser is given".to_owned(),
+        code: BROWSER_EXHAUSTED.to_owned(),
         data: json!({}),
     }
 }

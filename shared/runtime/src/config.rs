@@ -137,8 +137,13 @@ impl EngineConfig {
             None => Resolvers::RDAP.parse().ok(),
         };
         let installed = Installed::read(read);
-        let browser = installed.chromium().ok();
-        Ok(Self { doh, rdap, browser, auditor: auditor(read, &installed)? })
+        let auditor = auditor(read, &installed)?;
+        // One value for both, so that one trial tells whether it can have its sandbox.
+        let browser = match &auditor {
+            Some(Auditor::Lighthouse(lighthouse)) => Some(lighthouse.chromium.clone()),
+            _ => installed.chromium().ok(),
+        };
+        Ok(Self { doh, rdap, browser, auditor })
     }
 
     /// The tools that these engines can run.

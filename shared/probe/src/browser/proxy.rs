@@ -1,5 +1,6 @@
 //! The proxy through which a browser reaches what the guard admits, and nothing else.
 
+mod credentials;
 mod meter;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use url::{Position, Url};
 
+pub(crate) use self::credentials::Credentials;
 use self::meter::{Budget, Metered};
 use crate::connect::connect;
 use crate::guard::{Guard, NotAdmitted, Refusal};
@@ -58,12 +60,12 @@ const REFUSALS: usize = 100;
 /// pinned address. It listens as long as the value lives, and serves only during
 /// [`serve_during`](Self::serve_during), without a task of its own.
 ///
-/// A browser has no way to prove itself to a proxy without being asked by a page, so other users of
-/// this machine can use the proxy as well while an audit runs. They reach nothing but what the guard
-/// admits: the public Internet, and what configuration allows beside it.
+/// The port is there for everybody on this machine, so it serves only who knows the
+/// [`Credentials`], which are made for the one browser that it is for.
 pub struct GuardProxy {
     listener: TcpListener,
     address: SocketAddr,
+    credentials: Credentials,
     budget: Budget,
     refusals: Mutex<Vec<Refusal>>,
 }
@@ -86,6 +88,7 @@ impl GuardProxy {
         Ok(Self {
             address: listener.local_addr()?,
             listener,
+            credentials: Credentials::new()?,
             budget: Budget::new(bytes),
             refusals: Mutex::default(),
         })
@@ -95,6 +98,11 @@ impl GuardProxy {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What its browser proves itself with.
+    pub(crate) fn credentials(&self) -> &Credentials {
+        &self.credentials
     }
 
     /// What was refused so far, at most the first hundred.
@@ -152,7 +160,9 @@ impl GuardProxy {
         mut request: Request<Incoming>,
         tunnel: &Mutex<Option<Tunnel>>,
     ) -> Result<Answer, Infallible> {
-        let answer = if request.method() == Method::CONNECT {
+        let answer = if !self.credentials.are_in(request.headers()) {
+            return Ok(Credentials::demand());
+        } else if request.method() == Method::CONNECT {
             let browser = hyper::upgrade::on(&mut request);
             self.open(guard, request.uri()).await.map(|target| {
                 *tunnel.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -229,6 +239,12 @@ impl GuardProxy {
         if self.budget.is_spent() {
             return Err(StatusCode::TOO_MANY_REQUESTS);
         }
+        // Where a browser proves itself; and a proxy that asks itself only ties itself up, allowed
+        // loopback or not.
+        let own = self.address;
+        if url.host_str() == Some(&own.ip().to_string()) && url.port() == Some(own.port()) {
+            return Err(StatusCode::LOOP_DETECTED);
+        }
         let target = guard.admit(url).await.map_err(|error| match error {
             NotAdmitted::Refused(refusal) => {
                 self.remember(refusal);
@@ -238,7 +254,7 @@ impl GuardProxy {
                 StatusCode::BAD_GATEWAY
             }
         })?;
-        // Allowed loopback or not, a proxy that asks itself only ties itself up.
+        // The same under a name.
         if target.addresses().contains(&self.address) {
             return Err(StatusCode::LOOP_DETECTED);
         }

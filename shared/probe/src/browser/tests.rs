@@ -1,11 +1,12 @@
 //! A real Chromium behind the proxy, where one is installed (`make lighthouse`).
 
-use std::process::Stdio;
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::pin::pin;
 use std::time::Duration;
 
-use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
-use url::Url;
 
 use super::*;
 use crate::guard::{Guard, Outbound, Refusal};
@@ -15,23 +16,6 @@ use crate::loopback::{Server, installed_chromium, path, redirect, status};
 
 /// Long enough for a browser on a busy machine.
 const PATIENT: Duration = Duration::from_secs(40);
-
-fn open(chromium: &Chromium, proxy: &GuardProxy, profile: &Path, url: &Url) -> Child {
-    Command::new(&chromium.executable)
-        .args(chromium.arguments(proxy.address(), profile))
-        // Keeps the browser open.
-        .arg("--remote-debugging-port=0")
-        // The tests' authority is nobody's.
-        .arg("--ignore-certificate-errors")
-        .arg(url.as_str())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
-        .expect("a browser")
-}
 
 /// Reaches 127.0.0.2 alone, and resolves `inner.example` to 127.0.0.1.
 async fn guard() -> (NameServer, Guard) {
@@ -50,20 +34,38 @@ fn html(body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
+fn script(body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+/// Opens the page at `url` in `browser`, and waits until it has asked for `/done`.
+async fn open<'a>(browser: &'a Browser, site: &Server) -> Tab<'a> {
+    let (tab, _requests) = browser.open().await.expect("a tab");
+    tab.post("Runtime.runIfWaitingForDebugger", json!({}));
+    tab.post("Page.navigate", json!({ "url": site.url("/").as_str() }));
+    while !site.heads().iter().any(|head| path(head) == "/done") {
+        sleep(Duration::from_millis(20)).await;
+    }
+    tab
+}
+
 /// Opens the page of `site`, and gives the refusals once the page has asked for `/done`; none where
 /// there is no browser.
 async fn visit(site: &Server, guard: &Guard) -> Option<Vec<Refusal>> {
     let chromium = installed_chromium()?;
-    let profile = tempfile::tempdir().expect("a folder");
     let proxy = GuardProxy::bind().await.expect("a port");
-    let browser = open(&chromium, &proxy, profile.path(), &site.url("/"));
-    let done = async {
-        while !site.heads().iter().any(|head| path(head) == "/done") {
-            sleep(Duration::from_millis(20)).await;
-        }
+    // The tests' authority is nobody's.
+    let trusting = ["--ignore-certificate-errors"];
+    let done = async |browser: &Browser| {
+        open(browser, site).await;
+        Ok(())
     };
-    timeout(PATIENT, proxy.serve_during(guard, done)).await.expect("a page that loads");
-    Group::of(&browser).end(browser).await;
+    let visit = with_browser(guard, &chromium, &proxy, &trusting, PATIENT, done);
+    timeout(PATIENT, visit).await.expect("a page that loads").expect("a browser");
     Some(proxy.refusals())
 }
 
@@ -156,9 +158,10 @@ async fn encrypted_pages_pass_in_tunnels() {
 
 #[test]
 fn the_arguments_shut_every_way_past_the_proxy() {
-    let mut chromium = Chromium { executable: "chromium".into(), sandbox: true };
+    let chromium = Chromium::at("/bin/chromium".into());
     let proxy = "127.0.0.1:3128".parse().expect("an address");
-    let arguments = chromium.arguments(proxy, Path::new("/profile"));
+    let command = |sandbox| chromium.command_in(sandbox, proxy, Path::new("/profile"));
+    let arguments = command(Sandbox::Own);
     for expected in [
         "--proxy-server=http://127.0.0.1:3128",
         "--proxy-bypass-list=<-loopback>",
@@ -166,13 +169,16 @@ fn the_arguments_shut_every_way_past_the_proxy() {
         "--disable-quic",
         "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--dns-prefetch-disable",
+        "--remote-debugging-pipe",
     ] {
         assert!(arguments.iter().any(|argument| argument == expected), "{expected}");
     }
     let has = |arguments: &[String], name| arguments.iter().any(|argument| argument == name);
     assert!(!has(&arguments, "--no-sandbox") && !has(&arguments, "--single-process"));
-    chromium.sandbox = false;
-    assert!(has(&chromium.arguments(proxy, Path::new("/profile")), "--no-sandbox"));
+    assert_eq!(arguments[0], "/bin/chromium");
+    let without_root = command(Sandbox::AsNobody);
+    assert!(without_root.ends_with(&arguments) && without_root[0] == "unshare");
+    assert!(has(&command(Sandbox::Off), "--no-sandbox"));
 }
 
 #[test]
@@ -202,4 +208,230 @@ fn the_browser_is_the_configured_one_then_the_installed_then_any() {
     assert_eq!(find(Some(&chrome)).expect("found"), chrome);
     let missing = folder.path().join("missing");
     assert_eq!(find(Some(&missing)).expect_err("none").code, BROWSER_UNAVAILABLE);
+}
+
+/// A shell script that stands in for Chromium, and notes each of its starts in a file.
+fn fake(folder: &Path, script: &str) -> Chromium {
+    let executable = folder.join("chromium");
+    let text = format!("#!/bin/sh\necho >> {}/starts\n{script}\n", folder.display());
+    fs::write(&executable, text).expect("a file");
+    fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).expect("permissions");
+    Chromium::at(executable)
+}
+
+const ANSWER: &str = "printf '{\"id\":1,\"result\":{}}\\000' >&4; exec sleep 60";
+
+#[tokio::test]
+async fn the_sandbox_is_found_out_once_by_trying() {
+    let nowhere = "127.0.0.1:1".parse().expect("an address");
+    let starts = |folder: &Path| {
+        fs::read_to_string(folder.join("starts")).unwrap_or_default().lines().count()
+    };
+    let unable = format!("case \"$*\" in *--no-sandbox*) {ANSWER};; esac; exit 1");
+    for (script, off, tried) in
+        [(ANSWER, Some(false), 1), (&unable, Some(true), 2), ("kill -9 $$", None, 1)]
+    {
+        let folder = tempfile::tempdir().expect("a folder");
+        let chromium = fake(folder.path(), script);
+        let clone = chromium.clone();
+        let command = clone.command(nowhere, folder.path()).await;
+        let is_off = command.ok().map(|command| command.contains(&"--no-sandbox".to_owned()));
+        assert_eq!(is_off, off, "{script}");
+        assert_eq!(starts(folder.path()), tried, "{script}");
+        if off.is_some() {
+            chromium.command(nowhere, folder.path()).await.expect("known");
+            assert_eq!(starts(folder.path()), tried, "not tried again");
+        }
+    }
+}
+
+/// The members of the process group of the browser behind `proxy`.
+fn group(proxy: &GuardProxy) -> Vec<PathBuf> {
+    let processes: Vec<_> = fs::read_dir("/proc")
+        .expect("Linux")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("stat").exists())
+        .collect();
+    // The name before the fields may hold anything.
+    let group = |path: &Path| {
+        let stat = fs::read_to_string(path.join("stat")).ok()?;
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned);
+        let is_there = fields.next()? != "Z";
+        fields.nth(1).filter(|_| is_there)
+    };
+    let address = format!("--proxy-server=http://{}", proxy.address());
+    let is_browser = |path: &&PathBuf| words(path).split('\0').any(|word| word == address);
+    let Some(wanted) = processes.iter().find(is_browser).and_then(|path| group(path)) else {
+        return Vec::new();
+    };
+    processes.into_iter().filter(|path| group(path).as_ref() == Some(&wanted)).collect()
+}
+
+/// The command line of a process.
+fn words(process: &Path) -> String {
+    let words = fs::read(process.join("cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).into_owned()
+}
+
+/// Inodes of the TCP sockets that listen on this machine.
+fn listening() -> HashSet<String> {
+    const LISTEN: &str = "0A";
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
+    let lines = tables.iter().flatten().flat_map(|table| table.lines());
+    let fields = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let listening = fields.filter(|fields| fields.get(3) == Some(&LISTEN));
+    listening.map(|fields| format!("socket:[{}]", fields[9])).collect()
+}
+
+#[tokio::test]
+async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
+    let Some(chromium) = installed_chromium() else { return };
+    let site = Server::http(|head| match path(head) {
+        "/" => html("<script>fetch('/done')</script>"),
+        _ => status(200),
+    })
+    .await;
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let look = async |browser: &Browser| {
+        let _tab = open(browser, &site).await;
+        let group = group(&proxy);
+        assert!(group.len() > 2, "{group:?}");
+        let listening = listening();
+        assert!(!listening.is_empty(), "ours, at least");
+        for process in &group {
+            // What is in the sandbox may be hidden from us, too.
+            let open = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+            for file in open.filter_map(|file| fs::read_link(file.path()).ok()) {
+                assert!(!listening.contains(&*file.to_string_lossy()), "{process:?} listens");
+            }
+        }
+        // The others have theirs from the first one, and write their titles over it.
+        let first = group.iter().find(|process| !words(process).contains("--type="));
+        let environment = fs::read_to_string(first.expect("a first one").join("environ"));
+        let environment = environment.expect("an environment");
+        assert!(!environment.is_empty());
+        for variable in environment.split_terminator('\0') {
+            let name = variable.split('=').next().unwrap_or_default();
+            assert!(ENVIRONMENT.contains(&name), "{variable}");
+        }
+        // Confined, unless it was found that this system does not let it be.
+        if chromium.sandbox.get() != Some(&Sandbox::Off) {
+            let status = |process: &PathBuf| fs::read_to_string(process.join("status"));
+            let is_renderer = |process: &&PathBuf| words(process).contains("--type=renderer");
+            let renderers: Vec<_> = group.iter().filter(is_renderer).map(status).collect();
+            assert!(!renderers.is_empty());
+            for status in renderers.into_iter().flatten() {
+                assert!(
+                    status.contains("Seccomp:\t2") && status.contains("CapEff:\t0000000000000000")
+                );
+            }
+        }
+        Ok(())
+    };
+    let guard = crate::loopback::guard();
+    let looked = with_browser(&guard, &chromium, &proxy, &[], PATIENT, look);
+    timeout(PATIENT, looked).await.expect("a page that loads").expect("a browser");
+    assert_eq!(group(&proxy), Vec::<PathBuf>::new(), "it is gone");
+}
+
+/// What a browser finds in its environment: what we give it, what shells add, and where the script
+/// `chromium` finds libraries and fonts.
+const ENVIRONMENT: [&str; 9] =
+    ["PATH", "HOME", "TMPDIR", "PWD", "OLDPWD", "SHLVL", "_", "LD_LIBRARY_PATH", "FONTCONFIG_FILE"];
+
+#[tokio::test]
+async fn nothing_is_left_of_a_browser_whose_check_is_dropped() {
+    let Some(chromium) = installed_chromium() else { return };
+    let site = Server::http(|head| match path(head) {
+        "/" => html("<script>fetch('/done')</script>"),
+        _ => status(200),
+    })
+    .await;
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let stay = async |browser: &Browser| {
+        let _tab = open(browser, &site).await;
+        std::future::pending::<Result<(), CheckError>>().await
+    };
+    let guard = crate::loopback::guard();
+    {
+        let mut stayed = pin!(with_browser(&guard, &chromium, &proxy, &[], PATIENT, stay));
+        let opened = async {
+            while !site.heads().iter().any(|head| path(head) == "/done") {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            _ = &mut stayed => panic!("no end"),
+            opened = timeout(PATIENT, opened) => opened.expect("a page that loads"),
+        }
+        assert!(group(&proxy).len() > 2);
+    }
+    let gone = async {
+        while !group(&proxy).is_empty() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENT, gone).await.expect("no process");
+}
+
+#[tokio::test]
+async fn what_a_page_opens_is_closed_before_it_loads() {
+    let Some(chromium) = installed_chromium() else { return };
+    // Each way that a page has, 45 tabs in all, of which each would take some fifty megabytes.
+    let page = "<a target=_blank href=/popup>x</a><a target=_blank rel=noopener href=/popup>x</a>
+        <form target=_blank action=/popup></form><script>
+        for (let n = 0; n < 9; n++) {
+            window.open('/popup?' + n);
+            window.open('/popup?' + n, '_blank', 'noopener');
+            for (const link of document.links) link.click();
+            document.forms[0].submit();
+        }
+        navigator.serviceWorker.register('/worker.js').catch(() => 0);
+        setTimeout(() => fetch('/done'), 1000);
+        </script>";
+    let site = Server::http(|head| match path(head) {
+        "/" => html(page),
+        popup if popup.starts_with("/popup") => {
+            html("<script>window.kept = new Uint8Array(50_000_000).fill(1)</script>")
+        }
+        "/worker.js" => script("fetch('/worked')"),
+        _ => status(200),
+    })
+    .await;
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let only_one = async |browser: &Browser| {
+        while browser.count_tabs().await != 1 {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let asked_for =
+        |wanted: &str| site.heads().iter().filter(|head| path(head).starts_with(wanted)).count();
+    let count = async |browser: &Browser| {
+        let _tab = open(browser, &site).await;
+        only_one(browser).await;
+        assert!(group(&proxy).len() < 15, "{:?}", group(&proxy));
+        assert_eq!((asked_for("/popup"), asked_for("/worked")), (0, 0));
+        // Where there is a way after all, what is opened is closed.
+        for _ in 0..45 {
+            browser.open_stray(site.url("/").as_str()).await;
+        }
+        only_one(browser).await;
+        Ok(())
+    };
+    let guard = crate::loopback::guard();
+    let counted = with_browser(&guard, &chromium, &proxy, &[], PATIENT, count);
+    timeout(PATIENT, counted).await.expect("a page that loads").expect("a browser");
+}
+
+#[tokio::test]
+async fn a_browser_that_takes_too_much_memory_ends_the_check() {
+    let Some(chromium) = installed_chromium() else { return };
+    let proxy = GuardProxy::bind().await.expect("a port");
+    let hungry = Chromium { memory: 50_000_000, ..chromium };
+    let stay = async |_: &Browser| std::future::pending::<Result<(), CheckError>>().await;
+    let guard = crate::loopback::guard();
+    let stayed = with_browser(&guard, &hungry, &proxy, &[], PATIENT, stay);
+    let error = timeout(PATIENT, stayed).await.expect("an end").expect_err("no room");
+    assert_eq!(error.code, BROWSER_EXHAUSTED);
+    assert_eq!(group(&proxy), Vec::<PathBuf>::new(), "it is gone");
 }

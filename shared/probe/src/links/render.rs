@@ -2,61 +2,59 @@
 //!
 //! One Chromium for the crawl, a few tabs at a time. All that it asks for goes through a
 //! [`GuardProxy`]; the site's request header is put on each request by itself, so that it reaches
-//! the own host only. Where rendering fails, the page as it was fetched has to do.
+//! the own host only. Where a page cannot be rendered, as it was fetched has to do; where the browser
+//! itself is gone, the crawl fails.
 
-use std::convert::Infallible;
-use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
-use chromiumoxide::cdp::browser_protocol::browser::{
-    SetDownloadBehaviorBehavior, SetDownloadBehaviorParams,
-};
-use chromiumoxide::cdp::browser_protocol::fetch::{
-    ContinueRequestParams, EnableParams, EventRequestPaused, HeaderEntry, RequestPattern,
-};
-use chromiumoxide::cdp::browser_protocol::network::SetUserAgentOverrideParams;
-use chromiumoxide::cdp::browser_protocol::page::EventLifecycleEvent;
-use chromiumoxide::error::CdpError;
-use chromiumoxide::{Browser, Handler, Page, handler::HandlerConfig};
-use futures::StreamExt;
-use tokio::process::{Child, Command};
+use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use url::Url;
 use vedette_domain::check::CheckError;
 
 use super::canonical::host_of;
-use crate::browser::{Chromium, GuardProxy, unavailable};
+use crate::browser::{self, Browser, Chromium, GuardProxy, Tab};
 use crate::guard::Guard;
 use crate::request_header::{RequestHeader, is_at_home};
 
 /// Tabs that are open at a time. Each takes some hundred megabytes at worst.
 const TABS: usize = 4;
 
-/// How long a browser may take to start.
-const START_PATIENCE: Duration = Duration::from_secs(20);
-
 /// How long a page may take to load and come to rest; what it shows by then is read.
 const LOAD_PATIENCE: Duration = Duration::from_secs(8);
 
-/// How long a single command to the browser may take.
-const COMMAND_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a page's own clock runs on once it has loaded, as long as it waits for no request. It
+/// jumps from timer to timer, so that this takes no time.
+const REST: Duration = Duration::from_secs(1);
+
+/// How long a page is given to be drawn, where it is at all.
+const DRAWING: Duration = Duration::from_millis(250);
+
+/// How long a page that listens to WebSockets or workers may go on doing so.
+const LISTENING: Duration = Duration::from_millis(500);
+
+/// How long a page may take to be read.
+const READ_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes that pass between browser and web during a crawl.
 const BYTES: u64 = 2 * 1024 * 1024 * 1024;
+
+/// Ends once the page was drawn, which brings what asks for it, or for being seen.
+const DRAWN: &str =
+    "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))";
 
 /// What is read of a page: where it is by now, its elements (up to two million characters), and the
 /// HTTP status that it came with, 0 where that is not known.
 const READ: &str = "[
   location.href,
-  document.documentElement ? document.documentElement.outerHTML.slice(0, 2097152) : '',
+  document.documentElement ? document.documentElement.outerHTML.slice(0, 2097152).toWellFormed() : '',
   performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0,
 ]";
 
 /// Renders pages during a crawl.
 pub(super) struct Renderer<'a> {
-    browser: Browser,
+    browser: &'a Browser,
     user_agent: String,
     tabs: Semaphore,
     /// The monitored URL, whose host gets `header`.
@@ -80,156 +78,111 @@ pub(super) async fn with_browser<T>(
     patience: Duration,
     work: impl AsyncFnOnce(&Renderer<'_>) -> Result<T, CheckError>,
 ) -> Result<T, CheckError> {
-    let proxy = GuardProxy::bind_for(BYTES).await.map_err(failed)?;
-    let profile = tempfile::tempdir().map_err(failed)?;
-    let mut child = start(chromium, &proxy, profile.path()).map_err(failed)?;
-    let crawl = async {
-        let (browser, mut handler) = timeout(START_PATIENCE.min(patience), connect(profile.path()))
-            .await
-            .map_err(|_| unavailable("Chromium does not start"))?
-            .map_err(failed)?;
-        let controlled = async {
-            let renderer = Renderer {
-                user_agent: user_agent(&browser).await,
-                browser,
-                tabs: Semaphore::new(TABS),
-                home,
-                header: header.map(RequestHeader::to_strings),
-            };
-            work(&renderer).await
-        };
-        let control = async {
-            while handler.next().await.is_some() {}
-            // A browser that is gone renders no more; the crawl goes on.
-            std::future::pending::<Infallible>().await
-        };
-        tokio::select! {
-            output = controlled => output,
-            never = control => match never {},
-        }
+    let proxy = GuardProxy::bind_for(BYTES).await.map_err(browser::failed)?;
+    let pictureless = ["--blink-settings=imagesEnabled=false"];
+    let crawl = async |browser: &Browser| {
+        // The browser's own, and ours behind it.
+        let user_agent = format!("{} {}", browser.user_agent(), crate::USER_AGENT);
+        let header = header.map(RequestHeader::to_strings);
+        let tabs = Semaphore::new(TABS);
+        work(&Renderer { browser, user_agent, tabs, home, header }).await
     };
-    let output = proxy.serve_during(guard, crawl).await;
-    // Before its folder goes.
-    let _ = child.kill().await;
-    output
-}
-
-fn start(chromium: &Chromium, proxy: &GuardProxy, profile: &Path) -> std::io::Result<Child> {
-    Command::new(&chromium.executable)
-        .args(chromium.arguments(proxy.address(), profile))
-        .args(["--remote-debugging-port=0", "--blink-settings=imagesEnabled=false", "about:blank"])
-        // What it leaves there goes with the profile.
-        .env("TMPDIR", profile)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-}
-
-/// Connects to the browser once it has written where it listens.
-async fn connect(profile: &Path) -> Result<(Browser, Handler), CdpError> {
-    let file = profile.join("DevToolsActivePort");
-    let address = loop {
-        let text = tokio::fs::read_to_string(&file).await.unwrap_or_default();
-        if let Some((port, path)) = text.split_once('\n')
-            && path.starts_with("/devtools/")
-        {
-            break format!("ws://127.0.0.1:{}{}", port.trim(), path.trim());
-        }
-        sleep(Duration::from_millis(20)).await;
-    };
-    let config = HandlerConfig {
-        ignore_https_errors: false,
-        request_timeout: LOAD_PATIENCE + COMMAND_PATIENCE,
-        ..HandlerConfig::default()
-    };
-    Browser::connect_with_config(address, config).await
-}
-
-/// The browser's own, and ours behind it.
-async fn user_agent(browser: &Browser) -> String {
-    let refuse = SetDownloadBehaviorParams::new(SetDownloadBehaviorBehavior::Deny);
-    let _ = browser.execute(refuse).await;
-    let own = browser.user_agent().await.unwrap_or_default();
-    format!("{own} {}", crate::USER_AGENT).trim().to_owned()
-}
-
-fn failed(error: impl std::fmt::Display) -> CheckError {
-    tracing::warn!(%error, "Chromium does not start");
-    unavailable("Chromium does not start")
+    browser::with_browser(guard, chromium, &proxy, &pictureless, patience, crawl).await
 }
 
 impl Renderer<'_> {
     /// The page at `url` as it is shown once it has come to rest; none where that fails, or scripts
     /// have left the host.
     pub(super) async fn render(&self, url: &Url) -> Option<Rendered> {
-        let _tab = self.tabs.acquire().await.ok()?;
-        let opened = timeout(COMMAND_PATIENCE, self.browser.new_page("about:blank")).await;
-        let page = opened.ok()?.ok()?;
-        let rendered = self.show(&page, url).await.ok();
-        let _ = timeout(COMMAND_PATIENCE, page.close()).await;
-        let at_host = |rendered: &Rendered| {
-            matches!(rendered.url.scheme(), "http" | "https")
-                && host_of(rendered.url.as_str()) == host_of(url.as_str())
-        };
-        rendered.filter(at_host)
-    }
-
-    async fn show(&self, page: &Page, url: &Url) -> Result<Rendered, CdpError> {
-        page.set_user_agent(SetUserAgentOverrideParams::new(self.user_agent.clone())).await?;
-        let mut life = page.event_listener::<EventLifecycleEvent>().await?;
-        let mut paused = page.event_listener::<EventRequestPaused>().await?;
-        if self.header.is_some() {
-            let every = RequestPattern::builder().url_pattern("*").build();
-            page.execute(EnableParams::builder().pattern(every).build()).await?;
-        }
-        let load = async {
-            let _ = page.goto(url.as_str()).await;
-            // No requests for half a second.
-            while let Some(event) = life.next().await {
-                if event.name == "networkIdle" {
-                    return;
-                }
-            }
-        };
-        let add_header = async {
-            while let Some(request) = paused.next().await {
-                let _ = page.execute(self.continued(&request)).await;
-            }
-            std::future::pending::<Infallible>().await
-        };
+        let _place = self.tabs.acquire().await.ok()?;
+        let (tab, requests) = self.browser.open().await?;
         let shown = async {
-            let _ = timeout(LOAD_PATIENCE, load).await;
-            let read = timeout(COMMAND_PATIENCE, page.evaluate(READ));
-            let read = read.await.map_err(|_| CdpError::Timeout)??;
-            let (url, html, status): (String, String, u16) = read.into_value()?;
-            // The proxy's own answers, too, look like pages of the host.
-            if !matches!(status, 0 | 200 | 304) {
-                return Err(CdpError::NotFound);
-            }
-            let url = url.parse().map_err(|_| CdpError::NotFound)?;
-            Ok(Rendered { url, html })
+            self.prepare(&tab);
+            // What it shows by then is read.
+            let _ = timeout(LOAD_PATIENCE, load(&tab, url)).await;
+            read(&tab).await
         };
-        tokio::select! {
-            rendered = shown => rendered,
-            never = add_header => match never {},
-        }
+        let rendered = tokio::select! {
+            rendered = shown => rendered?,
+            never = requests.let_go(|request| self.headers(request)) => match never {},
+        };
+        let is_at_host = matches!(rendered.url.scheme(), "http" | "https")
+            && host_of(rendered.url.as_str()) == host_of(url.as_str());
+        is_at_host.then_some(rendered)
     }
 
-    /// Lets a request go on, with the header where it goes to the own host.
-    fn continued(&self, paused: &EventRequestPaused) -> ContinueRequestParams {
-        let mut go_on = ContinueRequestParams::new(paused.request_id.clone());
-        let own = Url::parse(&paused.request.url).is_ok_and(|url| is_at_home(self.home, &url));
-        if let (true, Some((name, value))) = (own, &self.header) {
-            let sent = paused.request.headers.inner().as_object().into_iter().flatten();
-            let mut headers: Vec<_> = sent
-                .filter(|(other, _)| !other.eq_ignore_ascii_case(name))
-                .filter_map(|(name, value)| Some(HeaderEntry::new(name, value.as_str()?)))
-                .collect();
-            headers.push(HeaderEntry::new(name, value));
-            go_on.headers = Some(headers);
+    fn prepare(&self, tab: &Tab<'_>) {
+        tab.post("Page.enable", json!({}));
+        // These two tell of WebSockets and workers.
+        tab.post("Network.enable", json!({}));
+        let workers = json!({
+            "autoAttach": true,
+            "waitForDebuggerOnStart": false,
+            "flatten": true,
+            "filter": [{ "type": "worker" }],
+        });
+        tab.post("Target.setAutoAttach", workers);
+        let user_agent = json!({ "userAgent": self.user_agent });
+        tab.post("Network.setUserAgentOverride", user_agent);
+        if self.header.is_some() {
+            tab.post("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }] }));
         }
-        go_on
+        tab.post("Runtime.runIfWaitingForDebugger", json!({}));
     }
+
+    /// The headers of a request to the own host, with the site's; none for other requests.
+    fn headers(&self, request: &Value) -> Option<Value> {
+        let (name, value) = self.header.as_ref()?;
+        let url = Url::parse(request["url"].as_str()?).ok()?;
+        if !is_at_home(self.home, &url) {
+            return None;
+        }
+        let sent = request["headers"].as_object()?.iter();
+        let others = sent.filter(|(other, _)| !other.eq_ignore_ascii_case(name));
+        let others = others.map(|(name, value)| json!({ "name": name, "value": value }));
+        Some(others.chain([json!({ "name": name, "value": value })]).collect())
+    }
+}
+
+/// Goes to `url`, and waits until the page has nothing more to do of its own accord.
+async fn load(tab: &Tab<'_>, url: &Url) -> Option<()> {
+    let navigated = tab.ask("Page.navigate", json!({ "url": url.as_str() })).await?;
+    if navigated["errorText"].is_string() {
+        return None;
+    }
+    tab.until(|life| life.loads > 0).await;
+    let drawn = json!({ "expression": DRAWN, "awaitPromise": true });
+    let drawn = timeout(DRAWING, tab.ask("Runtime.evaluate", drawn));
+    let (_, _) = tokio::join!(run_on(tab, REST), drawn);
+    if tab.life().listens {
+        sleep(LISTENING).await;
+    }
+    // What came of all that may have asked for more.
+    run_on(tab, REST).await;
+    Some(())
+}
+
+/// Lets the page's clock run on, as fast as the page can follow. It stands still while the page
+/// waits for requests, and afterwards.
+async fn run_on(tab: &Tab<'_>, span: Duration) {
+    let before = tab.life().spans;
+    let policy = json!({
+        "policy": "pauseIfNetworkFetchesPending",
+        "budget": span.as_millis() as u64,
+    });
+    tab.post("Emulation.setVirtualTimePolicy", policy);
+    tab.until(|life| life.spans > before).await;
+}
+
+async fn read(tab: &Tab<'_>) -> Option<Rendered> {
+    let expression = json!({ "expression": READ, "returnByValue": true });
+    let answer = timeout(READ_PATIENCE, tab.ask("Runtime.evaluate", expression)).await.ok()??;
+    let [url, html, status] = &answer["result"]["value"].as_array()?[..] else {
+        return None;
+    };
+    // The proxy's own answers, too, look like pages of the host.
+    if !matches!(status.as_u64()?, 0 | 200 | 304) {
+        return None;
+    }
+    Some(Rendered { url: url.as_str()?.parse().ok()?, html: html.as_str()?.to_owned() })
 }

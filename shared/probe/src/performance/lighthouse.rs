@@ -3,18 +3,15 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::{bounded_json, unavailable};
-use crate::browser::{self, Chromium, Group, GuardProxy};
+use crate::browser::{self, Chromium, GuardProxy, Process};
 use crate::guard::Guard;
 
 /// Two audits at once would share the processor, and measure each other.
@@ -36,7 +33,7 @@ pub(super) async fn turn() -> Turn {
 }
 
 /// An installed Lighthouse: `infra/lighthouse` after `make lighthouse`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Lighthouse {
     /// Node 22.19 or newer.
     pub node: PathBuf,
@@ -75,15 +72,18 @@ impl Lighthouse {
         header: Option<(&str, &str)>,
     ) -> Result<SpeedMetrics, CheckError> {
         let proxy = GuardProxy::bind().await.map_err(|error| cannot_start(&error))?;
-        let profile = tempfile::tempdir().map_err(|error| cannot_start(&error))?;
+        let home = tempfile::tempdir().map_err(|error| cannot_start(&error))?;
+        let chromium = self.chromium.command(proxy.address(), &home.path().join("profile")).await?;
         let request = json!({
             "url": url.as_str(),
             "header": header.map(|(name, value)| json!({ "name": name, "value": value })),
-            "chromium": self.chromium.executable,
-            "arguments": self.chromium.arguments(proxy.address(), &profile.path().join("profile")),
+            "chromium": chromium,
+            "proxy": { "url": format!("http://{}/", proxy.address()), "credentials": proxy.credentials().to_json() },
         });
-        let process = Process::start(self, profile).map_err(|error| cannot_start(&error))?;
-        let report = proxy.serve_during(guard, process.finish(&request)).await?;
+        let process = Process::start(&self.node, [&self.script], home)
+            .map_err(|error| cannot_start(&error))?;
+        let report =
+            proxy.serve_during(guard, finish(process, self.chromium.memory, &request)).await?;
         for refusal in proxy.refusals() {
             tracing::debug!(%refusal, "the page asked for what it may not reach");
         }
@@ -104,69 +104,47 @@ fn cannot_start(error: &io::Error) -> CheckError {
     unavailable("Lighthouse cannot be started")
 }
 
-/// Node, and the Chromium that it starts, in a process group of their own: all of it is killed when
-/// the value ends. The fields end in their order, so the processes before their folder.
-struct Process {
-    group: Group,
-    child: Child,
-    /// Their home, with all that they write.
-    _home: TempDir,
-}
-
-impl Process {
-    fn start(lighthouse: &Lighthouse, home: TempDir) -> io::Result<Self> {
-        let child = Command::new(&lighthouse.node)
-            .arg(&lighthouse.script)
-            // Nothing of our environment, which holds credentials, is for a browser.
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", home.path())
-            .env("TMPDIR", home.path())
-            .current_dir(home.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
-        Ok(Self { group: Group::of(&child), child, _home: home })
-    }
-
-    /// Asks for `request`, and gives the report.
-    async fn finish(mut self, request: &Value) -> Result<Value, CheckError> {
-        let (Some(mut stdin), Some(stdout), Some(stderr)) =
-            (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take())
-        else {
-            return Err(unavailable("Lighthouse cannot be asked"));
-        };
-        let conversation = async {
-            // Who does not listen may still say why.
-            let _ = stdin.write_all(format!("{request}\n").as_bytes()).await;
-            let mut report = Vec::new();
-            stdout.take(REPORT).read_to_end(&mut report).await?;
-            // Open until here: Node ends when it closes.
-            drop(stdin);
-            Ok::<_, io::Error>(report)
-        };
-        let (report, complaints) = {
-            let mut complaints = Vec::new();
-            let mut conversation = std::pin::pin!(conversation);
-            let report = tokio::select! {
-                report = &mut conversation => report,
-                () = keep(stderr, &mut complaints) => conversation.await,
-            };
-            (report, complaints)
-        };
-        self.group.end(self.child).await;
-        let report = report.ok().and_then(|report| bounded_json::parse(&report));
-        report.ok_or_else(|| {
-            tracing::warn!(
-                complaints = %String::from_utf8_lossy(&complaints).trim(),
-                "an audit ended without a report"
-            );
-            lighthouse::failed("the audit ended without a report", "NO_REPORT")
-        })
-    }
+/// Asks Node for `request`, and gives the report.
+async fn finish(mut process: Process, memory: u64, request: &Value) -> Result<Value, CheckError> {
+    let node = process.leader();
+    let (Some(mut stdin), Some(stdout), Some(stderr)) =
+        (node.stdin.take(), node.stdout.take(), node.stderr.take())
+    else {
+        return Err(unavailable("Lighthouse cannot be asked"));
+    };
+    let conversation = async {
+        // Who does not listen may still say why.
+        let _ = stdin.write_all(format!("{request}\n").as_bytes()).await;
+        let mut report = Vec::new();
+        stdout.take(REPORT).read_to_end(&mut report).await?;
+        // Open until here: Node ends when it closes.
+        drop(stdin);
+        Ok::<_, io::Error>(report)
+    };
+    let mut complaints = Vec::new();
+    let told = async {
+        let mut conversation = std::pin::pin!(conversation);
+        tokio::select! {
+            report = &mut conversation => report,
+            () = keep(stderr, &mut complaints) => conversation.await,
+        }
+    };
+    let report = tokio::select! {
+        report = told => report,
+        () = process.outgrown(memory) => {
+            process.end().await;
+            return Err(lighthouse::failed("the page takes too much memory to audit", "TOO_LARGE"));
+        }
+    };
+    process.end().await;
+    let report = report.ok().and_then(|report| bounded_json::parse(&report));
+    report.ok_or_else(|| {
+        tracing::warn!(
+            complaints = %String::from_utf8_lossy(&complaints).trim(),
+            "an audit ended without a report"
+        );
+        lighthouse::failed("the audit ended without a report", "NO_REPORT")
+    })
 }
 
 /// Reads to the end, and keeps the first bytes.

@@ -143,7 +143,7 @@ fn fake(text: &str) -> Fake {
     let folder = tempfile::tempdir().expect("a folder");
     let script = folder.path().join("audit.sh");
     fs::write(&script, text).expect("a file");
-    let chromium = Chromium { executable: "chromium".into(), sandbox: false };
+    let chromium = Chromium::trusted("chromium".into());
     let lighthouse = Lighthouse { node: "/bin/sh".into(), script, chromium };
     Fake { auditor: Auditor::Lighthouse(lighthouse), folder }
 }
@@ -240,8 +240,8 @@ fn what_is_not_installed_is_said() {
     let nowhere = folder.path().as_os_str();
     let find =
         |folder: &Path| Lighthouse::find(folder, None, nowhere).map_err(|error| error.message);
-    let said = |message: &str| Err(message.to_owned());
-    assert_eq!(find(folder.path()), said("Lighthouse is not installed"));
+    let missing = |folder: &Path| find(folder).expect_err("something is missing");
+    assert_eq!(missing(folder.path()), "Lighthouse is not installed");
     let file = |name: &str| {
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -249,11 +249,11 @@ fn what_is_not_installed_is_said() {
         path
     };
     let script = file("audit.mjs");
-    assert_eq!(find(folder.path()), said("Lighthouse is not installed"));
+    assert_eq!(missing(folder.path()), "Lighthouse is not installed");
     file("node_modules/lighthouse/package.json");
-    assert_eq!(find(folder.path()), said("Node is not installed"));
+    assert_eq!(missing(folder.path()), "Node is not installed");
     let node = file("node");
-    assert_eq!(find(folder.path()), said("no Chromium is installed"));
+    assert_eq!(missing(folder.path()), "no Chromium is installed");
     let executable = file("chromium");
     let found = find(folder.path()).expect("all there");
     assert_eq!((&found.node, &found.script), (&node, &script));

@@ -1,3 +1,5 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
@@ -5,8 +7,23 @@ use super::*;
 use crate::guard::Outbound;
 use crate::loopback::{Server, guard, guard_of, path, status};
 
-/// What the proxy answers to `request`, to the end of the connection, which the client leaves open.
+/// The header that its browser proves itself with.
+fn proof(proxy: &GuardProxy) -> String {
+    let credentials = proxy.credentials().to_json();
+    let text = |name: &str| credentials[name].as_str().expect("text").to_owned();
+    let pair = STANDARD.encode(format!("{}:{}", text("username"), text("password")));
+    format!("Proxy-Authorization: Basic {pair}\r\n")
+}
+
+/// What the proxy answers to its browser's `request`.
 async fn ask(proxy: &GuardProxy, guard: &Guard, request: &str) -> String {
+    let (line, headers) = request.split_once("\r\n").expect("a head");
+    ask_as(proxy, guard, &format!("{line}\r\n{}{headers}", proof(proxy))).await
+}
+
+/// What the proxy answers to anybody's `request`, to the end of the connection, which the client
+/// leaves open.
+async fn ask_as(proxy: &GuardProxy, guard: &Guard, request: &str) -> String {
     let exchange = async {
         let mut stream = TcpStream::connect(proxy.address()).await.expect("the proxy");
         stream.write_all(request.as_bytes()).await.expect("sent");
@@ -37,7 +54,7 @@ async fn requests_are_passed_on_as_servers_know_them() {
     let proxy = GuardProxy::bind().await.expect("a port");
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: else.example\r\nProxy-Connection: keep-alive\r\n\
-         Proxy-Authorization: Basic secret\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\n\
+         Connection: close, X-Hop\r\nX-Hop: 1\r\n\
          Cookie: a=b\r\n\r\n",
         server.url("/a?b=c")
     );
@@ -63,6 +80,29 @@ async fn a_tunnel_carries_both_ways() {
     let answer = ask(&proxy, &guard(), &request).await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     assert!(answer.ends_with("\r\n\r\necho /inside"), "{answer}");
+}
+
+#[tokio::test]
+async fn only_its_own_browser_is_served() {
+    let server = Server::http(|_| status(200)).await;
+    let (proxy, other) = (GuardProxy::bind().await, GuardProxy::bind().await);
+    let (proxy, other) = (proxy.expect("a port"), other.expect("a port"));
+    assert_ne!(proof(&proxy), proof(&other), "made for one run");
+    let lines = [
+        format!("GET {} HTTP/1.1", server.url("/")),
+        format!("CONNECT {} HTTP/1.1", server.address),
+    ];
+    let basic = |pair: &str| format!("Proxy-Authorization: Basic {}\r\n", STANDARD.encode(pair));
+    for line in &lines {
+        for proof in [String::new(), basic("vedette:"), basic(":"), proof(&other)] {
+            let request = format!("{line}\r\nHost: x\r\n{proof}Connection: close\r\n\r\n");
+            let answer = ask_as(&proxy, &guard(), &request).await.to_lowercase();
+            assert!(answer.starts_with("http/1.1 407 "), "{proof} {answer}");
+            assert!(answer.contains("proxy-authenticate: basic realm="), "{answer}");
+        }
+    }
+    assert_eq!(server.connections(), 0);
+    assert_eq!(code(&proxy, &guard(), &format!("GET {}", server.url("/"))).await, 200);
 }
 
 #[tokio::test]
@@ -153,7 +193,8 @@ async fn connections_end_with_the_work() {
     let guard = guard();
     let open = async {
         let mut stream = TcpStream::connect(proxy.address()).await.expect("the proxy");
-        let request = format!("CONNECT {} HTTP/1.1\r\nHost: x\r\n\r\n", server.address);
+        let head = format!("CONNECT {} HTTP/1.1\r\nHost: x\r\n", server.address);
+        let request = format!("{head}{}\r\n", proof(&proxy));
         stream.write_all(request.as_bytes()).await.expect("sent");
         let mut head = [0; 12];
         stream.read_exact(&mut head).await.expect("an answer");

@@ -1,5 +1,7 @@
 //! With a real Chromium, where one is installed.
 
+use std::os::unix::fs::PermissionsExt;
+
 use super::*;
 use crate::guard::Outbound;
 use crate::loopback::{guard_of, installed_chromium};
@@ -64,8 +66,79 @@ async fn links_made_by_scripts_are_found_and_the_guard_holds() {
 async fn a_browser_that_does_not_start_fails_the_check() {
     let site = Site::of(&[("/", "")]).await;
     let url = site.url("/");
-    let chromium = Chromium { executable: "/no/such/chromium".into(), sandbox: false };
+    let chromium = Chromium::at("/no/such/chromium".into());
     let crawl = LinksProbe { browser: Some(&chromium), ..of(&url) };
     let error = probe(&guard(), &Traffic::default(), &crawl, |_| {}).await.expect_err("no browser");
     assert_eq!(error.code, "browser_unavailable");
+}
+
+/// What a page may do before its links are there, and how each is waited for.
+#[tokio::test]
+async fn a_page_is_read_when_it_has_come_to_rest() {
+    let Some(chromium) = installed_chromium() else {
+        return;
+    };
+    const LINK: &str = "function link(to) {
+            const a = document.createElement('a'); a.href = to; document.body.append(a);
+        }";
+    const WAYS: [(&str, &str); 9] = [
+        ("timer", "setTimeout(() => link('/no-timer'), 900)"),
+        (
+            "chain",
+            "fetch('/data').then(() => setTimeout(() => fetch('/data').then(() => link('/no-chain')), 500))",
+        ),
+        ("drawn", "requestAnimationFrame(() => requestAnimationFrame(() => link('/no-drawn')))"),
+        ("seen", "new IntersectionObserver(() => link('/no-seen')).observe(document.body)"),
+        (
+            "worker",
+            "new Worker('data:text/javascript,setTimeout(() => postMessage(1), 100)').onmessage = () => link('/no-worker')",
+        ),
+        (
+            "socket",
+            "new WebSocket(location.href.replace('http', 'ws')).onclose = () => link('/no-socket')",
+        ),
+        ("dialog", "alert('hello'); link('/no-dialog')"),
+        ("half", "link('/no-half'); document.body.append('\\ud800')"),
+        ("popup", "window.open('/opened'); link('/no-popup')"),
+    ];
+    let site = Site::start(|asked| {
+        let page = |script: &str| Reply::html(format!("<body><script>{LINK} {script}</script>"));
+        match asked.target.as_str() {
+            "/" => Reply::html(anchors(WAYS.map(|(name, _)| format!("/{name}")))),
+            "/data" => Reply::file("text/plain", "x").after(Duration::from_millis(300)),
+            target => match WAYS.iter().find(|(name, _)| target.strip_prefix('/') == Some(name)) {
+                Some((_, script)) => page(script),
+                None => Reply::new(404),
+            },
+        }
+    })
+    .await;
+    let url = site.url("/");
+    let deadline = Duration::from_secs(60);
+    let crawl = LinksProbe { browser: Some(&chromium), deadline, ..of(&url) };
+    let result = crawl_as(&guard(), &crawl).await;
+    let mut found = broken(&result, &site);
+    found.sort();
+    let mut expected = WAYS.map(|(name, _)| format!("404 /no-{name} /{name}"));
+    expected.sort();
+    assert_eq!(found, expected);
+    assert!(!site.visits().iter().any(|visit| visit.contains("opened")));
+}
+
+#[tokio::test]
+async fn a_browser_that_leaves_fails_the_check() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let executable = folder.path().join("chromium");
+    // Answers the first command, as it does in a trial, and no other.
+    let script =
+        "#!/bin/sh\nprintf '{\"id\":1,\"result\":{\"userAgent\":\"x\"}}\\000' >&4; sleep 1\n";
+    std::fs::write(&executable, script).expect("a file");
+    std::fs::set_permissions(&executable, PermissionsExt::from_mode(0o755)).expect("permissions");
+    let site = Site::of(&[("/", "")]).await;
+    let url = site.url("/");
+    let chromium = Chromium::at(executable);
+    let crawl = LinksProbe { browser: Some(&chromium), ..of(&url) };
+    let error = probe(&guard(), &crawl, |_| {}).await.expect_err("no browser");
+    assert_eq!(error.code, "browser_unavailable");
+    assert_eq!(error.message, "Chromium ended during the check");
 }
