@@ -55,8 +55,10 @@ RULES = re.compile(
             r"The monitoring_settings\.quiet_time\.ends_at field must differ from starts_at\.",
             r"The monitoring_settings\.(quiet_time|escalation) field can be set at team level only\.",
             r"The name field must contain a visible character\.",
-            # What patterns do not tell: lengths of labels, numbers for names, odd scripts, priorities.
+            # Patterns say which characters a host name has, and not where.
             r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",
+            # Quotation marks around nothing.
+            r"The dns_expected_records\.TXT\.[0-9]+ field must not be empty\.",
         ]
     )
 )

@@ -18,8 +18,10 @@ use crate::schemas::Schemas;
 /// Something other than blanks, which are trimmed away.
 const NOT_BLANK: &str = r"\S";
 /// The same on one line, without control characters.
-const NAME: &str =
-    r"^\s*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?\s*$";
+const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
+/// Letters and digits of any script, dots, hyphens and underscores.
+const HOST_NAME: &str = r"^[^\x00-,/:-@[-^`{-\x7f]+$";
+
 /// What a client changes in a team's monitoring.
 pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
     let schema = json!({
@@ -130,9 +132,8 @@ fn site(schemas: &mut Schemas) -> Value {
 
 fn expected_records() -> Value {
     let types = DnsRecordType::ALL.map(|kind| {
-        let (description, form) = expected_value(kind);
-        let mut value = json!({ "type": "string", "maxLength": VALUE_MAX });
-        value[form.0] = form.1.into();
+        let (description, mut value) = expected_value(kind);
+        value["type"] = "string".into();
         let values = json!({
             "description": description,
             "type": "array",
@@ -152,29 +153,20 @@ fn expected_records() -> Value {
     })
 }
 
-/// What is expected of records of a type: in words, and as a keyword of JSON Schema with its value.
-fn expected_value(kind: DnsRecordType) -> (&'static str, (&'static str, String)) {
+/// What is expected of records of a type, in words and as a schema.
+fn expected_value(kind: DnsRecordType) -> (&'static str, Value) {
+    let text = |pattern: &str| json!({ "pattern": pattern, "maxLength": VALUE_MAX });
     match kind {
-        DnsRecordType::A => ("IPv4 addresses.", ("format", "ipv4".to_owned())),
-        DnsRecordType::Aaaa => ("IPv6 addresses, in any spelling.", ("format", "ipv6".to_owned())),
-        DnsRecordType::Cname | DnsRecordType::Ns => {
-            ("Host names, in any case.", ("pattern", format!("^{}$", host_name())))
-        }
+        DnsRecordType::A => ("IPv4 addresses.", json!({ "format": "ipv4" })),
+        DnsRecordType::Aaaa => ("IPv6 addresses, in any spelling.", json!({ "format": "ipv6" })),
+        DnsRecordType::Cname | DnsRecordType::Ns => ("Host names, in any case.", text(HOST_NAME)),
         DnsRecordType::Mx => (
             "`10 mail.example.com`, or `mail.example.com` for any priority; `.` is no mail server.",
-            ("pattern", format!(r"^([0-9]{{1,5}}\s+)?(\.|{})$", host_name())),
+            text(NOT_BLANK),
         ),
         DnsRecordType::Txt => (
             "Texts, the strings of a record as one; quoted as in zone files, it is the same text.",
-            ("pattern", NOT_BLANK.to_owned()),
+            text(NOT_BLANK),
         ),
     }
-}
-
-/// The pattern of a host name, which may be written in any script.
-fn host_name() -> String {
-    // All but the ASCII that labels do not have, hyphens only inside.
-    let (outer, inner) = (r"[^\x00-/:-@[-^`{-\x7f]", r"[^\x00-,./:-@[-^`{-\x7f]");
-    let label = format!("{outer}({inner}*{outer})?");
-    format!(r"{label}(\.{label})*\.?")
 }
