@@ -91,7 +91,7 @@ async fn a_new_site_is_one_transaction_with_its_first_runs_counted() {
         assert_eq!(created.status, 201, "{created:?}");
         items.push((faults.transacted_items() - transacted, spent));
     }
-    let spent = |writes| Spent { reads: 6.0, writes, round_trips: 6 };
+    let spent = |writes| Spent { reads: 7.0, writes, round_trips: 7, rounds: 6 };
     assert_eq!(items, [(8, spent(21.0)), (9, spent(25.0))]);
 }
 

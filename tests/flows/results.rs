@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vedette_domain::check::{
-    BrokenLink, DnsResult, Finish, LinksResult, PerformanceResult, SkippedLinks,
-    SslResult, StatusResult, ToolResult,
+    BrokenLink, DnsResult, Finish, LinksResult, PerformanceResult, SkippedLinks, SslResult,
+    StatusResult, ToolResult,
 };
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::tool::{RunReason, Tool};

@@ -152,7 +152,8 @@ impl Operation {
 impl Success {
     fn describe(&self, route: &Route, story: &Story) -> Value {
         let is_kept = route.method == Method::GET;
-        let mut headers = if is_kept { responses::kept_headers() } else { responses::rate_headers() };
+        let mut headers =
+            if is_kept { responses::kept_headers() } else { responses::rate_headers() };
         if self.status == StatusCode::CREATED {
             headers[LOCATION.as_str()] = responses::header("Location");
         }
