@@ -59,10 +59,17 @@ async fn a_team_has_three_of_four_crawls_and_another_team_the_fourth() {
     let (hung, ()) =
         tokio::join!(join_all(crawls[..3].iter().map(|message| service.check(message))), async {
             join_all(targets[..3].iter().map(|target| target.asked(1))).await;
+            // The sweep sends a first run again.
             let handled = service.check(&crawls[3]).await;
             assert!(matches!(handled, Handled::Postponed), "{handled:?}");
+            assert_eq!(service.waiting(), []);
+            // A slot stands nowhere but in its message.
+            let now = service.test.now() + Duration::from_millis(1);
+            let slot = scheduled(scene.owner.team, crawls[3].site, Tool::BrokenLinks, now);
+            let handled = service.check(&slot).await;
+            assert!(matches!(handled, Handled::Postponed), "{handled:?}");
             let [(message, delay)] = <[_; 1]>::try_from(service.waiting()).expect("sent once more");
-            assert_eq!(message, Message::Check(crawls[3]));
+            assert_eq!(message, Message::Check(slot));
             assert!(delay > Duration::ZERO);
             assert!(is_finished(&service.check(&of_other).await));
             for target in &targets {

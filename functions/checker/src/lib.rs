@@ -136,7 +136,8 @@ async fn work_off(
             let Site { url, js_rendered, .. } = &site;
             let subject = Subject { url, js_rendered: *js_rendered, settings: &settings };
             let run = engines.run(tool, subject, app.clock.now(), drop);
-            let Some(finish) = in_place(app, &message, run).await? else {
+            let is_outstanding = state.asks_for(message.order);
+            let Some(finish) = in_place(app, &message, is_outstanding, run).await? else {
                 return Ok(Handled::Postponed);
             };
             finish

@@ -12,11 +12,14 @@ use crate::CheckerError;
 const WAIT: Duration = Duration::from_secs(15);
 
 /// Runs where the message's team may have one more run of the tool under way, and not this one
-/// already. Otherwise sends the message again, for later: failing it would count towards its
-/// dead-letter queue.
+/// already. Otherwise the message comes again. Where the table asks for the run too
+/// (`is_outstanding`), the keeper's sweep is its clock; any other is sent anew, for later, since
+/// failing it would count towards its dead-letter queue. Were both sent, copies would pile up for as
+/// long as there is no place.
 pub(crate) async fn in_place<T>(
     app: &App,
     message: &CheckMessage,
+    is_outstanding: bool,
     run: impl Future<Output = T>,
 ) -> Result<Option<T>, CheckerError> {
     let CheckMessage { team, tool, .. } = *message;
@@ -25,7 +28,9 @@ pub(crate) async fn in_place<T>(
     };
     let check = message.check_id();
     if !app.store.take_place(team, check, tool, places, app.clock.now()).await? {
-        app.queue.send(&Message::Check(*message), WAIT).await?;
+        if !is_outstanding {
+            app.queue.send(&Message::Check(*message), WAIT).await?;
+        }
         return Ok(None);
     }
     let done = run.await;

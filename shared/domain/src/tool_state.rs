@@ -258,6 +258,14 @@ impl ToolState {
         }
     }
 
+    /// Whether the state itself asks for a run, so that the keeper's sweep sends its message again.
+    pub fn asks_for(&self, order: RunOrder) -> bool {
+        match order {
+            RunOrder::OnDemand { check } => self.pending == Some(check),
+            RunOrder::Automatic { reason, slot } => self.timer == Some(Timer { reason, due: slot }),
+        }
+    }
+
     fn last_slot(&self) -> Option<Timestamp> {
         self.automatic.map(|latest| latest.id.created_at())
     }

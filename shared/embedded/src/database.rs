@@ -37,7 +37,10 @@ impl Database {
     /// When the file is not usable.
     pub async fn open(folder: &Folder, fsync: Fsync) -> Result<Self, DatabaseError> {
         let file = folder.database();
-        if !file.try_exists()? {
+        if file.try_exists()? {
+            folder.check_format()?;
+        } else {
+            folder.write_format()?;
             Self::make(folder, &file).await?;
         }
         Self::on_file(&file, fsync)
@@ -57,18 +60,21 @@ impl Database {
         let name = path.to_str().ok_or_else(|| {
             DatabaseError::Broken(format!("the path {} is not Unicode", path.display()))
         })?;
-        let broken = |error| DatabaseError::Broken(format!("{name}: {error}"));
-        let database = dynoxide::Database::new(name).map_err(broken)?;
-        let syncer = match fsync {
-            Fsync::Always => None,
-            Fsync::EverySecond => {
+        let name = name.to_owned();
+        let open = move || {
+            let database = dynoxide::Database::new(&name)?;
+            if fsync == Fsync::EverySecond {
                 // What it restores is SQLite's `synchronous = NORMAL`: a commit does not wait for
                 // the disk. There is no other way to ask for it.
-                database.disable_bulk_loading().map_err(broken)?;
-                Some(Syncer::start(path)?)
+                database.disable_bulk_loading()?;
             }
+            Ok(database)
         };
-        Self::over(database, syncer)
+        let syncer = match fsync {
+            Fsync::Always => None,
+            Fsync::EverySecond => Some(Syncer::start(path)?),
+        };
+        Self::over(open, syncer)
     }
 
     /// An empty database in memory, without a table.
@@ -77,8 +83,7 @@ impl Database {
     ///
     /// When the system gives no thread or no memory.
     pub fn memory() -> Result<Self, DatabaseError> {
-        let database = dynoxide::Database::memory();
-        Self::on(database.map_err(|error| DatabaseError::Broken(error.to_string()))?)
+        Self::over(dynoxide::Database::memory, None)
     }
 
     /// A database that somebody else has opened, to be used by this one's clients as well.
@@ -87,18 +92,32 @@ impl Database {
     ///
     /// When the system gives no thread.
     pub fn on(database: dynoxide::Database) -> Result<Self, DatabaseError> {
-        Self::over(database, None)
+        Self::over(move || Ok(database.clone()), None)
     }
 
-    fn over(database: dynoxide::Database, syncer: Option<Syncer>) -> Result<Self, DatabaseError> {
+    fn over(
+        open: impl Fn() -> dynoxide::Result<dynoxide::Database> + Send + 'static,
+        syncer: Option<Syncer>,
+    ) -> Result<Self, DatabaseError> {
+        let mut database = open().map_err(|error| DatabaseError::Broken(error.to_string()))?;
         let (jobs, mut waiting) = mpsc::unbounded_channel();
         thread::Builder::new().name("table".to_owned()).spawn(move || {
             let closing = loop {
                 match waiting.blocking_recv() {
-                    // What panics leaves its caller without an answer; the others go on.
                     Some(Job::Work(work)) => {
-                        if catch_unwind(AssertUnwindSafe(|| work(&database))).is_err() {
-                            error!("a request to the table ended in a panic");
+                        if catch_unwind(AssertUnwindSafe(|| work(&database))).is_ok() {
+                            continue;
+                        }
+                        // Its caller has no answer. The others go on, on a database opened anew: this
+                        // one's lock is poisoned, and a transaction may be open.
+                        error!("a request to the table ended in a panic");
+                        drop(database);
+                        match open() {
+                            Ok(anew) => database = anew,
+                            Err(failed) => {
+                                error!(error = %failed, "the table cannot be opened again");
+                                return;
+                            }
                         }
                     }
                     Some(Job::Close(closed)) => break Some(closed),
@@ -195,7 +214,22 @@ mod tests {
             .map(|entry| entry.expect("a file").file_name())
             .collect();
         files.sort();
-        assert_eq!(files, ["lock", "vedette.db"]);
+        assert_eq!(files, ["format", "lock", "vedette.db"]);
+    }
+
+    #[tokio::test]
+    async fn a_folder_of_another_format_is_refused_untouched() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        Database::open(&folder, Fsync::Always).await.expect("opened").close().await;
+        let format = temporary.path().join("format");
+        for other in ["0", "1000", "soon", ""] {
+            fs::write(&format, other).expect("written");
+            let refused = Database::open(&folder, Fsync::Always).await.expect_err("refused");
+            assert!(refused.to_string().contains("another version of Vedette"), "{refused}");
+        }
+        fs::remove_file(&format).expect("removed");
+        Database::open(&folder, Fsync::Always).await.expect_err("made before formats were told");
     }
 
     #[tokio::test]
@@ -211,8 +245,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_one_callers_own() {
-        let database = Database::memory().expect("a database");
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
         assert_eq!(database.run(|_| -> u8 { panic!("of one request") }).await, None);
-        assert_eq!(database.run(|_| 7).await, Some(7));
+        assert!(database.store().all_teams().await.expect("an answer").is_empty());
     }
 }

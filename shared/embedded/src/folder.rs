@@ -39,6 +39,12 @@ pub enum FolderError {
         /// Whose it is.
         owner: u32,
     },
+    /// What is stored in it would not be understood.
+    #[error(
+        "the data folder {} was made by another version of Vedette; keep that version for it, or \
+         start on another folder", .0.display()
+    )]
+    Format(PathBuf),
     /// The system does not let us.
     #[error("{}: {error}", .path.display())]
     Io {
@@ -48,6 +54,9 @@ pub enum FolderError {
         error: io::Error,
     },
 }
+
+/// The format in which the table's items are kept; it rises when an older one cannot be read.
+const FORMAT: u32 = 1;
 
 /// For its owner and nobody else.
 const PRIVATE: u32 = 0o700;
@@ -123,6 +132,22 @@ impl Folder {
     /// When the system does not let us look.
     pub fn has_database(path: &Path) -> io::Result<bool> {
         path.join(DATABASE).try_exists()
+    }
+
+    /// Says in which format the table is kept.
+    pub(crate) fn write_format(&self) -> Result<(), FolderError> {
+        let path = self.path.join("format");
+        fs::write(&path, FORMAT.to_string()).map_err(|error| FolderError::Io { path, error })
+    }
+
+    /// Refuses a folder whose table is kept in another format, before anything of it is read.
+    pub(crate) fn check_format(&self) -> Result<(), FolderError> {
+        let found = fs::read_to_string(self.path.join("format"));
+        if found.is_ok_and(|found| found.trim().parse() == Ok(FORMAT)) {
+            Ok(())
+        } else {
+            Err(FolderError::Format(self.path.clone()))
+        }
     }
 
     pub(crate) fn database(&self) -> PathBuf {
