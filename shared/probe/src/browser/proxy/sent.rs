@@ -90,9 +90,9 @@ mod tests {
         let now = Instant::now();
         let [one, two] = [1, 2].map(address);
         assert!(sent.admit(&[one], now));
-        sent.charge(one, 7 * 1_024 - 1, now);
+        sent.charge(one, 7 * 1_024 - 8, now);
         assert!(!sent.is_enough(one, now));
-        sent.charge(one, 1, now);
+        sent.charge(one, 9, now);
         assert!(sent.is_enough(one, now) && !sent.admit(&[one], now));
         assert!(!sent.admit(&[two, one], now), "it may be tried");
         assert!(!sent.known().contains_key(&two), "what is refused does not count");

@@ -169,16 +169,17 @@ async fn the_bytes_are_bounded() {
 
 #[tokio::test]
 async fn what_is_sent_to_others_than_the_site_is_bounded() {
-    let (site, other) = (Server::http(|_| status(200)).await, Server::http(|_| status(200)).await);
+    let site = Server::http(|_| status(200)).await;
+    let other = Server::http_at("127.0.0.2", |_| status(200)).await;
     let allow = vec!["127.0.0.0/8".parse().expect("a network")];
     let guard = guard_of(Outbound { allow, ..Outbound::default() });
-    let (home, elsewhere) = (site.url("/"), other.address.port());
+    let (home, elsewhere) = (site.url("/"), other.address);
     let mut proxy = GuardProxy::bind(&home, Bounds::CRAWL).await.expect("a port");
     proxy.sent = Sent::new(Duration::from_secs(2));
     let mut others = Vec::new();
     for _ in 0..12 {
         assert_eq!(code(&proxy, &guard, &format!("GET {home}")).await, 200);
-        let get = format!("GET http://localhost:{elsewhere}/");
+        let get = format!("GET http://{elsewhere}/");
         others.push(code(&proxy, &guard, &get).await);
     }
     assert_eq!((others[0], others[11]), (200, 429), "{others:?}");
@@ -187,10 +188,10 @@ async fn what_is_sent_to_others_than_the_site_is_bounded() {
     // What follows in a connection counts, too.
     proxy.sent = Sent::new(Duration::from_secs(2));
     let long = "a".repeat(1_000_000);
-    let head = format!("CONNECT localhost:{elsewhere} HTTP/1.1\r\nHost: x\r\n\r\n");
+    let head = format!("CONNECT {elsewhere} HTTP/1.1\r\nHost: x\r\n\r\n");
     let answer = ask(&proxy, &guard, &format!("{head}{long}")).await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    assert_eq!(code(&proxy, &guard, &format!("GET http://localhost:{elsewhere}/")).await, 429);
+    assert_eq!(code(&proxy, &guard, &format!("GET http://{elsewhere}/")).await, 429);
 }
 
 #[test]

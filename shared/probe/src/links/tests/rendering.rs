@@ -110,7 +110,7 @@ async fn a_page_is_read_when_it_has_come_to_rest() {
         // More than is searched, in bytes.
         (
             "long",
-            "link('/no-long'); document.body.append('\u{20ac}'.repeat(800_000)); link('/beyond')",
+            "link('/no-long'); document.body.append(document.createComment('\u{20ac}'.repeat(800_000))); link('/beyond')",
         ),
     ];
     let site = Site::start(|asked| {
