@@ -28,13 +28,13 @@ use vedette_domain::check::CheckError;
 
 pub(crate) use self::driver::{Browser, Tab, with_browser};
 pub(crate) use self::process::Process;
-pub use self::proxy::GuardProxy;
+pub use self::proxy::{Bounds, GuardProxy};
 use self::sandbox::{Next, Sandbox};
 
 /// [`CheckError::code`] when no browser is installed, or it does not start or stay.
 pub const BROWSER_UNAVAILABLE: &str = "browser_unavailable";
 
-/// [`CheckError::code`] when pages take more memory than a browser is given.
+/// [`CheckError::code`] when pages take more memory, or load more, than a browser is given.
 pub const BROWSER_EXHAUSTED: &str = "browser_exhausted";
 
 /// Resident bytes that a browser may have, counted by process, so that what they share counts several
@@ -112,7 +112,9 @@ impl Chromium {
                 }
                 Next::Use(sandbox) => {
                     if sandbox == Sandbox::Off {
+                        let unshare_is_missing = is_root && !has_unshare();
                         tracing::warn!(
+                            unshare_is_missing,
                             "this system does not let Chromium have its sandbox: a page that breaks \
                              out of the renderer has the rights of this process"
                         );
@@ -185,6 +187,13 @@ fn bundled(installed: &Path) -> Option<PathBuf> {
     (unpacked.is_file() && script.is_file()).then_some(script)
 }
 
+/// Whether there is what a browser of root starts by to have its sandbox.
+fn has_unshare() -> bool {
+    let launcher = Sandbox::AsNobody.launcher().first();
+    let mut folders = std::env::split_paths(process::PATH);
+    launcher.is_some_and(|name| folders.any(|folder| folder.join(name).is_file()))
+}
+
 fn on_path(path: &OsStr) -> Option<PathBuf> {
     let folders: Vec<_> = std::env::split_paths(path).collect();
     let candidates =
@@ -207,11 +216,7 @@ pub(crate) fn unavailable(message: &str) -> CheckError {
     }
 }
 
-/// A browser whose pages take more memory than it is given.
-fn exhausted() -> CheckError {
-    CheckError {
-        message: "the pages take more memory than a browser is given".to_owned(),
-        code: BROWSER_EXHAUSTED.to_owned(),
-        data: json!({}),
-    }
+/// A browser whose pages take more than it is given; `message` says of what.
+pub(crate) fn exhausted(message: &str) -> CheckError {
+    CheckError { message: message.to_owned(), code: BROWSER_EXHAUSTED.to_owned(), data: json!({}) }
 }

@@ -19,6 +19,9 @@ pub(crate) fn is_at_home(first: &Url, url: &Url) -> bool {
 /// Not `From`, the standard one: that is for the mailbox of a person.
 const MONITORED_BY: HeaderName = HeaderName::from_static("x-monitored-by");
 
+/// Who asks.
+const NAME: HeaderValue = HeaderValue::from_static(crate::USER_AGENT);
+
 /// Adds who asks to the headers of a request to `url`: our `User-Agent`, and at the host of `first`
 /// the site's own header, too.
 pub(crate) fn introduce(
@@ -27,7 +30,6 @@ pub(crate) fn introduce(
     url: &Url,
     header: Option<&RequestHeader>,
 ) {
-    const NAME: HeaderValue = HeaderValue::from_static(crate::USER_AGENT);
     headers.insert(USER_AGENT, NAME);
     if is_at_home(first, url) {
         headers.insert(MONITORED_BY, NAME);
@@ -62,9 +64,31 @@ impl RequestHeader {
         Ok(Self { name: parsed, value })
     }
 
-    /// Name and value as text, for a browser.
-    pub(crate) fn to_strings(&self) -> (String, String) {
-        let value = String::from_utf8_lossy(self.value.as_bytes()).into_owned();
-        (self.name.to_string(), value)
+    /// What a browser adds at the site's own host, as text: who asks, as this header may stand in the
+    /// place of its `User-Agent`, and this header.
+    pub(crate) fn to_strings(&self) -> Vec<(String, String)> {
+        let mut headers = HeaderMap::from_iter([(MONITORED_BY, NAME)]);
+        headers.insert(&self.name, self.value.clone());
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_names_us_whatever_the_header_replaces() {
+        let sent = |name| {
+            let header = RequestHeader::parse((name, "mine")).expect("a header");
+            let mut sent = header.to_strings();
+            sent.sort();
+            sent
+        };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let us = pair("x-monitored-by", crate::USER_AGENT);
+        assert_eq!(sent("User-Agent"), [pair("user-agent", "mine"), us]);
+        assert_eq!(sent("X-Monitored-By"), [pair("x-monitored-by", "mine")]);
     }
 }

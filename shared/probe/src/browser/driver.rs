@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
@@ -124,7 +125,9 @@ pub(crate) async fn with_browser<T>(
                     Err(unavailable("Chromium ended during the check"))
                 }
                 never = browser.sweep() => match never {},
-                () = browser.process.outgrown(chromium.memory) => Err(exhausted()),
+                () = browser.process.outgrown(chromium.memory) => {
+                    Err(exhausted("the pages take more memory than a browser is given"))
+                }
             }
         };
         proxy.serve_during(guard, bounded).await
@@ -135,13 +138,16 @@ pub(crate) async fn with_browser<T>(
 
 /// Starts a browser by `command` to see whether it starts.
 pub(super) async fn try_out(command: &[String], home: TempDir) -> Trial {
+    // Where not even a shell starts, this machine is out of something.
     let Ok((mut browser, wire)) = Browser::start(command, home) else {
-        return Trial::Ends;
+        return Trial::Unclear;
     };
     let trial = async {
         let version = browser.devtools.ask("", "Browser.getVersion", json!({}));
         tokio::select! {
-            version = version => return version.map_or(Trial::Unclear, |_| Trial::Starts),
+            version = version => {
+                return version.map_or(Trial::Unclear, |IgnoredAny| Trial::Starts);
+            }
             () = wire.carry(&browser.devtools, |_| ()) => {}
         }
         let ended = browser.process.leader().wait().await;
@@ -169,13 +175,12 @@ impl Browser {
     /// Gets it to show its tabs before they do anything, to keep nothing that pages send, and to be
     /// known to the proxy.
     async fn prepare(&self, proxy: &GuardProxy) -> Option<()> {
-        let version = self.devtools.ask("", "Browser.getVersion", json!({})).await?;
+        let version: Value = self.devtools.ask("", "Browser.getVersion", json!({})).await?;
         self.user_agent.set(version["userAgent"].as_str()?.to_owned()).ok()?;
-        self.devtools
-            .call("", "Browser.setDownloadBehavior", json!({ "behavior": "deny" }))
-            .await?;
+        let denied = json!({ "behavior": "deny" });
+        let IgnoredAny = self.devtools.call("", "Browser.setDownloadBehavior", denied).await?;
         let halted = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
-        self.devtools.call("", "Target.setAutoAttach", halted).await?;
+        let IgnoredAny = self.devtools.call("", "Target.setAutoAttach", halted).await?;
         // What proves the browser once is sent along with all that it asks for from then on.
         let (tab, requests) = self.open().await?;
         let url = format!("http://{}/", proxy.address());
@@ -183,7 +188,9 @@ impl Browser {
         tab.post("Fetch.enable", asked);
         tab.post("Runtime.runIfWaitingForDebugger", json!({}));
         tokio::select! {
-            answer = tab.ask("Page.navigate", json!({ "url": url })) => answer.map(drop),
+            answer = tab.ask("Page.navigate", json!({ "url": url })) => {
+                answer.map(|IgnoredAny| ())
+            }
             never = requests.let_go(|_| None) => match never {},
         }
     }
@@ -198,7 +205,7 @@ impl Browser {
         let opening = Opening::of(self);
         // In a window of its own, so that it is drawn.
         let blank = json!({ "url": "about:blank", "newWindow": true });
-        let created = self.devtools.call("", "Target.createTarget", blank).await?;
+        let created: Value = self.devtools.call("", "Target.createTarget", blank).await?;
         let target = created["targetId"].as_str()?.to_owned();
         let (life, told) = watch::channel(Life::default());
         let (requests, paused) = mpsc::unbounded_channel();
@@ -216,7 +223,8 @@ impl Browser {
     /// How many tabs are open.
     #[cfg(test)]
     pub(super) async fn count_tabs(&self) -> usize {
-        let all = self.devtools.call("", "Target.getTargets", json!({})).await.expect("targets");
+        let all = self.devtools.call("", "Target.getTargets", json!({})).await;
+        let all: Value = all.expect("targets");
         let targets = all["targetInfos"].as_array().expect("a list");
         targets.iter().filter(|target| target["type"] == "page").count()
     }
@@ -224,7 +232,8 @@ impl Browser {
     /// Opens a tab as a page would that found a way.
     #[cfg(test)]
     pub(super) async fn open_stray(&self, url: &str) {
-        self.devtools.call("", "Target.createTarget", json!({ "url": url })).await.expect("opened");
+        let opened = self.devtools.call("", "Target.createTarget", json!({ "url": url })).await;
+        opened.map(|IgnoredAny| ()).expect("opened");
     }
 
     /// Closes a tab; one that is not ours before it has done anything. The page that opened it waits
@@ -250,13 +259,17 @@ impl Browser {
     }
 
     fn on_event(&self, event: Event, proxy: &GuardProxy) {
-        let Event { method, session, params } = event;
+        let (method, session) = (&*event.method, &event.session);
         let mut tabs = self.tabs();
         if session.is_empty() {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            match &*method {
-                // Workers that belong to no tab are not let go on.
-                "Target.attachedToTarget" if params["targetInfo"]["type"] == "page" => {
+            match method {
+                "Target.attachedToTarget" => {
+                    let params = event.params();
+                    // Workers that belong to no tab are not let go on.
+                    if params["targetInfo"]["type"] != "page" {
+                        return;
+                    }
                     let target = text(&params["targetInfo"]["targetId"]);
                     let session = text(&params["sessionId"]);
                     if tabs.opening > 0 {
@@ -266,7 +279,7 @@ impl Browser {
                     }
                 }
                 "Target.detachedFromTarget" => {
-                    let session = text(&params["sessionId"]);
+                    let session = text(&event.params()["sessionId"]);
                     tabs.closing.remove(&session);
                     if let Some(page) = tabs.ours.get(&session) {
                         page.life.send_modify(|life| life.gone = true);
@@ -276,10 +289,10 @@ impl Browser {
             }
             return;
         }
-        let Some(page) = tabs.ours.get(&session) else {
+        let Some(page) = tabs.ours.get(session) else {
             return;
         };
-        match &*method {
+        match method {
             "Page.loadEventFired" => page.life.send_modify(|life| life.loads += 1),
             "Emulation.virtualTimeBudgetExpired" => page.life.send_modify(|life| life.spans += 1),
             "Network.webSocketCreated" | "Target.attachedToTarget" => {
@@ -288,16 +301,15 @@ impl Browser {
             "Inspector.targetCrashed" => page.life.send_modify(|life| life.crashed = true),
             "Page.javascriptDialogOpening" => {
                 // Nobody is there to agree, but a page may be left.
-                let answer = json!({ "accept": params["type"] == "beforeunload" });
-                self.devtools.post(&session, "Page.handleJavaScriptDialog", answer);
+                let answer = json!({ "accept": event.params()["type"] == "beforeunload" });
+                self.devtools.post(session, "Page.handleJavaScriptDialog", answer);
             }
-            "Fetch.requestPaused" => drop(page.requests.send(params)),
+            "Fetch.requestPaused" => drop(page.requests.send(event.params())),
             "Fetch.authRequired" => {
                 let mut response = proxy.credentials().to_json();
                 response["response"] = "ProvideCredentials".into();
-                let answer =
-                    json!({ "requestId": params["requestId"], "authChallengeResponse": response });
-                self.devtools.post(&session, "Fetch.continueWithAuth", answer);
+                let answer = json!({ "requestId": event.params()["requestId"], "authChallengeResponse": response });
+                self.devtools.post(session, "Fetch.continueWithAuth", answer);
             }
             _ => {}
         }
@@ -333,7 +345,7 @@ impl Tab<'_> {
     }
 
     /// Sends a command and gives its result, however long it takes; none where that fails.
-    pub(crate) async fn ask(&self, method: &str, params: Value) -> Option<Value> {
+    pub(crate) async fn ask<T: DeserializeOwned>(&self, method: &str, params: Value) -> Option<T> {
         self.browser.devtools.ask(&self.session, method, params).await
     }
 

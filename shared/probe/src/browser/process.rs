@@ -27,6 +27,9 @@ pub(crate) struct Process {
     _home: TempDir,
 }
 
+/// Where they find other programs.
+pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 impl Process {
     /// Starts `program` with its standard streams as pipes, and without our environment, which holds
     /// credentials.
@@ -38,7 +41,7 @@ impl Process {
         let child = Command::new(program)
             .args(arguments)
             .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("PATH", PATH)
             .env("HOME", home.path())
             .env("TMPDIR", home.path())
             .current_dir(home.path())

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod meter;
+mod sent;
 #[cfg(test)]
 mod tests;
 
@@ -27,21 +28,18 @@ use hyper::upgrade::OnUpgrade;
 use hyper::{Method, Request, Response, StatusCode, Uri, client, server};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use url::{Position, Url};
 
 pub(crate) use self::credentials::Credentials;
 use self::meter::{Budget, Metered};
-use crate::connect::connect;
+use self::sent::Sent;
+use crate::connect::{ADDRESSES_TRIED, connect};
 use crate::guard::{Guard, NotAdmitted, Refusal};
 
 /// Connections served at once; Chromium opens at most 32 through one proxy, and WebSockets beside
 /// them. What comes beyond waits.
 const CONNECTIONS: usize = 128;
-
-/// Bytes that may pass, both ways together, before everything is cut off: many times the heaviest
-/// page that is worth measuring.
-const BYTES: u64 = 100 * 1024 * 1024;
 
 /// How long a connection to a target may take to make.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -56,6 +54,23 @@ const HEADER_LINES: usize = 256;
 /// Refusals remembered; a page can provoke any number of them.
 const REFUSALS: usize = 100;
 
+/// How much may pass through a proxy.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Bytes, both ways together, after which everything is cut off.
+    bytes: u64,
+    /// For how long another address than the site's may be sent more than it is in the long run:
+    /// each second counts for 4096 bytes.
+    burst: Duration,
+}
+
+impl Bounds {
+    /// Of an audit: many times the heaviest page that is worth measuring.
+    pub const AUDIT: Self = Self { bytes: 100 * 1024 * 1024, burst: Duration::from_secs(256) };
+    /// Of a crawl.
+    pub const CRAWL: Self = Self { bytes: 2 * 1024 * 1024 * 1024, burst: Duration::from_secs(64) };
+}
+
 /// An HTTP proxy on a loopback port that asks the guard before every connection and connects to the
 /// pinned address. It listens as long as the value lives, and serves only during
 /// [`serve_during`](Self::serve_during), without a task of its own.
@@ -67,31 +82,35 @@ pub struct GuardProxy {
     address: SocketAddr,
     credentials: Credentials,
     budget: Budget,
+    /// The site's own host, without `www.`, where what is sent is up to its owner.
+    home: String,
+    sent: Sent,
     refusals: Mutex<Vec<Refusal>>,
 }
 
 impl GuardProxy {
-    /// Listens on a free port of loopback.
+    /// Listens on a free port of loopback, for a browser that visits the site at `home`.
     ///
     /// # Errors
     /// When this machine has no port or socket left.
-    pub async fn bind() -> io::Result<Self> {
-        Self::bind_for(BYTES).await
-    }
-
-    /// The same for a browser that visits many pages: everything is cut off after `bytes`.
-    ///
-    /// # Errors
-    /// When this machine has no port or socket left.
-    pub async fn bind_for(bytes: u64) -> io::Result<Self> {
+    pub async fn bind(home: &Url, bounds: Bounds) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         Ok(Self {
             address: listener.local_addr()?,
             listener,
             credentials: Credentials::new()?,
-            budget: Budget::new(bytes),
+            budget: Budget::new(bounds.bytes),
+            home: host_of(home).to_owned(),
+            sent: Sent::new(bounds.burst),
             refusals: Mutex::default(),
         })
+    }
+
+    /// One for the audit of a site that is nowhere.
+    #[cfg(test)]
+    pub(crate) async fn for_nobody() -> Self {
+        let nowhere = "http://nowhere.example/".parse().expect("a URL");
+        Self::bind(&nowhere, Bounds::AUDIT).await.expect("a port")
     }
 
     /// Where it listens, for `--proxy-server`.
@@ -258,8 +277,18 @@ impl GuardProxy {
         if target.addresses().contains(&self.address) {
             return Err(StatusCode::LOOP_DETECTED);
         }
+        let is_elsewhere = host_of(url) != self.home;
+        let tried = target.addresses().iter().take(ADDRESSES_TRIED);
+        let tried: Vec<_> = tried.map(|address| address.ip().to_canonical()).collect();
+        if is_elsewhere && !self.sent.admit(&tried, Instant::now()) {
+            return Err(StatusCode::TOO_MANY_REQUESTS);
+        }
         match timeout(CONNECT_PATIENCE, connect(&target)).await {
-            Ok(Ok(stream)) => Ok(Metered::new(stream, self.budget.clone(), IDLE)),
+            Ok(Ok(stream)) => {
+                let peer = stream.peer_addr().map_err(|_| StatusCode::BAD_GATEWAY)?;
+                let sent = is_elsewhere.then(|| (self.sent.clone(), peer.ip().to_canonical()));
+                Ok(Metered::new(stream, self.budget.clone(), sent, IDLE))
+            }
             Ok(Err(_)) => Err(StatusCode::BAD_GATEWAY),
             Err(_) => Err(StatusCode::GATEWAY_TIMEOUT),
         }
@@ -271,6 +300,12 @@ impl GuardProxy {
             refusals.push(refusal);
         }
     }
+}
+
+/// The host of `url`, `www.` aside.
+fn host_of(url: &Url) -> &str {
+    let host = url.host_str().unwrap_or_default();
+    host.strip_prefix("www.").unwrap_or(host)
 }
 
 /// What is spoken once the browser has its `200` for a CONNECT.

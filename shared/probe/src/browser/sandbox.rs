@@ -42,7 +42,10 @@ pub(crate) fn next(is_root: bool, trials: &[Trial]) -> Next {
         [] => Next::Try(best),
         [Trial::Starts] => Next::Use(best),
         [Trial::Ends] => Next::Try(Sandbox::Off),
-        [Trial::Ends, Trial::Starts] => Next::Use(Sandbox::Off),
+        // Once may have been bad luck, and what follows holds as long as this process lives.
+        [Trial::Ends, Trial::Starts] => Next::Try(best),
+        [Trial::Ends, Trial::Starts, Trial::Ends] => Next::Use(Sandbox::Off),
+        [Trial::Ends, Trial::Starts, Trial::Starts] => Next::Use(best),
         _ => Next::GiveUp,
     }
 }
@@ -83,8 +86,13 @@ mod tests {
             (true, &[Ends], Try(Off)),
             (false, &[Unclear], GiveUp),
             (true, &[Unclear], GiveUp),
-            (false, &[Ends, Starts], Use(Off)),
-            (true, &[Ends, Starts], Use(Off)),
+            (false, &[Ends, Starts], Try(Own)),
+            (true, &[Ends, Starts], Try(AsNobody)),
+            (false, &[Ends, Starts, Ends], Use(Off)),
+            (true, &[Ends, Starts, Ends], Use(Off)),
+            (false, &[Ends, Starts, Starts], Use(Own)),
+            (true, &[Ends, Starts, Starts], Use(AsNobody)),
+            (true, &[Ends, Starts, Unclear], GiveUp),
             // The browser itself is broken, which says nothing of the sandbox.
             (false, &[Ends, Ends], GiveUp),
             (true, &[Ends, Unclear], GiveUp),

@@ -7,6 +7,8 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -14,7 +16,7 @@ use url::Url;
 use vedette_domain::check::CheckError;
 
 use super::canonical::host_of;
-use crate::browser::{self, Browser, Chromium, GuardProxy, Tab};
+use crate::browser::{self, Bounds, Browser, Chromium, GuardProxy, Tab};
 use crate::guard::Guard;
 use crate::request_header::{RequestHeader, is_at_home};
 
@@ -37,15 +39,13 @@ const LISTENING: Duration = Duration::from_millis(500);
 /// How long a page may take to be read.
 const READ_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Bytes that pass between browser and web during a crawl.
-const BYTES: u64 = 2 * 1024 * 1024 * 1024;
-
 /// Ends once the page was drawn, which brings what asks for it, or for being seen.
 const DRAWN: &str =
     "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))";
 
 /// What is read of a page: where it is by now, its elements (up to two million characters), and the
-/// HTTP status that it came with, 0 where that is not known.
+/// HTTP status that it came with, 0 where that is not known. Read in a world of its own, where no
+/// script of the page has put something else in the place of what is asked for.
 const READ: &str = "[
   location.href,
   document.documentElement ? document.documentElement.outerHTML.slice(0, 2097152).toWellFormed() : '',
@@ -57,9 +57,10 @@ pub(super) struct Renderer<'a> {
     browser: &'a Browser,
     user_agent: String,
     tabs: Semaphore,
-    /// The monitored URL, whose host gets `header`.
+    /// The monitored URL.
     home: &'a Url,
-    header: Option<(String, String)>,
+    /// Headers of requests to its host.
+    headers: Vec<(String, String)>,
 }
 
 /// A page as it is shown.
@@ -78,16 +79,22 @@ pub(super) async fn with_browser<T>(
     patience: Duration,
     work: impl AsyncFnOnce(&Renderer<'_>) -> Result<T, CheckError>,
 ) -> Result<T, CheckError> {
-    let proxy = GuardProxy::bind_for(BYTES).await.map_err(browser::failed)?;
+    let proxy = GuardProxy::bind(home, Bounds::CRAWL).await.map_err(browser::failed)?;
     let pictureless = ["--blink-settings=imagesEnabled=false"];
     let crawl = async |browser: &Browser| {
         // The browser's own, and ours behind it.
         let user_agent = format!("{} {}", browser.user_agent(), crate::USER_AGENT);
-        let header = header.map(RequestHeader::to_strings);
+        let headers = header.map(RequestHeader::to_strings).unwrap_or_default();
         let tabs = Semaphore::new(TABS);
-        work(&Renderer { browser, user_agent, tabs, home, header }).await
+        work(&Renderer { browser, user_agent, tabs, home, headers }).await
     };
-    browser::with_browser(guard, chromium, &proxy, &pictureless, patience, crawl).await
+    let output =
+        browser::with_browser(guard, chromium, &proxy, &pictureless, patience, crawl).await?;
+    if proxy.is_exhausted() {
+        // What was cut off would be missing without a word.
+        return Err(browser::exhausted("the pages load more than a crawl may take"));
+    }
+    Ok(output)
 }
 
 impl Renderer<'_> {
@@ -124,35 +131,38 @@ impl Renderer<'_> {
         tab.post("Target.setAutoAttach", workers);
         let user_agent = json!({ "userAgent": self.user_agent });
         tab.post("Network.setUserAgentOverride", user_agent);
-        if self.header.is_some() {
+        if !self.headers.is_empty() {
             tab.post("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }] }));
         }
         tab.post("Runtime.runIfWaitingForDebugger", json!({}));
     }
 
-    /// The headers of a request to the own host, with the site's; none for other requests.
+    /// The headers of a request to the own host, with ours; none for other requests.
     fn headers(&self, request: &Value) -> Option<Value> {
-        let (name, value) = self.header.as_ref()?;
         let url = Url::parse(request["url"].as_str()?).ok()?;
         if !is_at_home(self.home, &url) {
             return None;
         }
         let sent = request["headers"].as_object()?.iter();
-        let others = sent.filter(|(other, _)| !other.eq_ignore_ascii_case(name));
+        let is_ours =
+            |sent: &str| self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(sent));
+        let others = sent.filter(|(name, _)| !is_ours(name));
         let others = others.map(|(name, value)| json!({ "name": name, "value": value }));
-        Some(others.chain([json!({ "name": name, "value": value })]).collect())
+        let ours = self.headers.iter();
+        let ours = ours.map(|(name, value)| json!({ "name": name, "value": value }));
+        Some(others.chain(ours).collect())
     }
 }
 
 /// Goes to `url`, and waits until the page has nothing more to do of its own accord.
 async fn load(tab: &Tab<'_>, url: &Url) -> Option<()> {
-    let navigated = tab.ask("Page.navigate", json!({ "url": url.as_str() })).await?;
+    let navigated: Value = tab.ask("Page.navigate", json!({ "url": url.as_str() })).await?;
     if navigated["errorText"].is_string() {
         return None;
     }
     tab.until(|life| life.loads > 0).await;
     let drawn = json!({ "expression": DRAWN, "awaitPromise": true });
-    let drawn = timeout(DRAWING, tab.ask("Runtime.evaluate", drawn));
+    let drawn = timeout(DRAWING, tab.ask::<IgnoredAny>("Runtime.evaluate", drawn));
     let (_, _) = tokio::join!(run_on(tab, REST), drawn);
     if tab.life().listens {
         sleep(LISTENING).await;
@@ -174,15 +184,57 @@ async fn run_on(tab: &Tab<'_>, span: Duration) {
     tab.until(|life| life.spans > before).await;
 }
 
+/// The main frame of a tab; what is in it is left unread.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Frames {
+    frame_tree: FrameTree,
+}
+
+#[derive(Deserialize)]
+struct FrameTree {
+    frame: Frame,
+}
+
+#[derive(Deserialize)]
+struct Frame {
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct World {
+    execution_context_id: u64,
+}
+
+/// The answer to [`READ`]: anything else fails at its first wrong element.
+#[derive(Deserialize)]
+struct Evaluated {
+    result: Remote,
+}
+
+#[derive(Deserialize)]
+struct Remote {
+    value: (String, String, u16),
+}
+
 async fn read(tab: &Tab<'_>) -> Option<Rendered> {
-    let expression = json!({ "expression": READ, "returnByValue": true });
-    let answer = timeout(READ_PATIENCE, tab.ask("Runtime.evaluate", expression)).await.ok()??;
-    let [url, html, status] = &answer["result"]["value"].as_array()?[..] else {
-        return None;
+    let answer = async {
+        let Frames { frame_tree } = tab.ask("Page.getFrameTree", json!({})).await?;
+        let frame = json!({ "frameId": frame_tree.frame.id });
+        let world: World = tab.ask("Page.createIsolatedWorld", frame).await?;
+        let expression = json!({
+            "expression": READ,
+            "returnByValue": true,
+            "contextId": world.execution_context_id,
+        });
+        tab.ask("Runtime.evaluate", expression).await
     };
+    let Evaluated { result } = timeout(READ_PATIENCE, answer).await.ok()??;
+    let (url, html, status) = result.value;
     // The proxy's own answers, too, look like pages of the host.
-    if !matches!(status.as_u64()?, 0 | 200 | 304) {
+    if !matches!(status, 0 | 200 | 304) {
         return None;
     }
-    Some(Rendered { url: url.as_str()?.parse().ok()?, html: html.as_str()?.to_owned() })
+    Some(Rendered { url: url.parse().ok()?, html })
 }

@@ -135,10 +135,7 @@ pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, u
             unpack(coding, &packed, PAGE_LIMIT, |bytes| html.extend_from_slice(bytes));
             drop(packed);
             // As if it arrived, so that a page made to be hard to read holds up nothing.
-            for piece in html.chunks(PIECE) {
-                tokio::task::yield_now().await;
-                extractor.write(piece);
-            }
+            write(&mut extractor, &html).await;
         }
         tokio::task::yield_now().await;
         visit.links = Some(extractor.finish(url));
@@ -147,11 +144,20 @@ pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, u
     if let (Some(renderer), Some(links)) = (renderer, &mut visit.links)
         && let Some(Rendered { url, html }) = renderer.render(url).await
     {
+        let _turn = client.reading.lock().await;
         let mut extractor = Extractor::new(Some("utf-8"));
-        extractor.write(html.as_bytes());
+        write(&mut extractor, &html.as_bytes()[..html.floor_char_boundary(PAGE_LIMIT)]).await;
         *links = extractor.finish(&url);
     }
     visit
+}
+
+/// Writes all that is there as if it arrived.
+async fn write(extractor: &mut Extractor, html: &[u8]) {
+    for piece in html.chunks(PIECE) {
+        tokio::task::yield_now().await;
+        extractor.write(piece);
+    }
 }
 
 /// What came of asking for a `robots.txt`.

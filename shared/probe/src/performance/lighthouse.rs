@@ -11,7 +11,7 @@ use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::{bounded_json, unavailable};
-use crate::browser::{self, Chromium, GuardProxy, Process};
+use crate::browser::{self, Bounds, Chromium, GuardProxy, Process};
 use crate::guard::Guard;
 
 /// Two audits at once would share the processor, and measure each other.
@@ -71,7 +71,8 @@ impl Lighthouse {
         url: &Url,
         header: Option<(&str, &str)>,
     ) -> Result<SpeedMetrics, CheckError> {
-        let proxy = GuardProxy::bind().await.map_err(|error| cannot_start(&error))?;
+        let proxy = GuardProxy::bind(url, Bounds::AUDIT).await;
+        let proxy = proxy.map_err(|error| cannot_start(&error))?;
         let home = tempfile::tempdir().map_err(|error| cannot_start(&error))?;
         let chromium = self.chromium.command(proxy.address(), &home.path().join("profile")).await?;
         let request = json!({

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +12,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
+
+use super::sent::Sent;
 
 /// Bytes that a number of connections may still take, together.
 #[derive(Clone)]
@@ -33,18 +36,25 @@ impl Budget {
     }
 }
 
-/// A connection to a target. Ends when the budget is spent, or when nothing moved either way for
-/// `idle` while it was read from.
+/// A connection to a target. Ends when the budget is spent, when the target was sent enough, or when
+/// nothing moved either way for `idle` while it was read from.
 pub(super) struct Metered {
     stream: TcpStream,
     budget: Budget,
+    /// Where what is sent counts, and for whom; not at the site's own host.
+    sent: Option<(Sent, IpAddr)>,
     idle: Duration,
     deadline: Pin<Box<Sleep>>,
 }
 
 impl Metered {
-    pub(super) fn new(stream: TcpStream, budget: Budget, idle: Duration) -> Self {
-        Self { stream, budget, idle, deadline: Box::pin(sleep(idle)) }
+    pub(super) fn new(
+        stream: TcpStream,
+        budget: Budget,
+        sent: Option<(Sent, IpAddr)>,
+        idle: Duration,
+    ) -> Self {
+        Self { stream, budget, sent, idle, deadline: Box::pin(sleep(idle)) }
     }
 
     fn moved(&mut self, bytes: usize) {
@@ -85,7 +95,13 @@ impl AsyncWrite for Metered {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.check_budget()?;
+        if self.sent.as_ref().is_some_and(|(sent, peer)| sent.is_enough(*peer, Instant::now())) {
+            return Poll::Ready(Err(io::Error::other("the target was sent enough")));
+        }
         let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        if let Some((sent, peer)) = &self.sent {
+            sent.charge(*peer, written, Instant::now());
+        }
         self.moved(written);
         Poll::Ready(Ok(written))
     }

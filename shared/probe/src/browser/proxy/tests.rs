@@ -51,7 +51,7 @@ async fn requests_are_passed_on_as_servers_know_them() {
         answer.into_bytes()
     })
     .await;
-    let proxy = GuardProxy::bind().await.expect("a port");
+    let proxy = GuardProxy::for_nobody().await;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: else.example\r\nProxy-Connection: keep-alive\r\n\
          Connection: close, X-Hop\r\nX-Hop: 1\r\n\
@@ -72,7 +72,7 @@ async fn requests_are_passed_on_as_servers_know_them() {
 #[tokio::test]
 async fn a_tunnel_carries_both_ways() {
     let server = Server::http(|head| format!("echo {}", path(head)).into_bytes()).await;
-    let proxy = GuardProxy::bind().await.expect("a port");
+    let proxy = GuardProxy::for_nobody().await;
     let request = format!(
         "CONNECT {} HTTP/1.1\r\nHost: x\r\n\r\nGET /inside HTTP/1.1\r\n\r\n",
         server.address
@@ -85,8 +85,7 @@ async fn a_tunnel_carries_both_ways() {
 #[tokio::test]
 async fn only_its_own_browser_is_served() {
     let server = Server::http(|_| status(200)).await;
-    let (proxy, other) = (GuardProxy::bind().await, GuardProxy::bind().await);
-    let (proxy, other) = (proxy.expect("a port"), other.expect("a port"));
+    let (proxy, other) = (GuardProxy::for_nobody().await, GuardProxy::for_nobody().await);
     assert_ne!(proof(&proxy), proof(&other), "made for one run");
     let lines = [
         format!("GET {} HTTP/1.1", server.url("/")),
@@ -108,7 +107,7 @@ async fn only_its_own_browser_is_served() {
 #[tokio::test]
 async fn what_the_guard_refuses_is_not_connected_to() {
     let server = Server::http(|_| status(200)).await;
-    let proxy = GuardProxy::bind().await.expect("a port");
+    let proxy = GuardProxy::for_nobody().await;
     let guard = guard_of(Outbound::default());
     assert_eq!(code(&proxy, &guard, &format!("GET {}", server.url("/"))).await, 403);
     assert_eq!(code(&proxy, &guard, &format!("CONNECT {}", server.address)).await, 403);
@@ -134,7 +133,7 @@ async fn what_the_guard_refuses_is_not_connected_to() {
 
 #[tokio::test]
 async fn what_is_no_request_to_a_proxy_is_refused() {
-    let proxy = GuardProxy::bind().await.expect("a port");
+    let proxy = GuardProxy::for_nobody().await;
     let guard = guard();
     assert_eq!(code(&proxy, &guard, "GET /").await, 400);
     assert_eq!(code(&proxy, &guard, "GET ftp://127.0.0.1/").await, 400);
@@ -156,7 +155,7 @@ async fn the_bytes_are_bounded() {
         format!("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{body}").into_bytes()
     })
     .await;
-    let mut proxy = GuardProxy::bind().await.expect("a port");
+    let mut proxy = GuardProxy::for_nobody().await;
     proxy.budget = Budget::new(150_000);
     let get = format!("GET {}", server.url("/"));
     let request = format!("{get} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -169,6 +168,40 @@ async fn the_bytes_are_bounded() {
 }
 
 #[tokio::test]
+async fn what_is_sent_to_others_than_the_site_is_bounded() {
+    let site = Server::http(|_| status(200)).await;
+    let other = Server::http_at("127.0.0.2", |_| status(200)).await;
+    let allow = vec!["127.0.0.0/8".parse().expect("a network")];
+    let guard = guard_of(Outbound { allow, ..Outbound::default() });
+    let (home, elsewhere) = (site.url("/"), other.address);
+    let mut proxy = GuardProxy::bind(&home, Bounds::CRAWL).await.expect("a port");
+    proxy.sent = Sent::new(Duration::from_secs(2));
+    let mut others = Vec::new();
+    for _ in 0..12 {
+        assert_eq!(code(&proxy, &guard, &format!("GET {home}")).await, 200);
+        let get = format!("GET http://{elsewhere}/");
+        others.push(code(&proxy, &guard, &get).await);
+    }
+    assert_eq!((others[0], others[11]), (200, 429), "{others:?}");
+    assert_eq!(site.connections(), 12);
+
+    // What follows in a connection counts, too.
+    proxy.sent = Sent::new(Duration::from_secs(2));
+    let long = "a".repeat(1_000_000);
+    let head = format!("CONNECT {elsewhere} HTTP/1.1\r\nHost: x\r\n\r\n");
+    let answer = ask(&proxy, &guard, &format!("{head}{long}")).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert_eq!(code(&proxy, &guard, &format!("GET http://{elsewhere}/")).await, 429);
+}
+
+#[test]
+fn a_host_is_the_same_with_and_without_www() {
+    let host = |url: &str| host_of(&url.parse().expect("a URL")).to_owned();
+    assert_eq!(host("https://www.example.com/"), host("http://example.com:8080/"));
+    assert_ne!(host("https://cdn.example.com/"), host("http://example.com/"));
+}
+
+#[tokio::test]
 async fn a_connection_that_lies_still_ends() {
     let server = Server::raw(|mut stream| async move {
         let _ = stream.write_all(b"hello").await;
@@ -176,7 +209,7 @@ async fn a_connection_that_lies_still_ends() {
     })
     .await;
     let stream = TcpStream::connect(server.address).await.expect("connected");
-    let mut metered = Metered::new(stream, Budget::new(1000), Duration::from_millis(50));
+    let mut metered = Metered::new(stream, Budget::new(1000), None, Duration::from_millis(50));
     let mut taken = Vec::new();
     let error = metered.read_to_end(&mut taken).await.expect_err("an end");
     assert_eq!((error.kind(), &*taken), (io::ErrorKind::TimedOut, &b"hello"[..]));
@@ -189,7 +222,7 @@ async fn connections_end_with_the_work() {
         let _ = stream.read_to_end(&mut rest).await;
     })
     .await;
-    let proxy = GuardProxy::bind().await.expect("a port");
+    let proxy = GuardProxy::for_nobody().await;
     let guard = guard();
     let open = async {
         let mut stream = TcpStream::connect(proxy.address()).await.expect("the proxy");

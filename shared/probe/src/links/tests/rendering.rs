@@ -59,7 +59,9 @@ async fn links_made_by_scripts_are_found_and_the_guard_holds() {
     assert!(!data.is_empty() && data.iter().all(sent), "the browser's requests have the header");
     let agent = data[0].header("user-agent").unwrap_or_default();
     assert!(agent.ends_with(crate::USER_AGENT), "{agent}");
+    assert_eq!(data[0].header("x-monitored-by"), Some(crate::USER_AGENT));
     assert!(!elsewhere.asked().is_empty() && !elsewhere.asked().iter().any(sent));
+    assert!(!elsewhere.asked().iter().any(|asked| asked.header("x-monitored-by").is_some()));
 }
 
 #[tokio::test]
@@ -81,7 +83,7 @@ async fn a_page_is_read_when_it_has_come_to_rest() {
     const LINK: &str = "function link(to) {
             const a = document.createElement('a'); a.href = to; document.body.append(a);
         }";
-    const WAYS: [(&str, &str); 9] = [
+    const WAYS: [(&str, &str); 11] = [
         ("timer", "setTimeout(() => link('/no-timer'), 900)"),
         (
             "chain",
@@ -100,6 +102,16 @@ async fn a_page_is_read_when_it_has_come_to_rest() {
         ("dialog", "alert('hello'); link('/no-dialog')"),
         ("half", "link('/no-half'); document.body.append('\\ud800')"),
         ("popup", "window.open('/opened'); link('/no-popup')"),
+        (
+            "forged",
+            "link('/no-forged'); Object.defineProperty(Document.prototype, 'documentElement',
+                {get: () => ({outerHTML: {slice: () => ({toWellFormed: () => [0, 0]})}})})",
+        ),
+        // More than is searched, in bytes.
+        (
+            "long",
+            "link('/no-long'); document.body.append(document.createComment('\u{20ac}'.repeat(800_000))); link('/beyond')",
+        ),
     ];
     let site = Site::start(|asked| {
         let page = |script: &str| Reply::html(format!("<body><script>{LINK} {script}</script>"));
@@ -123,6 +135,7 @@ async fn a_page_is_read_when_it_has_come_to_rest() {
     expected.sort();
     assert_eq!(found, expected);
     assert!(!site.visits().iter().any(|visit| visit.contains("opened")));
+    assert!(!site.visits().iter().any(|visit| visit.contains("beyond")));
 }
 
 #[tokio::test]
@@ -141,4 +154,31 @@ async fn a_browser_that_leaves_fails_the_check() {
     let error = probe(&guard(), &Traffic::default(), &crawl, |_| {}).await.expect_err("no browser");
     assert_eq!(error.code, "browser_unavailable");
     assert_eq!(error.message, "Chromium ended during the check");
+}
+
+#[tokio::test]
+async fn scripts_cannot_make_the_browser_ask_others_without_end() {
+    let Some(chromium) = installed_chromium() else {
+        return;
+    };
+    let other = Site::at("127.0.0.3", |_| Reply::new(200)).await;
+    let target = other.url("/").to_string();
+    let site = Site::start(move |_| {
+        Reply::html(format!(
+            "<script>(async () => {{
+                for (let n = 0; ; n++) await fetch('{target}?' + n, {{mode: 'no-cors'}}).catch(() => 0);
+            }})()</script>"
+        ))
+    })
+    .await;
+    let guard = guard_of(Outbound {
+        allow: ["127.0.0.1/32", "127.0.0.3/32"].map(|net| net.parse().expect("a network")).into(),
+        ..Outbound::default()
+    });
+    let url = site.url("/");
+    let deadline = Duration::from_secs(60);
+    let crawl = LinksProbe { browser: Some(&chromium), deadline, ..of(&url) };
+    crawl_as(&guard, &crawl).await;
+    // A connection counts as a KiB at least: 256 of them at once, then four a second.
+    assert!((1..=512).contains(&other.connections()), "{}", other.connections());
 }
