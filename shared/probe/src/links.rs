@@ -123,8 +123,8 @@ pub struct Progress {
 /// - Where there are more than ten links to a host, its `robots.txt` is followed, too. One that its
 ///   server withholds, by silence, 429 or an error of its own, allows nothing; where nobody is there
 ///   to answer, the links are tried.
-/// - All crawls with the same `traffic` together ask an address at most four things at a time, and
-///   ten a second, whatever the names for it.
+/// - All crawls with the same `traffic` together ask an address at most four things at a time, one
+///   crawl two, and ten a second, whatever the names for it. What has to wait for that is put off.
 ///
 /// What is not visited for this is not broken, and counted by reason.
 ///
@@ -374,7 +374,7 @@ impl Crawl {
                 if self.frontier.scope.is_own(url.as_str()) {
                     let robots = match &rules {
                         Rules::Known(robots) => robots.as_ref(),
-                        Rules::Withheld(_) => None,
+                        Rules::Withheld(_) | Rules::NoTurn => None,
                     };
                     self.robots_txt |= robots.is_some();
                     sitemaps = self.sitemaps_of(&url, robots);
@@ -422,6 +422,10 @@ impl Crawl {
             }
             Verdict::Busy { status, pause } => {
                 self.frontier.put_off(link, status, pause, Instant::now(), deadline);
+                return Ok(());
+            }
+            Verdict::NoTurn => {
+                self.frontier.wait_for_turn(link, Instant::now());
                 return Ok(());
             }
             Verdict::Status(status, redirects) => State::Answered(status, redirects),

@@ -38,6 +38,9 @@ const RULES_LIMIT: usize = 32 * 1024 * 1024;
 /// asked to the end.
 const GIVEN_UP: u32 = 3;
 
+/// How long a host is left alone where too much is asked of its address.
+const TURN_PAUSE: Duration = Duration::from_secs(1);
+
 /// How often a link is asked for again whose server asks us to come back later.
 const RETRIES: u8 = 2;
 
@@ -557,7 +560,14 @@ impl Frontier {
     pub(super) fn ruled(&mut self, index: u32, rules: Rules, now: Instant, deadline: Instant) {
         let origin = &mut self.origins[index as usize];
         let is_own = origin.host == OWN;
+        if matches!(rules, Rules::NoTurn) && !is_own {
+            origin.robots = RobotsState::Unknown;
+            self.hosts[origin.host as usize].pause_until(now + TURN_PAUSE);
+            self.leave(index);
+            return;
+        }
         origin.robots = match rules {
+            Rules::NoTurn => RobotsState::Known(None),
             Rules::Known(Some(robots)) if !is_own => {
                 self.rules += robots.size;
                 if self.rules > RULES_LIMIT {
@@ -647,6 +657,14 @@ impl Frontier {
             host.is_closed |= !has_time;
             self.visited(id, State::RateLimited, false);
         }
+    }
+
+    /// A link was not asked for, as too much is asked of its address: it is asked for later, and the
+    /// others of the host, too.
+    pub(super) fn wait_for_turn(&mut self, id: LinkId, now: Instant) {
+        let origin = &self.origins[self.links[id as usize].origin as usize];
+        self.hosts[origin.host as usize].pause_until(now + TURN_PAUSE);
+        self.put_back(id);
     }
 
     /// A request to an origin is over.

@@ -48,6 +48,8 @@ pub(super) enum Verdict {
     Forbidden(CheckError),
     /// Could not be checked, for reasons of ours.
     Unchecked(CheckError),
+    /// Not asked for, as too much is asked of its address at the moment.
+    NoTurn,
 }
 
 impl Visit {
@@ -77,6 +79,7 @@ impl From<NoAnswer> for Visit {
             NoAnswer::Silent | NoAnswer::Unreachable => Verdict::Status(0, false),
             NoAnswer::Forbidden(error) => Verdict::Forbidden(error),
             NoAnswer::Unable(error) => Verdict::Unchecked(error),
+            NoAnswer::NoTurn => Verdict::NoTurn,
         };
         Self { verdict, location: None, links: None }
     }
@@ -160,6 +163,8 @@ pub(super) enum Rules {
     Known(Option<Robots>),
     /// The server was silent, in trouble, or asked to be left alone for so long.
     Withheld(Option<Duration>),
+    /// It was not asked for, as too much is asked of its address at the moment.
+    NoTurn,
 }
 
 /// The `robots.txt` that rules over `url`. One that is refused, and one that cannot be read, is as
@@ -172,6 +177,7 @@ pub(super) async fn robots(client: &Client<'_>, url: &Url) -> Rules {
         Ok(text) => Rules::Known(text.and_then(|text| Robots::parse(&text))),
         Err(NoFile::Withheld(pause)) => Rules::Withheld(pause),
         Err(NoFile::Unreachable) => Rules::Known(None),
+        Err(NoFile::NoTurn) => Rules::NoTurn,
     }
 }
 
@@ -212,6 +218,8 @@ enum NoFile {
     Withheld(Option<Duration>),
     /// Nobody is there to answer, or may be asked.
     Unreachable,
+    /// Too much is asked of its address at the moment.
+    NoTurn,
 }
 
 impl From<NoAnswer> for NoFile {
@@ -221,6 +229,7 @@ impl From<NoAnswer> for NoFile {
             NoAnswer::Unreachable | NoAnswer::Forbidden(_) | NoAnswer::Unable(_) => {
                 Self::Unreachable
             }
+            NoAnswer::NoTurn => Self::NoTurn,
         }
     }
 }

@@ -57,6 +57,11 @@ impl Host {
         self.paused_until = Some(now + pause);
     }
 
+    /// Nothing is asked of it until then, which is no rest that it asked for.
+    pub(super) fn pause_until(&mut self, until: Instant) {
+        self.paused_until = self.paused_until.max(Some(until));
+    }
+
     /// A request is over.
     pub(super) const fn leave(&mut self) {
         self.under_way -= 1;

@@ -340,6 +340,27 @@ fn an_origin_elsewhere_that_never_answers_is_given_up() {
     }
 }
 
+#[test]
+fn what_had_no_turn_is_asked_for_later() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    meet_elsewhere(&mut frontier, "other.example", 0..1);
+    for second in 0..9 {
+        assert_eq!(jobs_at(&mut frontier, at(1_000 * second)), [elsewhere('C', 0)]);
+        frontier.wait_for_turn(1, at(1_000 * second));
+        assert_eq!(jobs_at(&mut frontier, at(1_000 * second + 999)), [""; 0]);
+    }
+    meet_elsewhere(&mut frontier, "other.example", 1..11);
+    for second in 9..12 {
+        let Some(Job::Robots { origin, .. }) = frontier.next_job(at(1_000 * second)) else {
+            panic!("rules first");
+        };
+        frontier.ruled(origin, Rules::NoTurn, at(1_000 * second), deadline());
+        assert_eq!(frontier.next_job(at(1_000 * second + 999)), None);
+    }
+    assert_eq!((frontier.skipped().unchecked, frontier.progress.found), (12, 0));
+}
+
 /// Puts a visit to this link off, which is under way.
 fn put_off(frontier: &mut Frontier, link: LinkId, seconds: u64, now: Instant) {
     frontier.put_off(link, 429, Duration::from_secs(seconds), now, deadline());

@@ -3,6 +3,7 @@
 use super::*;
 use crate::guard::Outbound;
 use crate::loopback::guard_of;
+use crate::loopback::names::{Entry, NameServer};
 
 const LINKS: u32 = 3_000;
 
@@ -104,4 +105,57 @@ async fn sitemaps_elsewhere_are_not_asked_for() {
     .await;
     crawl(&site.url("/")).await;
     assert_eq!(elsewhere.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_request_counts_at_the_address_that_it_is_sent_to_alone() {
+    let names = NameServer::start([
+        ("first.example", Entry::addresses(&["127.0.0.1", "127.0.0.2"])),
+        ("second.example", Entry::addresses(&["127.0.0.2", "127.0.0.1"])),
+    ])
+    .await;
+    let guard = names.guard(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        ..Outbound::default()
+    });
+    let site = Site::of(&[("/", &anchors((0..9).map(|number| format!("/{number}"))))]).await;
+    let traffic = Traffic::of(Pace { under_way: 1, ..Pace::default() });
+    for (name, busy, pages) in [
+        ("first", "127.0.0.2", 1),
+        ("first", "127.0.0.1", 0),
+        // Nobody is there at its first address.
+        ("second", "127.0.0.3", 1),
+    ] {
+        let others = traffic.share();
+        let _turn = others.turn(busy.parse().expect("an address"), true).await.expect("a turn");
+        let url = format!("http://{name}.example:{}/", site.address.port());
+        let url = url.parse().expect("a URL");
+        let deadline = Duration::from_secs(if pages == 0 { 1 } else { 20 });
+        let result = crawl_with(&guard, &traffic, &LinksProbe { deadline, ..of(&url) }).await;
+        assert_eq!((result.crawled, result.found), (pages, 9 * pages), "{name} {busy}");
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_a_busy_address_keeps_no_other_host_waiting() {
+    let elsewhere = Site::at("127.0.0.2", |_| Reply::new(404)).await;
+    let guard = guard_of(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        connect_to: (0..80)
+            .map(|host| format!("host{host}.third.com:80:127.0.0.3:9").parse().expect("a detour"))
+            .collect(),
+        ..Outbound::default()
+    });
+    let busy = (0..80).map(|host| format!("http://host{host}.third.com/"));
+    let site = Site::of(&[("/", &anchors(busy.chain([elsewhere.url("/x").to_string()])))]).await;
+    let pace = Pace { under_way: 1, patience: Duration::from_millis(20), ..Pace::default() };
+    let traffic = Traffic::of(pace);
+    let others = traffic.share();
+    let address = "127.0.0.3".parse().expect("an address");
+    let _turn = others.turn(address, true).await.expect("a turn");
+    let url = site.url("/");
+    let deadline = Duration::from_secs(3);
+    let result = crawl_with(&guard, &traffic, &LinksProbe { deadline, ..of(&url) }).await;
+    assert_eq!(broken(&result, &site), [format!("404 {} /", elsewhere.url("/x"))]);
+    assert_eq!(result.crawl.skipped.unchecked, 80, "and is not broken");
 }
