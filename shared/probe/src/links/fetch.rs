@@ -168,7 +168,7 @@ impl<'a> Client<'a> {
     }
 
     /// Whether `url` is on the site's own host, `www.` aside: what the site's owner has us ask.
-    fn is_own(&self, url: &Url) -> bool {
+    pub(super) fn is_own(&self, url: &Url) -> bool {
         let [host, home] = [url, self.home].map(|url| url.host_str().map(without_www));
         host == home
     }

@@ -159,3 +159,48 @@ async fn who_waits_for_a_busy_address_keeps_no_other_host_waiting() {
     assert_eq!(broken(&result, &site), [format!("404 {} /", elsewhere.url("/x"))]);
     assert_eq!(result.crawl.skipped.unchecked, 80, "and is not broken");
 }
+
+#[tokio::test]
+async fn robots_txt_and_sitemaps_lead_to_no_other_domain() {
+    let third = Site::at("127.0.0.3", |_| Reply::file("text/plain", "")).await;
+    let away = third.url("/").to_string();
+    let elsewhere = {
+        let away = away.clone();
+        Site::at("127.0.0.2", move |asked| match asked.target.as_str() {
+            "/robots.txt" => Reply::redirect(302, &away),
+            _ => Reply::new(404),
+        })
+        .await
+    };
+    let page = anchors((0..11).map(|number| elsewhere.url(&format!("/{number}"))));
+    let site = Site::start(move |asked| match asked.target.as_str() {
+        "/" => Reply::html(page.clone()),
+        "/robots.txt" | "/sitemap.xml" => Reply::redirect(302, &away),
+        _ => Reply::new(404),
+    })
+    .await;
+    let url = site.url("/");
+    let result = crawl_at(&brisk(), &of(&url)).await;
+    assert_eq!((result.found, result.crawl.robots_txt), (11, false), "as if they were absent");
+    assert_eq!(third.connections(), 0);
+}
+
+#[tokio::test]
+async fn robots_txt_is_followed_within_its_domain() {
+    let elsewhere = Site::at("127.0.0.2", |asked| match asked.header("host") {
+        Some("third.com") => Reply::redirect(301, "http://www.third.com/robots.txt"),
+        _ => Reply::file("text/plain", "User-agent: *\nDisallow: /\n"),
+    })
+    .await;
+    let detour = |host| format!("{host}:80:{}", elsewhere.address).parse().expect("a detour");
+    let guard = guard_of(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        connect_to: ["third.com", "www.third.com"].map(detour).into(),
+        ..Outbound::default()
+    });
+    let page = anchors((0..11).map(|number| format!("http://third.com/{number}")));
+    let site = Site::of(&[("/", &page)]).await;
+    let url = site.url("/");
+    let result = crawl_with(&guard, &brisk(), &of(&url)).await;
+    assert_eq!((result.found, result.crawl.skipped.robots), (0, 11));
+}
