@@ -89,6 +89,8 @@ pub(super) enum NoAnswer {
     Silent,
     /// The server could not be reached.
     Unreachable,
+    /// The name was not looked up in time.
+    Unresolved,
     /// The guard refuses it.
     Forbidden(CheckError),
     /// The request could not be made, which says nothing of the target.
@@ -120,7 +122,7 @@ impl<'a> Client<'a> {
     pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
         let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
         let admitted = timeout(CONNECT_PATIENCE, self.admit(url)).await;
-        let place = admitted.unwrap_or(Err(NoAnswer::Unreachable))?;
+        let place = admitted.unwrap_or(Err(NoAnswer::Unresolved))?;
         let is_own = self.is_own(url);
         if let Some((peer, mut wire)) = self.wires.take(place.id) {
             let Some(turn) = self.share.turn(peer.address, is_own).await else {

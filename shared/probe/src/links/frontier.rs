@@ -95,6 +95,9 @@ impl Scope {
 /// Names a link, in the order in which the links were met.
 pub(super) type LinkId = u32;
 
+/// The site's URL, which comes first. What it answers counts in any case.
+pub(super) const START: LinkId = 0;
+
 /// Where a link was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Source {
@@ -170,6 +173,8 @@ struct Origin {
     unruled: Vec<LinkId>,
     /// Visits without an answer since the last one that had one.
     unanswered: u32,
+    /// Whether anything was ever answered.
+    has_answered: bool,
     /// Whether it is among those of its host that have something to do.
     is_listed: bool,
 }
@@ -180,8 +185,8 @@ enum RobotsState {
     Unknown,
     Asked,
     Known(Option<Robots>),
-    /// The server did not say.
-    Withheld,
+    /// Not to be had, for which this becomes of all links.
+    Withheld(State),
 }
 
 /// Which limits kept something out.
@@ -247,7 +252,7 @@ impl Frontier {
 
     /// Takes in the site's URL, which no page links to, and no setting leaves out.
     pub(super) fn start(&mut self, url: &str) -> LinkId {
-        self.insert(url, Source::Link(0), 0, true)
+        self.insert(url, Source::Link(START), 0, true)
     }
 
     /// Takes in a sitemap as a source.
@@ -509,10 +514,11 @@ impl Frontier {
         let origin = &self.origins[index as usize];
         let left_out = if self.hosts[origin.host as usize].is_closed {
             State::RateLimited
-        } else if !self.is_allowed(index, id) {
-            State::DisallowedByRobots
+        } else if let Some(left_out) = self.left_out_by_rules(index, id) {
+            left_out
         } else if is_given_up(origin) && origin.host != OWN {
-            State::Answered(0, false)
+            // One that was there a moment ago may be there again for a visitor.
+            if origin.has_answered { State::Unchecked } else { State::Answered(0, false) }
         } else {
             return Some(self.visit(id));
         };
@@ -527,12 +533,14 @@ impl Frontier {
         Some(id)
     }
 
-    /// Whether the `robots.txt` of its origin allows a link.
-    fn is_allowed(&self, index: u32, id: LinkId) -> bool {
+    /// What becomes of a link that the `robots.txt` of its origin does not allow.
+    fn left_out_by_rules(&self, index: u32, id: LinkId) -> Option<State> {
         match &self.origins[index as usize].robots {
-            RobotsState::Known(Some(robots)) => robots.allow(self.url(id)),
-            RobotsState::Withheld => false,
-            _ => true,
+            RobotsState::Known(Some(robots)) => {
+                (!robots.allow(self.url(id))).then_some(State::DisallowedByRobots)
+            }
+            RobotsState::Withheld(state) => Some(*state),
+            _ => None,
         }
     }
 
@@ -572,8 +580,9 @@ impl Frontier {
                 self.rules += robots.size;
                 if self.rules > RULES_LIMIT {
                     self.rules -= robots.size;
-                    RobotsState::Withheld
+                    RobotsState::Withheld(State::DisallowedByRobots)
                 } else {
+                    origin.has_answered = true;
                     RobotsState::Known(Some(robots))
                 }
             }
@@ -583,7 +592,11 @@ impl Frontier {
                 if let Some(pause) = pause {
                     host.rest(pause, now, deadline);
                 }
-                if is_own { RobotsState::Known(None) } else { RobotsState::Withheld }
+                match pause {
+                    _ if is_own => RobotsState::Known(None),
+                    Some(_) => RobotsState::Withheld(State::RateLimited),
+                    None => RobotsState::Withheld(State::Unchecked),
+                }
             }
         };
         for id in std::mem::take(&mut self.origins[index as usize].unruled) {
@@ -594,12 +607,12 @@ impl Frontier {
 
     /// Takes back the verdict on a link that was visited against rules not known yet.
     fn rule(&mut self, index: u32, id: LinkId) {
-        if !self.is_allowed(index, id) {
+        if let Some(left_out) = self.left_out_by_rules(index, id) {
             if let State::Answered(status, redirects) = self.links[id as usize].state {
                 self.progress.links -= 1;
                 self.progress.found -= u32::from(self.counts(status, redirects));
             }
-            self.links[id as usize].state = State::DisallowedByRobots;
+            self.links[id as usize].state = left_out;
         }
     }
 
@@ -615,13 +628,16 @@ impl Frontier {
         let origin = &mut self.origins[index as usize];
         match state {
             State::Answered(0, _) => origin.unanswered += 1,
-            State::Answered(..) => origin.unanswered = 0,
+            State::Answered(..) | State::RateLimited => {
+                origin.unanswered = 0;
+                origin.has_answered = true;
+            }
             _ => {}
         }
         if origin.host != OWN {
             match origin.robots {
                 RobotsState::Unknown | RobotsState::Asked => origin.unruled.push(id),
-                RobotsState::Known(_) | RobotsState::Withheld => self.rule(index, id),
+                RobotsState::Known(_) | RobotsState::Withheld(_) => self.rule(index, id),
             }
         }
         self.leave(index);
@@ -634,8 +650,9 @@ impl Frontier {
     }
 
     /// The server of a link asks for a pause: it rests, and the link is asked for again, a few times.
-    /// After that the answer counts on the site; elsewhere it says nothing of the link, and a host
-    /// whose rest we cannot wait for is left alone.
+    /// After that the answer counts on the site; elsewhere it says nothing of the link. A host whose
+    /// rest we cannot wait for is left alone, or asked slowly where it is the site's: from then on, the
+    /// answer is to the crawler, not to visitors, and says nothing of the link there either.
     pub(super) fn put_off(
         &mut self,
         id: LinkId,
@@ -652,7 +669,15 @@ impl Frontier {
             link.put_off += 1;
             self.put_back(id);
         } else if index == OWN {
-            self.visited(id, State::Answered(status, false), false);
+            if !has_time {
+                host.slow_down(now);
+            }
+            let state = if host.is_slow && id != START {
+                State::RateLimited
+            } else {
+                State::Answered(status, false)
+            };
+            self.visited(id, state, false);
         } else {
             host.is_closed |= !has_time;
             self.visited(id, State::RateLimited, false);

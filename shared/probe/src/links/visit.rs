@@ -49,6 +49,8 @@ pub(super) enum Verdict {
     Forbidden(CheckError),
     /// Could not be checked, for reasons of ours.
     Unchecked(CheckError),
+    /// Its name was not looked up in time.
+    Unresolved,
     /// Not asked for, as too much is asked of its address at the moment.
     NoTurn,
 }
@@ -80,6 +82,7 @@ impl From<NoAnswer> for Visit {
             NoAnswer::Silent | NoAnswer::Unreachable => Verdict::Status(0, false),
             NoAnswer::Forbidden(error) => Verdict::Forbidden(error),
             NoAnswer::Unable(error) => Verdict::Unchecked(error),
+            NoAnswer::Unresolved => Verdict::Unresolved,
             NoAnswer::NoTurn => Verdict::NoTurn,
         };
         Self { verdict, location: None, links: None }
@@ -229,9 +232,10 @@ impl From<NoAnswer> for NoFile {
     fn from(error: NoAnswer) -> Self {
         match error {
             NoAnswer::Silent => Self::Withheld(None),
-            NoAnswer::Unreachable | NoAnswer::Forbidden(_) | NoAnswer::Unable(_) => {
-                Self::Unreachable
-            }
+            NoAnswer::Unreachable
+            | NoAnswer::Unresolved
+            | NoAnswer::Forbidden(_)
+            | NoAnswer::Unable(_) => Self::Unreachable,
             NoAnswer::NoTurn => Self::NoTurn,
         }
     }
