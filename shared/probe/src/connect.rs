@@ -52,16 +52,19 @@ pub(crate) async fn connect(target: &Target) -> Result<TcpStream, ConnectError> 
 }
 
 async fn attempt(address: SocketAddr) -> (SocketAddr, io::Result<TcpStream>) {
-    let outcome = TcpStream::connect(address).await.and_then(|stream| {
-        // Requests are small and answers awaited: nothing is gained by delaying a segment.
-        stream.set_nodelay(true)?;
-        Ok(stream)
-    });
-    (address, outcome)
+    (address, connect_to(address).await)
+}
+
+/// Connects to one address of a target. Bounded in time by the caller.
+pub(crate) async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    // Requests are small and answers awaited: nothing is gained by delaying a segment.
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 /// What the failed attempts say together.
-fn verdict(failures: Vec<(SocketAddr, io::Error)>) -> ConnectError {
+pub(crate) fn verdict(failures: Vec<(SocketAddr, io::Error)>) -> ConnectError {
     let mut telling = failures.into_iter().filter_map(|(address, error)| {
         // An IPv6 address beside an IPv4 one says nothing on a machine without IPv6.
         (!(address.is_ipv6() && has_no_route(&error))).then_some(error)

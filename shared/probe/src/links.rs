@@ -34,7 +34,7 @@ use vedette_domain::settings::LinksSettings;
 use self::canonical::{Base, Reference, canonical};
 use self::extract::{Kind, PageLink, PageLinks};
 use self::fetch::Client;
-use self::frontier::{Frontier, Job, LinkId, Means, Scope, State};
+use self::frontier::{Frontier, Job, LinkId, Means, START, Scope, State};
 use self::ignore::IgnorePaths;
 use self::order::{InOrder, Ticket};
 use self::render::Renderer;
@@ -120,19 +120,22 @@ pub struct Progress {
 ///
 /// - Of the links to one registered domain, [`Limits::links_per_domain`] are visited.
 /// - A host is asked at most two things at a time, with a pause between.
-/// - Where there are more than ten links to a host, its `robots.txt` is followed, too. One that its
-///   server withholds, by silence, 429 or an error of its own, allows nothing; where nobody is there
+/// - Where there are more than ten links to a host, its `robots.txt` is followed, too, redirected
+///   within its domain at most. One that its server withholds, by silence, 429 or an error of its
+///   own, allows nothing; where nobody is there
 ///   to answer, the links are tried.
-/// - All crawls with the same `traffic` together ask an address at most four things at a time, and
-///   ten a second, whatever the names for it.
+/// - All crawls with the same `traffic` together ask an address at most four things at a time, one
+///   crawl two, and ten a second, whatever the names for it. What has to wait for that is put off.
 ///
 /// What is not visited for this is not broken, and counted by reason.
 ///
 /// **429**, and 503 with `Retry-After`, ask us to come back later. The host then rests for as long as
 /// it says, 30 s at a time and a minute in all, and the link is visited again, twice at most. On the
-/// site, its answer counts in the end, as any other: the owner wants to know. Elsewhere it says
-/// nothing of the link, which is not broken then; and a host that asks for more rest than that is
-/// asked for nothing more. A 503 that names no time is an answer like any other.
+/// site, its answer counts in the end, as any other: the owner wants to know. But a link is broken by
+/// what it answers to a visitor, and a site that asks for more rest than that answers the crawler: it
+/// is asked for one thing a second from then on, and what it answers in this way says nothing of the
+/// link, as elsewhere, where it never does. Elsewhere, a host that asks for so much rest is asked for
+/// nothing more. A 503 that names no time is an answer like any other.
 ///
 /// The site's header goes to its own host only. It may be a `User-Agent`, so that there a further
 /// header, `X-Monitored-By`, says who asks; all other hosts see our `User-Agent`.
@@ -374,7 +377,7 @@ impl Crawl {
                 if self.frontier.scope.is_own(url.as_str()) {
                     let robots = match &rules {
                         Rules::Known(robots) => robots.as_ref(),
-                        Rules::Withheld(_) => None,
+                        Rules::Withheld(_) | Rules::NoTurn => None,
                     };
                     self.robots_txt |= robots.is_some();
                     sitemaps = self.sitemaps_of(&url, robots);
@@ -414,7 +417,6 @@ impl Crawl {
         searched: bool,
         deadline: Instant,
     ) -> Result<(), CheckError> {
-        const START: LinkId = 0;
         let state = match verdict {
             Verdict::Unsettled => {
                 self.frontier.ask_again(link);
@@ -424,12 +426,17 @@ impl Crawl {
                 self.frontier.put_off(link, status, pause, Instant::now(), deadline);
                 return Ok(());
             }
+            Verdict::NoTurn => {
+                self.frontier.wait_for_turn(link, Instant::now());
+                return Ok(());
+            }
             Verdict::Status(status, redirects) => State::Answered(status, redirects),
             Verdict::Forbidden(error) | Verdict::Unchecked(error) if link == START => {
                 return Err(error);
             }
+            Verdict::Unresolved if link == START => State::Answered(0, false),
             Verdict::Forbidden(_) => State::Forbidden,
-            Verdict::Unchecked(_) => State::Unchecked,
+            Verdict::Unchecked(_) | Verdict::Unresolved => State::Unchecked,
         };
         self.frontier.visited(link, state, searched);
         Ok(())

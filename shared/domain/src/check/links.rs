@@ -70,17 +70,18 @@ pub struct Crawl {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkippedLinks {
     /// Disallowed by the `robots.txt` of their host. On other hosts than the site's it is asked for
-    /// where there are more than ten links to the host, and where an error of the server withholds it,
-    /// all of them count here.
+    /// where there are more than ten links to the host.
     pub robots: u32,
     /// Of another host than the site's, beyond `limits.links_per_domain`.
     pub over_limit: u32,
-    /// Of another host than the site's, which asked to be left alone: 429, or 503 with `Retry-After`.
+    /// Of a host that asked to be left alone, by 429 or 503 with `Retry-After`: another than the
+    /// site's, or the site's where it asked for more rest than there is time for.
     pub rate_limited: u32,
     /// Not connected to: the address is private or otherwise not of the public Internet.
     pub forbidden: u32,
-    /// Not checked, for reasons of ours: the time was over, no name server could be asked, or the
-    /// target has IPv6 addresses only and IPv6 is not available here.
+    /// Not checked: the time was over, the name was not looked up in time, no name server could be
+    /// asked, the target has IPv6 addresses only and IPv6 is not available here, or the server of
+    /// another host did not answer any more or withholds its `robots.txt`.
     pub unchecked: u32,
 }
 

@@ -7,6 +7,7 @@ mod coding;
 mod wire;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,15 +19,16 @@ use hyper::header::{
     LOCATION, RETRY_AFTER,
 };
 use hyper::{Method, Request, Response, Uri};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use url::{Position, Url};
 use vedette_domain::check::CheckError;
 
 pub(super) use self::coding::{Coding, unpack};
-use self::wire::{Wire, WireError, Wires};
+use self::wire::{Peer, Wire, Wires};
 use super::canonical::{URL_LIMIT, canonical, origin_of, without_www};
-use super::traffic::{Traffic, Turn};
-use crate::exchange::{ExchangeError, authority};
+use super::traffic::{Share, Traffic, Turn};
+use crate::connect::{ADDRESSES_TRIED, connect_to, verdict};
+use crate::exchange::authority;
 use crate::guard::{Guard, Target};
 use crate::request_header::{RequestHeader, introduce};
 use crate::stop::Stop;
@@ -50,10 +52,14 @@ const PINNED: Duration = Duration::from_secs(60);
 /// How long a name lookup may take, and a connection to make, TLS included.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long an address may take to accept where there is another one to try: one at a time, so that
+/// a request has a turn at one address alone. That is one packet lost, and another.
+const ATTEMPT_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Sends requests to admitted targets.
 pub(super) struct Client<'a> {
     guard: &'a Guard,
-    traffic: &'a Traffic,
+    share: Share<'a>,
     /// The monitored URL, whose host gets `header`.
     home: &'a Url,
     header: Option<&'a RequestHeader>,
@@ -83,10 +89,14 @@ pub(super) enum NoAnswer {
     Silent,
     /// The server could not be reached.
     Unreachable,
+    /// The name was not looked up in time.
+    Unresolved,
     /// The guard refuses it.
     Forbidden(CheckError),
     /// The request could not be made, which says nothing of the target.
     Unable(CheckError),
+    /// Too much is asked of the address at the moment.
+    NoTurn,
 }
 
 impl<'a> Client<'a> {
@@ -98,7 +108,7 @@ impl<'a> Client<'a> {
     ) -> Self {
         Self {
             guard,
-            traffic,
+            share: traffic.share(),
             home,
             header,
             wires: Wires::default(),
@@ -112,40 +122,55 @@ impl<'a> Client<'a> {
     pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
         let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
         let admitted = timeout(CONNECT_PATIENCE, self.admit(url)).await;
-        let place = admitted.unwrap_or(Err(NoAnswer::Unreachable))?;
-        let turn = self.traffic.turn(&place.target, self.is_own(url)).await;
-        let exchange = timeout(HEAD_PATIENCE, self.exchange(request, &place, url, turn)).await;
-        exchange.unwrap_or(Err(NoAnswer::Silent))
-    }
-
-    async fn exchange(
-        &self,
-        request: Request<Empty<Bytes>>,
-        Place { id, target, .. }: &Place,
-        url: &Url,
-        turn: Turn,
-    ) -> Result<Answer, NoAnswer> {
-        if let Some(mut wire) = self.wires.take(*id)
-            && wire.is_ready().await
-            // It may have been closed in the meantime, which is no answer: ask again on a new one.
-            && let Ok(response) = wire.send(request.clone()).await
-        {
-            return Ok(Answer::new(response, *id, wire, turn));
-        }
-        let connected = timeout(CONNECT_PATIENCE, self.wires.open(self.guard, target, url)).await;
-        let mut wire = match connected {
-            Ok(Ok(wire)) => wire,
-            Ok(Err(WireError::Connect(error))) => {
-                return Err(Stop::from_exchange(ExchangeError::Connect(error), url).into());
+        let place = admitted.unwrap_or(Err(NoAnswer::Unresolved))?;
+        let is_own = self.is_own(url);
+        if let Some((peer, mut wire)) = self.wires.take(place.id) {
+            let Some(turn) = self.share.turn(peer.address, is_own).await else {
+                self.wires.keep(peer, wire);
+                return Err(NoAnswer::NoTurn);
+            };
+            let response = timeout(HEAD_PATIENCE, async {
+                if wire.is_ready().await { wire.send(request.clone()).await.ok() } else { None }
+            });
+            match response.await {
+                Ok(Some(response)) => return Ok(Answer::new(response, peer, wire, turn)),
+                // It may have been closed in the meantime, which is no answer: ask again on a new one.
+                Ok(None) => {}
+                Err(_) => return Err(NoAnswer::Silent),
             }
-            Ok(Err(WireError::Handshake)) | Err(_) => return Err(NoAnswer::Unreachable),
-        };
-        let response = wire.send(request).await.map_err(|_| NoAnswer::Silent)?;
-        Ok(Answer::new(response, *id, wire, turn))
+        }
+        let mut untried = place.target.addresses().iter().take(ADDRESSES_TRIED);
+        let mut failures = Vec::new();
+        while let Some(address) = untried.next() {
+            let peer = Peer { place: place.id, address: address.ip().to_canonical() };
+            let turn = self.share.turn(peer.address, is_own).await.ok_or(NoAnswer::NoTurn)?;
+            let since = Instant::now();
+            let patience = if untried.len() > 0 { ATTEMPT_PATIENCE } else { CONNECT_PATIENCE };
+            let stream = match timeout(patience, connect_to(*address)).await {
+                Ok(Ok(stream)) => stream,
+                Ok(Err(error)) => {
+                    failures.push((*address, error));
+                    continue;
+                }
+                Err(_) => {
+                    failures.push((*address, io::ErrorKind::TimedOut.into()));
+                    continue;
+                }
+            };
+            let opened = self.wires.open(self.guard, stream, url);
+            let Ok(Ok(mut wire)) = timeout_at(since + CONNECT_PATIENCE, opened).await else {
+                return Err(NoAnswer::Unreachable);
+            };
+            return match timeout_at(since + HEAD_PATIENCE, wire.send(request)).await {
+                Ok(Ok(response)) => Ok(Answer::new(response, peer, wire, turn)),
+                Ok(Err(_)) | Err(_) => Err(NoAnswer::Silent),
+            };
+        }
+        Err(Stop::from_connect(verdict(failures), url).into())
     }
 
     /// Whether `url` is on the site's own host, `www.` aside: what the site's owner has us ask.
-    fn is_own(&self, url: &Url) -> bool {
+    pub(super) fn is_own(&self, url: &Url) -> bool {
         let [host, home] = [url, self.home].map(|url| url.host_str().map(without_www));
         host == home
     }
@@ -205,17 +230,17 @@ pub(super) struct Answer {
     pub(super) status: u16,
     headers: HeaderMap,
     body: Incoming,
-    place: u32,
+    peer: Peer,
     wire: Wire,
     /// Ends with the answer.
     _turn: Turn,
 }
 
 impl Answer {
-    fn new(response: Response<Incoming>, place: u32, wire: Wire, turn: Turn) -> Self {
+    fn new(response: Response<Incoming>, peer: Peer, wire: Wire, turn: Turn) -> Self {
         let (head, body) = response.into_parts();
         let (status, headers) = (head.status.as_u16(), head.headers);
-        Self { status, headers, body, place, wire, _turn: turn }
+        Self { status, headers, body, peer, wire, _turn: turn }
     }
 
     /// Whether it sends the visitor elsewhere.
@@ -289,7 +314,7 @@ impl Answer {
             matches!(self.wire, Wire::Http2(_))
         });
         if drained.await == Ok(true) {
-            client.wires.keep(self.place, self.wire);
+            client.wires.keep(self.peer, self.wire);
         }
     }
 }

@@ -38,6 +38,9 @@ const RULES_LIMIT: usize = 32 * 1024 * 1024;
 /// asked to the end.
 const GIVEN_UP: u32 = 3;
 
+/// How long a host is left alone where too much is asked of its address.
+const TURN_PAUSE: Duration = Duration::from_secs(1);
+
 /// How often a link is asked for again whose server asks us to come back later.
 const RETRIES: u8 = 2;
 
@@ -91,6 +94,9 @@ impl Scope {
 
 /// Names a link, in the order in which the links were met.
 pub(super) type LinkId = u32;
+
+/// The site's URL, which comes first. What it answers counts in any case.
+pub(super) const START: LinkId = 0;
 
 /// Where a link was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -167,6 +173,8 @@ struct Origin {
     unruled: Vec<LinkId>,
     /// Visits without an answer since the last one that had one.
     unanswered: u32,
+    /// Whether anything was ever answered.
+    has_answered: bool,
     /// Whether it is among those of its host that have something to do.
     is_listed: bool,
 }
@@ -177,8 +185,8 @@ enum RobotsState {
     Unknown,
     Asked,
     Known(Option<Robots>),
-    /// The server did not say.
-    Withheld,
+    /// Not to be had, for which this becomes of all links.
+    Withheld(State),
 }
 
 /// Which limits kept something out.
@@ -244,7 +252,7 @@ impl Frontier {
 
     /// Takes in the site's URL, which no page links to, and no setting leaves out.
     pub(super) fn start(&mut self, url: &str) -> LinkId {
-        self.insert(url, Source::Link(0), 0, true)
+        self.insert(url, Source::Link(START), 0, true)
     }
 
     /// Takes in a sitemap as a source.
@@ -506,10 +514,11 @@ impl Frontier {
         let origin = &self.origins[index as usize];
         let left_out = if self.hosts[origin.host as usize].is_closed {
             State::RateLimited
-        } else if !self.is_allowed(index, id) {
-            State::DisallowedByRobots
+        } else if let Some(left_out) = self.left_out_by_rules(index, id) {
+            left_out
         } else if is_given_up(origin) && origin.host != OWN {
-            State::Answered(0, false)
+            // One that was there a moment ago may be there again for a visitor.
+            if origin.has_answered { State::Unchecked } else { State::Answered(0, false) }
         } else {
             return Some(self.visit(id));
         };
@@ -524,12 +533,14 @@ impl Frontier {
         Some(id)
     }
 
-    /// Whether the `robots.txt` of its origin allows a link.
-    fn is_allowed(&self, index: u32, id: LinkId) -> bool {
+    /// What becomes of a link that the `robots.txt` of its origin does not allow.
+    fn left_out_by_rules(&self, index: u32, id: LinkId) -> Option<State> {
         match &self.origins[index as usize].robots {
-            RobotsState::Known(Some(robots)) => robots.allow(self.url(id)),
-            RobotsState::Withheld => false,
-            _ => true,
+            RobotsState::Known(Some(robots)) => {
+                (!robots.allow(self.url(id))).then_some(State::DisallowedByRobots)
+            }
+            RobotsState::Withheld(state) => Some(*state),
+            _ => None,
         }
     }
 
@@ -557,13 +568,21 @@ impl Frontier {
     pub(super) fn ruled(&mut self, index: u32, rules: Rules, now: Instant, deadline: Instant) {
         let origin = &mut self.origins[index as usize];
         let is_own = origin.host == OWN;
+        if matches!(rules, Rules::NoTurn) && !is_own {
+            origin.robots = RobotsState::Unknown;
+            self.hosts[origin.host as usize].pause_until(now + TURN_PAUSE);
+            self.leave(index);
+            return;
+        }
         origin.robots = match rules {
+            Rules::NoTurn => RobotsState::Known(None),
             Rules::Known(Some(robots)) if !is_own => {
                 self.rules += robots.size;
                 if self.rules > RULES_LIMIT {
                     self.rules -= robots.size;
-                    RobotsState::Withheld
+                    RobotsState::Withheld(State::DisallowedByRobots)
                 } else {
+                    origin.has_answered = true;
                     RobotsState::Known(Some(robots))
                 }
             }
@@ -573,7 +592,11 @@ impl Frontier {
                 if let Some(pause) = pause {
                     host.rest(pause, now, deadline);
                 }
-                if is_own { RobotsState::Known(None) } else { RobotsState::Withheld }
+                match pause {
+                    _ if is_own => RobotsState::Known(None),
+                    Some(_) => RobotsState::Withheld(State::RateLimited),
+                    None => RobotsState::Withheld(State::Unchecked),
+                }
             }
         };
         for id in std::mem::take(&mut self.origins[index as usize].unruled) {
@@ -584,12 +607,12 @@ impl Frontier {
 
     /// Takes back the verdict on a link that was visited against rules not known yet.
     fn rule(&mut self, index: u32, id: LinkId) {
-        if !self.is_allowed(index, id) {
+        if let Some(left_out) = self.left_out_by_rules(index, id) {
             if let State::Answered(status, redirects) = self.links[id as usize].state {
                 self.progress.links -= 1;
                 self.progress.found -= u32::from(self.counts(status, redirects));
             }
-            self.links[id as usize].state = State::DisallowedByRobots;
+            self.links[id as usize].state = left_out;
         }
     }
 
@@ -605,13 +628,16 @@ impl Frontier {
         let origin = &mut self.origins[index as usize];
         match state {
             State::Answered(0, _) => origin.unanswered += 1,
-            State::Answered(..) => origin.unanswered = 0,
+            State::Answered(..) | State::RateLimited => {
+                origin.unanswered = 0;
+                origin.has_answered = true;
+            }
             _ => {}
         }
         if origin.host != OWN {
             match origin.robots {
                 RobotsState::Unknown | RobotsState::Asked => origin.unruled.push(id),
-                RobotsState::Known(_) | RobotsState::Withheld => self.rule(index, id),
+                RobotsState::Known(_) | RobotsState::Withheld(_) => self.rule(index, id),
             }
         }
         self.leave(index);
@@ -624,8 +650,9 @@ impl Frontier {
     }
 
     /// The server of a link asks for a pause: it rests, and the link is asked for again, a few times.
-    /// After that the answer counts on the site; elsewhere it says nothing of the link, and a host
-    /// whose rest we cannot wait for is left alone.
+    /// After that the answer counts on the site; elsewhere it says nothing of the link. A host whose
+    /// rest we cannot wait for is left alone, or asked slowly where it is the site's: from then on, the
+    /// answer is to the crawler, not to visitors, and says nothing of the link there either.
     pub(super) fn put_off(
         &mut self,
         id: LinkId,
@@ -642,11 +669,27 @@ impl Frontier {
             link.put_off += 1;
             self.put_back(id);
         } else if index == OWN {
-            self.visited(id, State::Answered(status, false), false);
+            if !has_time {
+                host.slow_down(now);
+            }
+            let state = if host.is_slow && id != START {
+                State::RateLimited
+            } else {
+                State::Answered(status, false)
+            };
+            self.visited(id, state, false);
         } else {
             host.is_closed |= !has_time;
             self.visited(id, State::RateLimited, false);
         }
+    }
+
+    /// A link was not asked for, as too much is asked of its address: it is asked for later, and the
+    /// others of the host, too.
+    pub(super) fn wait_for_turn(&mut self, id: LinkId, now: Instant) {
+        let origin = &self.origins[self.links[id as usize].origin as usize];
+        self.hosts[origin.host as usize].pause_until(now + TURN_PAUSE);
+        self.put_back(id);
     }
 
     /// A request to an origin is over.

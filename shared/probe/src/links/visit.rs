@@ -12,6 +12,7 @@ use super::fetch::{Answer, Client, Coding, NoAnswer, unpack};
 use super::render::{Rendered, Renderer};
 use super::robots::{self, Robots};
 use super::sitemap::{self, Reading, Sitemap};
+use crate::registrable::registrable_domain;
 
 /// Bytes of a page that are searched for links; the rest is ignored.
 const PAGE_LIMIT: usize = 2 * 1024 * 1024;
@@ -48,6 +49,10 @@ pub(super) enum Verdict {
     Forbidden(CheckError),
     /// Could not be checked, for reasons of ours.
     Unchecked(CheckError),
+    /// Its name was not looked up in time.
+    Unresolved,
+    /// Not asked for, as too much is asked of its address at the moment.
+    NoTurn,
 }
 
 impl Visit {
@@ -77,6 +82,8 @@ impl From<NoAnswer> for Visit {
             NoAnswer::Silent | NoAnswer::Unreachable => Verdict::Status(0, false),
             NoAnswer::Forbidden(error) => Verdict::Forbidden(error),
             NoAnswer::Unable(error) => Verdict::Unchecked(error),
+            NoAnswer::Unresolved => Verdict::Unresolved,
+            NoAnswer::NoTurn => Verdict::NoTurn,
         };
         Self { verdict, location: None, links: None }
     }
@@ -166,18 +173,22 @@ pub(super) enum Rules {
     Known(Option<Robots>),
     /// The server was silent, in trouble, or asked to be left alone for so long.
     Withheld(Option<Duration>),
+    /// It was not asked for, as too much is asked of its address at the moment.
+    NoTurn,
 }
 
-/// The `robots.txt` that rules over `url`. One that is refused, and one that cannot be read, is as
-/// good as absent.
+/// The `robots.txt` that rules over `url`. One that is refused, one that cannot be read, and one that
+/// is said to be in another domain, is as good as absent.
 pub(super) async fn robots(client: &Client<'_>, url: &Url) -> Rules {
     let Ok(url) = url.join("/robots.txt") else {
         return Rules::Known(None);
     };
-    match file(client, url, robots::SIZE_LIMIT).await {
+    let domain = domain_of(&url).to_owned();
+    match file(client, url, robots::SIZE_LIMIT, |next| domain_of(next) == domain).await {
         Ok(text) => Rules::Known(text.and_then(|text| Robots::parse(&text))),
         Err(NoFile::Withheld(pause)) => Rules::Withheld(pause),
         Err(NoFile::Unreachable) => Rules::Known(None),
+        Err(NoFile::NoTurn) => Rules::NoTurn,
     }
 }
 
@@ -190,7 +201,8 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
     while at < waiting.len() && at < sitemap::FILES_LIMIT && bytes < sitemap::TEXT_LIMIT {
         let url = waiting[at].clone();
         at += 1;
-        let Ok(Some(text)) = file(client, url.clone(), sitemap::SIZE_LIMIT).await else {
+        let at_home = |next: &Url| client.is_own(next);
+        let Ok(Some(text)) = file(client, url.clone(), sitemap::SIZE_LIMIT, at_home).await else {
             continue;
         };
         let Sitemap { pages, sitemaps } = {
@@ -218,27 +230,43 @@ enum NoFile {
     Withheld(Option<Duration>),
     /// Nobody is there to answer, or may be asked.
     Unreachable,
+    /// Too much is asked of its address at the moment.
+    NoTurn,
 }
 
 impl From<NoAnswer> for NoFile {
     fn from(error: NoAnswer) -> Self {
         match error {
             NoAnswer::Silent => Self::Withheld(None),
-            NoAnswer::Unreachable | NoAnswer::Forbidden(_) | NoAnswer::Unable(_) => {
-                Self::Unreachable
-            }
+            NoAnswer::Unreachable
+            | NoAnswer::Unresolved
+            | NoAnswer::Forbidden(_)
+            | NoAnswer::Unable(_) => Self::Unreachable,
+            NoAnswer::NoTurn => Self::NoTurn,
         }
     }
 }
 
-/// The file at `url`, redirects followed, unpacked, up to `limit` bytes; none where there is none.
-async fn file(client: &Client<'_>, mut url: Url, limit: usize) -> Result<Option<Vec<u8>>, NoFile> {
+/// The domain that `url` is in, which is its host where nobody registered one.
+fn domain_of(url: &Url) -> &str {
+    let host = url.host_str().unwrap_or_default();
+    registrable_domain(host).unwrap_or(host)
+}
+
+/// The file at `url`, unpacked, up to `limit` bytes; none where there is none. Redirects are followed
+/// to where `may_follow` says: hosts elsewhere are asked for what a page links to.
+async fn file(
+    client: &Client<'_>,
+    mut url: Url,
+    limit: usize,
+    may_follow: impl Fn(&Url) -> bool,
+) -> Result<Option<Vec<u8>>, NoFile> {
     for _ in 0..=REDIRECTS {
         let mut answer = client.send(Method::GET, &url).await?;
         if answer.is_redirect() {
             let next = answer.location(&url);
             answer.finish(client).await;
-            let Some(next) = next.and_then(|next| next.parse().ok()) else {
+            let Some(next) = next.and_then(|next| next.parse().ok()).filter(&may_follow) else {
                 return Ok(None);
             };
             url = next;

@@ -1,6 +1,7 @@
 //! Connections of a crawl: kept alive, and made to admitted targets only.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http_body_util::Empty;
@@ -12,23 +13,28 @@ use hyper::rt::Executor as _;
 use hyper::{Request, Response, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use url::Url;
 
-use crate::connect::{ConnectError, connect};
 use crate::exchange::{Connection, Tasks, http1_builder, http2_builder, secure};
-use crate::guard::{Guard, Target};
+use crate::guard::Guard;
 use crate::paced::Paced;
 
 /// Connections kept while nothing is asked of them, of all origins together.
 const IDLE: usize = 64;
 
-/// Why there is no connection.
-pub(super) enum WireError {
-    Connect(ConnectError),
-    /// Connected to, and no HTTP came about.
-    Handshake,
+/// Where a connection leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Peer {
+    /// Of its origin.
+    pub(super) place: u32,
+    /// The one address of the origin that it was made to.
+    pub(super) address: IpAddr,
 }
+
+/// Connected to, and no HTTP came about.
+pub(super) struct NoHttp;
 
 /// A connection on which requests can be sent.
 pub(super) enum Wire {
@@ -91,51 +97,50 @@ impl Wire {
 /// The connections of one crawl. Dropping it closes them.
 #[derive(Default)]
 pub(super) struct Wires {
-    /// By the place of their origin, the longest unused first.
-    idle: Mutex<VecDeque<(u32, Wire)>>,
+    /// The longest unused first.
+    idle: Mutex<VecDeque<(Peer, Wire)>>,
     /// What HTTP/2 does beside its requests.
     tasks: Arc<Mutex<JoinSet<()>>>,
 }
 
 impl Wires {
     /// A connection to the place that was used before.
-    pub(super) fn take(&self, place: u32) -> Option<Wire> {
+    pub(super) fn take(&self, place: u32) -> Option<(Peer, Wire)> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = idle.iter().rposition(|(of, _)| *of == place)?;
-        if let (_, Wire::Http2(sender)) = &idle[at]
+        let at = idle.iter().rposition(|(peer, _)| peer.place == place)?;
+        if let (peer, Wire::Http2(sender)) = &idle[at]
             && !sender.is_closed()
         {
             // It carries many requests at a time.
-            return Some(Wire::Http2(sender.clone()));
+            return Some((*peer, Wire::Http2(sender.clone())));
         }
-        idle.remove(at).map(|(_, wire)| wire)
+        idle.remove(at)
     }
 
     /// Keeps a connection on which nothing is under way.
-    pub(super) fn keep(&self, place: u32, wire: Wire) {
+    pub(super) fn keep(&self, peer: Peer, wire: Wire) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // One is enough where one carries many requests, and the last used is the one that works.
         if matches!(wire, Wire::Http2(_)) {
-            idle.retain(|(of, other)| *of != place || matches!(other, Wire::Http1(_)));
+            idle.retain(|(of, other)| of.place != peer.place || matches!(other, Wire::Http1(_)));
         }
         if idle.len() == IDLE {
             idle.pop_front();
         }
-        idle.push_back((place, wire));
+        idle.push_back((peer, wire));
     }
 
-    /// Connects to `target`, for `url`.
+    /// Makes ready for requests what was connected to for `url`.
     pub(super) async fn open(
         &self,
         guard: &Guard,
-        target: &Target,
+        stream: TcpStream,
         url: &Url,
-    ) -> Result<Wire, WireError> {
-        let stream = connect(target).await.map_err(WireError::Connect)?;
+    ) -> Result<Wire, NoHttp> {
         if url.scheme() != "https" {
             return http1(stream).await;
         }
-        let stream = secure(guard, stream, url).await.map_err(|_| WireError::Handshake)?;
+        let stream = secure(guard, stream, url).await.map_err(|_| NoHttp)?;
         if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
             self.http2(stream).await
         } else {
@@ -143,7 +148,7 @@ impl Wires {
         }
     }
 
-    async fn http2<S>(&self, stream: S) -> Result<Wire, WireError>
+    async fn http2<S>(&self, stream: S) -> Result<Wire, NoHttp>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -151,20 +156,18 @@ impl Wires {
         let (sender, connection) = http2_builder(tasks.clone())
             .handshake(TokioIo::new(Paced::new(stream)))
             .await
-            .map_err(|_| WireError::Handshake)?;
+            .map_err(|_| NoHttp)?;
         // Its errors reach the requests.
         tasks.execute(async { drop(connection.await) });
         Ok(Wire::Http2(sender))
     }
 }
 
-async fn http1<S>(stream: S) -> Result<Wire, WireError>
+async fn http1<S>(stream: S) -> Result<Wire, NoHttp>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (sender, connection) = http1_builder()
-        .handshake(TokioIo::new(Paced::new(stream)))
-        .await
-        .map_err(|_| WireError::Handshake)?;
+    let (sender, connection) =
+        http1_builder().handshake(TokioIo::new(Paced::new(stream))).await.map_err(|_| NoHttp)?;
     Ok(Wire::Http1(Http1 { sender, connection: Connection::new(connection, None) }))
 }

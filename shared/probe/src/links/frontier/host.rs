@@ -8,6 +8,10 @@ use tokio::time::Instant;
 /// Requests under way at the site's own hosts.
 const OWN_REQUESTS: usize = 16;
 
+/// The time between two requests, one under way at a time, to the site's own hosts once they asked for
+/// more rest than they can be given.
+const SLOW_PAUSE: Duration = Duration::from_secs(1);
+
 /// Requests under way at one host elsewhere, which did not ask to be checked.
 const HOST_REQUESTS: usize = 2;
 
@@ -37,12 +41,18 @@ pub(super) struct Host {
     rested: Duration,
     /// Whether it asked for more rest than there is time for, and is asked no more.
     pub(super) is_closed: bool,
+    /// Whether it is the site's own, asked for more rest than there is time for, and is asked slowly.
+    pub(super) is_slow: bool,
 }
 
 impl Host {
     /// Whether something may be asked of it once its time has come.
     pub(super) fn has_room(&self, index: u32) -> bool {
-        let places = if index == OWN { OWN_REQUESTS } else { HOST_REQUESTS };
+        let places = match index {
+            OWN if self.is_slow => 1,
+            OWN => OWN_REQUESTS,
+            _ => HOST_REQUESTS,
+        };
         !self.waiting.is_empty() && self.under_way < places
     }
 
@@ -54,7 +64,19 @@ impl Host {
     /// A request is under way; the next one starts no earlier than a pause after it.
     pub(super) fn enter(&mut self, now: Instant, pause: Duration) {
         self.under_way += 1;
+        let pause = if self.is_slow { pause.max(SLOW_PAUSE) } else { pause };
         self.paused_until = Some(now + pause);
+    }
+
+    /// It is asked slowly from now on.
+    pub(super) fn slow_down(&mut self, now: Instant) {
+        self.is_slow = true;
+        self.pause_until(now + SLOW_PAUSE);
+    }
+
+    /// Nothing is asked of it until then, which is no rest that it asked for.
+    pub(super) fn pause_until(&mut self, until: Instant) {
+        self.paused_until = self.paused_until.max(Some(until));
     }
 
     /// A request is over.

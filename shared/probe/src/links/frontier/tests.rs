@@ -278,18 +278,21 @@ fn rules_elsewhere_are_asked_for_where_there_are_many_links() {
 
 #[test]
 fn rules_that_are_withheld_allow_all_of_the_site_and_nothing_elsewhere() {
-    for withheld in [Rules::Withheld(None), Rules::Withheld(Some(Duration::from_secs(1)))] {
+    for (pause, unchecked, rate_limited) in [(None, 11, 0), (Some(Duration::from_secs(1)), 0, 11)] {
         let mut frontier = frontier();
         meet_elsewhere(&mut frontier, "other.example", 0..11);
         assert!(matches!(frontier.next_job(at(0)), Some(Job::Robots { origin: 0, .. })));
         frontier.ruled(0, Rules::Withheld(None), at(0), deadline());
         assert!(matches!(frontier.next_job(at(0)), Some(Job::Visit { link: 0, .. })));
+        frontier.visited(0, State::Answered(200, false), true);
         let Some(Job::Robots { origin, .. }) = frontier.next_job(at(0)) else {
             panic!("rules first");
         };
-        frontier.ruled(origin, withheld, at(0), deadline());
+        frontier.ruled(origin, Rules::Withheld(pause), at(0), deadline());
         assert_eq!(jobs_at(&mut frontier, at(10_000)), [""; 0]);
-        assert_eq!((frontier.skipped().robots, frontier.progress.found), (11, 0));
+        assert_eq!(frontier.progress.found, 0);
+        let expected = SkippedLinks { unchecked, rate_limited, ..SkippedLinks::default() };
+        assert_eq!(frontier.skipped(), expected, "no rule disallows them");
     }
 }
 
@@ -315,29 +318,55 @@ fn rules_elsewhere_are_kept_within_bounds() {
 }
 
 #[test]
-fn an_origin_elsewhere_that_never_answers_is_given_up() {
+fn an_origin_elsewhere_that_gives_no_answer_is_given_up() {
+    for (first, found, unchecked) in [(0, 9, 0), (200, 3, 5)] {
+        let mut frontier = frontier();
+        jobs(&mut frontier);
+        frontier.visited(0, State::Answered(200, false), false);
+        meet_elsewhere(&mut frontier, "other.example", 0..9);
+        let visits = if first == 0 { 3 } else { 4 };
+        for link in 1..=visits {
+            assert_eq!(jobs_at(&mut frontier, at(1_000 * u64::from(link))).len(), 1);
+            let status = if link == 1 { first } else { 0 };
+            frontier.visited(link, State::Answered(status, false), false);
+        }
+        assert_eq!(jobs_at(&mut frontier, at(10_000)), [""; 0]);
+        assert_eq!(frontier.progress.found, found, "and is broken if it never gave one");
+        assert_eq!(frontier.skipped().unchecked, unchecked);
+    }
+}
+
+#[test]
+fn the_site_is_asked_to_the_end() {
     let mut frontier = frontier();
     jobs(&mut frontier);
-    frontier.visited(0, State::Answered(0, false), false);
-    meet_elsewhere(&mut frontier, "other.example", 0..9);
-    for (link, state) in [
-        (1, State::Answered(0, false)),
-        (2, State::Answered(200, false)),
-        (3, State::Answered(0, false)),
-        (4, State::Answered(0, false)),
-        (5, State::Answered(0, false)),
-    ] {
-        assert_eq!(jobs_at(&mut frontier, at(1_000 * u64::from(link))).len(), 1);
-        frontier.visited(link, state, false);
-    }
-    assert_eq!(jobs_at(&mut frontier, at(10_000)), [""; 0]);
-    assert_eq!((frontier.progress.links, frontier.progress.found), (10, 9), "and is broken");
     for number in 0..4 {
         let url = format!("http://site.example:8080/{number}");
         let link = meet(&mut frontier, &url, Kind::Page, 0).expect("new");
-        assert_eq!(jobs(&mut frontier).len(), 1, "the site is asked to the end");
+        assert_eq!(jobs(&mut frontier).len(), 1);
         frontier.visited(link, State::Answered(0, false), false);
     }
+}
+
+#[test]
+fn what_had_no_turn_is_asked_for_later() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    meet_elsewhere(&mut frontier, "other.example", 0..1);
+    for second in 0..9 {
+        assert_eq!(jobs_at(&mut frontier, at(1_000 * second)), [elsewhere('C', 0)]);
+        frontier.wait_for_turn(1, at(1_000 * second));
+        assert_eq!(jobs_at(&mut frontier, at(1_000 * second + 999)), [""; 0]);
+    }
+    meet_elsewhere(&mut frontier, "other.example", 1..11);
+    for second in 9..12 {
+        let Some(Job::Robots { origin, .. }) = frontier.next_job(at(1_000 * second)) else {
+            panic!("rules first");
+        };
+        frontier.ruled(origin, Rules::NoTurn, at(1_000 * second), deadline());
+        assert_eq!(frontier.next_job(at(1_000 * second + 999)), None);
+    }
+    assert_eq!((frontier.skipped().unchecked, frontier.progress.found), (12, 0));
 }
 
 /// Puts a visit to this link off, which is under way.
@@ -395,16 +424,42 @@ fn who_asks_for_more_rest_than_there_is_time_for_is_left_alone() {
 }
 
 #[test]
-fn a_site_that_rested_enough_is_judged_by_what_it_answers() {
+fn a_site_that_asks_for_more_rest_than_there_is_time_for_is_asked_slowly() {
     let mut frontier = frontier();
     jobs(&mut frontier);
-    meet_elsewhere(&mut frontier, "site.example:8080", 0..3);
-    assert_eq!(jobs(&mut frontier).len(), 3);
+    meet_elsewhere(&mut frontier, "site.example:8080", 0..6);
+    assert_eq!(jobs(&mut frontier).len(), 6);
     put_off(&mut frontier, 1, 31, at(0));
-    assert_eq!(frontier.progress.found, 1);
-    put_off(&mut frontier, 2, 30, at(0));
-    assert_eq!(jobs_at(&mut frontier, at(29_999)), [""; 0]);
-    assert_eq!(jobs_at(&mut frontier, at(30_000)), ["P http://site.example:8080/1"]);
+    put_off(&mut frontier, 2, 31, at(0));
+    assert_eq!((frontier.skipped().rate_limited, frontier.progress.found), (2, 0));
+    for link in 3..=6 {
+        frontier.visited(link, State::Answered(429 - link as u16, false), false);
+    }
+    assert_eq!(frontier.progress.found, 4, "other answers count");
+    put_off(&mut frontier, 0, 31, at(0));
+    assert_eq!(frontier.progress.found, 5, "and that to the site's URL");
+    meet_elsewhere(&mut frontier, "site.example:8080", 6..9);
+    assert_eq!(jobs_at(&mut frontier, at(999)), [""; 0]);
+    for (time, link) in [(1_000, 7), (2_000, 8), (3_000, 9)] {
+        assert_eq!(jobs_at(&mut frontier, at(time)).len(), 1, "{time}");
+        assert_eq!(jobs_at(&mut frontier, at(time + 5_000)), [""; 0], "one at a time");
+        frontier.visited(link, State::Answered(200, false), false);
+        assert_eq!(jobs_at(&mut frontier, at(time + 999)), [""; 0]);
+    }
+}
+
+#[test]
+fn a_site_that_had_all_the_rest_there_is_is_asked_slowly() {
+    let mut frontier = frontier();
+    jobs(&mut frontier);
+    meet_elsewhere(&mut frontier, "site.example:8080", 0..1);
+    for time in [0, 30_000] {
+        assert_eq!(jobs_at(&mut frontier, at(time)), ["P http://site.example:8080/0"]);
+        put_off(&mut frontier, 1, 30, at(time));
+    }
+    assert_eq!(jobs_at(&mut frontier, at(60_000)).len(), 1);
+    put_off(&mut frontier, 1, 1, at(60_000));
+    assert_eq!((frontier.skipped().rate_limited, frontier.progress.found), (1, 0));
 }
 
 #[test]

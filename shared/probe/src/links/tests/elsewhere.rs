@@ -3,6 +3,7 @@
 use super::*;
 use crate::guard::Outbound;
 use crate::loopback::guard_of;
+use crate::loopback::names::{Entry, NameServer};
 
 const LINKS: u32 = 3_000;
 
@@ -68,13 +69,13 @@ async fn robots_txt_is_followed_elsewhere_where_there_are_many_links() {
 async fn a_host_that_withholds_its_robots_txt_is_left_alone_and_not_broken() {
     let busy = || Reply::new(429).with("Retry-After", "0");
     let replies: [(fn() -> Reply, _); 5] = [
-        (|| Reply::new(503), 0),
-        (|| Reply::new(500), 0),
-        (busy, 0),
-        (|| Reply::new(403), 11),
-        (|| Reply::redirect(302, "/elsewhere"), 11),
+        (|| Reply::new(503), (0, 11, 0)),
+        (|| Reply::new(500), (0, 11, 0)),
+        (busy, (0, 0, 11)),
+        (|| Reply::new(403), (11, 0, 0)),
+        (|| Reply::redirect(302, "/elsewhere"), (11, 0, 0)),
     ];
-    for (reply, found) in replies {
+    for (reply, counted) in replies {
         let elsewhere = Site::at("127.0.0.2", move |asked| match asked.target.as_str() {
             "/robots.txt" => reply(),
             _ => Reply::new(404),
@@ -84,8 +85,9 @@ async fn a_host_that_withholds_its_robots_txt_is_left_alone_and_not_broken() {
         let site = Site::of(&[("/", &page)]).await;
         let url = site.url("/");
         let result = crawl_at(&brisk(), &of(&url)).await;
-        assert_eq!((result.found, result.crawl.skipped.robots), (found, 11 - found));
-        assert_eq!(elsewhere.visits().is_empty(), found == 0);
+        let SkippedLinks { unchecked, rate_limited, .. } = result.crawl.skipped;
+        assert_eq!((result.found, unchecked, rate_limited), counted);
+        assert_eq!(elsewhere.visits().is_empty(), result.found == 0);
     }
 }
 
@@ -104,4 +106,102 @@ async fn sitemaps_elsewhere_are_not_asked_for() {
     .await;
     crawl(&site.url("/")).await;
     assert_eq!(elsewhere.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_request_counts_at_the_address_that_it_is_sent_to_alone() {
+    let names = NameServer::start([
+        ("first.example", Entry::addresses(&["127.0.0.1", "127.0.0.2"])),
+        ("second.example", Entry::addresses(&["127.0.0.2", "127.0.0.1"])),
+    ])
+    .await;
+    let guard = names.guard(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        ..Outbound::default()
+    });
+    let site = Site::of(&[("/", &anchors((0..9).map(|number| format!("/{number}"))))]).await;
+    let traffic = Traffic::of(Pace { under_way: 1, ..Pace::default() });
+    for (name, busy, pages) in [
+        ("first", "127.0.0.2", 1),
+        ("first", "127.0.0.1", 0),
+        // Nobody is there at its first address.
+        ("second", "127.0.0.3", 1),
+    ] {
+        let others = traffic.share();
+        let _turn = others.turn(busy.parse().expect("an address"), true).await.expect("a turn");
+        let url = format!("http://{name}.example:{}/", site.address.port());
+        let url = url.parse().expect("a URL");
+        let deadline = Duration::from_secs(if pages == 0 { 1 } else { 20 });
+        let result = crawl_with(&guard, &traffic, &LinksProbe { deadline, ..of(&url) }).await;
+        assert_eq!((result.crawled, result.found), (pages, 9 * pages), "{name} {busy}");
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_a_busy_address_keeps_no_other_host_waiting() {
+    let elsewhere = Site::at("127.0.0.2", |_| Reply::new(404)).await;
+    let guard = guard_of(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        connect_to: (0..80)
+            .map(|host| format!("host{host}.third.com:80:127.0.0.3:9").parse().expect("a detour"))
+            .collect(),
+        ..Outbound::default()
+    });
+    let busy = (0..80).map(|host| format!("http://host{host}.third.com/"));
+    let site = Site::of(&[("/", &anchors(busy.chain([elsewhere.url("/x").to_string()])))]).await;
+    let pace = Pace { under_way: 1, patience: Duration::from_millis(20), ..Pace::default() };
+    let traffic = Traffic::of(pace);
+    let others = traffic.share();
+    let address = "127.0.0.3".parse().expect("an address");
+    let _turn = others.turn(address, true).await.expect("a turn");
+    let url = site.url("/");
+    let deadline = Duration::from_secs(3);
+    let result = crawl_with(&guard, &traffic, &LinksProbe { deadline, ..of(&url) }).await;
+    assert_eq!(broken(&result, &site), [format!("404 {} /", elsewhere.url("/x"))]);
+    assert_eq!(result.crawl.skipped.unchecked, 80, "and is not broken");
+}
+
+#[tokio::test]
+async fn robots_txt_and_sitemaps_lead_to_no_other_domain() {
+    let third = Site::at("127.0.0.3", |_| Reply::file("text/plain", "")).await;
+    let away = third.url("/").to_string();
+    let elsewhere = {
+        let away = away.clone();
+        Site::at("127.0.0.2", move |asked| match asked.target.as_str() {
+            "/robots.txt" => Reply::redirect(302, &away),
+            _ => Reply::new(404),
+        })
+        .await
+    };
+    let page = anchors((0..11).map(|number| elsewhere.url(&format!("/{number}"))));
+    let site = Site::start(move |asked| match asked.target.as_str() {
+        "/" => Reply::html(page.clone()),
+        "/robots.txt" | "/sitemap.xml" => Reply::redirect(302, &away),
+        _ => Reply::new(404),
+    })
+    .await;
+    let url = site.url("/");
+    let result = crawl_at(&brisk(), &of(&url)).await;
+    assert_eq!((result.found, result.crawl.robots_txt), (11, false), "as if they were absent");
+    assert_eq!(third.connections(), 0);
+}
+
+#[tokio::test]
+async fn robots_txt_is_followed_within_its_domain() {
+    let elsewhere = Site::at("127.0.0.2", |asked| match asked.header("host") {
+        Some("third.com") => Reply::redirect(301, "http://www.third.com/robots.txt"),
+        _ => Reply::file("text/plain", "User-agent: *\nDisallow: /\n"),
+    })
+    .await;
+    let detour = |host| format!("{host}:80:{}", elsewhere.address).parse().expect("a detour");
+    let guard = guard_of(Outbound {
+        allow: vec!["127.0.0.0/8".parse().expect("a network")],
+        connect_to: ["third.com", "www.third.com"].map(detour).into(),
+        ..Outbound::default()
+    });
+    let page = anchors((0..11).map(|number| format!("http://third.com/{number}")));
+    let site = Site::of(&[("/", &page)]).await;
+    let url = site.url("/");
+    let result = crawl_with(&guard, &brisk(), &of(&url)).await;
+    assert_eq!((result.found, result.crawl.skipped.robots), (0, 11));
 }
