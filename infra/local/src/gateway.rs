@@ -1,6 +1,7 @@
 //! The gateway: HTTP/1.1 in, the API's routes behind, as API Gateway stands before the functions.
 
 mod arrival;
+mod bodies;
 mod departure;
 mod room;
 
@@ -24,7 +25,6 @@ use lambda_http::http::{HeaderValue, Method, Version, request};
 use percent_encoding::percent_decode_str;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +35,7 @@ use vedette_http::response::Response;
 use vedette_runtime::App;
 
 use self::arrival::Arrival;
+use self::bodies::Bodies;
 use self::departure::{Departure, depart};
 use self::room::{CONNECTIONS_MAX, Place, Room};
 
@@ -42,8 +43,6 @@ use self::room::{CONNECTIONS_MAX, Place, Room};
 const HEAD_MAX: usize = 10_240;
 /// What a connection may hold of requests that have arrived and are not yet read.
 const BUFFER_MAX: usize = 64 * 1024;
-/// What all requests together may hold of bodies, in bytes; a body for which there is no room waits.
-const BODIES_MAX: usize = 16 * 1024 * 1024;
 /// How long a request's head may take to arrive, counted from the answer before it, and its body.
 const ARRIVAL: Duration = Duration::from_secs(10);
 /// How long a request may take from its head to its answer, as behind API Gateway.
@@ -63,7 +62,7 @@ pub(crate) struct Gateway {
     routes: matchit::Router<Vec<&'static Route>>,
     app: App,
     room: Arc<Room>,
-    bodies: Semaphore,
+    bodies: Bodies,
 }
 
 /// Takes the address; as many connections as are served may wait there for their turn.
@@ -89,7 +88,7 @@ impl Gateway {
             routes.insert(path, methods)?;
         }
         let room = Arc::new(Room::default());
-        Ok(Self { routes, app, room, bodies: Semaphore::new(BODIES_MAX) })
+        Ok(Self { routes, app, room, bodies: Bodies::new() })
     }
 
     /// Takes connections until it is stopped; then running requests get a few seconds.
@@ -206,7 +205,7 @@ impl Gateway {
         let (route, parameters) =
             self.find(&head.method, &path).unwrap_or((&FALLBACK, HashMap::new()));
         let head = head.with_raw_http_path(path).with_path_parameters(parameters);
-        let body = arrival.body(&head.headers);
+        let body = |user| arrival.body(&head.headers, user);
         let answered = timeout(PATIENCE, vedette_api::serve(&self.app, route, &head, body)).await;
         answered.unwrap_or_else(|_| {
             error!(route = route.name, "a request took too long");
