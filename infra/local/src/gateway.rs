@@ -205,8 +205,10 @@ impl Gateway {
         let (route, parameters) =
             self.find(&head.method, &path).unwrap_or((&FALLBACK, HashMap::new()));
         let head = head.with_raw_http_path(path).with_path_parameters(parameters);
-        let body = |user| arrival.body(&head.headers, user);
-        let answered = timeout(PATIENCE, vedette_api::serve(&self.app, route, &head, body)).await;
+        let headers = &head.headers;
+        let served =
+            vedette_api::serve(&self.app, route, &head, move |user| arrival.body(headers, user));
+        let answered = timeout(PATIENCE, served).await;
         answered.unwrap_or_else(|_| {
             error!(route = route.name, "a request took too long");
             ApiError::Unavailable("the time is up".to_owned()).into_response()
