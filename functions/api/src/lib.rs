@@ -13,12 +13,16 @@ mod reports;
 mod sites;
 mod teams;
 
+use std::future::ready;
+
 use futures::future::BoxFuture;
 use lambda_http::http::header::HOST;
 use lambda_http::http::request::Parts;
 use lambda_http::{Body, Request, RequestExt as _};
+use tokio::task::spawn_blocking;
 use tracing::error;
 use vedette_domain::account::Scope;
+use vedette_domain::id::UserId;
 use vedette_http::access::{self, Caller, Throttle};
 use vedette_http::body;
 use vedette_http::error::ApiError;
@@ -150,17 +154,20 @@ pub fn route(name: &str) -> Option<&'static Route> {
 /// Serves a request that is there as a whole.
 pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    serve(app, route, &head, async { Ok(body) }).await
+    serve(app, route, &head, |_| ready(Ok(body))).await
 }
 
 /// Serves a request whose body is asked for when its sender is let in, and not before. Refusals are
 /// answers, and so are faults, which are logged.
-pub async fn serve(
+pub async fn serve<F>(
     app: &App,
     route: &Route,
     head: &Parts,
-    body: impl Future<Output = Result<Body, ApiError>> + Send,
-) -> Response {
+    body: impl FnOnce(UserId) -> F + Send,
+) -> Response
+where
+    F: Future<Output = Result<Body, ApiError>> + Send,
+{
     let (outcome, rate) = match &route.work {
         Work::Refuse(refuse) => (Err(refuse(head)), None),
         Work::Authorized { scope, kind, handler } => {
@@ -183,23 +190,43 @@ pub async fn serve(
         }
         refusal.into_response()
     });
-    let mut response = negotiate(response, &head.method, &head.headers);
+    let mut response = present(response, head).await;
     if let Some(rate) = rate {
         rate.write(response.headers_mut());
     }
     response
 }
 
+/// Above this, in bytes, an answer is hashed and compressed on a thread for such work: on the
+/// runtime's, everybody else would wait for it, and checks would take the wait for their sites'.
+const BRIEF_MAX: usize = 64 * 1024;
+
+/// The answer in the form that suits the client.
+async fn present(response: Response, head: &Parts) -> Response {
+    if response.body().len() <= BRIEF_MAX {
+        return negotiate(response, &head.method, &head.headers);
+    }
+    let (method, asked) = (head.method.clone(), head.headers.clone());
+    let presented = spawn_blocking(move || negotiate(response, &method, &asked)).await;
+    presented.unwrap_or_else(|fault| {
+        error!(%fault, "an answer could not be written");
+        ApiError::Internal(fault.to_string()).into_response()
+    })
+}
+
 /// What there is to do for a caller who is let in.
-async fn work(
+async fn work<F>(
     app: &App,
     route: &Route,
     head: &Parts,
-    body: impl Future<Output = Result<Body, ApiError>> + Send,
+    body: impl FnOnce(UserId) -> F + Send,
     caller: &Caller,
     handler: Handler,
-) -> Result<Response, ApiError> {
-    let sent = if route.takes_body() { body.await? } else { Body::Empty };
+) -> Result<Response, ApiError>
+where
+    F: Future<Output = Result<Body, ApiError>> + Send,
+{
+    let sent = if route.takes_body() { body(caller.user.id).await? } else { Body::Empty };
     let body = body::decode(&head.headers, &sent)?;
     let links = links(app, head);
     handler(Context { app, caller, head, body: &body, links: &links }).await
@@ -226,5 +253,28 @@ impl<'a> Context<'a> {
     /// The query parameters.
     fn query(&self) -> Query {
         Query::parse(self.head.uri.query())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use lambda_http::http::StatusCode;
+    use vedette_http::response::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_runtime_does_not_wait_for_a_long_answer_to_be_written() {
+        let (head, ()) = lambda_http::http::Request::new(()).into_parts();
+        let answer = |length| json(StatusCode::OK, &"x".repeat(length));
+        let long = present(answer(BRIEF_MAX), &head);
+        futures::pin_mut!(long);
+        assert!(long.as_mut().now_or_never().is_none(), "written in place");
+        let (long, short) = (long.await, present(answer(1), &head).now_or_never());
+        for (response, length) in [(long, BRIEF_MAX), (short.expect("written in place"), 1)] {
+            assert_eq!(response.body().len(), length + 2);
+            assert!(response.headers().contains_key("etag"));
+        }
     }
 }

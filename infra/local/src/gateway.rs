@@ -1,11 +1,13 @@
 //! The gateway: HTTP/1.1 in, the API's routes behind, as API Gateway stands before the functions.
 
 mod arrival;
+mod bodies;
+mod departure;
 mod room;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
@@ -21,9 +23,8 @@ use lambda_http::RequestExt as _;
 use lambda_http::http::header::{CONNECTION, HOST};
 use lambda_http::http::{HeaderValue, Method, Version, request};
 use percent_encoding::percent_decode_str;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -34,18 +35,20 @@ use vedette_http::response::Response;
 use vedette_runtime::App;
 
 use self::arrival::Arrival;
+use self::bodies::Bodies;
+use self::departure::{Departure, depart};
 use self::room::{CONNECTIONS_MAX, Place, Room};
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.
 const HEAD_MAX: usize = 10_240;
 /// What a connection may hold of requests that have arrived and are not yet read.
 const BUFFER_MAX: usize = 64 * 1024;
-/// What all requests together may hold of bodies, in bytes; a body for which there is no room waits.
-const BODIES_MAX: usize = 16 * 1024 * 1024;
 /// How long a request's head may take to arrive, counted from the answer before it, and its body.
 const ARRIVAL: Duration = Duration::from_secs(10);
 /// How long a request may take from its head to its answer, as behind API Gateway.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long an answer may take to leave, once its client lets it wait.
+const DEPARTURE: Duration = Duration::from_secs(60);
 /// How long, and to how many bytes more, a client that still sends is listened to after an answer
 /// that ends the connection: closed at once, it would meet the end before the answer.
 const LINGER: (Duration, u64) = (Duration::from_secs(2), 10 * 1024 * 1024);
@@ -59,7 +62,7 @@ pub(crate) struct Gateway {
     routes: matchit::Router<Vec<&'static Route>>,
     app: App,
     room: Arc<Room>,
-    bodies: Semaphore,
+    bodies: Bodies,
 }
 
 /// Takes the address; as many connections as are served may wait there for their turn.
@@ -85,7 +88,7 @@ impl Gateway {
             routes.insert(path, methods)?;
         }
         let room = Arc::new(Room::default());
-        Ok(Self { routes, app, room, bodies: Semaphore::new(BODIES_MAX) })
+        Ok(Self { routes, app, room, bodies: Bodies::new() })
     }
 
     /// Takes connections until it is stopped; then running requests get a few seconds.
@@ -128,21 +131,27 @@ impl Gateway {
 
     /// Everything that happens on a connection, until it ends or has to make room.
     async fn converse(self: Arc<Self>, stream: TcpStream, stop: CancellationToken) {
-        let place = Arc::new(self.room.enter());
+        let place = self.room.enter();
+        // Answers are small and whole: they need not wait for more.
+        let _ = stream.set_nodelay(true);
         tokio::select! {
-            () = self.listen(stream, &place, stop) => {}
+            // First, so that nothing begins on a place that is given up.
+            biased;
             () = place.given_up() => debug!("a connection made room for another"),
+            () = self.listen(stream, &place, stop) => {}
         }
     }
 
-    async fn listen(&self, stream: TcpStream, place: &Arc<Place>, stop: CancellationToken) {
-        // Answers are small and whole: they need not wait for more.
-        let _ = stream.set_nodelay(true);
+    async fn listen<S>(&self, stream: S, place: &Arc<Place>, stop: CancellationToken)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         // Boxed, as the connection is looked at from without while it works.
         let service = service_fn(|request| {
             Box::pin(async move {
-                let _working = place.work();
-                Ok::<_, Infallible>(self.answer_always(request).await)
+                // The connection is about to be dropped.
+                let Some(working) = place.work() else { return pending().await };
+                Ok::<_, Infallible>(depart(self.answer_always(request).await, working))
             })
         });
         let mut connection = http1::Builder::new()
@@ -151,7 +160,7 @@ impl Gateway {
             .max_header_size(HEAD_MAX)
             .max_buf_size(BUFFER_MAX)
             .half_close(true)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Departure::new(stream)), service);
         let ended = tokio::select! {
             ended = poll_fn(|context| connection.poll_without_shutdown(context)) => ended,
             () = stop.cancelled() => {
@@ -196,8 +205,10 @@ impl Gateway {
         let (route, parameters) =
             self.find(&head.method, &path).unwrap_or((&FALLBACK, HashMap::new()));
         let head = head.with_raw_http_path(path).with_path_parameters(parameters);
-        let body = arrival.body(&head.headers);
-        let answered = timeout(PATIENCE, vedette_api::serve(&self.app, route, &head, body)).await;
+        let headers = &head.headers;
+        let served =
+            vedette_api::serve(&self.app, route, &head, move |user| arrival.body(headers, user));
+        let answered = timeout(PATIENCE, served).await;
         answered.unwrap_or_else(|_| {
             error!(route = route.name, "a request took too long");
             ApiError::Unavailable("the time is up".to_owned()).into_response()
@@ -229,7 +240,7 @@ fn has_one_host(head: &request::Parts) -> bool {
 }
 
 /// Says that this was all, and listens for a while to a client that has not seen it yet.
-async fn linger(mut stream: TcpStream) {
+async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let (time, bytes) = LINGER;
     let heard = async {
         stream.shutdown().await?;
@@ -240,6 +251,9 @@ async fn linger(mut stream: TcpStream) {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{DuplexStream, duplex};
+    use tokio::task::JoinHandle;
+    use tokio::time::Instant;
     use vedette_runtime::LocalQueue;
 
     use super::*;
@@ -262,6 +276,68 @@ mod tests {
             assert!(gateway.find(&method, &format!("{path}/")).is_none(), "a trailing slash");
             assert!(gateway.find(&Method::HEAD, &path).is_none(), "HEAD is no method of ours");
         }
+    }
+
+    /// A client of a gateway, with room on its way for a part of an answer only.
+    fn narrow(gateway: &Arc<Gateway>) -> (DuplexStream, JoinHandle<()>, Arc<Place>) {
+        let (client, stream) = duplex(64);
+        let (gateway, place) = (Arc::clone(gateway), gateway.room.enter());
+        let kept = Arc::clone(&place);
+        let listening =
+            async move { gateway.listen(stream, &kept, CancellationToken::new()).await };
+        (client, tokio::spawn(listening), place)
+    }
+
+    const REQUEST: &[u8] = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_at_work_until_its_answer_has_left() {
+        let gateway = Arc::new(gateway());
+        let (mut client, _listening, place) = narrow(&gateway);
+        client.write_all(REQUEST).await.expect("sent");
+        client.read_exact(&mut [0; 64]).await.expect("a part of the answer");
+        gateway.room.make();
+        assert_eq!(place.given_up().now_or_never(), None, "cut in the middle of an answer");
+        let mut rest = Vec::new();
+        while !rest.ends_with(b"}") {
+            client.read_buf(&mut rest).await.expect("the rest of the answer");
+        }
+        // It waits for the next request.
+        tokio::time::sleep(ARRIVAL / 2).await;
+        gateway.room.make();
+        assert_eq!(place.given_up().now_or_never(), Some(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_nobody_takes_is_given_up() {
+        for does_trickle in [false, true] {
+            let (mut client, listening, _place) = narrow(&Arc::new(gateway()));
+            client.write_all(REQUEST).await.expect("sent");
+            let begun = Instant::now();
+            let taken = async {
+                // A few bytes now and then are not taking it.
+                while does_trickle && client.read_u8().await.is_ok() {
+                    tokio::time::sleep(DEPARTURE / 10).await;
+                }
+                tokio::time::sleep(2 * DEPARTURE).await;
+            };
+            tokio::select! {
+                ended = listening => ended.expect("no panic"),
+                () = taken => {}
+            }
+            let took = begun.elapsed();
+            assert!(took >= DEPARTURE && took < DEPARTURE + ARRIVAL, "{took:?}, {does_trickle}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_request_begins_on_a_place_that_is_given_up() {
+        let gateway = Arc::new(gateway());
+        let (mut client, _listening, _place) = narrow(&gateway);
+        gateway.room.make();
+        client.write_all(REQUEST).await.expect("sent");
+        let answered = timeout(ARRIVAL / 2, client.read_u8()).await;
+        assert!(answered.is_err(), "{answered:?}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use vedette_domain::account::Role;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
 use vedette_domain::plan::Plan;
+use vedette_domain::site::{LISTED_TEXTS_MAX, Site};
 use vedette_testkit::{Member, Target, new_team};
 use vedette_tests::{Answer, Service};
 
@@ -695,4 +696,19 @@ async fn without_an_active_plan_nothing_changes() {
     let scene = Scene::start().await;
     suspend(&scene.service, &scene.owner).await;
     assert_plan_required(&scene.patch(&json!({})).await);
+}
+
+#[tokio::test]
+async fn a_site_whose_texts_are_too_long_already_changes_otherwise() {
+    let scene = Scene::start().await;
+    let store = &scene.service.test.app.store;
+    let sheet = store.site(scene.site.partition()).await.expect("read").expect("a site");
+    let notes = Some("x".repeat(LISTED_TEXTS_MAX));
+    let long = Site { notes, rev: sheet.site.rev + 1, ..sheet.site.clone() };
+    store.update_site(&sheet, &long, scene.service.test.now()).await.expect("written");
+    let pinned = scene.patch_with("pinned", &json!(true)).await;
+    assert_eq!((pinned.status, &pinned.body["data"]["pinned"]), (200, &json!(true)));
+    let longer = scene.patch_with("name", &json!("A longer name than it has")).await;
+    assert_eq!(longer.status, 422, "{longer:?}");
+    assert_eq!(scene.patch_with("notes", &json!("Short.")).await.status, 200);
 }
