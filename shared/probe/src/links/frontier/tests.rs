@@ -1,6 +1,7 @@
 use std::sync::LazyLock;
 
 use super::*;
+use crate::links::visit::Rules;
 
 const PAUSE: Duration = Duration::from_millis(150);
 
