@@ -21,13 +21,15 @@ impl Backoff {
         Self { deadline: Instant::now() + patience, tries: 0 }
     }
 
-    /// Waits before the next try.
+    /// Waits before the next try. There is always a second one: on a machine so busy that the first
+    /// takes all the time, it is what tells a conflict with others from one that stays.
     ///
     /// # Errors
     ///
     /// The error itself, where it is not a conflict or the patience has run out.
     pub async fn wait(&mut self, error: StoreError) -> Result<(), StoreError> {
-        if !error.is_conflict() || Instant::now() >= self.deadline {
+        let is_over = self.tries > 0 && Instant::now() >= self.deadline;
+        if !error.is_conflict() || is_over {
             return Err(error);
         }
         let ceiling = LONGEST_WAIT.min(FIRST_WAIT * 2_u32.saturating_pow(self.tries));
@@ -41,4 +43,19 @@ impl Backoff {
 fn fraction() -> f64 {
     // Without randomness the whole wait is as good.
     getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn there_is_always_a_second_try() {
+        let conflict = || StoreError::Conflict { failed: Vec::new() };
+        let mut backoff = Backoff::new(Duration::ZERO);
+        assert!(backoff.wait(conflict()).await.is_ok());
+        assert!(backoff.wait(conflict()).await.is_err());
+        let unavailable = StoreError::Unavailable("closed".to_owned());
+        assert!(Backoff::new(Duration::from_secs(1)).wait(unavailable).await.is_err());
+    }
 }

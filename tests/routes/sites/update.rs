@@ -707,7 +707,7 @@ async fn a_site_whose_texts_are_too_long_already_changes_otherwise() {
     let long = Site { notes, rev: sheet.site.rev + 1, ..sheet.site.clone() };
     store.update_site(&sheet, &long, scene.service.test.now()).await.expect("written");
     let pinned = scene.patch_with("pinned", &json!(true)).await;
-    assert_eq!((pinned.status, &pinned.body["data"]["pinned"]), (200, &json!(true)));
+    assert_eq!((pinned.status, &pinned.body["data"]["is_pinned"]), (200, &json!(true)));
     let longer = scene.patch_with("name", &json!("A longer name than it has")).await;
     assert_eq!(longer.status, 422, "{longer:?}");
     assert_eq!(scene.patch_with("notes", &json!("Short.")).await.status, 200);
