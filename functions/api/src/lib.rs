@@ -210,7 +210,7 @@ async fn present(response: Response, head: &Parts) -> Response {
     let presented = spawn_blocking(move || negotiate(response, &method, &asked)).await;
     presented.unwrap_or_else(|fault| {
         error!(%fault, "an answer could not be written");
-        ApiError::Internal(fault.to_string()).into_response()
+        ApiError::internal(fault).into_response()
     })
 }
 

@@ -10,12 +10,10 @@ use vedette_domain::settings::Settings;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::settle::{forget_timer, send_timer};
 use vedette_runtime::{App, Schedule, SchedulerError};
-use vedette_store::{Backoff, SiteSheet, StoreError, TeamSheet};
+use vedette_store::{Backoff, SiteSheet, StoreError, TeamSheet, budget, retry_on_conflict};
 
 use crate::KeeperError;
 
-/// How long a sync competes with changes of the same sites.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Batches in hand at once.
 const CONCURRENCY: usize = 16;
 /// Sites read in one batch.
@@ -37,13 +35,8 @@ pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), KeeperError> {
 pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), KeeperError> {
     let Some(slice) = app.store.next_resync_slice(id, SLICE).await? else { return Ok(()) };
     follow_all(app, &slice.sites, &|_| {}).await?;
-    let mut backoff = Backoff::new(PATIENCE);
-    let is_ahead = loop {
-        match app.store.finish_resync_slice(&slice, app.clock.now()).await {
-            Ok(is_ahead) => break is_ahead,
-            Err(error) => backoff.wait(error).await?,
-        }
-    };
+    let finish = || app.store.finish_resync_slice(&slice, app.clock.now());
+    let is_ahead = retry_on_conflict(budget::SYNC, finish).await?;
     // Whoever else has come this far, or begun anew, goes on.
     if is_ahead && slice.has_next() {
         app.queue.send(&Message::Upkeep(Upkeep::Resync(id)), Duration::ZERO).await?;
@@ -89,7 +82,7 @@ async fn follow(
     mut sites: Vec<Partition>,
 ) -> Result<Vec<(SiteId, Vec<Tool>)>, KeeperError> {
     let mut running = Vec::with_capacity(sites.len());
-    let mut backoff = Backoff::new(PATIENCE);
+    let mut backoff = Backoff::new(budget::SYNC);
     loop {
         let sheets = app.store.sites(sites).await?;
         let Some(team) = sheets.values().next().map(|sheet| sheet.site.team) else {
@@ -114,7 +107,7 @@ async fn follow(
         if sites.is_empty() {
             return Ok(running);
         }
-        backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
+        backoff.wait(StoreError::STALE).await?;
     }
 }
 

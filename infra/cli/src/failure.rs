@@ -1,6 +1,6 @@
 use std::io;
 
-use vedette_store::StoreError;
+use vedette_store::{MayConflict, StoreError};
 
 use crate::target::Target;
 
@@ -10,6 +10,9 @@ pub enum Failure {
     /// What was asked for cannot be: not found, in conflict, not allowed in this state.
     #[error("{0}")]
     Refused(String),
+    /// What it was decided on kept changing.
+    #[error("somebody else changed the same at the same time; try again")]
+    Conflict,
     /// The command, or the configuration around it, makes no sense.
     #[error("{0}")]
     Usage(String),
@@ -34,7 +37,7 @@ impl Failure {
     /// How the process ends.
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::Refused(_) | Self::Output(_) => 1,
+            Self::Refused(_) | Self::Conflict | Self::Output(_) => 1,
             Self::Usage(_) => 2,
             Self::Unreachable(_) => 3,
         }
@@ -49,12 +52,18 @@ impl Failure {
     }
 }
 
+impl MayConflict for Failure {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict)
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Conflict { .. } => {
                 tracing::debug!(%error, "conflict");
-                Self::refused("somebody else changed the same at the same time; try again")
+                Self::Conflict
             }
             StoreError::Unavailable(why) => {
                 tracing::debug!(why, "the table does not answer");

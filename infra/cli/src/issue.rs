@@ -1,7 +1,6 @@
 //! `vedette issue`: what is wrong with sites, and the people who take it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -13,7 +12,7 @@ use vedette_domain::issue::{Fingerprint, InvalidTransition, IssueStatus, Severit
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
-use vedette_store::{Backoff, DirectoryRow, IndexRow, SiteSheet, StoreError};
+use vedette_store::{DirectoryRow, IndexRow, SiteSheet, StoreError, budget, retry_on_conflict};
 
 use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
 use crate::{Failure, args, member, output, team, user};
@@ -57,9 +56,6 @@ enum Decision {
     Resolve,
 }
 
-/// How long a decision is tried against checks that write the same records.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
@@ -86,17 +82,15 @@ async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
 /// Decides, and decides again on what is there by then, where a check or another person wrote the
 /// same records meanwhile.
 async fn decide(app: &App, act: &Act, decision: Decision) -> Result<Shown, Failure> {
-    let mut backoff = Backoff::new(PATIENCE);
-    loop {
+    retry_on_conflict(budget::WRITE, || async {
         let seen = Seen::read(app, act.issue).await?;
         let by = actor(app, &seen.sheet.site, &act.email).await?;
         let change =
             decision.on(seen.issue.clone(), by, app.clock.now()).map_err(Failure::because)?;
-        match seen.commit(app, decision, &change).await {
-            Ok(()) => return Ok(Shown::new(&seen, &change.after)),
-            Err(error) => backoff.wait(error).await?,
-        }
-    }
+        seen.commit(app, decision, &change).await?;
+        Ok(Shown::new(&seen, &change.after))
+    })
+    .await
 }
 
 impl Decision {

@@ -182,7 +182,7 @@ impl Gateway {
         let answered = AssertUnwindSafe(self.answer(request)).catch_unwind().await;
         answered.unwrap_or_else(|_| {
             error!("a request ended in a panic");
-            ApiError::Internal("panic".to_owned()).into_response()
+            ApiError::internal("panic").into_response()
         })
     }
 
@@ -211,7 +211,7 @@ impl Gateway {
         let answered = timeout(PATIENCE, served).await;
         answered.unwrap_or_else(|_| {
             error!(route = route.name, "a request took too long");
-            ApiError::Unavailable("the time is up".to_owned()).into_response()
+            ApiError::Unavailable("the time is up").into_response()
         })
     }
 

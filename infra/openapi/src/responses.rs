@@ -99,14 +99,14 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     Refusal {
         name: "InternalError",
         description: "Something is wrong with the service; of the gateway: a function failed.",
-        sample: || ApiError::Internal(String::new()),
+        sample: || ApiError::internal(""),
         headers: Headers::None,
     },
     Refusal {
         name: "Unavailable",
         description: "Something that the service needs did not answer, or took too long. Trying \
                       again may help.",
-        sample: || ApiError::Unavailable(String::new()),
+        sample: || ApiError::Unavailable(""),
         headers: Headers::None,
     },
 ];

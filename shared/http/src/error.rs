@@ -1,15 +1,17 @@
 //! Refusals and faults, and the only place that knows status codes of refusals.
 //!
 //! A handler returns [`ApiError`]. A refusal carries a sentence for the client; a fault
-//! ([`ApiError::Unavailable`], [`ApiError::Internal`]) shows the client nothing of itself and is
-//! logged by whoever answers. Layers below speak of their own errors and know nothing of HTTP:
+//! ([`ApiError::Store`], [`ApiError::Unavailable`], [`ApiError::Internal`]) shows the client nothing
+//! of itself and is logged, with its causes, where the answer is made. Layers below speak of their own errors and know nothing of HTTP:
 //! validation ends in a `ValidationError`, the table in a `StoreError`, and both turn into an
 //! `ApiError` with `?`.
+
+use std::error::Error;
 
 use lambda_http::http::header::{ACCEPT_ENCODING, ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use lambda_http::http::{HeaderValue, StatusCode};
 use serde_json::json;
-use vedette_store::StoreError;
+use vedette_store::{MayConflict, StoreError};
 
 use crate::response::{Response, json as answer};
 use crate::validation::ValidationError;
@@ -58,22 +60,20 @@ pub enum ApiError {
         /// Seconds until the next minute.
         retry_after: u32,
     },
-    /// Something that the service needs did not answer; trying again may help.
+    /// The table did not answer, or not with what this version writes.
+    #[error("the table failed")]
+    Store(#[from] StoreError),
+    /// The service has no capacity or no time left; trying again may help.
     #[error("the service is unavailable: {0}")]
-    Unavailable(String),
+    Unavailable(&'static str),
     /// Something is wrong with the service itself.
-    #[error("internal error: {0}")]
-    Internal(String),
+    #[error("internal error")]
+    Internal(#[source] Box<dyn Error + Send + Sync>),
 }
 
-impl From<StoreError> for ApiError {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Conflict { .. } | StoreError::Unavailable(_) => {
-                Self::Unavailable(error.to_string())
-            }
-            StoreError::Corrupt(_) => Self::Internal(error.to_string()),
-        }
+impl MayConflict for ApiError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
     }
 }
 
@@ -83,13 +83,18 @@ impl ApiError {
         Self::Validation(ValidationError::new(field, message))
     }
 
+    /// A fault of the service itself.
+    pub fn internal(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Internal(cause.into())
+    }
+
     /// Whether the fault is ours: to be logged, and kept from the client.
-    pub const fn is_fault(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Internal(_))
+    pub fn is_fault(&self) -> bool {
+        self.status().is_server_error()
     }
 
     /// The status code.
-    pub const fn status(&self) -> StatusCode {
+    pub fn status(&self) -> StatusCode {
         match self {
             Self::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
             Self::PlanRequired => StatusCode::PAYMENT_REQUIRED,
@@ -102,17 +107,21 @@ impl ApiError {
             Self::UnsupportedEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Validation(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
-            Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Store(StoreError::Corrupt(_)) | Self::Internal(_) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
+            Self::Store(_) | Self::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
     /// What the client is told: of a fault no more than that there is one.
     pub fn message(&self) -> String {
-        match self {
-            Self::Unavailable(_) => "The service is unavailable. Please try again.".to_owned(),
-            Self::Internal(_) => "Something went wrong.".to_owned(),
-            refusal => refusal.to_string(),
+        match self.status() {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                "The service is unavailable. Please try again.".to_owned()
+            }
+            StatusCode::INTERNAL_SERVER_ERROR => "Something went wrong.".to_owned(),
+            _ => self.to_string(),
         }
     }
 

@@ -1,7 +1,5 @@
 //! Saving a finished run: the one way by which checks end, issues move and timers are set.
 
-use std::time::Duration;
-
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tracing::{error, warn};
@@ -16,7 +14,7 @@ use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Conclusion, Discard, Run, ToolPolicy, ToolState};
-use vedette_store::{Backoff, Changes, StoreError, StoredCheck, ToolChange};
+use vedette_store::{Changes, StoreError, StoredCheck, ToolChange, budget, retry_on_conflict};
 
 use crate::App;
 
@@ -55,9 +53,6 @@ pub enum Settled {
     },
 }
 
-/// How long a run competes with others that write to its tool.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Saves a run and sends the retry or follow-up that it asks for. When something else was written
 /// meanwhile, the same result is applied to what is there now; nothing is probed twice.
 ///
@@ -65,63 +60,66 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// When the table does not answer; the run may be settled again, it counts once.
 pub async fn settle(app: &App, finished: FinishedRun<'_>) -> Result<Settled, StoreError> {
-    let FinishedRun { site, mut state, team, settings, tool, check, finish } = finished;
+    let FinishedRun { site, state, team, settings, tool, check, finish } = finished;
     let partition = site.id.partition();
     let plan = team.plan;
     let settings = Settings::resolve(settings, &site.overrides, plan);
     let now = app.clock.now();
-    let mut backoff = Backoff::new(PATIENCE);
-    loop {
-        let evaluations = match &finish {
-            Finish::Completed(result) if check.is_automatic() => {
-                let baseline = baseline(app, &state, result).await?;
-                result.evaluate(&settings, &site.expected_records, baseline.as_ref())
-            }
-            _ => Vec::new(),
-        };
-        let run = Run {
-            site: site.id,
-            check,
-            tool,
-            cfg: site.cfg,
-            finish: &finish,
-            evaluations: &evaluations,
-            policy: ToolPolicy::of(tool, &settings),
-            now,
-            pace: app.service.pace,
-            retention_days: plan.limits().history_retention_days,
-        };
-        let closed = match state.closed_day(check.created_at()) {
-            Some(date) => app.store.day(partition, tool, date).await?,
-            None => None,
-        };
-        let conclusion = match state.conclude(closed.as_ref(), &run) {
-            Ok(conclusion) => conclusion,
-            Err(discard) => return Ok(Settled::Discarded(discard)),
-        };
-        let (issues, refused) =
-            follow_events(app, site, &state, &conclusion, &evaluations, now).await?;
-        let tools = [ToolChange { tool, read: &state, conclusion: &conclusion }];
-        let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
-        match app.store.commit(&changes).await {
-            Ok(()) => {
-                // Tracker and record are written together; should they ever differ, the tracker
-                // leads. (On a conflict the state that was read is an old one, and means nothing.)
-                for refusal in refused {
-                    error!(site = %site.id, %check, %refusal, "an issue was left as it is");
+    let mut read = Some(state);
+    retry_on_conflict(budget::WRITE, || {
+        let read = read.take();
+        async {
+            let state = match read {
+                Some(state) => state,
+                None => match app.store.site_tool(partition, tool).await? {
+                    Some((current, state)) if current.id == site.id => state,
+                    _ => return Ok(Settled::Gone),
+                },
+            };
+            let evaluations = match &finish {
+                Finish::Completed(result) if check.is_automatic() => {
+                    let baseline = baseline(app, &state, result).await?;
+                    result.evaluate(&settings, &site.expected_records, baseline.as_ref())
                 }
-                if let Some(timer) = conclusion.timer.filter(|timer| !timer.is_far(now)) {
-                    send_timer(app, site, tool, timer).await;
-                }
-                return Ok(Settled::Saved { check: conclusion.check, issues });
+                _ => Vec::new(),
+            };
+            let run = Run {
+                site: site.id,
+                check,
+                tool,
+                cfg: site.cfg,
+                finish: &finish,
+                evaluations: &evaluations,
+                policy: ToolPolicy::of(tool, &settings),
+                now,
+                pace: app.service.pace,
+                retention_days: plan.limits().history_retention_days,
+            };
+            let closed = match state.closed_day(check.created_at()) {
+                Some(date) => app.store.day(partition, tool, date).await?,
+                None => None,
+            };
+            let conclusion = match state.conclude(closed.as_ref(), &run) {
+                Ok(conclusion) => conclusion,
+                Err(discard) => return Ok(Settled::Discarded(discard)),
+            };
+            let (issues, refused) =
+                follow_events(app, site, &state, &conclusion, &evaluations, now).await?;
+            let tools = [ToolChange { tool, read: &state, conclusion: &conclusion }];
+            let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
+            app.store.commit(&changes).await?;
+            // Tracker and record are written together; should they ever differ, the tracker leads.
+            // (On a conflict the state that was read is an old one, and means nothing.)
+            for refusal in refused {
+                error!(site = %site.id, %check, %refusal, "an issue was left as it is");
             }
-            Err(error) => backoff.wait(error).await?,
+            if let Some(timer) = conclusion.timer.filter(|timer| !timer.is_far(now)) {
+                send_timer(app, site, tool, timer).await;
+            }
+            Ok(Settled::Saved { check: conclusion.check, issues })
         }
-        match app.store.site_tool(partition, tool).await? {
-            Some((current, read)) if current.id == site.id => state = read,
-            _ => return Ok(Settled::Gone),
-        }
-    }
+    })
+    .await
 }
 
 /// The learnt records that a DNS result is held against. The records themselves are read only when

@@ -28,6 +28,9 @@ fn describe(failed: &[usize]) -> String {
 }
 
 impl StoreError {
+    /// What was read is no longer so, or not of one moment.
+    pub const STALE: Self = Self::Conflict { failed: Vec::new() };
+
     /// Whether to read again and decide again.
     pub const fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })

@@ -5,13 +5,13 @@
 //! `ARCHITECTURE.md` lists the access patterns.
 
 mod account;
-mod backoff;
 mod changes;
 mod definition;
 mod error;
 mod history;
 mod issue;
 pub mod keys;
+mod retry;
 mod row;
 mod run;
 mod site;
@@ -21,12 +21,12 @@ mod team;
 mod work;
 
 pub use account::{Account, MemberRow};
-pub use backoff::Backoff;
 pub use changes::{Changes, ToolChange, Usage};
 pub use definition::TableState;
 pub use error::StoreError;
 pub use history::StoredCheck;
 pub use issue::{IndexRow, IssueSheet};
+pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};
 pub use run::RunSheet;
 pub use site::{CreateRefusal, DeletedSite, DirectoryRow, SiteSheet, create_refusal, is_taken_url};
 pub use sync::{ResyncSlice, Versions};

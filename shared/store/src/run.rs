@@ -1,7 +1,5 @@
 //! What a run needs to know, and the place that it takes.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use vedette_domain::account::Team;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
@@ -13,10 +11,7 @@ use vedette_domain::tool_state::ToolState;
 
 use crate::table::{Change, Condition, Store, expiring, item, number, value};
 use crate::team::of_one_moment;
-use crate::{Backoff, StoreError, keys};
-
-/// How long a run waits for what it reads to be of one moment, and competes for a place.
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::{StoreError, budget, keys, retry_on_conflict};
 
 /// What a run is decided on.
 #[derive(Debug, Clone)]
@@ -50,8 +45,7 @@ impl Store {
             keys::team(team),
             keys::team_settings(team),
         ];
-        let mut backoff = Backoff::new(PATIENCE);
-        loop {
+        retry_on_conflict(budget::READ, || async {
             let mut found = self.batch_get(keys.clone()).await?;
             let [found_site, state, found_team, settings] =
                 keys.each_ref().map(|key| found.remove(key));
@@ -62,16 +56,12 @@ impl Store {
             if found_site.contains_key("deleted_at") {
                 return Ok(None);
             }
-            match of_one_moment(found_team, settings) {
-                Ok((team, settings)) => {
-                    let sheet =
-                        RunSheet { site: value(found_site)?, state: value(state)?, team, settings };
-                    let is_asked = (sheet.site.id, sheet.site.team) == (site, sheet.team.id);
-                    return Ok(Some(sheet).filter(|_| is_asked));
-                }
-                Err(error) => backoff.wait(error).await?,
-            }
-        }
+            let (team, settings) = of_one_moment(found_team, settings)?;
+            let sheet = RunSheet { site: value(found_site)?, state: value(state)?, team, settings };
+            let is_asked = (sheet.site.id, sheet.site.team) == (site, sheet.team.id);
+            Ok(Some(sheet).filter(|_| is_asked))
+        })
+        .await
     }
 
     /// Takes one of so many places for a run, until it is given back or the time is over. Says no
@@ -90,19 +80,17 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let key = keys::places(team, tool);
         let until = now.saturating_add(tool.run_limit()).unwrap_or(now);
-        let mut backoff = Backoff::new(PATIENCE);
-        loop {
+        retry_on_conflict(budget::READ, || async {
             let leases: Leases = match self.get(&key).await? {
                 Some(stored) => value(stored)?,
                 None => Leases::default(),
             };
             let Some(next) = leases.take(run, places, now, until) else { return Ok(false) };
             let stored = expiring(item(&key, &next)?, next.expire_at().unwrap_or(until));
-            match self.transaction().put(stored, Condition::after(leases.rev)).commit().await {
-                Ok(()) => return Ok(true),
-                Err(error) => backoff.wait(error).await?,
-            }
-        }
+            self.transaction().put(stored, Condition::after(leases.rev)).commit().await?;
+            Ok(true)
+        })
+        .await
     }
 
     /// Gives the place of a run back.

@@ -14,8 +14,8 @@ use futures::future::try_join_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::StoreError;
 use crate::keys::{Key, PK, SK, TTL, WORK_DUE, WORK_INDEX, WORK_SHARD};
+use crate::{Backoff, StoreError, budget};
 
 /// A stored item.
 pub(crate) type Item = HashMap<String, AttributeValue>;
@@ -107,7 +107,7 @@ where
 {
     match error.code() {
         Some("ConditionalCheckFailedException") => StoreError::Conflict { failed: vec![0] },
-        Some("TransactionConflictException") => StoreError::Conflict { failed: Vec::new() },
+        Some("TransactionConflictException") => StoreError::STALE,
         _ => StoreError::Unavailable(DisplayErrorContext(error).to_string()),
     }
 }
@@ -121,7 +121,7 @@ where
             canceled.cancellation_reasons()
         }
         Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
-            return StoreError::Conflict { failed: Vec::new() };
+            return StoreError::STALE;
         }
         _ => return unavailable(error),
     };
@@ -204,7 +204,7 @@ impl Store {
         consistent: bool,
     ) -> Result<HashMap<Key, Item>, StoreError> {
         let mut found = HashMap::with_capacity(keys.len());
-        let mut backoff = crate::Backoff::new(std::time::Duration::from_secs(10));
+        let mut backoff = Backoff::new(budget::BATCH);
         let mut waiting: Vec<Item> =
             keys.iter().map(|key| HashMap::from(key.attributes())).collect();
         while !waiting.is_empty() {
@@ -229,7 +229,7 @@ impl Store {
                 .flat_map(|left| left.keys)
                 .collect();
             if !waiting.is_empty() {
-                backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
+                backoff.wait(StoreError::STALE).await?;
             }
         }
         Ok(found)
@@ -322,8 +322,8 @@ impl Store {
 
     /// Deletes items without a condition, 25 a call.
     pub(crate) async fn batch_delete(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let mut backoff = crate::Backoff::new(std::time::Duration::from_secs(20));
         for chunk in keys.chunks(25) {
+            let mut backoff = Backoff::new(budget::BATCH);
             let mut waiting = chunk
                 .iter()
                 .map(|key| {
@@ -343,7 +343,7 @@ impl Store {
                 waiting =
                     answer.unprocessed_items.unwrap_or_default().into_values().flatten().collect();
                 if !waiting.is_empty() {
-                    backoff.wait(StoreError::Conflict { failed: Vec::new() }).await?;
+                    backoff.wait(StoreError::STALE).await?;
                 }
             }
         }

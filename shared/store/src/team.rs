@@ -1,7 +1,6 @@
 //! Teams, their settings and their monthly usage.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -14,7 +13,7 @@ use vedette_domain::settings::Settings;
 
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Item, Range, Sort, Store, item, number, string, value};
-use crate::{Backoff, StoreError};
+use crate::{StoreError, budget, retry_on_conflict};
 
 /// A team with what decisions about it need.
 #[derive(Debug, Clone)]
@@ -90,15 +89,11 @@ impl Store {
     ) -> Result<BTreeMap<TeamId, TeamSheet>, StoreError> {
         let month = day_of(now);
         let ids: Vec<TeamId> = ids.into_iter().collect();
-        let mut backoff = Backoff::new(PATIENCE);
-        loop {
+        retry_on_conflict(budget::READ, || async {
             let keys = ids.iter().flat_map(|&team| sheet_keys(team, month));
-            let found = self.batch_get(keys).await?;
-            match sheets(&ids, month, found) {
-                Ok(sheets) => return Ok(sheets),
-                Err(error) => backoff.wait(error).await?,
-            }
-        }
+            sheets(&ids, month, self.batch_get(keys).await?)
+        })
+        .await
     }
 
     /// Gives a team another plan, or takes the plan away; the keeper's next pass makes the schedules
@@ -183,8 +178,6 @@ fn sheet_keys(team: TeamId, month: Date) -> [Key; 3] {
     [keys::team(team), keys::team_settings(team), keys::usage(team, month)]
 }
 
-/// How long a read waits for team and settings of one moment.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// On the settings: the `cfg` that they were saved with, which the team has as `settings_cfg`.
 /// Items of a batch may be read at different moments; these two tell.
 const SAVED_WITH: &str = "cfg";
@@ -214,7 +207,7 @@ pub(crate) fn of_one_moment(
 ) -> Result<(Team, Settings), StoreError> {
     let saved_with = settings.as_ref().and_then(|settings| settings.get(SAVED_WITH));
     if team.get("settings_cfg") != saved_with {
-        return Err(StoreError::Conflict { failed: Vec::new() });
+        return Err(StoreError::STALE);
     }
     let team: Team = value(team)?;
     let settings = match settings {

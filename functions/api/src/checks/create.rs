@@ -17,36 +17,27 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::CheckResource;
 use vedette_http::response::{Response, accepted};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{Backoff, Changes, StoreError, ToolChange, Usage};
+use vedette_store::{Changes, StoreError, ToolChange, Usage, budget, retry_on_conflict};
 
 use crate::Context;
-
-/// How long an order competes with runs that write to the site.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("site", SiteId::parse)?;
     let store = &context.app.store;
-    let mut access = context.caller.site(store, id, Permission::RunChecks).await?;
-    let asked = parse(context.body)?;
-    let unique =
-        context.app.entropy.unique().map_err(|error| ApiError::Internal(error.to_string()))?;
-
-    let mut backoff = Backoff::new(PATIENCE);
-    let orders = loop {
+    let unique = context.app.entropy.unique().map_err(ApiError::internal)?;
+    retry_on_conflict(budget::WRITE, || async {
+        let access = context.caller.site(store, id, Permission::RunChecks).await?;
+        let asked = parse(context.body)?;
         let orders = decide(context, &access, asked.as_deref(), unique).await?;
-        match queue(context, &access, &orders).await {
-            Ok(()) => break orders,
-            Err(error) => backoff.wait(error).await?,
-        }
-        access = context.caller.site(store, id, Permission::RunChecks).await?;
-    };
+        queue(context, &access, &orders).await?;
 
-    let site = &access.sheet.site;
-    send(context, site, &orders).await;
-    let checks: Vec<_> =
-        orders.iter().map(|order| CheckResource::new(&order.conclusion.check, site)).collect();
-    Ok(accepted(&checks))
+        let site = &access.sheet.site;
+        send(context, site, &orders).await;
+        let checks: Vec<_> =
+            orders.iter().map(|order| CheckResource::new(&order.conclusion.check, site)).collect();
+        Ok(accepted(&checks))
+    })
+    .await
 }
 
 /// The tools asked for; none where the client leaves it to the site's settings.

@@ -1,30 +1,21 @@
 //! `DELETE /checks/{check}`: an on-demand check is gone; what it cost stays.
 
-use std::time::Duration;
-
 use vedette_domain::account::Permission;
 use vedette_domain::id::CheckId;
 use vedette_http::access::require;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, no_content};
-use vedette_store::{Backoff, StoreError, StoredCheck};
+use vedette_store::{StoredCheck, budget, retry_on_conflict};
 
 use crate::Context;
 
-/// How long a deletion competes with runs of the same tool.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("check", CheckId::parse)?;
-    let mut backoff = Backoff::new(PATIENCE);
-    while let Err(error) = delete(context, id).await? {
-        backoff.wait(error).await?;
-    }
+    retry_on_conflict(budget::WRITE, || delete(context, id)).await?;
     Ok(no_content())
 }
 
-/// One try, on what the table says now.
-async fn delete(context: Context<'_>, id: CheckId) -> Result<Result<(), StoreError>, ApiError> {
+async fn delete(context: Context<'_>, id: CheckId) -> Result<(), ApiError> {
     let (store, caller) = (&context.app.store, context.caller);
     // What is not there is told before what may not be done: plan, role, then the check itself.
     let StoredCheck { check, has_body, expires_at } =
@@ -46,5 +37,5 @@ async fn delete(context: Context<'_>, id: CheckId) -> Result<Result<(), StoreErr
     };
     let older = store.on_demand_before(id).await?;
     let forgotten = state.forget(closed.as_ref(), &check, older);
-    Ok(store.delete_check(site, tool, state, &forgotten, has_body, caller.now).await)
+    Ok(store.delete_check(site, tool, state, &forgotten, has_body, caller.now).await?)
 }

@@ -13,41 +13,28 @@ use vedette_http::resource::MonitoringResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::settings::parse_team_update;
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{Backoff, TeamSheet};
+use vedette_store::{TeamSheet, budget, retry_on_conflict};
 
 use crate::Context;
 
-/// How long a change competes with others of the same team.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("team", TeamId::parse)?;
-    let store = &context.app.store;
-    let caller = context.caller;
-    let mut team = caller.team(store, id, Permission::UpdateMonitoring).await?;
-    let body = parse_body(context.body)?;
-
-    let mut backoff = Backoff::new(PATIENCE);
-    loop {
-        let settings = parse(&body, &team)?;
-        if settings == team.settings {
-            break;
-        }
-        let schedules_change = !settings.runs_like(&team.settings);
-        let next = team.team.reconfigured(schedules_change, caller.now);
-        match store.save_settings(&team.team, &next, &settings).await {
-            Ok(()) => {
-                if next.work_due().is_some() {
-                    resync(context, id).await;
-                }
-                team = TeamSheet { team: next, settings, ..team };
-                break;
+    let (store, caller) = (&context.app.store, context.caller);
+    retry_on_conflict(budget::WRITE, || async {
+        let mut team = caller.team(store, id, Permission::UpdateMonitoring).await?;
+        let settings = parse(&parse_body(context.body)?, &team)?;
+        if settings != team.settings {
+            let schedules_change = !settings.runs_like(&team.settings);
+            let next = team.team.reconfigured(schedules_change, caller.now);
+            store.save_settings(&team.team, &next, &settings).await?;
+            if next.work_due().is_some() {
+                resync(context, id).await;
             }
-            Err(error) => backoff.wait(error).await?,
+            team = TeamSheet { team: next, settings, ..team };
         }
-        team = caller.team(store, id, Permission::UpdateMonitoring).await?;
-    }
-    Ok(ok(&MonitoringResource::new(&team)))
+        Ok(ok(&MonitoringResource::new(&team)))
+    })
+    .await
 }
 
 /// The team's settings as the client wants them; what it leaves out stays.

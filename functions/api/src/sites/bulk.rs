@@ -11,9 +11,9 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
-use vedette_store::TeamSheet;
+use vedette_store::{TeamSheet, budget};
 
-use super::creation::{self, Ground, NotCreated};
+use super::creation::{self, Ground};
 use super::input::{Input, duplicate_url};
 use crate::Context;
 
@@ -55,12 +55,12 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
             outcome.fail(item.url, OUT_OF_TIME);
             continue;
         }
-        let patience = creation::PATIENCE.min(left);
+        let budget = budget::WRITE.min(left);
         // Nothing that is asked of a site here depends on the plan.
-        match creation::create(context, &mut ground, input, now, patience, |_| Ok(())).await {
-            Ok(site) => outcome.create(site),
-            Err(NotCreated::Duplicate) => outcome.skip(item.url, duplicate_url().message()),
-            Err(NotCreated::Refused(refusal)) => {
+        match creation::create(context, &mut ground, input, now, budget, |_| Ok(())).await {
+            Ok(Some(site)) => outcome.create(site),
+            Ok(None) => outcome.skip(item.url, duplicate_url().message()),
+            Err(refusal) => {
                 if refusal.is_fault() {
                     error!(team = %team_id, %refusal, "a site of many was not created");
                 }

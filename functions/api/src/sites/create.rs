@@ -5,10 +5,10 @@ use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::validation::parse_body;
-use vedette_store::TeamSheet;
+use vedette_store::{TeamSheet, budget};
 
-use super::creation::{self, Ground, PATIENCE};
-use super::input::Input;
+use super::creation::{self, Ground};
+use super::input::{Input, duplicate_url};
 use crate::Context;
 
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
@@ -20,6 +20,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
 
     let fits = |team: &TeamSheet| Input::parse(&body, team).map(drop);
     let mut ground = Ground::new(team);
-    let site = creation::create(context, &mut ground, input, caller.now, PATIENCE, fits).await?;
+    let site =
+        creation::create(context, &mut ground, input, caller.now, budget::WRITE, fits).await?;
+    let site = site.ok_or_else(duplicate_url)?;
     Ok(created(&site, &context.links.site(site.id())))
 }

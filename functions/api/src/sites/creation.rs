@@ -16,35 +16,8 @@ use vedette_http::validation::ValidationError;
 use vedette_runtime::App;
 use vedette_store::{Backoff, CreateRefusal, SiteSheet, StoreError, TeamSheet, create_refusal};
 
-use super::input::{Input, check_texts, duplicate_url};
+use super::input::{Input, check_texts};
 use crate::Context;
-
-/// How long a creation competes with others in the same team.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Why a site is not created.
-#[derive(Debug)]
-pub(super) enum NotCreated {
-    /// The team has its URL.
-    Duplicate,
-    /// Anything else.
-    Refused(ApiError),
-}
-
-impl From<ApiError> for NotCreated {
-    fn from(error: ApiError) -> Self {
-        Self::Refused(error)
-    }
-}
-
-impl From<NotCreated> for ApiError {
-    fn from(reason: NotCreated) -> Self {
-        match reason {
-            NotCreated::Duplicate => duplicate_url().into(),
-            NotCreated::Refused(error) => error,
-        }
-    }
-}
 
 /// What new sites of a team are decided on.
 pub(super) struct Ground {
@@ -73,7 +46,8 @@ impl Ground {
     }
 }
 
-/// Adds a site to a team, tells the keeper of it, and shows it as it now is.
+/// Adds a site to a team, tells the keeper of it, and shows it as it now is; `None` if the team
+/// monitors its URL already.
 ///
 /// `ground` is what the site is decided on; where the team turns out to be on another plan by now,
 /// it is read again, and `fits` says whether the site fits that plan too.
@@ -82,19 +56,17 @@ pub(super) async fn create(
     ground: &mut Ground,
     input: Input,
     now: Timestamp,
-    patience: Duration,
+    budget: Duration,
     fits: impl Fn(&TeamSheet) -> Result<(), ValidationError>,
-) -> Result<SiteResource, NotCreated> {
+) -> Result<Option<SiteResource>, ApiError> {
     let (store, caller) = (&context.app.store, context.caller);
-    let id = context.app.entropy.site_id();
-    let id = id.map_err(|error| ApiError::Internal(error.to_string()))?;
+    let id = context.app.entropy.site_id().map_err(ApiError::internal)?;
     let site = input.into_site(id, ground.team.team.id, now);
-    check_texts(&site).map_err(ApiError::from)?;
+    check_texts(&site)?;
     let mut sheet = SiteSheet { site, tools: BTreeMap::new() };
-    let mut backoff = Backoff::new(patience);
+    let mut backoff = Backoff::new(budget);
     loop {
-        let beginning = ground.begin(context.app, &sheet.site).await.map_err(ApiError::from)?;
-        let Beginning { tools, cooldowns } = beginning;
+        let Beginning { tools, cooldowns } = ground.begin(context.app, &sheet.site).await?;
         sheet.tools = tools;
         let team = &mut ground.team;
         let Err(error) = store.create_site(&team.team, &sheet, cooldowns.as_ref()).await else {
@@ -102,22 +74,22 @@ pub(super) async fn create(
             break;
         };
         match create_refusal(&error) {
-            Some(CreateRefusal::DuplicateUrl) => return Err(NotCreated::Duplicate),
+            Some(CreateRefusal::DuplicateUrl) => return Ok(None),
             Some(CreateRefusal::SiteLimit) => {
                 // Either the limit, or the plan is another one than was read.
                 let read = team.team.plan;
                 *team = caller.team(store, sheet.site.team, Permission::ManageSites).await?;
                 let plan = team.team.plan;
                 if plan != read {
-                    fits(team).map_err(ApiError::from)?;
+                    fits(team)?;
                 } else if plan.limits().sites.is_some_and(|limit| team.team.sites >= limit) {
-                    return Err(NotCreated::Refused(site_limit().into()));
+                    return Err(site_limit().into());
                 }
             }
             None => {}
         }
         ground.cooldowns = None;
-        backoff.wait(error).await.map_err(ApiError::from)?;
+        backoff.wait(error).await?;
     }
 
     let sync = Message::Upkeep(Upkeep::Sync { team: sheet.site.team, site: id });
@@ -125,7 +97,7 @@ pub(super) async fn create(
         warn!(site = %id, %error, "the first runs are left to the keeper's sweep");
     }
     let resource = SiteResource::new(&sheet.site, &ground.team, context.links);
-    Ok(resource.with_latest(&sheet, &Default::default()))
+    Ok(Some(resource.with_latest(&sheet, &Default::default())))
 }
 
 fn site_limit() -> ValidationError {

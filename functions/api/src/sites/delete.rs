@@ -9,19 +9,15 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, no_content};
-use vedette_store::{Backoff, SiteSheet};
+use vedette_store::{SiteSheet, budget, retry_on_conflict};
 
 use crate::Context;
-
-/// How long a deletion competes with runs that write to the site.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("site", SiteId::parse)?;
     let store = &context.app.store;
-    let mut backoff = Backoff::new(PATIENCE);
     let now = context.caller.now;
-    let team = loop {
+    let team = retry_on_conflict(budget::WRITE, || async {
         let access = context.caller.site(store, id, Permission::ManageSites).await?;
         let SiteSheet { site, tools } = &access.sheet;
         // Read after the tools' states: an issue that opens in between has raised their `rev`.
@@ -31,11 +27,10 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         } else {
             None
         };
-        match store.delete_site(&access.sheet, &issues, cooldowns.as_ref(), now).await {
-            Ok(()) => break site.team,
-            Err(error) => backoff.wait(error).await?,
-        }
-    };
+        store.delete_site(&access.sheet, &issues, cooldowns.as_ref(), now).await?;
+        Ok::<_, ApiError>(site.team)
+    })
+    .await?;
     let purge = Message::Upkeep(Upkeep::Purge { team, site: id });
     if let Err(error) = context.app.queue.send(&purge, Duration::ZERO).await {
         warn!(site = %id, %error, "the purge is left to the keeper's sweep");

@@ -16,47 +16,36 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{Backoff, TeamSheet, is_taken_url};
+use vedette_store::{TeamSheet, budget, is_taken_url, retry_on_conflict};
 
 use super::input::{Input, check_texts, duplicate_url};
 use crate::Context;
 
-/// How long a change competes with others of the site, and with runs that write to it.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("site", SiteId::parse)?;
-    let store = &context.app.store;
-    let caller = context.caller;
-    let mut access = caller.site(store, id, Permission::ManageSites).await?;
-    let body = parse_body(context.body)?;
-
-    let mut backoff = Backoff::new(PATIENCE);
-    loop {
+    let (store, caller) = (&context.app.store, context.caller);
+    let access = retry_on_conflict(budget::WRITE, || async {
+        let mut access = caller.site(store, id, Permission::ManageSites).await?;
+        let update = Update::parse(&parse_body(context.body)?, &access.team)?;
         let site = &access.sheet.site;
-        let update = Update::parse(&body, &access.team)?;
         let has_learnt = access.sheet.tool(Tool::Dns)?.learnt.is_some();
-        let (settings, plan) = (&access.team.settings, access.team.team.plan);
-        let read = Settings::resolve(settings, &site.overrides, plan);
-        let Some(next) = update.apply_to(site, &read, has_learnt, caller.now) else { break };
+        let next = update.apply_to(site, &access.settings(), has_learnt, caller.now);
+        let Some(next) = next else { return Ok(access) };
         // What is too long already may be shortened and changed otherwise.
         if next.listed_texts() > site.listed_texts() {
             check_texts(&next)?;
         }
-        let has_moved = next.url != site.url;
-        match store.update_site(&access.sheet, &next, caller.now).await {
-            Ok(()) => {
-                if next.cfg != site.cfg {
-                    sync(context, &next).await;
-                }
-                access.sheet.site = next;
-                break;
-            }
-            Err(error) if has_moved && is_taken_url(&error) => return Err(duplicate_url().into()),
-            Err(error) => backoff.wait(error).await?,
+        if let Err(error) = store.update_site(&access.sheet, &next, caller.now).await {
+            let is_duplicate = next.url != site.url && is_taken_url(&error);
+            return Err(if is_duplicate { duplicate_url().into() } else { error.into() });
         }
-        access = caller.site(store, id, Permission::ManageSites).await?;
-    }
+        if next.cfg != site.cfg {
+            sync(context, &next).await;
+        }
+        access.sheet.site = next;
+        Ok::<_, ApiError>(access)
+    })
+    .await?;
 
     let retention = access.team.team.retention(caller.now);
     let checks = store.checks(access.sheet.latest().map(|latest| (latest, retention))).await?;

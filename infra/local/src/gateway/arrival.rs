@@ -50,7 +50,7 @@ impl<'a> Arrival<'a> {
         let arrived = timeout(ARRIVAL, self.read(user, length, &mut lacks_room)).await;
         arrived.unwrap_or_else(|_| {
             Err(if lacks_room {
-                ApiError::Unavailable("too many bodies at once".to_owned())
+                ApiError::Unavailable("too many bodies at once")
             } else {
                 ApiError::RequestTimeout
             })
