@@ -19,7 +19,7 @@ use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::Destination;
 use vedette_runtime::config::EngineConfig;
 use vedette_runtime::settle::{FinishedRun, Settled, settle};
-use vedette_store::TeamSheet;
+use vedette_store::TeamWithSettings;
 use vedette_testkit::{Member, TestApp, loopback, new_team};
 
 /// A whole service for one test.
@@ -139,8 +139,8 @@ impl Service {
         let tool = check.tool().expect("a tool");
         let found = app.store.site_tool(site.partition(), tool).await.expect("read");
         let (site, state) = found.expect("a site");
-        let sheet = app.store.team(site.team, now).await.expect("read").expect("a team");
-        let TeamSheet { team, settings, .. } = &sheet;
+        let team = app.store.team(site.team, now).await.expect("read").expect("a team");
+        let TeamWithSettings { team, settings, .. } = &team;
         let finished = FinishedRun { site: &site, state, team, settings, tool, check, finish };
         Box::pin(settle(app, finished)).await.expect("settled")
     }

@@ -205,11 +205,11 @@ async fn a_tool_item_stays_below_a_kilobyte_at_its_fullest() {
     let site = scene.watch().await;
     let test = &scene.service.test;
     let (store, now) = (&test.app.store, test.now());
-    let sheet = store.site(site.partition()).await.expect("read").expect("a site");
+    let stored = store.site(site.partition()).await.expect("read").expect("a site");
     let mut sizes = Vec::new();
     for tool in Tool::ALL {
         let state = fullest(tool, site, day_start(day_of(now)));
-        let read = sheet.tool(tool).expect("a tool");
+        let read = stored.tool(tool).expect("a tool");
         store.put_tool(site.partition(), tool, read, &state, now).await.expect("written");
         sizes.push((tool, scene.size(&format!("T#{tool}")).await));
         let read = store.site_tool(site.partition(), tool).await.expect("read");

@@ -39,8 +39,8 @@ async fn assert_gone(scene: &Scene, site: SiteId, others: usize) {
     assert_eq!(left(scene, site).await, [""; 0]);
     let team = scene.owner.team;
     let store = &scene.service.test.app.store;
-    let sheet = store.team(team, scene.service.test.now()).await.expect("read").expect("a team");
-    assert_eq!(sheet.team.sites as usize, others, "the team's count");
+    let found = store.team(team, scene.service.test.now()).await.expect("read").expect("a team");
+    assert_eq!(found.team.sites as usize, others, "the team's count");
     assert_eq!(store.directory(team).await.expect("read").len(), others);
     for is_active in [true, false] {
         let index = store.issue_index(team, is_active).await.expect("read");

@@ -244,13 +244,13 @@ impl Telling {
     async fn has_happened(&self, number: usize) -> bool {
         let partition = self.site.partition();
         let store = &self.scene.service.test.app.store;
-        let Some(sheet) = store.site(partition).await.expect("read") else { return false };
-        let state = sheet.tool(Tool::Status).expect("a tool");
+        let Some(stored) = store.site(partition).await.expect("read") else { return false };
+        let state = stored.tool(Tool::Status).expect("a tool");
         let so_far = |wanted: fn(&Step) -> bool| {
             STORY[..=number].iter().filter(|step| wanted(step)).count() as u64
         };
         let runs = so_far(|step| matches!(step, Step::Scheduled(_) | Step::Run(_)));
-        (so_far(|step| *step == Step::Sync) == 0 || sheet.site.synced == sheet.site.cfg)
+        (so_far(|step| *step == Step::Sync) == 0 || stored.site.synced == stored.site.cfg)
             && automatic(state) >= runs
             && on_demand(state, &CheckStatus::ALL) >= so_far(|step| *step == Step::Order)
             && on_demand(state, &[CheckStatus::Completed]) >= so_far(|step| *step == Step::OnDemand)

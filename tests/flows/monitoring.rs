@@ -19,7 +19,7 @@ use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Discard, ToolState};
 use vedette_runtime::Scheduler;
-use vedette_store::SiteSheet;
+use vedette_store::SiteWithTools;
 use vedette_testkit::{Fault, Member, Target};
 use vedette_tests::{Answer, Service};
 
@@ -278,8 +278,8 @@ async fn crowd(service: &Service, owner: &Member, sites: usize) {
             updated_at: now,
         };
         let tools = Tool::ALL.map(|tool| (tool, ToolState::of_new_site(now))).into();
-        let sheet = SiteSheet { site, tools };
-        app.store.create_site(&team.team, &sheet, None).await.expect("a site");
+        let stored = SiteWithTools { site, tools };
+        app.store.create_site(&team.team, &stored, None).await.expect("a site");
     }
 }
 

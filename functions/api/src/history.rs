@@ -14,7 +14,7 @@ pub(crate) async fn shown_days(
     access: &SiteAccess,
     filter: &Filter,
 ) -> Result<Vec<(Tool, Day)>, ApiError> {
-    let retention = access.team.team.retention(context.caller.now);
+    let retention = access.team.retention(context.caller.now);
     let today = retention.today;
     let oldest = today.saturating_sub(i64::from(retention.days).days());
     let tools: Vec<Tool> = Tool::ALL
@@ -24,11 +24,11 @@ pub(crate) async fn shown_days(
     let from = filter.from.map_or(oldest, |from| from.max(oldest));
     // A run whose slot lies in tomorrow's first seconds may have begun already.
     let to = filter.to.unwrap_or_else(|| today.saturating_add(1.day()));
-    let partition = access.sheet.site.id.partition();
+    let partition = access.stored.site.id.partition();
     let mut days = context.app.store.days(partition, &tools, from, to).await?;
     // A day that closed between the two reads is there twice; its item is the newer one.
     for tool in tools {
-        let open = access.sheet.tool(tool)?.day.as_ref();
+        let open = access.stored.tool(tool)?.day.as_ref();
         if let Some(open) = open
             && !days.iter().any(|(other, day)| (*other, day.date) == (tool, open.date))
         {

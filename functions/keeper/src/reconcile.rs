@@ -40,8 +40,8 @@ pub async fn reconcile(
     use std::sync::atomic::{AtomicU64, Ordering};
 
     let teams = app.store.all_teams().await?;
-    let sheets = app.store.teams(teams, app.clock.now()).await?;
-    let total = sheets.values().map(|sheet| u64::from(sheet.team.sites)).sum();
+    let teams = app.store.teams(teams, app.clock.now()).await?;
+    let total = teams.values().map(|team| u64::from(team.team.sites)).sum();
     let done = AtomicU64::new(0);
     let count = |more: u64| {
         let done = done.fetch_add(more, Ordering::Relaxed) + more;
@@ -49,7 +49,7 @@ pub async fn reconcile(
     };
     let mut wanted: BTreeSet<(SiteId, Tool)> = BTreeSet::new();
     let mut sites = 0;
-    for team in sheets.keys() {
+    for team in teams.keys() {
         let running = sync::sites_of(app, *team, &count).await?;
         sites += running.len() as u64;
         for (site, tools) in running {
@@ -63,7 +63,7 @@ pub async fn reconcile(
             continue;
         }
         // It may belong to a site that came or changed meanwhile; a sync of its own decides.
-        if app.store.site(site.partition()).await?.is_some_and(|sheet| sheet.site.id == site) {
+        if app.store.site(site.partition()).await?.is_some_and(|stored| stored.site.id == site) {
             sync::site(app, site).await?;
         } else {
             app.scheduler.delete(site, tool).await?;

@@ -15,7 +15,7 @@ use vedette_domain::work::{UPKEEP_GRACE, look_at};
 use vedette_runtime::App;
 use vedette_runtime::settle::{FinishedRun, send_timer, settle};
 use vedette_store::keys::Owner;
-use vedette_store::{DeletedSite, Outstanding, SiteSheet, StoreError, TeamSheet};
+use vedette_store::{DeletedSite, Outstanding, SiteWithTools, StoreError, TeamWithSettings};
 
 use crate::KeeperError;
 
@@ -81,7 +81,9 @@ async fn send(app: &App, work: &Outstanding) -> Result<(), KeeperError> {
             let message = match app.store.deleted_site(partition).await? {
                 Some(DeletedSite { team, id: site, .. }) => Upkeep::Purge { team, site },
                 None => match app.store.site(partition).await? {
-                    Some(SiteSheet { site, .. }) => Upkeep::Sync { team: site.team, site: site.id },
+                    Some(SiteWithTools { site, .. }) => {
+                        Upkeep::Sync { team: site.team, site: site.id }
+                    }
                     None => return Ok(()),
                 },
             };
@@ -151,7 +153,8 @@ async fn end(
     check: CheckId,
     finish: Finish,
 ) -> Result<(), StoreError> {
-    let Some(TeamSheet { team, settings, .. }) = app.store.team(site.team, app.clock.now()).await?
+    let Some(TeamWithSettings { team, settings, .. }) =
+        app.store.team(site.team, app.clock.now()).await?
     else {
         return Ok(());
     };

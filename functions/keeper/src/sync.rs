@@ -6,11 +6,12 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::message::{Message, Upkeep};
-use vedette_domain::settings::Settings;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::settle::{forget_timer, send_timer};
 use vedette_runtime::{App, Schedule, SchedulerError};
-use vedette_store::{Backoff, SiteSheet, StoreError, TeamSheet, budget, retry_on_conflict};
+use vedette_store::{
+    Backoff, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
+};
 
 use crate::KeeperError;
 
@@ -84,24 +85,24 @@ async fn follow(
     let mut running = Vec::with_capacity(sites.len());
     let mut backoff = Backoff::new(budget::SYNC);
     loop {
-        let sheets = app.store.sites(sites).await?;
-        let Some(team) = sheets.values().next().map(|sheet| sheet.site.team) else {
+        let found = app.store.sites(sites).await?;
+        let Some(team) = found.values().next().map(|stored| stored.site.team) else {
             return Ok(running);
         };
         let Some(team) = app.store.team(team, app.clock.now()).await? else { return Ok(running) };
-        let mut written = Vec::with_capacity(sheets.len());
-        for sheet in sheets.values() {
-            written.push((sheet, write_schedules(app, sheet, &team).await?));
+        let mut written = Vec::with_capacity(found.len());
+        for stored in found.values() {
+            written.push((stored, write_schedules(app, stored, &team).await?));
         }
-        let versions = app.store.versions(team.team.id, sheets.keys().copied()).await?;
+        let versions = app.store.versions(team.id(), found.keys().copied()).await?;
         sites = Vec::new();
-        for (sheet, tools) in written {
-            if !versions.has(sheet) {
-                remove_schedules(app, sheet.site.id).await?;
-            } else if versions.are_of(sheet, &team) && finish(app, sheet, &tools).await? {
-                running.push((sheet.site.id, tools));
+        for (stored, tools) in written {
+            if !versions.has(stored) {
+                remove_schedules(app, stored.site.id).await?;
+            } else if versions.are_of(stored, &team) && finish(app, stored, &tools).await? {
+                running.push((stored.site.id, tools));
             } else {
-                sites.push(sheet.site.id.partition());
+                sites.push(stored.site.id.partition());
             }
         }
         if sites.is_empty() {
@@ -114,12 +115,12 @@ async fn follow(
 /// Makes a site's schedules and removes the others. Returns the tools that have one.
 async fn write_schedules(
     app: &App,
-    sheet: &SiteSheet,
-    team: &TeamSheet,
+    stored: &SiteWithTools,
+    team: &TeamWithSettings,
 ) -> Result<Vec<Tool>, SchedulerError> {
-    let site = &sheet.site;
-    let plan = team.team.plan;
-    let settings = Settings::resolve(&team.settings, &site.overrides, plan);
+    let site = &stored.site;
+    let plan = team.plan();
+    let settings = team.settings_for(site);
     let enabled = settings.enabled_tools(plan);
     let runs = |tool: &Tool| {
         team.team.plan_active && enabled.contains(tool) && app.service.tools.contains(tool)
@@ -146,20 +147,24 @@ async fn remove_schedules(app: &App, id: SiteId) -> Result<(), SchedulerError> {
 /// Does what goes with a site's schedules: forgets what idle tools had outstanding, starts a new
 /// site's first runs, and says in the table that the schedules follow. Says no where the site was
 /// written meanwhile.
-async fn finish(app: &App, sheet: &SiteSheet, scheduled: &[Tool]) -> Result<bool, StoreError> {
-    match try_finish(app, sheet, scheduled).await {
+async fn finish(app: &App, stored: &SiteWithTools, scheduled: &[Tool]) -> Result<bool, StoreError> {
+    match try_finish(app, stored, scheduled).await {
         Err(error) if error.is_conflict() => Ok(false),
         outcome => outcome.map(|()| true),
     }
 }
 
-async fn try_finish(app: &App, sheet: &SiteSheet, scheduled: &[Tool]) -> Result<(), StoreError> {
-    let site = &sheet.site;
+async fn try_finish(
+    app: &App,
+    stored: &SiteWithTools,
+    scheduled: &[Tool],
+) -> Result<(), StoreError> {
+    let site = &stored.site;
     for tool in Tool::ALL.into_iter().filter(|tool| !scheduled.contains(tool)) {
-        forget_timer(app, site, tool, sheet.tool(tool)?).await?;
+        forget_timer(app, site, tool, stored.tool(tool)?).await?;
     }
     if site.synced == 0 {
-        send_first_runs(app, sheet, scheduled).await?;
+        send_first_runs(app, stored, scheduled).await?;
     }
     if site.synced != site.cfg {
         app.store.set_site_synced(site).await?;
@@ -169,11 +174,15 @@ async fn try_finish(app: &App, sheet: &SiteSheet, scheduled: &[Tool]) -> Result<
 
 /// The first runs do not wait for the cadence. They stand in the table since the site's creation,
 /// which is their slot: however often they are sent, each counts once.
-async fn send_first_runs(app: &App, sheet: &SiteSheet, tools: &[Tool]) -> Result<(), StoreError> {
+async fn send_first_runs(
+    app: &App,
+    stored: &SiteWithTools,
+    tools: &[Tool],
+) -> Result<(), StoreError> {
     for &tool in tools {
-        let timer = sheet.tool(tool)?.timer;
+        let timer = stored.tool(tool)?.timer;
         if let Some(timer) = timer.filter(|timer| timer.reason == RunReason::Scheduled) {
-            send_timer(app, &sheet.site, tool, timer).await;
+            send_timer(app, &stored.site, tool, timer).await;
         }
     }
     Ok(())

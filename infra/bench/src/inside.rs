@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use vedette_domain::id::SiteId;
 use vedette_domain::plan::Plan;
-use vedette_store::TeamSheet;
+use vedette_store::TeamWithSettings;
 use vedette_testkit::{Member, TestApp, new_team};
 
 /// A running service.
@@ -72,7 +72,10 @@ impl Inside {
     }
 
     /// The team of a member, as it is now.
-    pub(crate) async fn sheet(&self, member: &Member) -> Result<TeamSheet, Box<dyn Error>> {
+    pub(crate) async fn settings_of(
+        &self,
+        member: &Member,
+    ) -> Result<TeamWithSettings, Box<dyn Error>> {
         let team = self.test.app.store.team(member.team, self.test.now()).await?;
         Ok(team.ok_or("no team")?)
     }

@@ -16,7 +16,7 @@ use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::Destination;
 use vedette_runtime::config::EngineConfig;
 use vedette_runtime::settle::{FinishedRun, settle};
-use vedette_store::TeamSheet;
+use vedette_store::TeamWithSettings;
 use vedette_testkit::{Member, Spent, Target, loopback};
 
 use crate::inside::{Ask, Inside, uuid};
@@ -73,10 +73,10 @@ impl Bench {
             sites.extend(ids.filter_map(|site| SiteId::parse(uuid(site)?)));
             self.take_messages();
         }
-        let sheet = self.inside.sheet(&owner).await?;
+        let configured = self.inside.settings_of(&owner).await?;
         let check = |reason, is_up| {
-            let (bench, sheet) = (&*self, &sheet);
-            move |site| bench.settle(sheet, site, reason, is_up)
+            let (bench, configured) = (&*self, &configured);
+            move |site| bench.settle(configured, site, reason, is_up)
         };
         // The newest forty are down.
         let (up, down) = sites.split_at(sites.len() - 40);
@@ -232,8 +232,8 @@ impl Bench {
     /// A site whose first check is done, a minute ago.
     async fn watched(&self, owner: &Member, url: &str) -> Result<SiteId, Box<dyn Error>> {
         let site = self.inside.new_site(owner, url).await?;
-        let sheet = self.inside.sheet(owner).await?;
-        self.settle(&sheet, site, RunReason::Scheduled, true).await?;
+        let configured = self.inside.settings_of(owner).await?;
+        self.settle(&configured, site, RunReason::Scheduled, true).await?;
         self.take_messages();
         self.inside.test.advance(SignedDuration::from_mins(1));
         Ok(site)
@@ -242,7 +242,7 @@ impl Bench {
     /// An automatic status check of a site ends now.
     async fn settle(
         &self,
-        team: &TeamSheet,
+        team: &TeamWithSettings,
         site: SiteId,
         reason: RunReason,
         is_up: bool,

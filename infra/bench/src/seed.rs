@@ -45,12 +45,12 @@ pub(crate) async fn history(
     checks: u64,
 ) -> Result<(), Box<dyn Error>> {
     let app = &inside.test.app;
-    let sheet = app.store.site(site.partition()).await?.ok_or("no site")?;
+    let found = app.store.site(site.partition()).await?.ok_or("no site")?;
     let mut days: BTreeMap<(Tool, Date), Vec<Seed>> = BTreeMap::new();
     for seed in seeds(site, day_of(inside.test.now()), checks)? {
         days.entry((seed.tool, day_of(seed.id.created_at()))).or_default().push(seed);
     }
-    let mut states: BTreeMap<Tool, ToolState> = sheet.tools;
+    let mut states: BTreeMap<Tool, ToolState> = found.tools;
     let mut patterns: BTreeMap<(Tool, Kind), Item> = BTreeMap::new();
     let mut rows = Vec::new();
     for ((tool, date), seeds) in days {
@@ -67,7 +67,7 @@ pub(crate) async fn history(
             let tools = [ToolChange { tool, read: state, conclusion: &conclusion }];
             let now = check.updated_at;
             let changes =
-                Changes { site: &sheet.site, tools: &tools, issues: &[], usage: None, now };
+                Changes { site: &found.site, tools: &tools, issues: &[], usage: None, now };
             app.store.commit(&changes).await?;
             *state = conclusion.state;
             let pattern = stored(&inside.database, &key(&check)?)?;

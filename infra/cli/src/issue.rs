@@ -12,7 +12,7 @@ use vedette_domain::issue::{Fingerprint, InvalidTransition, IssueStatus, Severit
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
-use vedette_store::{DirectoryRow, IndexRow, SiteSheet, StoreError, budget, retry_on_conflict};
+use vedette_store::{DirectoryRow, IndexRow, SiteWithTools, StoreError, budget, retry_on_conflict};
 
 use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
 use crate::{Failure, args, member, output, team, user};
@@ -67,7 +67,7 @@ impl Command {
 }
 
 async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
-    team::sheet(app, team).await?;
+    team::find(app, team).await?;
     let mut issues = app.store.issue_index(team, true).await?;
     if all {
         issues.extend(app.store.issue_index(team, false).await?);
@@ -84,7 +84,7 @@ async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
 async fn decide(app: &App, act: &Act, decision: Decision) -> Result<Shown, Failure> {
     retry_on_conflict(budget::WRITE, || async {
         let seen = Seen::read(app, act.issue).await?;
-        let by = actor(app, &seen.sheet.site, &act.email).await?;
+        let by = actor(app, &seen.stored.site, &act.email).await?;
         let change =
             decision.on(seen.issue.clone(), by, app.clock.now()).map_err(Failure::because)?;
         seen.commit(app, decision, &change).await?;
@@ -111,7 +111,7 @@ impl Decision {
 struct Seen {
     issue: Issue,
     fingerprint: Fingerprint,
-    sheet: SiteSheet,
+    stored: SiteWithTools,
 }
 
 impl Seen {
@@ -120,9 +120,9 @@ impl Seen {
         let fingerprint = id.fingerprint().ok_or_else(unknown)?;
         let issue = app.store.issue(id.partition(), fingerprint).await?;
         // Whether the site is still there is known after the issue only.
-        let sheet = app.store.site(id.partition()).await?.ok_or_else(unknown)?;
+        let stored = app.store.site(id.partition()).await?.ok_or_else(unknown)?;
         let issue = issue.filter(|issue| issue.id == id).ok_or_else(unknown)?;
-        Ok(Self { issue, fingerprint, sheet })
+        Ok(Self { issue, fingerprint, stored })
     }
 
     async fn commit(
@@ -131,12 +131,12 @@ impl Seen {
         decision: Decision,
         change: &IssueChange,
     ) -> Result<(), StoreError> {
-        let site = &self.sheet.site;
+        let site = &self.stored.site;
         match decision {
             Decision::Acknowledge => app.store.commit_issue(site, change, None).await,
             Decision::Resolve => {
                 let tool = self.fingerprint.tool();
-                let read = self.sheet.tool(tool)?;
+                let read = self.stored.tool(tool)?;
                 let next = read.resolved_by_hand(self.fingerprint);
                 app.store.commit_issue(site, change, Some((tool, read, &next))).await
             }
@@ -228,7 +228,7 @@ struct Shown {
 
 impl Shown {
     fn new(seen: &Seen, after: &Issue) -> Self {
-        let Site { id, name, url, .. } = &seen.sheet.site;
+        let Site { id, name, url, .. } = &seen.stored.site;
         let site = SiteRef { uuid: *id, name: Some(name.clone()), url: Some(url.to_string()) };
         let Issue { id, lifecycle, summary, .. } = after;
         Self {

@@ -68,17 +68,17 @@ impl Command {
 }
 
 async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
-    let sheet = team::sheet(app, who.team).await?;
+    let team = team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
     if let Some(role) = role_in(app, who.team, user.id).await? {
         let (email, role) = (&user.email, role.as_str());
         return Err(Failure::refused(format!("{email} is a member already, with the role {role}")));
     }
-    let seats = sheet.team.plan.limits().seats;
+    let seats = team.plan().limits().seats;
     let membership = Membership { team: who.team, user: user.id, role };
     app.store.put_member(&membership, seats).await.map_err(|error| match seats {
         Some(seats) if error.has_failed(ADD_SEAT) => {
-            let plan = sheet.team.plan;
+            let plan = team.plan();
             Failure::refused(format!("the {plan} plan has {seats} seats, and all are taken"))
         }
         _ => error.into(),
@@ -105,8 +105,8 @@ async fn remove(app: &App, who: &Who) -> Result<Removed, Failure> {
 }
 
 async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
-    let sheet = team::sheet(app, team).await?;
-    let rows = app.store.members(sheet.team.id).await?;
+    team::find(app, team).await?;
+    let rows = app.store.members(team).await?;
     let mut users = app.store.users(rows.iter().map(|row| row.user)).await?;
     let found = rows.iter().filter_map(|row| users.remove(&row.user).map(|user| (user, row.role)));
     let mut members: Vec<Shown> = found.map(|(user, role)| Shown::new(team, user, role)).collect();
@@ -116,7 +116,7 @@ async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
 
 /// A user with all members of a team that they are one of.
 async fn member(app: &App, who: &Who) -> Result<(User, Vec<MemberRow>), Failure> {
-    team::sheet(app, who.team).await?;
+    team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
     let members = app.store.members(who.team).await?;
     if members.iter().any(|row| row.user == user.id) {

@@ -36,7 +36,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         let (Self::Set { team, .. } | Self::Deactivate { team } | Self::Activate { team }) = self;
-        let seen = team::sheet(app, *team).await?.team;
+        let seen = team::find(app, *team).await?.team;
         let (plan, is_active) = match self {
             Self::Set { plan, .. } => (*plan, seen.plan_active),
             Self::Deactivate { .. } => (seen.plan, false),

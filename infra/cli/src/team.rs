@@ -8,7 +8,7 @@ use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_runtime::App;
-use vedette_store::TeamSheet;
+use vedette_store::TeamWithSettings;
 
 use crate::output::{Output, Show, moment, record, table, wire, yes_no};
 use crate::{Failure, args, user};
@@ -73,21 +73,21 @@ async fn create(app: &App, name: &str, owner: &str, plan: Plan) -> Result<TeamId
 
 async fn list(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
     let ids = app.store.all_teams().await?;
-    let sheets = app.store.teams(ids, app.clock.now()).await?;
-    let mut teams: Vec<Shown> = sheets.values().map(Shown::new).collect();
+    let teams = app.store.teams(ids, app.clock.now()).await?;
+    let mut teams: Vec<Shown> = teams.values().map(Shown::new).collect();
     teams.sort_by_key(|team| (team.created_at, team.uuid));
     Ok(out.show(&teams)?)
 }
 
 /// Shows a team as it is now.
 pub(crate) async fn show(app: &App, team: TeamId, out: &mut Output<'_>) -> Result<(), Failure> {
-    Ok(out.show(&Shown::new(&sheet(app, team).await?))?)
+    Ok(out.show(&Shown::new(&find(app, team).await?))?)
 }
 
 /// The team with this id.
-pub(crate) async fn sheet(app: &App, team: TeamId) -> Result<TeamSheet, Failure> {
-    let sheet = app.store.team(team, app.clock.now()).await?;
-    sheet.ok_or_else(|| Failure::refused(format!("there is no team {team}")))
+pub(crate) async fn find(app: &App, team: TeamId) -> Result<TeamWithSettings, Failure> {
+    let found = app.store.team(team, app.clock.now()).await?;
+    found.ok_or_else(|| Failure::refused(format!("there is no team {team}")))
 }
 
 #[derive(Serialize)]
@@ -123,8 +123,8 @@ impl std::fmt::Display for Used {
 }
 
 impl Shown {
-    fn new(sheet: &TeamSheet) -> Self {
-        let TeamSheet { team, manual_checks, .. } = sheet;
+    fn new(team: &TeamWithSettings) -> Self {
+        let TeamWithSettings { team, manual_checks, .. } = team;
         let limits = team.plan.limits();
         let manual_limit = Some(limits.manual_checks_per_month);
         Self {

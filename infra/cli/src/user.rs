@@ -59,7 +59,7 @@ impl Command {
         let teams = app.store.teams(memberships.iter().map(|place| place.team), app.clock.now());
         let teams = teams.await?;
         let places = memberships.iter().map(|&Membership { team, role, .. }| {
-            let name = teams.get(&team).map(|sheet| sheet.team.name.clone()).unwrap_or_default();
+            let name = teams.get(&team).map(|team| team.team.name.clone()).unwrap_or_default();
             Place { uuid: team, name, role }
         });
         Ok(out.show(&Shown::new(&user, places.collect()))?)

@@ -130,7 +130,7 @@ mod tests {
     use vedette_domain::tool_state::ToolState;
     use vedette_probe::guard::Outbound;
     use vedette_runtime::config::EngineConfig;
-    use vedette_store::SiteSheet;
+    use vedette_store::SiteWithTools;
     use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
 
     use super::*;
@@ -206,8 +206,8 @@ mod tests {
             CheckMessage { team: site.team, site: site.id, tool: Tool::BrokenLinks, order };
         let team = test.app.store.team(site.team, now).await.expect("read").expect("a team").team;
         let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
-        let sheet = SiteSheet { site, tools };
-        test.app.store.create_site(&team, &sheet, None).await.expect("a site");
+        let stored = SiteWithTools { site, tools };
+        test.app.store.create_site(&team, &stored, None).await.expect("a site");
         message
     }
 

@@ -7,7 +7,7 @@ use lambda_http::http::{HeaderMap, HeaderValue};
 use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
 use vedette_domain::id::{CheckId, Partition, SiteId, TeamId};
 use vedette_domain::settings::Settings;
-use vedette_store::{SiteSheet, Store, TeamSheet};
+use vedette_store::{SiteWithTools, Store, TeamWithSettings};
 
 use crate::error::ApiError;
 
@@ -156,11 +156,11 @@ impl Caller {
         store: &Store,
         team: TeamId,
         permission: Permission,
-    ) -> Result<TeamSheet, ApiError> {
+    ) -> Result<TeamWithSettings, ApiError> {
         let role = self.role_in(team)?;
-        let sheet = store.team(team, self.now).await?.ok_or(ApiError::NotFound)?;
-        require(&sheet, role, permission)?;
-        Ok(sheet)
+        let team = store.team(team, self.now).await?.ok_or(ApiError::NotFound)?;
+        require(&team, role, permission)?;
+        Ok(team)
     }
 
     /// A site of one of the caller's teams.
@@ -177,7 +177,7 @@ impl Caller {
         let access = self.partition(store, site.partition(), permission);
         // A partition holds 62 bits of the id.
         access.await.and_then(|access| {
-            if access.sheet.site.id == site { Ok(access) } else { Err(ApiError::NotFound) }
+            if access.stored.site.id == site { Ok(access) } else { Err(ApiError::NotFound) }
         })
     }
 
@@ -201,9 +201,9 @@ impl Caller {
         partition: Partition,
         permission: Permission,
     ) -> Result<SiteAccess, ApiError> {
-        let sheet = store.site(partition).await?.ok_or(ApiError::NotFound)?;
-        let team = self.team(store, sheet.site.team, permission).await?;
-        Ok(SiteAccess { sheet, team })
+        let stored = store.site(partition).await?.ok_or(ApiError::NotFound)?;
+        let team = self.team(store, stored.site.team, permission).await?;
+        Ok(SiteAccess { stored, team })
     }
 }
 
@@ -212,7 +212,11 @@ impl Caller {
 /// # Errors
 ///
 /// 402 or 403.
-pub fn require(team: &TeamSheet, role: Role, permission: Permission) -> Result<(), ApiError> {
+pub fn require(
+    team: &TeamWithSettings,
+    role: Role,
+    permission: Permission,
+) -> Result<(), ApiError> {
     if !team.team.plan_active {
         Err(ApiError::PlanRequired)
     } else if role.grants(permission) {
@@ -225,16 +229,15 @@ pub fn require(team: &TeamSheet, role: Role, permission: Permission) -> Result<(
 /// A site that the caller may work with, and its team.
 #[derive(Debug, Clone)]
 pub struct SiteAccess {
-    /// The site with its tools.
-    pub sheet: SiteSheet,
+    /// The site with its tools, as the table has it.
+    pub stored: SiteWithTools,
     /// The team.
-    pub team: TeamSheet,
+    pub team: TeamWithSettings,
 }
 
 impl SiteAccess {
     /// The settings in force for the site.
     pub fn settings(&self) -> Settings {
-        let overrides = &self.sheet.site.overrides;
-        Settings::resolve(&self.team.settings, overrides, self.team.team.plan)
+        self.team.settings_for(&self.stored.site)
     }
 }

@@ -17,7 +17,7 @@ use crate::table::{Item, Range, Sort, Store, value};
 
 /// An issue with the site and the tool that it is about.
 #[derive(Debug, Clone)]
-pub struct IssueSheet {
+pub struct IssueWithSite {
     /// The issue.
     pub issue: Issue,
     /// Its site.
@@ -81,9 +81,9 @@ impl Store {
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn issue_sheet(&self, id: IssueId) -> Result<Option<IssueSheet>, StoreError> {
-        let Some(keys) = sheet_keys(id) else { return Ok(None) };
-        sheet(id, &keys, &self.batch_get(keys.clone()).await?)
+    pub async fn issue_with_site(&self, id: IssueId) -> Result<Option<IssueWithSite>, StoreError> {
+        let Some(keys) = keys_with_site(id) else { return Ok(None) };
+        issue_of(id, &keys, &self.batch_get(keys.clone()).await?)
     }
 
     /// Issues to be shown, by id, perhaps as they were a moment ago; those that are not there, or
@@ -92,17 +92,17 @@ impl Store {
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn issue_sheets(
+    pub async fn issues_with_sites(
         &self,
         ids: impl IntoIterator<Item = IssueId>,
-    ) -> Result<BTreeMap<IssueId, IssueSheet>, StoreError> {
+    ) -> Result<BTreeMap<IssueId, IssueWithSite>, StoreError> {
         let wanted: Vec<(IssueId, [Key; 3])> =
-            ids.into_iter().filter_map(|id| Some((id, sheet_keys(id)?))).collect();
+            ids.into_iter().filter_map(|id| Some((id, keys_with_site(id)?))).collect();
         let keys = wanted.iter().flat_map(|(_, keys)| keys.clone());
         let found = self.batch_get_relaxed(keys).await?;
-        let sheets = wanted.iter().map(|(id, keys)| Ok((*id, sheet(*id, keys, &found)?)));
-        let sheets: Vec<_> = sheets.collect::<Result<_, StoreError>>()?;
-        Ok(sheets.into_iter().filter_map(|(id, sheet)| Some((id, sheet?))).collect())
+        let found = wanted.iter().map(|(id, keys)| Ok((*id, issue_of(*id, keys, &found)?)));
+        let found: Vec<_> = found.collect::<Result<_, StoreError>>()?;
+        Ok(found.into_iter().filter_map(|(id, found)| Some((id, found?))).collect())
     }
 
     /// A team's active issues, or its resolved ones, perhaps as they were a moment ago.
@@ -123,17 +123,17 @@ impl Store {
 }
 
 /// The issue, its site and its tool; none where the id is not one of ours.
-fn sheet_keys(id: IssueId) -> Option<[Key; 3]> {
+fn keys_with_site(id: IssueId) -> Option<[Key; 3]> {
     let (partition, fingerprint) = (id.partition(), id.fingerprint()?);
     let tool = keys::tool(partition, fingerprint.tool());
     Some([keys::issue(partition, fingerprint), keys::site(partition), tool])
 }
 
-fn sheet(
+fn issue_of(
     id: IssueId,
     keys: &[Key; 3],
     found: &HashMap<Key, Item>,
-) -> Result<Option<IssueSheet>, StoreError> {
+) -> Result<Option<IssueWithSite>, StoreError> {
     // Issues may share their site and their tool.
     let [Some(issue), Some(site), Some(state)] = keys.each_ref().map(|key| found.get(key).cloned())
     else {
@@ -141,7 +141,9 @@ fn sheet(
     };
     let (issue, site): (Issue, _) = (value(issue)?, live_site(site)?);
     match site {
-        Some(site) if issue.id == id => Ok(Some(IssueSheet { issue, site, state: value(state)? })),
+        Some(site) if issue.id == id => {
+            Ok(Some(IssueWithSite { issue, site, state: value(state)? }))
+        }
         _ => Ok(None),
     }
 }

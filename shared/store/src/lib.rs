@@ -25,11 +25,13 @@ pub use changes::{Changes, ToolChange, Usage};
 pub use definition::TableState;
 pub use error::StoreError;
 pub use history::StoredCheck;
-pub use issue::{IndexRow, IssueSheet};
+pub use issue::{IndexRow, IssueWithSite};
 pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};
 pub use run::RunSheet;
-pub use site::{CreateRefusal, DeletedSite, DirectoryRow, SiteSheet, create_refusal, is_taken_url};
+pub use site::{
+    CreateRefusal, DeletedSite, DirectoryRow, SiteWithTools, create_refusal, is_taken_url,
+};
 pub use sync::{ResyncSlice, Versions};
 pub use table::Store;
-pub use team::TeamSheet;
+pub use team::TeamWithSettings;
 pub use work::Outstanding;

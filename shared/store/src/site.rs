@@ -27,14 +27,14 @@ pub use update::is_taken_url;
 
 /// A site with what is remembered of its five tools.
 #[derive(Debug, Clone)]
-pub struct SiteSheet {
+pub struct SiteWithTools {
     /// The site.
     pub site: Site,
     /// By tool, all five.
     pub tools: BTreeMap<Tool, ToolState>,
 }
 
-impl SiteSheet {
+impl SiteWithTools {
     /// The state of a tool.
     ///
     /// # Errors
@@ -159,10 +159,10 @@ impl Store {
     pub async fn create_site(
         &self,
         team: &Team,
-        sheet: &SiteSheet,
+        stored: &SiteWithTools,
         cooldowns: Option<&Cooldowns>,
     ) -> Result<(), StoreError> {
-        let site = &sheet.site;
+        let site = &stored.site;
         let partition = site.id.partition();
         let limit = team.plan.limits().sites.unwrap_or(u32::MAX);
         let count = Change {
@@ -185,7 +185,7 @@ impl Store {
             .update(&keys::team(site.team), count, seen)
             .put(row, Condition::Absent)
             .put(site_item(site)?, Condition::Absent);
-        for (&tool, state) in &sheet.tools {
+        for (&tool, state) in &stored.tools {
             let stored = tool_item(partition, tool, state, site.created_at)?;
             transaction = transaction.put(stored, Condition::Absent);
         }
@@ -197,7 +197,7 @@ impl Store {
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn site(&self, partition: Partition) -> Result<Option<SiteSheet>, StoreError> {
+    pub async fn site(&self, partition: Partition) -> Result<Option<SiteWithTools>, StoreError> {
         Ok(self.sites([partition]).await?.remove(&partition))
     }
 
@@ -209,14 +209,14 @@ impl Store {
     pub async fn sites(
         &self,
         partitions: impl IntoIterator<Item = Partition>,
-    ) -> Result<BTreeMap<Partition, SiteSheet>, StoreError> {
+    ) -> Result<BTreeMap<Partition, SiteWithTools>, StoreError> {
         let partitions: Vec<Partition> = partitions.into_iter().collect();
         let keys = partitions.iter().flat_map(|&partition| {
             let tools = Tool::ALL.into_iter().map(move |tool| keys::tool(partition, tool));
             tools.chain([keys::site(partition)])
         });
         let mut found = self.batch_get(keys).await?;
-        let mut sheets = BTreeMap::new();
+        let mut sites = BTreeMap::new();
         for partition in partitions {
             let stored = found.remove(&keys::site(partition));
             let Some(site) = stored.map(live_site).transpose()?.flatten() else {
@@ -231,10 +231,10 @@ impl Store {
             // Items of a batch may be read at different moments: a site whose tools are not all
             // there is being deleted.
             if tools.len() == Tool::ALL.len() {
-                sheets.insert(partition, SiteSheet { site, tools });
+                sites.insert(partition, SiteWithTools { site, tools });
             }
         }
-        Ok(sheets)
+        Ok(sites)
     }
 
     /// A site of which a queue message or the work index knows, with one tool.
@@ -305,12 +305,12 @@ impl Store {
     /// A conflict when anything of it was written meanwhile.
     pub async fn delete_site(
         &self,
-        sheet: &SiteSheet,
+        stored: &SiteWithTools,
         issues: &[Issue],
         cooldowns: Option<&Cooldowns>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let site = &sheet.site;
+        let site = &stored.site;
         let partition = site.id.partition();
         let due = now.saturating_add(UPKEEP_GRACE).unwrap_or(now);
         let tombstone = DeletedSite { id: site.id, team: site.team, deleted_at: now };
@@ -327,7 +327,7 @@ impl Store {
             .put(tombstone, unchanged)
             .delete(&keys::directory(site.team, &site.url), Condition::Present)
             .update(&keys::team(site.team), count, Condition::Present);
-        for (tool, state) in &sheet.tools {
+        for (tool, state) in &stored.tools {
             let key = keys::tool(partition, *tool);
             transaction = transaction.delete(&key, Condition::Rev(state.rev));
         }

@@ -10,7 +10,7 @@ use vedette_domain::work::UPKEEP_GRACE;
 
 use crate::keys;
 use crate::table::{Change, Condition, Range, Sort, Store, key_of, number, string, value};
-use crate::{DirectoryRow, SiteSheet, StoreError, TeamSheet};
+use crate::{DirectoryRow, SiteWithTools, StoreError, TeamWithSettings};
 
 /// The `cfg` of a team and of sites at one moment.
 #[derive(Debug, Clone)]
@@ -21,13 +21,13 @@ pub struct Versions {
 
 impl Versions {
     /// Whether there is still such a site.
-    pub fn has(&self, sheet: &SiteSheet) -> bool {
-        self.sites.contains_key(&sheet.site.id.partition())
+    pub fn has(&self, stored: &SiteWithTools) -> bool {
+        self.sites.contains_key(&stored.site.id.partition())
     }
 
     /// Whether the same schedules follow as from what was read of site and team.
-    pub fn are_of(&self, sheet: &SiteSheet, team: &TeamSheet) -> bool {
-        self.sites.get(&sheet.site.id.partition()) == Some(&sheet.site.cfg)
+    pub fn are_of(&self, stored: &SiteWithTools, team: &TeamWithSettings) -> bool {
+        self.sites.get(&stored.site.id.partition()) == Some(&stored.site.cfg)
             && self.team == Some(team.team.cfg)
     }
 }

@@ -6,10 +6,11 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::Deserialize;
 use vedette_domain::account::{Membership, Team};
-use vedette_domain::history::day_of;
+use vedette_domain::history::{Retention, day_of};
 use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
+use vedette_domain::site::Site;
 
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Item, Range, Sort, Store, item, number, string, value};
@@ -17,13 +18,35 @@ use crate::{StoreError, budget, retry_on_conflict};
 
 /// A team with what decisions about it need.
 #[derive(Debug, Clone)]
-pub struct TeamSheet {
+pub struct TeamWithSettings {
     /// The team.
     pub team: Team,
     /// Its monitoring settings as they were saved; cadences may be below a smaller plan's minimum.
     pub settings: Settings,
     /// On-demand checks queued this month.
     pub manual_checks: u32,
+}
+
+impl TeamWithSettings {
+    /// Its id.
+    pub const fn id(&self) -> TeamId {
+        self.team.id
+    }
+
+    /// Its plan, whether active or not.
+    pub const fn plan(&self) -> Plan {
+        self.team.plan
+    }
+
+    /// How far back its history is shown.
+    pub fn retention(&self, now: Timestamp) -> Retention {
+        self.team.retention(now)
+    }
+
+    /// The settings in force for one of its sites.
+    pub fn settings_for(&self, site: &Site) -> Settings {
+        Settings::resolve(&self.settings, &site.overrides, self.plan())
+    }
 }
 
 #[derive(Deserialize)]
@@ -73,7 +96,7 @@ impl Store {
         &self,
         team: TeamId,
         now: Timestamp,
-    ) -> Result<Option<TeamSheet>, StoreError> {
+    ) -> Result<Option<TeamWithSettings>, StoreError> {
         Ok(self.teams([team], now).await?.remove(&team))
     }
 
@@ -86,12 +109,12 @@ impl Store {
         &self,
         ids: impl IntoIterator<Item = TeamId>,
         now: Timestamp,
-    ) -> Result<BTreeMap<TeamId, TeamSheet>, StoreError> {
+    ) -> Result<BTreeMap<TeamId, TeamWithSettings>, StoreError> {
         let month = day_of(now);
         let ids: Vec<TeamId> = ids.into_iter().collect();
         retry_on_conflict(budget::READ, || async {
-            let keys = ids.iter().flat_map(|&team| sheet_keys(team, month));
-            sheets(&ids, month, self.batch_get(keys).await?)
+            let keys = ids.iter().flat_map(|&team| team_keys(team, month));
+            teams_of(&ids, month, self.batch_get(keys).await?)
         })
         .await
     }
@@ -174,7 +197,7 @@ struct TeamRef {
     team: TeamId,
 }
 
-fn sheet_keys(team: TeamId, month: Date) -> [Key; 3] {
+fn team_keys(team: TeamId, month: Date) -> [Key; 3] {
     [keys::team(team), keys::team_settings(team), keys::usage(team, month)]
 }
 
@@ -182,21 +205,21 @@ fn sheet_keys(team: TeamId, month: Date) -> [Key; 3] {
 /// Items of a batch may be read at different moments; these two tell.
 const SAVED_WITH: &str = "cfg";
 
-fn sheets(
+fn teams_of(
     ids: &[TeamId],
     month: Date,
     mut found: HashMap<Key, Item>,
-) -> Result<BTreeMap<TeamId, TeamSheet>, StoreError> {
-    let mut sheets = BTreeMap::new();
+) -> Result<BTreeMap<TeamId, TeamWithSettings>, StoreError> {
+    let mut teams = BTreeMap::new();
     for &id in ids {
-        let [team, settings, usage] = sheet_keys(id, month).map(|key| found.remove(&key));
+        let [team, settings, usage] = team_keys(id, month).map(|key| found.remove(&key));
         let Some(team) = team else { continue };
         let (team, settings) = of_one_moment(team, settings)?;
         let usage = usage.map(value::<UsageItem>).transpose()?;
         let manual_checks = usage.map_or(0, |usage| usage.n);
-        sheets.insert(id, TeamSheet { team, settings, manual_checks });
+        teams.insert(id, TeamWithSettings { team, settings, manual_checks });
     }
-    Ok(sheets)
+    Ok(teams)
 }
 
 /// A team with its settings, from items of one batch; a conflict where these were read at different

@@ -6,7 +6,7 @@ use vedette_domain::id::{IssueId, SiteId, UserId};
 use vedette_domain::issue::record::{Issue, IssueChange, acknowledge, resolve};
 use vedette_domain::issue::{Fingerprint, Lifecycle, Timeline};
 use vedette_domain::tool::Tool;
-use vedette_store::SiteSheet;
+use vedette_store::SiteWithTools;
 use vedette_testkit::{Member, Target};
 use vedette_tests::Service;
 
@@ -29,7 +29,7 @@ async fn next_run(service: &Service, site: SiteId) {
     service.run_scheduled(site, Tool::Status).await;
 }
 
-async fn sheet(service: &Service, site: SiteId) -> SiteSheet {
+async fn stored_site(service: &Service, site: SiteId) -> SiteWithTools {
     service.test.app.store.site(site.partition()).await.expect("read").expect("a site")
 }
 
@@ -82,10 +82,10 @@ async fn stored(service: &Service, issue: IssueId) -> (SiteId, Issue) {
 
 /// Saves a decision; a resolution together with its tool's state, whose tracker starts afresh.
 async fn commit(service: &Service, site: SiteId, change: &IssueChange, resets: bool) {
-    let sheet = sheet(service, site).await;
+    let found = stored_site(service, site).await;
     let fingerprint = change.after.fingerprint().expect("a fingerprint");
-    let read = &sheet.tools[&fingerprint.tool()];
+    let read = &found.tools[&fingerprint.tool()];
     let next = read.resolved_by_hand(fingerprint);
     let tool = resets.then_some((fingerprint.tool(), read, &next));
-    service.test.app.store.commit_issue(&sheet.site, change, tool).await.expect("saved");
+    service.test.app.store.commit_issue(&found.site, change, tool).await.expect("saved");
 }

@@ -67,8 +67,8 @@ async fn team_on(plan: Plan) -> (Service, Member) {
 /// One more team of a user, with these settings.
 async fn team_with(service: &Service, owner: &Member, settings: &Settings) -> Member {
     let store = &service.test.app.store;
-    let sheet = store.team(owner.team, service.test.now()).await.expect("read").expect("a team");
-    let mut team = sheet.team;
+    let team = store.team(owner.team, service.test.now()).await.expect("read").expect("a team");
+    let mut team = team.team;
     team.id = service.test.app.entropy.team_id().expect("an id");
     let membership = Membership { team: team.id, user: owner.user, role: Role::Owner };
     store.create_team(&team, settings, &membership).await.expect("a team");

@@ -74,9 +74,9 @@ impl Scene {
 
     /// The versions of the site and of its five tools.
     async fn versions(&self) -> (u64, Vec<u64>) {
-        let sheet = self.service.test.app.store.site(self.site.partition()).await.expect("read");
-        let sheet = sheet.expect("a site");
-        (sheet.site.cfg, sheet.tools.values().map(|state| state.cfg).collect())
+        let stored = self.service.test.app.store.site(self.site.partition()).await.expect("read");
+        let stored = stored.expect("a site");
+        (stored.site.cfg, stored.tools.values().map(|state| state.cfg).collect())
     }
 
     /// The team's only directory row.
@@ -702,10 +702,10 @@ async fn without_an_active_plan_nothing_changes() {
 async fn a_site_whose_texts_are_too_long_already_changes_otherwise() {
     let scene = Scene::start().await;
     let store = &scene.service.test.app.store;
-    let sheet = store.site(scene.site.partition()).await.expect("read").expect("a site");
+    let stored = store.site(scene.site.partition()).await.expect("read").expect("a site");
     let notes = Some("x".repeat(LISTED_TEXTS_MAX));
-    let long = Site { notes, rev: sheet.site.rev + 1, ..sheet.site.clone() };
-    store.update_site(&sheet, &long, scene.service.test.now()).await.expect("written");
+    let long = Site { notes, rev: stored.site.rev + 1, ..stored.site.clone() };
+    store.update_site(&stored, &long, scene.service.test.now()).await.expect("written");
     let pinned = scene.patch_with("pinned", &json!(true)).await;
     assert_eq!((pinned.status, &pinned.body["data"]["is_pinned"]), (200, &json!(true)));
     let longer = scene.patch_with("name", &json!("A longer name than it has")).await;

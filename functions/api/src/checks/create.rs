@@ -31,7 +31,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         let orders = decide(context, &access, asked.as_deref(), unique).await?;
         queue(context, &access, &orders).await?;
 
-        let site = &access.sheet.site;
+        let site = &access.stored.site;
         send(context, site, &orders).await;
         let checks: Vec<_> =
             orders.iter().map(|order| CheckResource::new(&order.conclusion.check, site)).collect();
@@ -88,7 +88,7 @@ async fn decide<'a>(
     unique: u8,
 ) -> Result<Vec<Order<'a>>, ApiError> {
     let now = context.caller.now;
-    let plan = access.team.team.plan;
+    let plan = access.team.plan();
     let enabled = access.settings().enabled_tools(plan);
     let tools = asked.unwrap_or(&enabled);
     if tools.is_empty() {
@@ -97,13 +97,13 @@ async fn decide<'a>(
     let asked = tools
         .iter()
         .map(|&tool| {
-            Ok(Asked { tool, state: access.sheet.tool(tool)?, enabled: enabled.contains(&tool) })
+            Ok(Asked { tool, state: access.stored.tool(tool)?, enabled: enabled.contains(&tool) })
         })
         .collect::<Result<Vec<_>, StoreError>>()?;
     admit(&asked, plan, access.team.manual_checks, now).map_err(refused)?;
 
     let retention_days = plan.limits().history_retention_days;
-    let site = access.sheet.site.id;
+    let site = access.stored.site.id;
     let mut orders = Vec::with_capacity(asked.len());
     for Asked { tool, state, .. } in asked {
         let check = CheckId::on_demand(site, tool, now, unique);
@@ -138,9 +138,9 @@ async fn queue(
     let usage = Usage {
         month: day_of(now),
         checks: u32::try_from(orders.len()).unwrap_or(u32::MAX),
-        limit: access.team.team.plan.limits().manual_checks_per_month,
+        limit: access.team.plan().limits().manual_checks_per_month,
     };
-    let site = &access.sheet.site;
+    let site = &access.stored.site;
     let changes = Changes { site, tools: &tools, issues: &[], usage: Some(usage), now };
     context.app.store.commit(&changes).await
 }

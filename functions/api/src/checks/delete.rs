@@ -21,8 +21,8 @@ async fn delete(context: Context<'_>, id: CheckId) -> Result<(), ApiError> {
     let StoredCheck { check, has_body, expires_at } =
         store.check(id).await?.ok_or(ApiError::NotFound)?;
     let access = caller.site_of_check(store, id, Permission::View).await?;
-    let (site, team) = (&access.sheet.site, &access.team);
-    if !team.team.retention(caller.now).shows_row(id.created_at(), expires_at) {
+    let (site, team) = (&access.stored.site, &access.team);
+    if !team.retention(caller.now).shows_row(id.created_at(), expires_at) {
         return Err(ApiError::NotFound);
     }
     require(team, caller.role_in(site.team)?, Permission::RunChecks)?;
@@ -30,7 +30,7 @@ async fn delete(context: Context<'_>, id: CheckId) -> Result<(), ApiError> {
         return Err(ApiError::Forbidden("Automatic checks cannot be deleted.".to_owned()));
     };
 
-    let state = access.sheet.tool(tool)?;
+    let state = access.stored.tool(tool)?;
     let closed = match state.closed_day(id.created_at()) {
         Some(date) => store.day(id.partition(), tool, date).await?,
         None => None,

@@ -15,9 +15,9 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let StoredCheck { check, expires_at, .. } = store.check(id).await?.ok_or(ApiError::NotFound)?;
     let access = context.caller.site_of_check(store, id, Permission::View).await?;
     // Past retention a check is gone, even where its row is still to be removed.
-    let retention = access.team.team.retention(context.caller.now);
+    let retention = access.team.retention(context.caller.now);
     if !retention.shows_row(id.created_at(), expires_at) {
         return Err(ApiError::NotFound);
     }
-    Ok(ok(&CheckResource::new(&check, &access.sheet.site)))
+    Ok(ok(&CheckResource::new(&check, &access.stored.site)))
 }

@@ -29,7 +29,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         None => Vec::new(),
     };
 
-    let site = &access.sheet.site;
+    let site = &access.stored.site;
     let data: Vec<_> = checks.iter().map(|check| CheckResource::new(check, site)).collect();
     let path = context.links.to(&format!("/sites/{id}/checks"));
     Ok(paging::page(&data, located.total, page, &query, &path))

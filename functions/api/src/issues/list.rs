@@ -13,7 +13,7 @@ use vedette_http::paging::{self, Page};
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
-use vedette_store::{IndexRow, TeamSheet};
+use vedette_store::{IndexRow, TeamWithSettings};
 
 use super::show;
 use crate::Context;
@@ -35,9 +35,9 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     rows.sort_unstable_by_key(|row| std::cmp::Reverse((row.opened_at, row.id)));
 
     let shown = page.slice(&rows);
-    let mut sheets = store.issue_sheets(shown.iter().map(|row| row.id)).await?;
-    let sheets: Vec<_> = shown.iter().filter_map(|row| sheets.remove(&row.id)).collect();
-    let data = show::resources(context, &sheets, &teams).await?;
+    let mut issues = store.issues_with_sites(shown.iter().map(|row| row.id)).await?;
+    let issues: Vec<_> = shown.iter().filter_map(|row| issues.remove(&row.id)).collect();
+    let data = show::resources(context, &issues, &teams).await?;
     // An issue whose site was deleted since the index was read is not there, and not counted.
     let total = rows.len() - (shown.len() - data.len());
     Ok(paging::page(&data, total as u64, page, &query, &context.links.to("/issues")))
@@ -113,16 +113,16 @@ fn named_site(query: &Query) -> Option<SiteId> {
 async fn readable_teams(
     context: Context<'_>,
     named: Option<TeamId>,
-) -> Result<BTreeMap<TeamId, TeamSheet>, ApiError> {
+) -> Result<BTreeMap<TeamId, TeamWithSettings>, ApiError> {
     let (store, caller) = (&context.app.store, context.caller);
     if let Some(team) = named {
-        let sheet = caller.team(store, team, Permission::View).await?;
-        return Ok([(team, sheet)].into());
+        let team = caller.team(store, team, Permission::View).await?;
+        return Ok([(team.id(), team)].into());
     }
     let ids = caller.memberships.iter().map(|membership| membership.team);
     let mut teams = store.teams(ids, caller.now).await?;
-    teams.retain(|&team, sheet| {
-        caller.role_in(team).is_ok_and(|role| require(sheet, role, Permission::View).is_ok())
+    teams.retain(|&id, team| {
+        caller.role_in(id).is_ok_and(|role| require(team, role, Permission::View).is_ok())
     });
     Ok(teams)
 }

@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
 use vedette_http::resource::{IssueParts, IssueResource};
-use vedette_store::{IssueSheet, TeamSheet};
+use vedette_store::{IssueWithSite, TeamWithSettings};
 
 use crate::Context;
 
 /// The resources of issues, in their order.
 pub(super) async fn resources(
     context: Context<'_>,
-    sheets: &[IssueSheet],
-    teams: &BTreeMap<TeamId, TeamSheet>,
+    issues: &[IssueWithSite],
+    teams: &BTreeMap<TeamId, TeamWithSettings>,
 ) -> Result<Vec<IssueResource>, ApiError> {
     let store = &context.app.store;
     let shown: Vec<_> =
-        sheets.iter().filter_map(|sheet| Some((sheet, teams.get(&sheet.site.team)?))).collect();
+        issues.iter().filter_map(|found| Some((found, teams.get(&found.site.team)?))).collect();
     let pointers: Vec<_> = shown
         .iter()
-        .flat_map(|(sheet, team)| {
-            let retention = team.team.retention(context.caller.now);
-            let checks = IssueResource::checks(sheet).into_iter().flatten();
+        .flat_map(|(found, team)| {
+            let retention = team.retention(context.caller.now);
+            let checks = IssueResource::checks(found).into_iter().flatten();
             checks.map(move |check| (check, retention))
         })
         .collect();
     let users: Vec<_> =
-        shown.iter().flat_map(|(sheet, _)| IssueResource::users(&sheet.issue)).collect();
+        shown.iter().flat_map(|(found, _)| IssueResource::users(&found.issue)).collect();
     let (checks, users) = futures::try_join!(store.checks(pointers), store.users(users))?;
-    let resources = shown.into_iter().filter_map(|(sheet, team)| {
-        let parts = IssueParts { sheet, team, checks: &checks, users: &users };
+    let resources = shown.into_iter().filter_map(|(found, team)| {
+        let parts = IssueParts { found, team, checks: &checks, users: &users };
         IssueResource::new(parts, context.links)
     });
     Ok(resources.collect())

@@ -13,7 +13,7 @@ use vedette_http::resource::MonitoringResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::settings::parse_team_update;
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{TeamSheet, budget, retry_on_conflict};
+use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
 
 use crate::Context;
 
@@ -30,7 +30,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
             if next.work_due().is_some() {
                 resync(context, id).await;
             }
-            team = TeamSheet { team: next, settings, ..team };
+            team = TeamWithSettings { team: next, settings, ..team };
         }
         Ok(ok(&MonitoringResource::new(&team)))
     })
@@ -38,12 +38,12 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
 }
 
 /// The team's settings as the client wants them; what it leaves out stays.
-fn parse(body: &Map<String, Value>, team: &TeamSheet) -> Result<Settings, ValidationError> {
+fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Settings, ValidationError> {
     let mut errors = Errors::new();
     let field = Fields::body(body).field("monitoring_settings").required(&mut errors);
     let update = field
         .value()
-        .map(|value| parse_team_update(value, team.team.plan, &team.settings, &mut errors));
+        .map(|value| parse_team_update(value, team.plan(), &team.settings, &mut errors));
     errors.finish(update.map(|update| team.settings.merge(&update)))
 }
 

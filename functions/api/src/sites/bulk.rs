@@ -11,7 +11,7 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
-use vedette_store::{TeamSheet, budget};
+use vedette_store::{TeamWithSettings, budget};
 
 use super::creation::{self, Ground};
 use super::input::{Input, duplicate_url};
@@ -80,7 +80,7 @@ struct Item {
 
 impl Item {
     /// The site, read as if it were alone.
-    fn input(&self, team: &TeamSheet) -> Result<Input, ValidationError> {
+    fn input(&self, team: &TeamWithSettings) -> Result<Input, ValidationError> {
         let mut body = Map::new();
         body.insert("url".to_owned(), self.url.as_str().into());
         if let Some(name) = &self.name {

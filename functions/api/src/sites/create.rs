@@ -5,7 +5,7 @@ use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::validation::parse_body;
-use vedette_store::{TeamSheet, budget};
+use vedette_store::{TeamWithSettings, budget};
 
 use super::creation::{self, Ground};
 use super::input::{Input, duplicate_url};
@@ -18,7 +18,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let body = parse_body(context.body)?;
     let input = Input::parse(&body, &team)?;
 
-    let fits = |team: &TeamSheet| Input::parse(&body, team).map(drop);
+    let fits = |team: &TeamWithSettings| Input::parse(&body, team).map(drop);
     let mut ground = Ground::new(team);
     let site =
         creation::create(context, &mut ground, input, caller.now, budget::WRITE, fits).await?;

@@ -9,7 +9,7 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, no_content};
-use vedette_store::{SiteSheet, budget, retry_on_conflict};
+use vedette_store::{SiteWithTools, budget, retry_on_conflict};
 
 use crate::Context;
 
@@ -19,7 +19,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let now = context.caller.now;
     let team = retry_on_conflict(budget::WRITE, || async {
         let access = context.caller.site(store, id, Permission::ManageSites).await?;
-        let SiteSheet { site, tools } = &access.sheet;
+        let SiteWithTools { site, tools } = &access.stored;
         // Read after the tools' states: an issue that opens in between has raised their `rev`.
         let issues = store.issues_of_site(id.partition()).await?;
         let cooldowns = if outlive_their_site(tools, now) {
@@ -27,7 +27,7 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
         } else {
             None
         };
-        store.delete_site(&access.sheet, &issues, cooldowns.as_ref(), now).await?;
+        store.delete_site(&access.stored, &issues, cooldowns.as_ref(), now).await?;
         Ok::<_, ApiError>(site.team)
     })
     .await?;

@@ -12,8 +12,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let id = context.id("site", SiteId::parse)?;
     let store = &context.app.store;
     let access = context.caller.site(store, id, Permission::View).await?;
-    let retention = access.team.team.retention(context.caller.now);
-    let checks = store.checks(access.sheet.latest().map(|latest| (latest, retention))).await?;
-    let site = SiteResource::new(&access.sheet.site, &access.team, context.links);
-    Ok(ok(&site.with_latest(&access.sheet, &checks)))
+    let retention = access.team.retention(context.caller.now);
+    let checks = store.checks(access.stored.latest().map(|latest| (latest, retention))).await?;
+    let site = SiteResource::new(&access.stored.site, &access.team, context.links);
+    Ok(ok(&site.with_latest(&access.stored, &checks)))
 }

@@ -8,7 +8,7 @@ use vedette_domain::site::{LISTED_TEXTS_MAX, NOTES_MAX, Site};
 use vedette_domain::site_url::SiteUrl;
 use vedette_http::settings::{parse_expected_records, parse_site_overrides};
 use vedette_http::validation::{Errors, Fields, ValidationError};
-use vedette_store::TeamSheet;
+use vedette_store::TeamWithSettings;
 
 /// The fields that creation and PATCH share; `None` was not sent.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Input {
     /// Reads what a client says of a new site.
     pub(super) fn parse(
         body: &Map<String, Value>,
-        team: &TeamSheet,
+        team: &TeamWithSettings,
     ) -> Result<Self, ValidationError> {
         let mut errors = Errors::new();
         let input = Self::read(body, team, &mut errors);
@@ -37,7 +37,7 @@ impl Input {
     /// Reads the fields; none where the URL is missing or wrong.
     pub(super) fn read(
         body: &Map<String, Value>,
-        team: &TeamSheet,
+        team: &TeamWithSettings,
         errors: &mut Errors,
     ) -> Option<Self> {
         let fields = Fields::body(body);
@@ -46,7 +46,7 @@ impl Input {
         let notes = fields.field("notes").nullable(|field| field.string(NOTES_MAX, errors));
         let js_rendered = fields.field("js_rendered").boolean(errors);
         let domain = url.as_ref().map(SiteUrl::domain);
-        let (settings, plan) = (&team.settings, team.team.plan);
+        let (settings, plan) = (&team.settings, team.plan());
         let overrides = body.get("monitoring_settings").map(|value| {
             parse_site_overrides(value, "monitoring_settings", settings, plan, domain, errors)
         });

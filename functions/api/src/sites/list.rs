@@ -9,7 +9,7 @@ use vedette_http::query::Query;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
-use vedette_store::SiteSheet;
+use vedette_store::SiteWithTools;
 
 use super::listing::{Listing, Sort};
 use crate::Context;
@@ -21,20 +21,20 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let query = context.query();
     let (listing, page) = parse(&query)?;
 
-    let retention = team.team.retention(context.caller.now);
+    let retention = team.retention(context.caller.now);
     let rows = store.directory(id).await?;
-    let rows = listing.of(rows, &team.settings, team.team.plan, retention);
+    let rows = listing.of(rows, &team.settings, team.plan(), retention);
     let shown = page.slice(&rows);
     let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();
-    let sheets = store.sites(partitions).await?;
-    let latest = sheets.values().flat_map(SiteSheet::latest);
+    let sites = store.sites(partitions).await?;
+    let latest = sites.values().flat_map(SiteWithTools::latest);
     let checks = store.checks(latest.map(|latest| (latest, retention))).await?;
 
     // A site that was deleted since the directory was read is not there, and not counted.
-    let sheets = shown.iter().filter_map(|row| sheets.get(&row.id.partition()));
-    let data: Vec<_> = sheets
-        .map(|sheet| {
-            SiteResource::new(&sheet.site, &team, context.links).with_latest(sheet, &checks)
+    let sites = shown.iter().filter_map(|row| sites.get(&row.id.partition()));
+    let data: Vec<_> = sites
+        .map(|stored| {
+            SiteResource::new(&stored.site, &team, context.links).with_latest(stored, &checks)
         })
         .collect();
     let total = rows.len() - (shown.len() - data.len());

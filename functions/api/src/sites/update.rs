@@ -16,7 +16,7 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{TeamSheet, budget, is_taken_url, retry_on_conflict};
+use vedette_store::{TeamWithSettings, budget, is_taken_url, retry_on_conflict};
 
 use super::input::{Input, check_texts, duplicate_url};
 use crate::Context;
@@ -27,30 +27,30 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let access = retry_on_conflict(budget::WRITE, || async {
         let mut access = caller.site(store, id, Permission::ManageSites).await?;
         let update = Update::parse(&parse_body(context.body)?, &access.team)?;
-        let site = &access.sheet.site;
-        let has_learnt = access.sheet.tool(Tool::Dns)?.learnt.is_some();
+        let site = &access.stored.site;
+        let has_learnt = access.stored.tool(Tool::Dns)?.learnt.is_some();
         let next = update.apply_to(site, &access.settings(), has_learnt, caller.now);
         let Some(next) = next else { return Ok(access) };
         // What is too long already may be shortened and changed otherwise.
         if next.listed_texts() > site.listed_texts() {
             check_texts(&next)?;
         }
-        if let Err(error) = store.update_site(&access.sheet, &next, caller.now).await {
+        if let Err(error) = store.update_site(&access.stored, &next, caller.now).await {
             let is_duplicate = next.url != site.url && is_taken_url(&error);
             return Err(if is_duplicate { duplicate_url().into() } else { error.into() });
         }
         if next.cfg != site.cfg {
             sync(context, &next).await;
         }
-        access.sheet.site = next;
+        access.stored.site = next;
         Ok::<_, ApiError>(access)
     })
     .await?;
 
-    let retention = access.team.team.retention(caller.now);
-    let checks = store.checks(access.sheet.latest().map(|latest| (latest, retention))).await?;
-    let resource = SiteResource::new(&access.sheet.site, &access.team, context.links);
-    Ok(ok(&resource.with_latest(&access.sheet, &checks)))
+    let retention = access.team.retention(caller.now);
+    let checks = store.checks(access.stored.latest().map(|latest| (latest, retention))).await?;
+    let resource = SiteResource::new(&access.stored.site, &access.team, context.links);
+    Ok(ok(&resource.with_latest(&access.stored, &checks)))
 }
 
 async fn sync(context: Context<'_>, site: &Site) {
@@ -68,7 +68,7 @@ struct Update {
 }
 
 impl Update {
-    fn parse(body: &Map<String, Value>, team: &TeamSheet) -> Result<Self, ValidationError> {
+    fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Self, ValidationError> {
         let mut errors = Errors::new();
         let input = Input::read(body, team, &mut errors);
         let pinned = Fields::body(body).field("pinned").boolean(&mut errors);

@@ -14,8 +14,8 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
 pub(crate) async fn of_caller(context: Context<'_>) -> Result<Vec<TeamResource>, ApiError> {
     let caller = context.caller;
     let ids = caller.memberships.iter().map(|membership| membership.team);
-    let sheets = context.app.store.teams(ids, caller.now).await?;
-    let mut sheets: Vec<_> = sheets.into_values().collect();
-    sheets.sort_by_key(|sheet| (sheet.team.created_at, sheet.team.id));
-    Ok(sheets.iter().map(TeamResource::from).collect())
+    let teams = context.app.store.teams(ids, caller.now).await?;
+    let mut teams: Vec<_> = teams.into_values().collect();
+    teams.sort_by_key(|team| (team.team.created_at, team.team.id));
+    Ok(teams.iter().map(TeamResource::from).collect())
 }

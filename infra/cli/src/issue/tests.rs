@@ -58,11 +58,11 @@ async fn add_site(bench: &Bench, team: &str) {
         updated_at: now,
     };
     let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
-    let sheet = SiteSheet { site, tools };
-    bench.app.store.create_site(&team, &sheet, None).await.expect("a site");
+    let stored = SiteWithTools { site, tools };
+    bench.app.store.create_site(&team, &stored, None).await.expect("a site");
 }
 
-async fn sheet(bench: &Bench) -> SiteSheet {
+async fn stored(bench: &Bench) -> SiteWithTools {
     let partition = SiteId::parse(SITE).expect("a site id").partition();
     bench.app.store.site(partition).await.expect("an answer").expect("a site")
 }
@@ -70,8 +70,8 @@ async fn sheet(bench: &Bench) -> SiteSheet {
 /// A status check runs now and is answered with a code.
 async fn check(bench: &Bench, code: u16) {
     let now = bench.app.clock.now();
-    let sheet = sheet(bench).await;
-    let (site, read) = (&sheet.site, sheet.tool(Tool::Status).expect("a state"));
+    let stored = stored(bench).await;
+    let (site, read) = (&stored.site, stored.tool(Tool::Status).expect("a state"));
     let result = ToolResult::Status(StatusResult {
         up: code < 400,
         code,
@@ -186,10 +186,10 @@ async fn an_issue_is_listed_taken_and_resolved() {
 #[tokio::test]
 async fn after_a_resolution_the_checks_count_anew() {
     let (bench, team, issue) = bench().await;
-    assert!(sheet(&bench).await.tool(Tool::Status).expect("a state").timer.is_some());
+    assert!(stored(&bench).await.tool(Tool::Status).expect("a state").timer.is_some());
     bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
-    let sheet = sheet(&bench).await;
-    let state = sheet.tool(Tool::Status).expect("a state");
+    let stored = stored(&bench).await;
+    let state = stored.tool(Tool::Status).expect("a state");
     assert_eq!(state.timer, None);
     assert_eq!(state.trackers[&Fingerprint::StatusDown].tracker.issue(), None);
 
@@ -258,7 +258,7 @@ async fn a_resolution_is_decided_again_when_a_check_was_faster() {
     let stale = Seen::read(&bench.app, id).await.expect("an issue");
     bench.pass(60);
     check(&bench, 503).await;
-    let by = actor(&bench.app, &stale.sheet.site, "ada@example.com").await.expect("a member");
+    let by = actor(&bench.app, &stale.stored.site, "ada@example.com").await.expect("a member");
     let now = bench.app.clock.now();
     let change = Decision::Resolve.on(stale.issue.clone(), by, now).expect("a transition");
     let written = stale.commit(&bench.app, Decision::Resolve, &change).await;

@@ -12,7 +12,7 @@ use vedette_domain::issue::{
 };
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::Latest;
-use vedette_store::{IssueSheet, TeamSheet};
+use vedette_store::{IssueWithSite, TeamWithSettings};
 
 use super::{CheckResource, Links, SiteResource, UserResource, wire_time, wire_time_or_null};
 
@@ -89,9 +89,9 @@ struct TimelineResource {
 #[derive(Debug, Clone, Copy)]
 pub struct IssueParts<'a> {
     /// The issue with its site and tool.
-    pub sheet: &'a IssueSheet,
+    pub found: &'a IssueWithSite,
     /// The site's team.
-    pub team: &'a TeamSheet,
+    pub team: &'a TeamWithSettings,
     /// Checks that [`IssueResource::checks`] names; purged ones are missing.
     pub checks: &'a BTreeMap<CheckId, Check>,
     /// Users that [`IssueResource::users`] names.
@@ -101,8 +101,8 @@ pub struct IssueParts<'a> {
 impl IssueResource {
     /// The check that the issue was last judged by, and the one before it. While an issue is
     /// active they go on with its tool; the last transition freezes them.
-    pub fn checks(sheet: &IssueSheet) -> [Option<Latest>; 2] {
-        let IssueSheet { issue, state, .. } = sheet;
+    pub fn checks(found: &IssueWithSite) -> [Option<Latest>; 2] {
+        let IssueWithSite { issue, state, .. } = found;
         let active = issue.fingerprint().filter(|_| issue.lifecycle.is_active());
         let [check, previous] = match active {
             Some(fingerprint) => state.compared(fingerprint),
@@ -123,10 +123,10 @@ impl IssueResource {
 
     /// The issue with all that it is shown with; none where its id is not one of ours.
     pub fn new(parts: IssueParts<'_>, links: &Links) -> Option<Self> {
-        let IssueParts { sheet, team, .. } = parts;
-        let IssueSheet { issue, site, .. } = sheet;
+        let IssueParts { found, team, .. } = parts;
+        let IssueWithSite { issue, site, .. } = found;
         let fingerprint = issue.fingerprint()?;
-        let [check, previous] = Self::checks(sheet).map(|pointer| {
+        let [check, previous] = Self::checks(found).map(|pointer| {
             let check = parts.checks.get(&pointer?.id)?;
             Some(CheckResource::new(check, site))
         });
@@ -138,7 +138,7 @@ impl IssueResource {
             timestamp: entry.timestamp,
             user: entry.user.and_then(user),
         };
-        let [judged_by, _] = Self::checks(sheet);
+        let [judged_by, _] = Self::checks(found);
         let evaluated_at =
             judged_by.and_then(|pointer| parts.checks.get(&pointer.id)?.completed_at);
         Some(Self {

@@ -4,7 +4,7 @@ use vedette_domain::plan::{
     FailureThresholdPreset, ToolOption,
 };
 use vedette_domain::settings::{DnsRecordType, STATUS_INCIDENT_CODES, Settings, StatusCodeOption};
-use vedette_store::TeamSheet;
+use vedette_store::TeamWithSettings;
 
 /// A team's monitoring: its settings, and the values from which they are chosen.
 #[derive(Debug, Clone, Serialize)]
@@ -30,10 +30,10 @@ pub struct MonitoringResource {
 
 impl MonitoringResource {
     /// A team's monitoring as its plan allows it.
-    pub fn new(sheet: &TeamSheet) -> Self {
-        let plan = sheet.team.plan;
+    pub fn new(team: &TeamWithSettings) -> Self {
+        let plan = team.plan();
         Self {
-            settings: sheet.settings.clone().on_plan(plan),
+            settings: team.settings.clone().on_plan(plan),
             cadence_presets: plan.cadence_presets(),
             minimum_check_cadence_minutes: plan.limits().minimum_cadence_minutes,
             allowed_tools: plan.tool_options(),

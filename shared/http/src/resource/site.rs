@@ -8,7 +8,7 @@ use vedette_domain::settings::{IssueSettings, Settings};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
-use vedette_store::{SiteSheet, TeamSheet};
+use vedette_store::{SiteWithTools, TeamWithSettings};
 
 use super::{CheckResource, Links, wire_time};
 
@@ -89,9 +89,9 @@ fn latest_checks_schema(generator: &mut schemars::SchemaGenerator) -> schemars::
 
 impl SiteResource {
     /// A site under its team's settings and plan, without its latest checks.
-    pub fn new(site: &Site, team: &TeamSheet, links: &Links) -> Self {
-        let plan = team.team.plan;
-        let settings = Settings::resolve(&team.settings, &site.overrides, plan);
+    pub fn new(site: &Site, team: &TeamWithSettings, links: &Links) -> Self {
+        let plan = team.plan();
+        let settings = team.settings_for(site);
         let issue_settings = IssueSettings::new(&settings, &site.expected_records, plan);
         let report = |name: &str| format!("{}/reports/{name}", links.site(site.id));
         Self {
@@ -122,11 +122,11 @@ impl SiteResource {
     /// With the newest check of each of the five tools, null where there is none. Checks give way
     /// where a site would take more than 50 KB of a list.
     #[must_use]
-    pub fn with_latest(self, sheet: &SiteSheet, checks: &BTreeMap<CheckId, Check>) -> Self {
+    pub fn with_latest(self, stored: &SiteWithTools, checks: &BTreeMap<CheckId, Check>) -> Self {
         let latest = Tool::ALL.into_iter().map(|tool| {
-            let newest = sheet.tools.get(&tool).and_then(ToolState::latest);
+            let newest = stored.tools.get(&tool).and_then(ToolState::latest);
             let check = newest.and_then(|newest| checks.get(&newest.id));
-            (tool, check.map(|check| CheckResource::new(check, &sheet.site)))
+            (tool, check.map(|check| CheckResource::new(check, &stored.site)))
         });
         let mut shown = Self { latest_checks: Some(latest.collect()), ..self };
         for max in [LISTED_MAX / 4, 0] {

@@ -3,7 +3,7 @@ use serde::Serialize;
 use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_store::TeamSheet;
+use vedette_store::TeamWithSettings;
 
 use super::wire_time;
 
@@ -85,9 +85,9 @@ impl Quota {
     }
 }
 
-impl From<&TeamSheet> for TeamResource {
-    fn from(sheet: &TeamSheet) -> Self {
-        let team = &sheet.team;
+impl From<&TeamWithSettings> for TeamResource {
+    fn from(found: &TeamWithSettings) -> Self {
+        let team = &found.team;
         let limits = team.plan.limits();
         Self {
             uuid: team.id,
@@ -104,7 +104,7 @@ impl From<&TeamSheet> for TeamResource {
                     quota: Quota::new(team.members, limits.seats),
                 },
                 manual_checks: Quota::new(
-                    sheet.manual_checks,
+                    found.manual_checks,
                     Some(limits.manual_checks_per_month),
                 ),
                 enabled_checks: EnabledChecks { allowed: limits.allowed_tools },

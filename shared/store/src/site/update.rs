@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use vedette_domain::site::Site;
 
-use super::{DirectoryRow, SiteSheet, directory_row, site_item, tool_item};
+use super::{DirectoryRow, SiteWithTools, directory_row, site_item, tool_item};
 use crate::StoreError;
 use crate::keys;
 use crate::table::{Change, Condition, Store, Transaction, item, number, string};
@@ -23,20 +23,20 @@ impl Store {
     /// [`is_taken_url`].
     pub async fn update_site(
         &self,
-        sheet: &SiteSheet,
+        stored: &SiteWithTools,
         next: &Site,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let site = &sheet.site;
+        let site = &stored.site;
         // The keeper writes `synced` without raising `rev`.
         let unchanged = Condition::When(
             "rev = :rev AND synced = :synced",
             vec![(":rev", number(site.rev)), (":synced", number(site.synced))],
         );
         let transaction = self.transaction().put(site_item(next)?, unchanged);
-        let mut transaction = write_directory(transaction, sheet, next)?;
+        let mut transaction = write_directory(transaction, stored, next)?;
         if next.cfg != site.cfg {
-            for (&tool, state) in &sheet.tools {
+            for (&tool, state) in &stored.tools {
                 let mut changed = state.under(next.cfg);
                 if next.records != site.records {
                     changed = changed.forgetting_records();
@@ -52,15 +52,15 @@ impl Store {
 /// Moves the directory row to a new URL, or changes it where it says something else now.
 fn write_directory<'a>(
     transaction: Transaction<'a>,
-    sheet: &SiteSheet,
+    stored: &SiteWithTools,
     next: &Site,
 ) -> Result<Transaction<'a>, StoreError> {
-    let site = &sheet.site;
+    let site = &stored.site;
     let (old, new) = (directory_row(site), directory_row(next));
     let [old_key, new_key] = [site, next].map(|site| keys::directory(site.team, &site.url));
     if old_key != new_key {
         // The newest checks come from the tools' states, which are written under conditions too.
-        let newest = sheet.tools.iter().filter_map(|(&tool, state)| Some((tool, state.newest()?)));
+        let newest = stored.tools.iter().filter_map(|(&tool, state)| Some((tool, state.newest()?)));
         let moved = DirectoryRow { newest: newest.collect(), ..new };
         return Ok(transaction
             .put(item(&new_key, &moved)?, Condition::Absent)
