@@ -12,24 +12,20 @@
 //! a check that could not run. A target that cannot be reached is a result.
 
 pub mod browser;
-mod connect;
 pub mod dns;
-mod exchange;
-mod failure;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod guard;
+mod http;
 pub mod links;
 #[cfg(test)]
 mod loopback;
-mod paced;
 pub mod performance;
 mod registrable;
 mod request_header;
 pub mod ssl;
 pub mod status;
-mod stop;
 
 pub use self::request_header::INVALID_HEADER;
 

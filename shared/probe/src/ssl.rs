@@ -26,18 +26,14 @@ use rustls::{CommonState, ProtocolVersion};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
 use vedette_domain::check::{CheckError, SslFailure, SslResult, certificate_time, days_left};
 
 use self::recorder::{Presented, Recorder, Seen};
 use self::verdict::{Expected, judge};
-use crate::connect::connect;
-use crate::exchange::{NOT_CERTIFIABLE, server_name};
-use crate::failure;
 use crate::guard::{Guard, without_credentials};
-use crate::stop::Stop;
+use crate::http;
 
 /// How long a whole probe may take, unless the caller has less.
 pub const DEADLINE: Duration = Duration::from_secs(20);
@@ -84,10 +80,19 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
     let outcome = timeout(probe.deadline, handshake).await;
 
     let host = Reached { domain: domain(&url), ip: connected_to };
-    match (recorder.take(), outcome) {
-        (_, Ok(Err(Broken::Connection(Stop::Failed(error))))) => Err(error),
-        (Seen::Presented(presented), outcome) => {
-            let connection = outcome.ok().and_then(Result::ok);
+    let (connection, failure, why) = match outcome {
+        Ok(Ok(stream)) => {
+            (Some(stream), SslFailure::NoCertificate, "the server has no certificate".to_owned())
+        }
+        Ok(Err(error)) if error.is_tls() => (None, SslFailure::NoCertificate, error.to_string()),
+        Ok(Err(error)) => (None, SslFailure::ConnectionFailed, error.target_failure(&url)?),
+        Err(_) => {
+            let why = format!("no certificate within {} s", probe.deadline.as_secs_f64());
+            (None, SslFailure::ConnectionFailed, why)
+        }
+    };
+    match recorder.take() {
+        Seen::Presented(presented) => {
             let negotiated = match &connection {
                 Some(stream) => Negotiated::of(stream.get_ref().1),
                 None => Negotiated::broken(presented.version),
@@ -100,23 +105,11 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
             }
             Ok(result)
         }
-        (Seen::NotItsOwn, _) => Ok(host.without_certificate(
+        Seen::NotItsOwn => Ok(host.without_certificate(
             SslFailure::NoCertificate,
             "the server does not hold the key of the certificate that it presents",
         )),
-        (_, Ok(Err(Broken::Connection(Stop::Unanswered(why))))) => {
-            Ok(host.without_certificate(SslFailure::ConnectionFailed, &why))
-        }
-        (_, Ok(Err(Broken::NoCertificate(why)))) => {
-            Ok(host.without_certificate(SslFailure::NoCertificate, &why))
-        }
-        (_, Ok(Ok(_))) => {
-            Ok(host.without_certificate(SslFailure::NoCertificate, "the server has no certificate"))
-        }
-        (_, Err(_)) => {
-            let why = format!("no certificate within {} s", probe.deadline.as_secs_f64());
-            Ok(host.without_certificate(SslFailure::ConnectionFailed, &why))
-        }
+        Seen::Nothing | Seen::Unproven { .. } => Ok(host.without_certificate(failure, &why)),
     }
 }
 
@@ -141,44 +134,19 @@ fn domain(url: &Url) -> String {
     }
 }
 
-/// Why a probe ends without a whole handshake.
-enum Broken {
-    /// Nothing was reached, or the connection ended.
-    Connection(Stop),
-    /// The target answered, but not with a certificate; in words for people.
-    NoCertificate(String),
-}
-
-impl From<Stop> for Broken {
-    fn from(stop: Stop) -> Self {
-        Self::Connection(stop)
-    }
-}
-
-impl Broken {
-    fn in_handshake(error: &std::io::Error) -> Self {
-        let why = failure::of_handshake(error);
-        match failure::tls_error(error) {
-            Some(_) => Self::NoCertificate(why),
-            None => Self::Connection(Stop::Unanswered(why)),
-        }
-    }
-}
-
 async fn handshake(
     guard: &Guard,
     url: &Url,
     recorder: &Arc<Recorder>,
     connected_to: &mut Option<IpAddr>,
-) -> Result<TlsStream<TcpStream>, Broken> {
-    let target = guard.admit(url).await.map_err(|error| Stop::from_admission(error, url))?;
-    let name = server_name(url).ok_or_else(|| Broken::NoCertificate(NOT_CERTIFIABLE.to_owned()))?;
-    let stream = connect(&target).await.map_err(|error| Stop::from_connect(error, url))?;
+) -> Result<TlsStream<TcpStream>, http::Error> {
+    let target = guard.admit(url).await?;
+    let name = http::server_name(url)?;
+    let stream = http::dial(&target).await?;
     *connected_to = stream.peer_addr().ok().map(|address| address.ip());
     let mut config = guard.tls().as_ref().clone();
     config.dangerous().set_certificate_verifier(Arc::clone(recorder) as Arc<_>);
-    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
-    stream.map_err(|error| Broken::in_handshake(&error))
+    http::secure(Arc::new(config), stream, name).await
 }
 
 /// Ends a connection as clients do. Merely dropped, with what the server sends after the handshake

@@ -5,16 +5,16 @@ mod tests;
 
 use std::time::Duration;
 
+use hyper::Response;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout};
 use url::Url;
 use vedette_domain::check::{CheckError, StatusResult};
 
-use crate::exchange::{self, Answer};
-use crate::guard::{Guard, without_credentials};
+use crate::guard::Guard;
+use crate::http::{self, RedirectChain, ResponseBody, follow_or_keep};
+pub use crate::http::{NO_ROUTE, NO_SOCKET};
 use crate::request_header::{RequestHeader, introduce};
-use crate::stop::Stop;
-pub use crate::stop::{NO_ROUTE, NO_SOCKET};
 
 /// How long a whole probe may take, unless the caller has less.
 pub const DEADLINE: Duration = Duration::from_secs(30);
@@ -28,10 +28,6 @@ const BODY_LIMIT: usize = 64 * 1024;
 /// How long that body is waited for. The verdict stands by then; an endless or slow body must not
 /// hold a worker.
 const BODY_PATIENCE: Duration = Duration::from_millis(500);
-
-/// The longest URL that a redirect is followed to, in bytes: as long as a site's own may be, and a
-/// bound on what a target can have us store.
-const URL_LIMIT: usize = vedette_domain::site_url::MAX_LENGTH;
 
 /// What to probe. Not `Debug`: the header's value is a secret.
 #[derive(Clone, Copy)]
@@ -62,95 +58,57 @@ pub struct StatusProbe<'a> {
 pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
-    let mut trail = Trail { first: probe.url, redirects: Vec::new() };
-    let outcome = timeout(probe.deadline, follow(guard, header.as_ref(), &mut trail)).await;
+    let mut chain = RedirectChain::new(probe.url);
+    let outcome = timeout(probe.deadline, follow(guard, header.as_ref(), &mut chain)).await;
     let elapsed = started.elapsed();
-    match outcome {
-        Ok(Ok(answer)) => {
-            let result = trail.result(answer.status.as_u16(), elapsed, None);
+    let why = match outcome {
+        Ok(Ok(Some(mut response))) => {
+            let result = result(&chain, response.status().as_u16(), elapsed, None);
             let patience = BODY_PATIENCE.min(probe.deadline.saturating_sub(elapsed));
-            // Running out of patience is one more way to be done with the body.
-            let _ = timeout(patience, answer.discard_body(BODY_LIMIT)).await;
-            Ok(result)
+            // Whatever comes of the body, the verdict stands. It is read so that an ordinary server
+            // sees its response fetched, not torn off.
+            let _ = timeout(patience, http::read(response.body_mut(), BODY_LIMIT, |_| {})).await;
+            return Ok(result);
         }
-        Ok(Err(Stop::Failed(error))) => Err(error),
-        Ok(Err(Stop::Unanswered(why))) => Ok(trail.result(0, elapsed, Some(why))),
-        Err(_) => {
-            let why = format!("no answer within {} s", probe.deadline.as_secs_f64());
-            Ok(trail.result(0, elapsed, Some(why)))
-        }
-    }
+        Ok(Ok(None)) => format!("more than {MAX_REDIRECTS} redirects"),
+        Ok(Err(error)) => error.target_failure(chain.current())?,
+        Err(_) => format!("no answer within {} s", probe.deadline.as_secs_f64()),
+    };
+    Ok(result(&chain, 0, elapsed, Some(why)))
 }
 
-/// Requests the last URL of `trail` until the answer is not a redirect to follow.
+/// The final response; `None` after too many redirects.
 async fn follow(
     guard: &Guard,
     header: Option<&RequestHeader>,
-    trail: &mut Trail<'_>,
-) -> Result<Answer, Stop> {
-    loop {
-        let url = trail.current();
-        let target = guard.admit(url).await.map_err(|error| Stop::from_admission(error, url))?;
-        let headers = headers(trail.first, url, header);
-        let answer = exchange::get(guard, &target, url, headers)
-            .await
-            .map_err(|error| Stop::from_exchange(error, url))?;
-        let Some(next) = next_url(&answer, url) else {
-            return Ok(answer);
-        };
-        if trail.redirects.len() == MAX_REDIRECTS {
-            return Err(Stop::Unanswered(format!("more than {MAX_REDIRECTS} redirects")));
-        }
-        trail.redirects.push(next);
-    }
+    chain: &mut RedirectChain<'_>,
+) -> Result<Option<Response<ResponseBody>>, http::Error> {
+    let first = chain.first;
+    let request = |url: Url| async move {
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+        introduce(&mut headers, first, &url, header);
+        Ok(follow_or_keep(http::get(guard, &url, headers).await?, &url))
+    };
+    chain.follow(MAX_REDIRECTS, request).await
 }
 
-/// Where `answer` redirects to, if it does so in a way to follow.
-fn next_url(answer: &Answer, url: &Url) -> Option<Url> {
-    if !matches!(answer.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
-        return None;
-    }
-    let location = answer.location()?.trim();
-    if location.is_empty() {
-        return None;
-    }
-    let mut next = without_credentials(&url.join(location).ok()?);
-    // Never sent, so it would only make equal URLs look different.
-    next.set_fragment(None);
-    (next.as_str().len() <= URL_LIMIT).then_some(next)
-}
-
-fn headers(first: &Url, url: &Url, header: Option<&RequestHeader>) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(4);
-    headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-    introduce(&mut headers, first, url, header);
-    headers
-}
-
-/// The URLs requested so far; kept outside the request, so that a probe that runs out of time can
-/// still say how far it came.
-struct Trail<'a> {
-    first: &'a Url,
-    redirects: Vec<Url>,
-}
-
-impl Trail<'_> {
-    fn current(&self) -> &Url {
-        self.redirects.last().unwrap_or(self.first)
-    }
-
-    fn result(&self, code: u16, elapsed: Duration, error: Option<String>) -> StatusResult {
-        StatusResult {
-            up: (200..400).contains(&code),
-            code,
-            url: self.first.to_string(),
-            effective_url: self.current().to_string(),
-            response_time: (elapsed.as_secs_f64() * 100_000.0).round() / 100.0,
-            redirected: !self.redirects.is_empty(),
-            // At most MAX_REDIRECTS.
-            redirect_count: self.redirects.len() as u32,
-            redirects: self.redirects.iter().map(Url::to_string).collect(),
-            error,
-        }
+fn result(
+    chain: &RedirectChain<'_>,
+    code: u16,
+    elapsed: Duration,
+    error: Option<String>,
+) -> StatusResult {
+    StatusResult {
+        up: (200..400).contains(&code),
+        code,
+        url: chain.first.to_string(),
+        effective_url: chain.current().to_string(),
+        response_time: (elapsed.as_secs_f64() * 100_000.0).round() / 100.0,
+        redirected: !chain.hops.is_empty(),
+        // At most MAX_REDIRECTS.
+        redirect_count: chain.hops.len() as u32,
+        redirects: chain.hops.iter().map(Url::to_string).collect(),
+        error,
     }
 }

@@ -10,22 +10,20 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
 use http_body_util::{Either, Empty};
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
     TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use hyper::http::uri::PathAndQuery;
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
-use hyper::{Method, Request, Response, StatusCode, Uri, client, server};
+use hyper::{Method, Request, Response, StatusCode, Uri, server};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, timeout};
@@ -34,8 +32,10 @@ use url::{Position, Url};
 pub(crate) use self::credentials::Credentials;
 use self::meter::{Budget, Metered};
 use self::sent::Sent;
-use crate::connect::{ADDRESSES_TRIED, connect};
 use crate::guard::{Guard, NotAdmitted, Refusal};
+use crate::http::{
+    self, Connection, HEAD_BYTES, HEADER_LINES, MAX_ADDRESSES, RequestBody, ResponseBody,
+};
 
 /// Connections served at once; Chromium opens at most 32 through one proxy, and WebSockets beside
 /// them. What comes beyond waits.
@@ -46,10 +46,6 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a connection may lie still, in either direction.
 const IDLE: Duration = Duration::from_secs(30);
-
-/// Bytes, and lines, of a head.
-const HEAD: usize = 64 * 1024;
-const HEADER_LINES: usize = 256;
 
 /// Refusals remembered; a page can provoke any number of them.
 const REFUSALS: usize = 100;
@@ -156,7 +152,7 @@ impl GuardProxy {
         let tunnel = Mutex::new(None);
         let service = service_fn(|request| self.answer(guard, request, &tunnel));
         let served = server::conn::http1::Builder::new()
-            .max_buf_size(HEAD)
+            .max_buf_size(HEAD_BYTES)
             .max_headers(HEADER_LINES)
             .timer(TokioTimer::new())
             .header_read_timeout(IDLE)
@@ -216,41 +212,17 @@ impl GuardProxy {
             return Err(StatusCode::BAD_REQUEST);
         }
         let url = Url::parse(&uri.to_string()).map_err(|_| StatusCode::BAD_REQUEST)?;
-        let path = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
         let target = self.connect(guard, &url).await?;
         remove_hop_by_hop(request.headers_mut());
         let host = HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort])
             .map_err(|_| StatusCode::BAD_REQUEST)?;
         request.headers_mut().insert(HOST, host);
         request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        *request.uri_mut() = Uri::from(path);
-        self.exchange(target, request).await.map_err(|_| StatusCode::BAD_GATEWAY)
-    }
-
-    async fn exchange(
-        &self,
-        target: Metered,
-        request: Request<Incoming>,
-    ) -> Result<Answer, hyper::Error> {
-        let (mut sender, connection) = client::conn::http1::Builder::new()
-            .max_buf_size(HEAD)
-            .max_headers(HEADER_LINES)
-            .allow_spaces_after_header_name_in_responses(true)
-            .allow_obsolete_multiline_headers_in_responses(true)
-            .ignore_invalid_headers_in_responses(true)
-            .handshake(TokioIo::new(target))
-            .await?;
-        let mut connection: Work = Box::pin(async { drop(connection.await) });
-        let mut answer = pin!(sender.send_request(request));
-        let (answer, connection) = tokio::select! {
-            biased;
-            answer = &mut answer => (answer, Some(connection)),
-            // What the connection did last may be what the request waits for.
-            () = &mut connection => (answer.await, None),
-        };
-        let mut answer = answer?;
-        remove_hop_by_hop(answer.headers_mut());
-        Ok(answer.map(|body| Either::Left(Relayed { body, connection })))
+        let response =
+            async { Connection::http1(target).await?.send(request.map(RequestBody::Right)).await };
+        let mut response = response.await.map_err(|_: http::Error| StatusCode::BAD_GATEWAY)?;
+        remove_hop_by_hop(response.headers_mut());
+        Ok(response.map(Either::Left))
     }
 
     /// A connection to the target of `url`, if the guard admits it; else what to tell the browser.
@@ -278,12 +250,12 @@ impl GuardProxy {
             return Err(StatusCode::LOOP_DETECTED);
         }
         let is_elsewhere = host_of(url) != self.home;
-        let tried = target.addresses().iter().take(ADDRESSES_TRIED);
+        let tried = target.addresses().iter().take(MAX_ADDRESSES);
         let tried: Vec<_> = tried.map(|address| address.ip().to_canonical()).collect();
         if is_elsewhere && !self.sent.admit(&tried, Instant::now()) {
             return Err(StatusCode::TOO_MANY_REQUESTS);
         }
-        match timeout(CONNECT_PATIENCE, connect(&target)).await {
+        match timeout(CONNECT_PATIENCE, http::dial(&target)).await {
             Ok(Ok(stream)) => {
                 let peer = stream.peer_addr().map_err(|_| StatusCode::BAD_GATEWAY)?;
                 let sent = is_elsewhere.then(|| (self.sent.clone(), peer.ip().to_canonical()));
@@ -314,7 +286,7 @@ struct Tunnel {
     target: Metered,
 }
 
-type Answer = Response<Either<Relayed, Empty<Bytes>>>;
+type Answer = Response<Either<ResponseBody, Empty<Bytes>>>;
 
 fn empty(status: StatusCode) -> Answer {
     let mut answer = Response::new(Either::Right(Empty::new()));
@@ -345,38 +317,5 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     ];
     for name in named.iter().chain(&always) {
         headers.remove(name);
-    }
-}
-
-/// An answer's body, with the connection that it comes from, which is polled beside it.
-struct Relayed {
-    body: Incoming,
-    connection: Option<Work>,
-}
-
-type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-impl Body for Relayed {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if let Some(connection) = &mut self.connection
-            && connection.as_mut().poll(context).is_ready()
-        {
-            self.connection = None;
-        }
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

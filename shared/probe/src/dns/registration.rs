@@ -4,17 +4,16 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use hyper::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
+use http_body_util::{BodyExt, Limited};
+use hyper::header::{ACCEPT, HeaderMap, HeaderValue, LOCATION, USER_AGENT};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 use vedette_domain::check::Registration;
 
-use crate::connect::ConnectError;
-use crate::exchange::{self, ExchangeError};
-use crate::failure;
 use crate::guard::Guard;
+use crate::http::{self, RedirectChain, follow_or_keep};
 use crate::registrable::registrable_domain;
 
 /// Redirects followed: from the service that knows all registries to one, and from there to the
@@ -36,6 +35,9 @@ const FAILURE_REMEMBERED: Duration = Duration::from_secs(600);
 
 /// Domains remembered at most.
 const DOMAINS: usize = 2_000;
+
+/// Of redirects without end.
+const CIRCLES: &str = "the registry redirects in circles";
 
 /// Finds registrations, and remembers them.
 pub(super) struct Registry {
@@ -103,41 +105,32 @@ async fn fetch(guard: &Guard, service: &Url, domain: &str) -> Result<Registratio
     let mut headers = HeaderMap::with_capacity(2);
     headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
     headers.insert(ACCEPT, HeaderValue::from_static("application/rdap+json"));
-    for _ in 0..=MAX_REDIRECTS {
+    let headers = &headers;
+    let request = |url: Url| async move {
         if url.scheme() != "https" {
             return Err("the registry is not reached by https".to_owned());
         }
-        let target = guard.admit(&url).await.map_err(|error| format!("the registry: {error}"))?;
-        let answer = exchange::get(guard, &target, &url, headers.clone())
-            .await
-            .map_err(|error| format!("the registry: {}", words(error)))?;
-        match answer.status.as_u16() {
-            200 => {
-                let body = answer.body(BODY_LIMIT).await;
-                let body = body.ok_or_else(|| "the registry's answer is too large".to_owned())?;
-                return read(domain, &body);
-            }
-            301 | 302 | 303 | 307 | 308 => {
-                let next = answer.location().and_then(|location| url.join(location).ok());
-                url = next.ok_or_else(|| "the registry redirects to nowhere".to_owned())?;
-            }
-            404 => return Err(format!("the registry knows no {domain}")),
-            code => return Err(format!("the registry answers HTTP {code}")),
+        let response = http::get(guard, &url, headers.clone()).await;
+        let response = response.map_err(|error| format!("the registry: {error}"))?;
+        Ok(follow_or_keep(response, &url))
+    };
+    let response = RedirectChain::new(&url).follow(MAX_REDIRECTS, request).await?;
+    let response = response.ok_or(CIRCLES)?;
+    match response.status().as_u16() {
+        200 => {
+            let body = Limited::new(response.into_body(), BODY_LIMIT).collect().await;
+            let body = body.map_err(|_| "the registry's answer is too large")?;
+            read(domain, &body.to_bytes())
         }
-    }
-    Err("the registry redirects in circles".to_owned())
-}
-
-fn words(error: ExchangeError) -> String {
-    match error {
-        ExchangeError::Unanswered(why) => why,
-        ExchangeError::Connect(ConnectError::NoRoute) => "IPv6 is not available here".to_owned(),
-        ExchangeError::Connect(ConnectError::NoSocket(_)) => {
-            "this machine is out of sockets".to_owned()
+        // To the URL that it came from.
+        301 | 302 | 303 | 307 | 308
+            if response.headers().get(LOCATION).is_some_and(HeaderValue::is_empty) =>
+        {
+            Err(CIRCLES.to_owned())
         }
-        ExchangeError::Connect(ConnectError::Failed(error)) => {
-            failure::of_connection(&error).to_owned()
-        }
+        301 | 302 | 303 | 307 | 308 => Err("the registry redirects to nowhere".to_owned()),
+        404 => Err(format!("the registry knows no {domain}")),
+        code => Err(format!("the registry answers HTTP {code}")),
     }
 }
 

@@ -6,13 +6,11 @@ use encoding_rs::Encoding;
 use url::{Position, Url};
 
 use crate::guard::without_credentials;
+pub(super) use crate::http::MAX_URL;
 
-/// The longest URL that is checked, in bytes: as long as a site's own may be.
-pub(super) const URL_LIMIT: usize = vedette_domain::site_url::MAX_LENGTH;
-
-/// The longest reference that is read at all, in bytes. A URL of [`URL_LIMIT`] can be written
+/// The longest reference that is read at all, in bytes. A URL of [`MAX_URL`] can be written
 /// longer, with dot segments, but no honest page does so.
-const REFERENCE_LIMIT: usize = 2 * URL_LIMIT;
+const REFERENCE_LIMIT: usize = 2 * MAX_URL;
 
 /// What a reference in a page is.
 #[derive(Debug, PartialEq)]
@@ -95,7 +93,7 @@ pub(super) fn canonical(mut url: Url) -> String {
 }
 
 fn within_limit(url: String) -> Reference {
-    if url.len() > URL_LIMIT { Reference::TooLong } else { Reference::Web(url) }
+    if url.len() > MAX_URL { Reference::TooLong } else { Reference::Web(url) }
 }
 
 /// Whether `reference` starts with a scheme other than those of the web, without parsing what may
@@ -235,11 +233,11 @@ mod tests {
     fn long_urls_are_left_out() {
         let base = base("https://example.com/");
         let origin = "https://example.com".len();
-        let fits = format!("/{}", "a".repeat(URL_LIMIT - origin - 1));
-        assert!(matches!(base.resolve(&fits), Reference::Web(url) if url.len() == URL_LIMIT));
+        let fits = format!("/{}", "a".repeat(MAX_URL - origin - 1));
+        assert!(matches!(base.resolve(&fits), Reference::Web(url) if url.len() == MAX_URL));
         assert_eq!(base.resolve(&format!("{fits}a")), Reference::TooLong);
-        assert_eq!(base.resolve(&format!("/{}", "ü".repeat(URL_LIMIT / 3))), Reference::TooLong);
-        assert_eq!(base.resolve(&format!("/{}", "./".repeat(URL_LIMIT))), Reference::TooLong);
+        assert_eq!(base.resolve(&format!("/{}", "ü".repeat(MAX_URL / 3))), Reference::TooLong);
+        assert_eq!(base.resolve(&format!("/{}", "./".repeat(MAX_URL))), Reference::TooLong);
         let data = format!("data:,{}", "a".repeat(1_000_000));
         assert_eq!(base.resolve(&data), Reference::Elsewhere);
     }

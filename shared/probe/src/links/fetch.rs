@@ -4,7 +4,7 @@
 //! thousands of times: connections are kept, and what the guard admitted is remembered for a moment.
 
 mod coding;
-mod wire;
+mod pool;
 
 use std::collections::HashMap;
 use std::io;
@@ -12,26 +12,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Empty};
-use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, DATE, HOST, HeaderMap, HeaderValue,
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, DATE, HeaderMap, HeaderValue,
     LOCATION, RETRY_AFTER,
 };
-use hyper::{Method, Request, Response, Uri};
+use hyper::{Method, Request, Response};
 use tokio::time::{Instant, timeout, timeout_at};
-use url::{Position, Url};
+use url::Url;
 use vedette_domain::check::CheckError;
 
 pub(super) use self::coding::{Coding, unpack};
-use self::wire::{Peer, Wire, Wires};
-use super::canonical::{URL_LIMIT, canonical, origin_of, without_www};
+use self::pool::{Peer, Pool};
+use super::canonical::{origin_of, without_www};
 use super::traffic::{Share, Traffic, Turn};
-use crate::connect::{ADDRESSES_TRIED, connect_to, verdict};
-use crate::exchange::authority;
-use crate::guard::{Guard, Target};
+use crate::guard::{Guard, NotAdmitted, Target};
+use crate::http::{self, Connection, MAX_ADDRESSES, RequestBody, ResponseBody};
 use crate::request_header::{RequestHeader, introduce};
-use crate::stop::Stop;
 
 /// How long the head of an answer is waited for, once the request's turn has come; the connection
 /// included.
@@ -63,7 +59,7 @@ pub(super) struct Client<'a> {
     /// The monitored URL, whose host gets `header`.
     home: &'a Url,
     header: Option<&'a RequestHeader>,
-    wires: Wires,
+    pool: Pool,
     /// By origin (scheme, host and port); as many as there are links at most.
     places: Mutex<HashMap<Box<str>, Arc<Place>>>,
     /// The next [`Place::id`].
@@ -111,7 +107,7 @@ impl<'a> Client<'a> {
             share: traffic.share(),
             home,
             header,
-            wires: Wires::default(),
+            pool: Pool::default(),
             places: Mutex::default(),
             next_id: AtomicU32::new(0),
             reading: tokio::sync::Mutex::default(),
@@ -120,53 +116,51 @@ impl<'a> Client<'a> {
 
     /// Sends a request without body once its turn has come, and waits for the head of its answer.
     pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
-        let request = self.request(method, url).ok_or(NoAnswer::Silent)?;
+        let request = self.request(&method, url)?;
         let admitted = timeout(CONNECT_PATIENCE, self.admit(url)).await;
         let place = admitted.unwrap_or(Err(NoAnswer::Unresolved))?;
         let is_own = self.is_own(url);
-        if let Some((peer, mut wire)) = self.wires.take(place.id) {
+        if let Some((peer, mut connection)) = self.pool.take(place.id) {
             let Some(turn) = self.share.turn(peer.address, is_own).await else {
-                self.wires.keep(peer, wire);
+                self.pool.keep(peer, connection);
                 return Err(NoAnswer::NoTurn);
             };
+            let request = self.request(&method, url)?;
             let response = timeout(HEAD_PATIENCE, async {
-                if wire.is_ready().await { wire.send(request.clone()).await.ok() } else { None }
+                if connection.is_ready().await { connection.send(request).await.ok() } else { None }
             });
             match response.await {
-                Ok(Some(response)) => return Ok(Answer::new(response, peer, wire, turn)),
+                Ok(Some(response)) => return Ok(Answer::new(response, peer, turn)),
                 // It may have been closed in the meantime, which is no answer: ask again on a new one.
                 Ok(None) => {}
                 Err(_) => return Err(NoAnswer::Silent),
             }
         }
-        let mut untried = place.target.addresses().iter().take(ADDRESSES_TRIED);
+        let mut untried = place.target.addresses().iter().take(MAX_ADDRESSES);
         let mut failures = Vec::new();
         while let Some(address) = untried.next() {
             let peer = Peer { place: place.id, address: address.ip().to_canonical() };
             let turn = self.share.turn(peer.address, is_own).await.ok_or(NoAnswer::NoTurn)?;
             let since = Instant::now();
             let patience = if untried.len() > 0 { ATTEMPT_PATIENCE } else { CONNECT_PATIENCE };
-            let stream = match timeout(patience, connect_to(*address)).await {
-                Ok(Ok(stream)) => stream,
-                Ok(Err(error)) => {
+            let dialed = timeout(patience, http::dial_address(*address)).await;
+            let stream = match dialed.unwrap_or(Err(io::ErrorKind::TimedOut.into())) {
+                Ok(stream) => stream,
+                Err(error) => {
                     failures.push((*address, error));
                     continue;
                 }
-                Err(_) => {
-                    failures.push((*address, io::ErrorKind::TimedOut.into()));
-                    continue;
-                }
             };
-            let opened = self.wires.open(self.guard, stream, url);
-            let Ok(Ok(mut wire)) = timeout_at(since + CONNECT_PATIENCE, opened).await else {
+            let opened = Connection::open(self.guard, stream, url);
+            let Ok(Ok(connection)) = timeout_at(since + CONNECT_PATIENCE, opened).await else {
                 return Err(NoAnswer::Unreachable);
             };
-            return match timeout_at(since + HEAD_PATIENCE, wire.send(request)).await {
-                Ok(Ok(response)) => Ok(Answer::new(response, peer, wire, turn)),
+            return match timeout_at(since + HEAD_PATIENCE, connection.send(request)).await {
+                Ok(Ok(response)) => Ok(Answer::new(response, peer, turn)),
                 Ok(Err(_)) | Err(_) => Err(NoAnswer::Silent),
             };
         }
-        Err(Stop::from_connect(verdict(failures), url).into())
+        Err(NoAnswer::of(http::most_telling(failures), url))
     }
 
     /// Whether `url` is on the site's own host, `www.` aside: what the site's owner has us ask.
@@ -181,13 +175,8 @@ impl<'a> Client<'a> {
         if let Some(place) = known.filter(|place| place.since.elapsed() < PINNED) {
             return Ok(place);
         }
-        let target = self.guard.admit(url).await.map_err(|error| {
-            let refused = matches!(error, crate::guard::NotAdmitted::Refused(_));
-            match Stop::from_admission(error, url) {
-                Stop::Failed(error) if refused => NoAnswer::Forbidden(error),
-                stop => stop.into(),
-            }
-        })?;
+        let target = self.guard.admit(url).await;
+        let target = target.map_err(|error| NoAnswer::of(error.into(), url))?;
         let mut places = self.places();
         let id = match places.get(origin) {
             Some(place) if place.target == target => place.id,
@@ -202,25 +191,22 @@ impl<'a> Client<'a> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The request, or none for a URL that HTTP cannot carry.
-    fn request(&self, method: Method, url: &Url) -> Option<Request<Empty<Bytes>>> {
-        let mut request = Request::new(Empty::new());
-        *request.method_mut() = method;
-        *request.uri_mut() = Uri::try_from(&url[..Position::AfterQuery]).ok()?;
-        let headers = request.headers_mut();
+    fn request(&self, method: &Method, url: &Url) -> Result<Request<RequestBody>, NoAnswer> {
+        let mut headers = HeaderMap::with_capacity(8);
         headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
-        headers.insert(HOST, HeaderValue::from_str(authority(url)).ok()?);
-        introduce(headers, self.home, url, self.header);
-        Some(request)
+        introduce(&mut headers, self.home, url, self.header);
+        http::request(method.clone(), url, headers).map_err(|_| NoAnswer::Silent)
     }
 }
 
-impl From<Stop> for NoAnswer {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Failed(error) => Self::Unable(error),
-            Stop::Unanswered(_) => Self::Unreachable,
+impl NoAnswer {
+    fn of(error: http::Error, url: &Url) -> Self {
+        let is_refused = matches!(error, http::Error::NotAdmitted(NotAdmitted::Refused(_)));
+        match error.target_failure(url) {
+            Ok(_) => Self::Unreachable,
+            Err(error) if is_refused => Self::Forbidden(error),
+            Err(error) => Self::Unable(error),
         }
     }
 }
@@ -229,18 +215,17 @@ impl From<Stop> for NoAnswer {
 pub(super) struct Answer {
     pub(super) status: u16,
     headers: HeaderMap,
-    body: Incoming,
+    body: ResponseBody,
     peer: Peer,
-    wire: Wire,
     /// Ends with the answer.
     _turn: Turn,
 }
 
 impl Answer {
-    fn new(response: Response<Incoming>, peer: Peer, wire: Wire, turn: Turn) -> Self {
+    fn new(response: Response<ResponseBody>, peer: Peer, turn: Turn) -> Self {
         let (head, body) = response.into_parts();
         let (status, headers) = (head.status.as_u16(), head.headers);
-        Self { status, headers, body, peer, wire, _turn: turn }
+        Self { status, headers, body, peer, _turn: turn }
     }
 
     /// Whether it sends the visitor elsewhere.
@@ -249,11 +234,9 @@ impl Answer {
     }
 
     /// Where to, from `url`, in canonical form.
-    pub(super) fn location(&self, url: &Url) -> Option<String> {
-        let location = std::str::from_utf8(self.headers.get(LOCATION)?.as_bytes()).ok()?.trim();
-        let next = url.join(location).ok().filter(|_| !location.is_empty())?;
-        let next = matches!(next.scheme(), "http" | "https").then(|| canonical(next))?;
-        (next.len() <= URL_LIMIT).then_some(next)
+    pub(super) fn location(&self, url: &Url) -> Option<Url> {
+        let next = http::location(&self.headers, url)?;
+        matches!(next.scheme(), "http" | "https").then_some(next)
     }
 
     pub(super) fn content_type(&self) -> &str {
@@ -282,39 +265,20 @@ impl Answer {
 
     /// Hands the body to `sink` as it comes, up to `limit` bytes. Ends early where it is late or
     /// breaks off: what came is worth having.
-    pub(super) async fn read(&mut self, limit: usize, mut sink: impl FnMut(&[u8])) {
-        let _ = timeout(BODY_PATIENCE, async {
-            let mut left = limit;
-            while left > 0 {
-                let Some(Ok(frame)) = self.wire.drive(self.body.frame()).await else {
-                    return;
-                };
-                if let Some(bytes) = frame.data_ref() {
-                    let taken = bytes.len().min(left);
-                    sink(&bytes[..taken]);
-                    left -= taken;
-                }
-            }
-        })
-        .await;
+    pub(super) async fn read(&mut self, limit: usize, sink: impl FnMut(&[u8])) {
+        let _ = timeout(BODY_PATIENCE, http::read(&mut self.body, limit, sink)).await;
     }
 
-    /// Keeps the connection for the next request where the rest of the body is short.
+    /// Keeps the connection for the next request where the rest of the body is short, or a stream of
+    /// its own, which can be left alone.
     pub(super) async fn finish(mut self, client: &Client<'_>) {
-        let drained = timeout(DRAIN_PATIENCE, async {
-            let mut taken = 0;
-            while taken <= DRAIN_LIMIT {
-                match self.wire.drive(self.body.frame()).await {
-                    Some(Ok(frame)) => taken += frame.data_ref().map_or(0, Bytes::len),
-                    Some(Err(_)) => return false,
-                    None => return true,
-                }
-            }
-            // A stream of its own can be left alone.
-            matches!(self.wire, Wire::Http2(_))
-        });
-        if drained.await == Ok(true) {
-            client.wires.keep(self.peer, self.wire);
+        let drained =
+            timeout(DRAIN_PATIENCE, http::read(&mut self.body, DRAIN_LIMIT, |_| {})).await;
+        let connection = self.body.into_connection();
+        if let Ok(Ok(ended)) = drained
+            && (ended || connection.is_multiplexed())
+        {
+            client.pool.keep(self.peer, connection);
         }
     }
 }

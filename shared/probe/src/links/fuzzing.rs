@@ -3,7 +3,7 @@
 use encoding_rs::{UTF_8, WINDOWS_1252};
 use url::Url;
 
-use super::canonical::{Base, Reference, URL_LIMIT, host_of, path_and_query_of};
+use super::canonical::{Base, MAX_URL, Reference, host_of, path_and_query_of};
 use super::extract::{Extractor, PageLink};
 use super::robots::Robots;
 use super::sitemap;
@@ -80,7 +80,7 @@ pub fn sitemap(data: &[u8]) {
 }
 
 fn assert_canonical(url: &str) {
-    assert!(url.len() <= URL_LIMIT);
+    assert!(url.len() <= MAX_URL);
     let parsed = Url::parse(url).expect("a URL");
     assert_eq!(parsed.as_str(), url);
     assert_eq!(parsed.host_str(), Some(host_of(url)));

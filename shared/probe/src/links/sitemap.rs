@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use super::canonical::URL_LIMIT;
+use super::canonical::MAX_URL;
 
 /// Bytes of one sitemap that are read, unpacked.
 pub(super) const SIZE_LIMIT: usize = 10 * 1024 * 1024;
@@ -20,7 +20,7 @@ pub(super) const URLS_LIMIT: usize = 50_000;
 const STEP: usize = 1_000;
 
 /// Bytes of a location, as written; a longer one is no URL that is checked.
-const LOCATION_LIMIT: usize = 4 * URL_LIMIT;
+const LOCATION_LIMIT: usize = 4 * MAX_URL;
 
 /// Bytes of URLs that are taken from all the sitemaps of a site.
 pub(super) const TEXT_LIMIT: usize = 8 * 1024 * 1024;

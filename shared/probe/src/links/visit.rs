@@ -1,5 +1,6 @@
 //! One visit to one URL: what a link leads to, and what a page holds.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use hyper::Method;
@@ -12,6 +13,7 @@ use super::fetch::{Answer, Client, Coding, NoAnswer, unpack};
 use super::render::{Rendered, Renderer};
 use super::robots::{self, Robots};
 use super::sitemap::{self, Reading, Sitemap};
+use crate::http::RedirectChain;
 use crate::registrable::registrable_domain;
 
 /// Bytes of a page that are searched for links; the rest is ignored.
@@ -62,7 +64,11 @@ impl Visit {
             Some(pause) => Verdict::Busy { status: answer.status, pause },
             None => Verdict::Status(answer.status, redirects),
         };
-        Self { verdict, location: if redirects { answer.location(url) } else { None }, links: None }
+        Self {
+            verdict,
+            location: if redirects { answer.location(url).map(String::from) } else { None },
+            links: None,
+        }
     }
 }
 
@@ -184,7 +190,7 @@ pub(super) async fn robots(client: &Client<'_>, url: &Url) -> Rules {
         return Rules::Known(None);
     };
     let domain = domain_of(&url).to_owned();
-    match file(client, url, robots::SIZE_LIMIT, |next| domain_of(next) == domain).await {
+    match file(client, &url, robots::SIZE_LIMIT, |next| domain_of(next) == domain).await {
         Ok(text) => Rules::Known(text.and_then(|text| Robots::parse(&text))),
         Err(NoFile::Withheld(pause)) => Rules::Withheld(pause),
         Err(NoFile::Unreachable) => Rules::Known(None),
@@ -202,7 +208,7 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
         let url = waiting[at].clone();
         at += 1;
         let at_home = |next: &Url| client.is_own(next);
-        let Ok(Some(text)) = file(client, url.clone(), sitemap::SIZE_LIMIT, at_home).await else {
+        let Ok(Some(text)) = file(client, &url, sitemap::SIZE_LIMIT, at_home).await else {
             continue;
         };
         let Sitemap { pages, sitemaps } = {
@@ -257,20 +263,17 @@ fn domain_of(url: &Url) -> &str {
 /// to where `may_follow` says: hosts elsewhere are asked for what a page links to.
 async fn file(
     client: &Client<'_>,
-    mut url: Url,
+    url: &Url,
     limit: usize,
     may_follow: impl Fn(&Url) -> bool,
 ) -> Result<Option<Vec<u8>>, NoFile> {
-    for _ in 0..=REDIRECTS {
+    let may_follow = &may_follow;
+    let request = |url: Url| async move {
         let mut answer = client.send(Method::GET, &url).await?;
         if answer.is_redirect() {
-            let next = answer.location(&url);
+            let next = answer.location(&url).filter(may_follow);
             answer.finish(client).await;
-            let Some(next) = next.and_then(|next| next.parse().ok()).filter(&may_follow) else {
-                return Ok(None);
-            };
-            url = next;
-            continue;
+            return Ok(next.map_or(ControlFlow::Break(None), ControlFlow::Continue));
         }
         if let Some(pause) = pause(&answer) {
             return Err(NoFile::Withheld(Some(pause)));
@@ -278,13 +281,13 @@ async fn file(
         let (status, coding) = (answer.status, answer.coding());
         let bytes = if status == 200 { body(&mut answer, limit).await } else { Vec::new() };
         answer.finish(client).await;
-        return match status {
-            200 => Ok(Some(unpacked(coding, bytes, limit))),
+        match status {
+            200 => Ok(ControlFlow::Break(Some(unpacked(coding, bytes, limit)))),
             500.. => Err(NoFile::Withheld(None)),
-            _ => Ok(None),
-        };
-    }
-    Ok(None)
+            _ => Ok(ControlFlow::Break(None)),
+        }
+    };
+    Ok(RedirectChain::new(url).follow(REDIRECTS, request).await?.flatten())
 }
 
 async fn body(answer: &mut Answer, limit: usize) -> Vec<u8> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use http_body_util::{BodyExt, Limited};
 use hyper::StatusCode;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
 use serde_json::{Value, json};
@@ -9,8 +10,8 @@ use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::{AUDITOR_UNAVAILABLE, bounded_json, unavailable};
-use crate::exchange;
 use crate::guard::Guard;
+use crate::http;
 
 /// Bytes of an answer; real ones have up to a megabyte, with their pictures.
 const ANSWER: usize = 8 * 1024 * 1024;
@@ -41,14 +42,13 @@ impl PageSpeed {
     pub(super) async fn audit(&self, guard: &Guard, url: &Url) -> Result<SpeedMetrics, CheckError> {
         let no_answer = || unavailable("PageSpeed Insights cannot be reached");
         let request = self.request(url);
-        let target = guard.admit(&request).await.map_err(|_| no_answer())?;
         let mut headers = HeaderMap::new();
         headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        let answer = exchange::get(guard, &target, &request, headers);
-        let answer = answer.await.map_err(|_| no_answer())?;
-        let status = answer.status;
-        let body = answer.body(ANSWER).await.ok_or_else(no_answer)?;
+        let response = http::get(guard, &request, headers).await.map_err(|_| no_answer())?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), ANSWER).collect().await;
+        let body = body.map_err(|_| no_answer())?.to_bytes();
         let answer = bounded_json::parse(&body).unwrap_or(Value::Null);
         if status == StatusCode::OK {
             return lighthouse::pagespeed(&answer);

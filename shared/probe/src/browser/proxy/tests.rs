@@ -143,7 +143,7 @@ async fn what_is_no_request_to_a_proxy_is_refused() {
     // Nothing listens there, and nothing is called so.
     assert_eq!(code(&proxy, &guard, "CONNECT 127.0.0.1:1").await, 502);
     assert_eq!(code(&proxy, &guard, "GET http://name.invalid/").await, 502);
-    let long = format!("GET http://127.0.0.1/{}", "a".repeat(HEAD));
+    let long = format!("GET http://127.0.0.1/{}", "a".repeat(HEAD_BYTES));
     assert!([414, 431].contains(&code(&proxy, &guard, &long).await));
     assert_eq!(proxy.refusals(), []);
 }

@@ -7,8 +7,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use super::*;
-use crate::connect::ConnectError;
-use crate::exchange::ExchangeError;
 use crate::guard::Outbound;
 
 async fn reads_the_head(stream: &mut TcpStream) {
@@ -162,7 +160,8 @@ async fn no_more_than_the_limit_is_read_of_a_body() {
         given += 1000;
         Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from_static(&[0; 1000])))
     });
-    exchange::discard(StreamBody::new(frames), BODY_LIMIT).await;
+    let mut body = StreamBody::new(frames);
+    http::read(&mut body, BODY_LIMIT, |_| {}).await.expect("bytes");
     assert_eq!(given, 66_000, "the first whole frame past 65,536");
 }
 
@@ -227,8 +226,7 @@ async fn an_inner_target_fails_the_check_and_is_never_connected_to() {
 #[test]
 fn no_route_is_a_failed_check() {
     let url = "https://v6.example/".parse().expect("a URL");
-    let stop = Stop::from_exchange(ExchangeError::Connect(ConnectError::NoRoute), &url);
-    let Stop::Failed(error) = stop else { panic!("an observation") };
+    let error = http::Error::NoRoute.target_failure(&url).expect_err("an observation");
     assert_eq!(error.code, "no_route");
     assert_eq!(error.data, json!({ "url": "https://v6.example/" }));
 }

@@ -64,7 +64,7 @@ async fn every_redirect_with_a_location_is_followed_and_no_other_answer() {
 
 #[tokio::test]
 async fn a_location_that_leads_nowhere_makes_the_redirect_the_final_answer() {
-    let long = format!("/{}", "a".repeat(URL_LIMIT));
+    let long = format!("/{}", "a".repeat(http::MAX_URL));
     let guard = guard();
     for location in
         ["", " ", "http://", "http://[::1", "http://a b/", "//:80", "/\u{1}\u{ff}", &long]

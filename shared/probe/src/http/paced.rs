@@ -12,14 +12,14 @@ const TURN: usize = 16 * 1024;
 /// Lets others have their turn between reads. hyper reads on as long as there is something, and
 /// does not come back for what it only passes over, such as interim answers and small frames: a
 /// server that sends them without end would hold up the clock by which it is given up.
-pub(crate) struct Paced<S> {
+pub(super) struct Paced<S> {
     stream: S,
     /// Bytes read in this turn.
     taken: usize,
 }
 
 impl<S> Paced<S> {
-    pub(crate) const fn new(stream: S) -> Self {
+    pub(super) const fn new(stream: S) -> Self {
         Self { stream, taken: 0 }
     }
 }

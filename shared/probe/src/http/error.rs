@@ -1,15 +1,89 @@
-//! Why no answer came, in words for people.
+//! Why a request has no response: one type, and one place for the words.
 //!
-//! The words are our own: the libraries' texts change, quote what was sent, and speak to
-//! programmers.
+//! The words are for people, and our own: the libraries' texts change, quote what was sent, and
+//! speak to programmers.
 
-use std::error::Error;
+use std::error::Error as StdError;
 use std::io;
 
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
+use serde_json::json;
+use url::Url;
+use vedette_domain::check::CheckError;
+
+use crate::guard::{NotAdmitted, RESOLVER_UNAVAILABLE, without_credentials};
+
+/// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
+/// to them.
+pub const NO_ROUTE: &str = "no_route";
+
+/// [`CheckError::code`] when this machine is out of sockets, ports or memory.
+pub const NO_SOCKET: &str = "no_socket";
+
+/// Why a request has no response. Its text is for people.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The guard gave no address to connect to.
+    #[error(transparent)]
+    NotAdmitted(#[from] NotAdmitted),
+    /// This machine has no route to IPv6, and the target has no other addresses.
+    #[error("IPv6 is not available here")]
+    NoRoute,
+    /// This machine is out of sockets, ports or memory.
+    #[error("this machine is out of sockets")]
+    NoSocket(#[source] io::Error),
+    /// The target accepted no connection.
+    #[error("{}", of_connection(.0))]
+    Connection(#[source] io::Error),
+    /// The URL's host is no name for TLS.
+    #[error("TLS: no certificate can be for this host name")]
+    ServerName,
+    /// The TLS handshake failed.
+    #[error("{}", of_handshake(.0))]
+    Handshake(#[source] io::Error),
+    /// No HTTP request can carry the URL, for its length or a byte in it.
+    #[error("the URL cannot be requested")]
+    NotSendable,
+    /// The connection was made, and brought no response.
+    #[error("{}", of_exchange(.0))]
+    Exchange(#[source] hyper::Error),
+}
+
+impl Error {
+    /// Why the target gave no response, in words for people.
+    ///
+    /// # Errors
+    /// When the check could not run, which says nothing of the target.
+    pub(crate) fn target_failure(self, url: &Url) -> Result<String, CheckError> {
+        let (message, code) = match &self {
+            Self::NotAdmitted(NotAdmitted::Refused(refusal)) => return Err(refusal.clone().into()),
+            Self::NotAdmitted(NotAdmitted::ResolverUnavailable(why)) => {
+                tracing::warn!(%why, "no name server can be reached");
+                ("no name server can be reached".to_owned(), RESOLVER_UNAVAILABLE)
+            }
+            Self::NoRoute => (format!("the target has IPv6 addresses only, and {self}"), NO_ROUTE),
+            Self::NoSocket(error) => {
+                tracing::warn!(%error, "out of sockets");
+                (self.to_string(), NO_SOCKET)
+            }
+            _ => return Ok(self.to_string()),
+        };
+        let data = json!({ "url": without_credentials(url).as_str() });
+        Err(CheckError { message, code: code.to_owned(), data })
+    }
+
+    /// Whether the target was reached, and TLS itself failed.
+    pub(crate) fn is_tls(&self) -> bool {
+        match self {
+            Self::ServerName => true,
+            Self::Handshake(error) => tls_error(error).is_some(),
+            _ => false,
+        }
+    }
+}
 
 /// A connection that failed, before or after it was made.
-pub(crate) fn of_connection(error: &io::Error) -> &'static str {
+fn of_connection(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused",
         io::ErrorKind::ConnectionReset => "connection reset",
@@ -26,7 +100,7 @@ pub(crate) fn of_connection(error: &io::Error) -> &'static str {
 }
 
 /// A TLS handshake that failed.
-pub(crate) fn of_handshake(error: &io::Error) -> String {
+fn of_handshake(error: &io::Error) -> String {
     match tls_error(error) {
         Some(error) => of_tls(error),
         None => match error.kind() {
@@ -39,7 +113,7 @@ pub(crate) fn of_handshake(error: &io::Error) -> String {
 }
 
 /// A request that got no answer on a connection that was made.
-pub(crate) fn of_exchange(error: &hyper::Error) -> String {
+fn of_exchange(error: &hyper::Error) -> String {
     if let Some(error) = io_source(error) {
         return match tls_error(error) {
             // TLS 1.3 servers judge the client, such as for its missing certificate, afterwards.
@@ -68,8 +142,8 @@ fn io_source(error: &hyper::Error) -> Option<&io::Error> {
     None
 }
 
-/// What TLS itself says of a failure; none where only the connection failed.
-pub(crate) fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
+/// What TLS itself says of a failure; `None` where only the connection failed.
+fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 

@@ -1,12 +1,19 @@
-//! A TCP connection to an admitted target.
+//! TCP connections to admitted targets, and TLS on them.
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use url::{Host, Url};
 
+use super::Error;
 use crate::guard::Target;
 
 /// How long an attempt goes on alone before the next address is tried beside it: the Connection
@@ -14,29 +21,18 @@ use crate::guard::Target;
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
 /// Addresses tried at most, since the length of a DNS answer is the target's choice.
-pub(crate) const ADDRESSES_TRIED: usize = 8;
-
-/// Why no address could be connected to.
-#[derive(Debug)]
-pub(crate) enum ConnectError {
-    /// This machine has no route to IPv6, and the target has no other addresses.
-    NoRoute,
-    /// This machine is out of sockets, ports or memory.
-    NoSocket(io::Error),
-    /// The target: the failure of its most telling address.
-    Failed(io::Error),
-}
+pub(crate) const MAX_ADDRESSES: usize = 8;
 
 /// Connects to the first address of `target` that accepts. Bounded in time by the caller.
-pub(crate) async fn connect(target: &Target) -> Result<TcpStream, ConnectError> {
-    let mut untried = target.addresses().iter().take(ADDRESSES_TRIED);
+pub(crate) async fn dial(target: &Target) -> Result<TcpStream, Error> {
+    let mut untried = target.addresses().iter().take(MAX_ADDRESSES);
     let mut attempts = FuturesUnordered::new();
     let mut failures = Vec::new();
     loop {
         if attempts.is_empty() {
             match untried.next() {
                 Some(address) => attempts.push(attempt(*address)),
-                None => return Err(verdict(failures)),
+                None => return Err(most_telling(failures)),
             }
         }
         tokio::select! {
@@ -52,28 +48,49 @@ pub(crate) async fn connect(target: &Target) -> Result<TcpStream, ConnectError> 
 }
 
 async fn attempt(address: SocketAddr) -> (SocketAddr, io::Result<TcpStream>) {
-    (address, connect_to(address).await)
+    (address, dial_address(address).await)
 }
 
 /// Connects to one address of a target. Bounded in time by the caller.
-pub(crate) async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
+pub(crate) async fn dial_address(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
     // Requests are small and answers awaited: nothing is gained by delaying a segment.
     stream.set_nodelay(true)?;
     Ok(stream)
 }
 
-/// What the failed attempts say together.
-pub(crate) fn verdict(failures: Vec<(SocketAddr, io::Error)>) -> ConnectError {
+/// The failure that says most about the target, of those of its addresses.
+pub(crate) fn most_telling(failures: Vec<(SocketAddr, io::Error)>) -> Error {
     let mut telling = failures.into_iter().filter_map(|(address, error)| {
         // An IPv6 address beside an IPv4 one says nothing on a machine without IPv6.
         (!(address.is_ipv6() && has_no_route(&error))).then_some(error)
     });
     match telling.next() {
-        Some(error) if is_exhausted(&error) => ConnectError::NoSocket(error),
-        Some(error) => ConnectError::Failed(error),
-        None => ConnectError::NoRoute,
+        Some(error) if is_exhausted(&error) => Error::NoSocket(error),
+        Some(error) => Error::Connection(error),
+        None => Error::NoRoute,
     }
+}
+
+/// The name by which the host of `url` is asked for and verified in TLS.
+pub(crate) fn server_name(url: &Url) -> Result<ServerName<'static>, Error> {
+    match url.host() {
+        Some(Host::Ipv4(address)) => Ok(ServerName::IpAddress(address.into())),
+        Some(Host::Ipv6(address)) => Ok(ServerName::IpAddress(address.into())),
+        Some(Host::Domain(name)) => {
+            ServerName::try_from(name.to_owned()).map_err(|_| Error::ServerName)
+        }
+        None => Err(Error::ServerName),
+    }
+}
+
+/// Speaks TLS on a connection to the server with this `name`.
+pub(crate) async fn secure(
+    config: Arc<ClientConfig>,
+    stream: TcpStream,
+    name: ServerName<'static>,
+) -> Result<TlsStream<TcpStream>, Error> {
+    TlsConnector::from(config).connect(name, stream).await.map_err(Error::Handshake)
 }
 
 /// How systems without IPv6 refuse an IPv6 address: no route, no source address (IPv6 switched off
@@ -106,7 +123,7 @@ mod tests {
     fn ipv6_alone_without_a_route_is_no_route() {
         for errno in [libc::ENETUNREACH, libc::EADDRNOTAVAIL, libc::EAFNOSUPPORT] {
             let failed = failures(&[("[2600::1]:80", errno), ("[2600::2]:80", libc::ENETUNREACH)]);
-            assert!(matches!(verdict(failed), ConnectError::NoRoute), "{errno}");
+            assert!(matches!(most_telling(failed), Error::NoRoute), "{errno}");
         }
     }
 
@@ -116,7 +133,7 @@ mod tests {
             (("[2600::1]:80", libc::ENETUNREACH), ("1.2.3.4:80", libc::ECONNREFUSED)),
             (("[2600::1]:80", libc::ECONNREFUSED), ("[2600::2]:80", libc::ENETUNREACH)),
         ] {
-            let ConnectError::Failed(error) = verdict(failures(&[first, second])) else {
+            let Error::Connection(error) = most_telling(failures(&[first, second])) else {
                 panic!("not a failure of the target: {first:?} {second:?}");
             };
             assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
@@ -126,7 +143,7 @@ mod tests {
     #[test]
     fn ipv4_without_a_route_is_the_targets_failure() {
         let failed = failures(&[("1.2.3.4:80", libc::ENETUNREACH)]);
-        assert!(matches!(verdict(failed), ConnectError::Failed(_)));
+        assert!(matches!(most_telling(failed), Error::Connection(_)));
     }
 
     #[test]
@@ -134,7 +151,7 @@ mod tests {
         for errno in [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM, libc::EADDRNOTAVAIL]
         {
             let failed = failures(&[("1.2.3.4:80", errno)]);
-            assert!(matches!(verdict(failed), ConnectError::NoSocket(_)), "{errno}");
+            assert!(matches!(most_telling(failed), Error::NoSocket(_)), "{errno}");
         }
     }
 }

@@ -1,0 +1,54 @@
+//! HTTP as every engine speaks it: connections to admitted targets, requests on them, redirects,
+//! and failures in words.
+//!
+//! hyper's connections without a client around them: a check must see the target's connection and
+//! certificate as they are now, so there is nothing to pool by default, and a connection is made to
+//! a [`Target`](crate::guard::Target), so there is no name left to resolve.
+
+mod connection;
+mod dial;
+mod error;
+mod paced;
+mod redirect;
+
+use hyper::header::{HOST, HeaderMap, HeaderValue};
+use hyper::http::uri::Uri;
+use hyper::{Method, Request, Response};
+use url::{Position, Url};
+
+pub(crate) use self::connection::{
+    Connection, HEAD_BYTES, HEADER_LINES, RequestBody, ResponseBody, read,
+};
+pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, secure, server_name};
+pub(crate) use self::error::Error;
+pub use self::error::{NO_ROUTE, NO_SOCKET};
+pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
+use crate::guard::Guard;
+
+/// Sends a GET for `url` with `headers`, on a connection of its own. Bounded in time by the caller.
+pub(crate) async fn get(
+    guard: &Guard,
+    url: &Url,
+    headers: HeaderMap,
+) -> Result<Response<ResponseBody>, Error> {
+    let connection = Connection::to(guard, url).await?;
+    connection.send(request(Method::GET, url, headers)?).await
+}
+
+/// A request without a body. A `Host` among the `headers` takes the place of the URL's.
+pub(crate) fn request(
+    method: Method,
+    url: &Url,
+    headers: HeaderMap,
+) -> Result<Request<RequestBody>, Error> {
+    let mut request = Request::new(RequestBody::Left(Default::default()));
+    *request.method_mut() = method;
+    *request.uri_mut() =
+        Uri::try_from(&url[..Position::AfterQuery]).map_err(|_| Error::NotSendable)?;
+    *request.headers_mut() = headers;
+    if !request.headers().contains_key(HOST) {
+        let host = HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort]);
+        request.headers_mut().insert(HOST, host.map_err(|_| Error::NotSendable)?);
+    }
+    Ok(request)
+}

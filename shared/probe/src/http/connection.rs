@@ -1,0 +1,293 @@
+//! A connection that speaks HTTP, and the responses on it.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::{Context, Poll};
+
+use http_body_util::{BodyExt, Either, Full};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::client::conn::{http1, http2};
+use hyper::header::HOST;
+use hyper::http::uri::{Authority, Uri};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use url::Url;
+
+use super::paced::Paced;
+use super::{Error, dial, secure, server_name};
+use crate::guard::Guard;
+
+/// Bytes of a message's head, and of what is buffered or in flight beyond it. Servers and proxies
+/// send heads of 8 to 32 KiB at most.
+pub(crate) const HEAD_BYTES: usize = 64 * 1024;
+
+/// Header lines of a message; hyper's own 100 is within reach of real sites.
+pub(crate) const HEADER_LINES: usize = 256;
+
+/// What a request sends: bytes of ours, or what a browser uploads.
+pub(crate) type RequestBody = Either<Full<Bytes>, Incoming>;
+
+/// A connection on which requests can be sent. It ends when it is dropped, with all its handles.
+pub(crate) struct Connection {
+    sender: Sender,
+    /// `None` once it has ended or runs among the `tasks`.
+    driver: Option<Driver>,
+    /// What HTTP/2 runs beside its requests. Dropping the set aborts them.
+    tasks: Option<Arc<Mutex<JoinSet<()>>>>,
+}
+
+enum Sender {
+    Http1(http1::SendRequest<RequestBody>),
+    Http2(http2::SendRequest<RequestBody>),
+}
+
+/// hyper's half of a connection, polled beside whatever waits for it: no task to spawn for it, and
+/// none that outlives the check. Its errors reach the request or the body, too.
+type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Connection {
+    /// Connects to the target of `url`, if the guard admits it. Bounded in time by the caller.
+    pub(crate) async fn to(guard: &Guard, url: &Url) -> Result<Self, Error> {
+        let target = guard.admit(url).await?;
+        Self::open(guard, dial(&target).await?, url).await
+    }
+
+    /// Speaks HTTP on what was connected to for `url`; by TLS where that says so.
+    pub(crate) async fn open(guard: &Guard, stream: TcpStream, url: &Url) -> Result<Self, Error> {
+        if url.scheme() != "https" {
+            return Self::http1(stream).await;
+        }
+        let stream = secure(Arc::clone(guard.tls()), stream, server_name(url)?).await?;
+        if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+            Self::http2(stream).await
+        } else {
+            Self::http1(stream).await
+        }
+    }
+
+    /// Speaks HTTP/1.1.
+    pub(crate) async fn http1<S>(stream: S) -> Result<Self, Error>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (sender, connection) = http1::Builder::new()
+            .max_buf_size(HEAD_BYTES)
+            .max_headers(HEADER_LINES)
+            // What browsers put up with does not make a site down.
+            .allow_spaces_after_header_name_in_responses(true)
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .ignore_invalid_headers_in_responses(true)
+            .handshake(TokioIo::new(Paced::new(stream)))
+            .await
+            .map_err(Error::Exchange)?;
+        let driver: Driver = Box::pin(async { drop(connection.await) });
+        Ok(Self { sender: Sender::Http1(sender), driver: Some(driver), tasks: None })
+    }
+
+    async fn http2<S>(stream: S) -> Result<Self, Error>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let tasks = Arc::default();
+        let (sender, connection) = http2::Builder::new(Tasks::of(&tasks))
+            .initial_stream_window_size(HEAD_BYTES as u32)
+            .initial_connection_window_size(HEAD_BYTES as u32)
+            .max_header_list_size(HEAD_BYTES as u32)
+            .handshake(TokioIo::new(Paced::new(stream)))
+            .await
+            .map_err(Error::Exchange)?;
+        let driver: Driver = Box::pin(async { drop(connection.await) });
+        Ok(Self { sender: Sender::Http2(sender), driver: Some(driver), tasks: Some(tasks) })
+    }
+
+    /// Sends a request whose URI is absolute, and waits for the head of the response. Bounded in
+    /// time by the caller.
+    pub(crate) async fn send(
+        mut self,
+        mut request: Request<RequestBody>,
+    ) -> Result<Response<ResponseBody>, Error> {
+        let driver = &mut self.driver;
+        let response = match &mut self.sender {
+            Sender::Http1(sender) => {
+                // The path alone, and the authority as a header: RFC 9112, section 3.2.
+                let path = request.uri().path_and_query().cloned();
+                *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
+                drive(driver, sender.send_request(request)).await
+            }
+            Sender::Http2(sender) => {
+                if let Some(host) = request.headers_mut().remove(HOST) {
+                    let mut parts = std::mem::take(request.uri_mut()).into_parts();
+                    let authority = Authority::try_from(host.as_bytes());
+                    parts.authority = Some(authority.map_err(|_| Error::NotSendable)?);
+                    *request.uri_mut() = Uri::from_parts(parts).map_err(|_| Error::NotSendable)?;
+                }
+                drive(driver, sender.send_request(request)).await
+            }
+        };
+        let response = response.map_err(Error::Exchange)?;
+        Ok(response.map(|incoming| ResponseBody { incoming, connection: self }))
+    }
+
+    /// Whether another request can be sent; waits for the end of the one before.
+    pub(crate) async fn is_ready(&mut self) -> bool {
+        match &mut self.sender {
+            Sender::Http1(sender) => drive(&mut self.driver, sender.ready()).await.is_ok(),
+            Sender::Http2(sender) => sender.ready().await.is_ok(),
+        }
+    }
+
+    /// Whether it is known that no more requests can be sent.
+    pub(crate) fn is_closed(&self) -> bool {
+        match &self.sender {
+            Sender::Http1(sender) => sender.is_closed(),
+            Sender::Http2(sender) => sender.is_closed(),
+        }
+    }
+
+    /// Whether it carries many requests at a time, as HTTP/2 does.
+    pub(crate) const fn is_multiplexed(&self) -> bool {
+        matches!(self.sender, Sender::Http2(_))
+    }
+
+    /// Another handle on a connection that carries many requests at a time; `None` on HTTP/1.1.
+    pub(crate) fn share(&mut self) -> Option<Self> {
+        let (Sender::Http2(sender), Some(tasks)) = (&self.sender, &self.tasks) else {
+            return None;
+        };
+        if let Some(driver) = self.driver.take() {
+            lock(tasks).spawn(driver);
+        }
+        let (sender, tasks) = (Sender::Http2(sender.clone()), Some(Arc::clone(tasks)));
+        Some(Self { sender, driver: None, tasks })
+    }
+}
+
+/// The body of a response, with the connection that brings it.
+pub(crate) struct ResponseBody {
+    incoming: Incoming,
+    connection: Connection,
+}
+
+impl ResponseBody {
+    /// The connection, whatever of the body is still to come.
+    pub(crate) fn into_connection(self) -> Connection {
+        self.connection
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let Self { incoming, connection } = self.get_mut();
+        let frame = |context: &mut Context<'_>| Pin::new(&mut *incoming).poll_frame(context);
+        poll_driven(&mut connection.driver, context, frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}
+
+/// Hands up to `limit` bytes of `body` to `sink` as they come; says whether that was all. Bounded in
+/// time by the caller.
+pub(crate) async fn read<B: Body<Data = Bytes> + Unpin>(
+    body: &mut B,
+    limit: usize,
+    mut sink: impl FnMut(&[u8]),
+) -> Result<bool, B::Error> {
+    let mut left = limit;
+    while left > 0 {
+        let Some(frame) = body.frame().await else {
+            return Ok(true);
+        };
+        if let Some(bytes) = frame?.data_ref() {
+            let taken = bytes.len().min(left);
+            sink(&bytes[..taken]);
+            left -= taken;
+        }
+    }
+    Ok(body.is_end_stream())
+}
+
+/// The output of `future`, which waits for the connection of `driver`.
+async fn drive<F: Future>(driver: &mut Option<Driver>, future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|context| poll_driven(driver, context, |context| future.as_mut().poll(context))).await
+}
+
+/// Polls what waits for the connection of `driver`, and the driver where it has to wait.
+fn poll_driven<T>(
+    driver: &mut Option<Driver>,
+    context: &mut Context<'_>,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+) -> Poll<T> {
+    let output = poll(context);
+    if output.is_pending()
+        && let Some(connection) = driver
+        && connection.as_mut().poll(context).is_ready()
+    {
+        *driver = None;
+        // What the connection did last may be what is waited for.
+        return poll(context);
+    }
+    output
+}
+
+fn lock(tasks: &Mutex<JoinSet<()>>) -> std::sync::MutexGuard<'_, JoinSet<()>> {
+    tasks.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the tasks that hyper's HTTP/2 needs, as long as their connection lives.
+#[derive(Clone)]
+struct Tasks(Weak<Mutex<JoinSet<()>>>);
+
+impl Tasks {
+    /// Runs them in this set.
+    fn of(tasks: &Arc<Mutex<JoinSet<()>>>) -> Self {
+        Self(Arc::downgrade(tasks))
+    }
+}
+
+impl<F> hyper::rt::Executor<F> for Tasks
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, task: F) {
+        if let Some(tasks) = self.0.upgrade() {
+            let mut tasks = lock(&tasks);
+            // A set holds what ended until it is asked for, and hyper spawns for each request.
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(task);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::rt::Executor as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn tasks_that_ended_are_let_go() {
+        let tasks = Arc::default();
+        for _ in 0..100 {
+            Tasks::of(&tasks).execute(async {});
+            tokio::task::yield_now().await;
+        }
+        assert!(tasks.lock().expect("no panic").len() < 10);
+    }
+}
