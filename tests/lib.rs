@@ -136,7 +136,7 @@ impl Service {
     /// Ends a run of now as an engine would end it.
     pub async fn end_run(&self, site: SiteId, check: CheckId, finish: Finish) -> Settled {
         let (app, now) = (&self.test.app, self.test.now());
-        let tool = check.tool().expect("a tool");
+        let tool = check.tool();
         let found = app.store.site_tool(site.partition(), tool).await.expect("read");
         let (site, state) = found.expect("a site");
         let team = app.store.team(site.team, now).await.expect("read").expect("a team");

@@ -49,7 +49,7 @@ fn bodies(file: &Path) -> Vec<(String, String)> {
 fn assert_consistent(message: &CheckMessage) {
     let id = message.check_id();
     assert_eq!(id.partition(), message.site.partition());
-    assert_eq!(id.tool(), Some(message.tool));
+    assert_eq!(id.tool(), message.tool);
     assert_eq!(id.is_automatic(), matches!(message.order, RunOrder::Automatic { .. }));
 }
 

@@ -99,7 +99,7 @@ async fn resolved_by_hand_the_new_records_are_the_baseline() {
     let open = issue(&scene).await.expect("an issue");
     let id = IssueId::parse(open["uuid"].as_str().expect("a uuid")).expect("an id");
     let (app, now) = (&scene.service.test.app, scene.service.test.now());
-    let fingerprint = id.fingerprint().expect("ours");
+    let fingerprint = id.fingerprint();
     let stored = app.store.issue(id.partition(), fingerprint).await.expect("read").expect("there");
     let change = resolve(stored, scene.owner.user, now).expect("active");
     let read = state(&scene, site).await;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
+use uuid::Uuid;
 use vedette_domain::account::Permission;
 use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issue::record::{self, Issue, IssueChange};
@@ -44,7 +45,7 @@ pub(crate) enum Command {
 pub(crate) struct Act {
     /// The issue
     #[arg(value_parser = args::issue_id)]
-    issue: IssueId,
+    issue: Uuid,
     /// Address of who does it: a member of the site's team, and more than a viewer
     #[arg(long = "as", value_name = "EMAIL", value_parser = args::email)]
     email: String,
@@ -115,9 +116,10 @@ struct Seen {
 }
 
 impl Seen {
-    async fn read(app: &App, id: IssueId) -> Result<Self, Failure> {
-        let unknown = || Failure::refused(format!("there is no issue {id}"));
-        let fingerprint = id.fingerprint().ok_or_else(unknown)?;
+    async fn read(app: &App, uuid: Uuid) -> Result<Self, Failure> {
+        let unknown = || Failure::refused(format!("there is no issue {uuid}"));
+        let id = IssueId::try_from(uuid).map_err(|_| unknown())?;
+        let fingerprint = id.fingerprint();
         let issue = app.store.issue(id.partition(), fingerprint).await?;
         // Whether the site is still there is known after the issue only.
         let stored = app.store.site(id.partition()).await?.ok_or_else(unknown)?;

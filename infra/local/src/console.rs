@@ -13,7 +13,7 @@ use vedette_checker::Finished;
 use vedette_domain::check::Check;
 use vedette_domain::issue::IssueStatus;
 use vedette_domain::issue::record::IssueChange;
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool::CheckStatus;
 use vedette_runtime::config::environment;
 
 use crate::demo::Access;
@@ -67,7 +67,7 @@ impl Console {
     fn lines_of(&self, now: Timestamp, finished: &Finished, took: Duration) -> Vec<String> {
         let Finished { site, check, issues } = finished;
         let time = TimeZone::UTC.to_datetime(now).strftime("%H:%M:%SZ").to_string();
-        let tool = check.id.tool().map_or("", Tool::as_str);
+        let tool = check.id.tool().as_str();
         let name = fitted(&site.name);
         let start = format!("{time}  {name:NAME_WIDTH$}  {tool:12}");
         let (style, text, took) = result_of(check, took);
@@ -157,7 +157,7 @@ mod tests {
     use serde_json::json;
     use vedette_domain::check::{CheckError, Finish};
     use vedette_domain::id::{CheckId, SiteId};
-    use vedette_domain::tool::RunReason;
+    use vedette_domain::tool::{RunReason, Tool};
 
     use super::*;
 

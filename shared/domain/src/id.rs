@@ -14,6 +14,11 @@ use crate::tool::{RunReason, Tool};
 
 const LOW_62_BITS: u128 = (1 << 62) - 1;
 
+/// The 36-character hyphenated form, in any case, and no other spelling.
+fn parse_uuid(text: &str) -> Option<Uuid> {
+    if text.len() == 36 { Uuid::try_parse(text).ok() } else { None }
+}
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -30,16 +35,62 @@ macro_rules! id {
 
             /// Reads the 36-character hyphenated form, in any case, and no other spelling.
             pub fn parse(text: &str) -> Option<Self> {
-                if text.len() != 36 {
-                    return None;
-                }
-                Uuid::try_parse(text).ok().map(Self)
+                parse_uuid(text).map(Self)
             }
         }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 self.0.fmt(f)
+            }
+        }
+    };
+}
+
+/// An id that says what it is of: only those that this service makes can be read.
+macro_rules! telling_id {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $kind:ty,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+        #[serde(into = "Uuid", try_from = "Uuid")]
+        pub struct $name {
+            uuid: Uuid,
+            $($field: $kind,)+
+        }
+
+        impl $name {
+            /// The UUID itself.
+            pub const fn as_uuid(self) -> Uuid {
+                self.uuid
+            }
+
+            /// Reads the 36-character hyphenated form, in any case, and no other spelling; none
+            /// where this service does not make such an id.
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::try_from(parse_uuid(text)?).ok()
+            }
+
+            /// The partition of the site.
+            pub const fn partition(self) -> Partition {
+                Partition((self.uuid.as_u128() & LOW_62_BITS) as u64)
+            }
+
+            $($(#[$field_doc])*
+            pub const fn $field(self) -> $kind {
+                self.$field
+            })+
+        }
+
+        impl From<$name> for Uuid {
+            fn from(id: $name) -> Self {
+                id.uuid
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.uuid.fmt(f)
             }
         }
     };
@@ -57,14 +108,27 @@ id!(
     /// A site.
     SiteId
 );
-id!(
-    /// A check; it holds the site's partition, the tool, what caused the run and when.
-    CheckId
+telling_id!(
+    /// A check.
+    CheckId {
+        /// The tool.
+        tool: Tool,
+        /// What caused the run.
+        trigger: Trigger,
+    }
 );
-id!(
-    /// An issue; it holds the site's partition and the fingerprint.
-    IssueId
+telling_id!(
+    /// An issue.
+    IssueId {
+        /// The condition of the site that it is about.
+        fingerprint: Fingerprint,
+    }
 );
+
+/// A UUID that this service does not make as an id of a check or an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an id of this service")]
+pub struct ForeignId;
 
 /// The 62 bits of a site's id by which its partition is keyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,7 +141,7 @@ impl SiteId {
     }
 }
 
-/// What caused a run, and the instant that names it.
+/// What caused a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trigger {
     /// Asked for through the API.
@@ -131,56 +195,52 @@ impl CheckId {
 
     fn pack(site: SiteId, tool: Tool, trigger: Trigger, at: Timestamp, unique: u8) -> Self {
         let kind = ((tool as u128) << 9) | (trigger.code() << 7) | u128::from(unique & 0x7f);
-        Self(pack(at, kind, site))
-    }
-
-    /// The partition of the site.
-    pub const fn partition(self) -> Partition {
-        Partition((self.0.as_u128() & LOW_62_BITS) as u64)
-    }
-
-    /// The tool, unless the id is not one that this service makes.
-    pub fn tool(self) -> Option<Tool> {
-        let code = (kind(self.0)? >> 9) as usize;
-        Tool::ALL.get(code).copied()
-    }
-
-    /// What caused the run, unless the id is not one that this service makes.
-    pub fn trigger(self) -> Option<Trigger> {
-        let code = (kind(self.0)? >> 7) & 0b11;
-        Trigger::ALL.into_iter().find(|trigger| trigger.code() == u128::from(code))
+        Self { uuid: pack(at, kind, site), tool, trigger }
     }
 
     /// Whether the service itself caused the run.
-    pub fn is_automatic(self) -> bool {
-        self.trigger().is_some_and(Trigger::is_automatic)
+    pub const fn is_automatic(self) -> bool {
+        self.trigger.is_automatic()
     }
 
     /// When the check was created: the slot of an automatic run.
     pub fn created_at(self) -> Timestamp {
-        instant(self.0)
+        instant(self.uuid)
     }
 
     /// Parts on-demand checks of one millisecond; 0 for automatic ones.
     pub const fn unique(self) -> u8 {
-        ((self.0.as_u128() >> 64) & 0x7f) as u8
+        ((self.uuid.as_u128() >> 64) & 0x7f) as u8
     }
 }
 
 impl IssueId {
     /// The id of the record for a fingerprint of a site, first opened by the run at `slot`.
     pub fn new(site: SiteId, fingerprint: Fingerprint, slot: Timestamp) -> Self {
-        Self(pack(slot, u128::from(fingerprint.code()) << 8, site))
+        let uuid = pack(slot, u128::from(fingerprint.code()) << 8, site);
+        Self { uuid, fingerprint }
     }
+}
 
-    /// The partition of the site.
-    pub const fn partition(self) -> Partition {
-        Partition((self.0.as_u128() & LOW_62_BITS) as u64)
+impl TryFrom<Uuid> for CheckId {
+    type Error = ForeignId;
+
+    fn try_from(uuid: Uuid) -> Result<Self, ForeignId> {
+        let kind = kind(uuid).ok_or(ForeignId)?;
+        let tool = *Tool::ALL.get(usize::from(kind >> 9)).ok_or(ForeignId)?;
+        let has_code = |trigger: &Trigger| trigger.code() == u128::from(kind >> 7 & 0b11);
+        let trigger = Trigger::ALL.into_iter().find(has_code).ok_or(ForeignId)?;
+        Ok(Self { uuid, tool, trigger })
     }
+}
 
-    /// The fingerprint, unless the id is not one that this service makes.
-    pub fn fingerprint(self) -> Option<Fingerprint> {
-        Fingerprint::from_code(u8::try_from(kind(self.0)? >> 8).ok()?)
+impl TryFrom<Uuid> for IssueId {
+    type Error = ForeignId;
+
+    fn try_from(uuid: Uuid) -> Result<Self, ForeignId> {
+        let code = kind(uuid).and_then(|kind| u8::try_from(kind >> 8).ok()).ok_or(ForeignId)?;
+        let fingerprint = Fingerprint::from_code(code).ok_or(ForeignId)?;
+        Ok(Self { uuid, fingerprint })
     }
 }
 
@@ -223,17 +283,16 @@ mod tests {
             for reason in RunReason::ALL {
                 let id = CheckId::automatic(site(), tool, reason, slot);
                 assert_eq!(id, CheckId::automatic(site(), tool, reason, slot));
-                assert_eq!(id.tool(), Some(tool));
-                assert_eq!(id.trigger(), Some(Trigger::Automatic(reason)));
+                assert_eq!(id.tool(), tool);
+                assert_eq!(id.trigger(), Trigger::Automatic(reason));
+                assert_eq!(CheckId::parse(&id.to_string()), Some(id));
                 assert_eq!(id.created_at(), slot);
                 assert_eq!(id.partition(), site().partition());
                 assert_eq!(id.as_uuid().get_version_num(), 8);
             }
             let id = CheckId::on_demand(site(), tool, slot, 0x7f);
-            assert_eq!(
-                (id.tool(), id.trigger(), id.unique()),
-                (Some(tool), Some(Trigger::OnDemand), 0x7f)
-            );
+            let said = (id.tool(), id.trigger(), id.unique());
+            assert_eq!(said, (tool, Trigger::OnDemand, 0x7f));
         }
     }
 
@@ -241,18 +300,21 @@ mod tests {
     fn an_issue_id_says_its_fingerprint() {
         for fingerprint in Fingerprint::ALL {
             let id = IssueId::new(site(), fingerprint, Timestamp::UNIX_EPOCH);
-            assert_eq!(id.fingerprint(), Some(fingerprint));
+            assert_eq!(id.fingerprint(), fingerprint);
+            assert_eq!(IssueId::parse(&id.to_string()), Some(id));
             assert_eq!(id.partition(), site().partition());
         }
     }
 
     #[test]
-    fn ids_of_others_hold_no_kind() {
-        let foreign = CheckId(site().as_uuid());
-        assert_eq!((foreign.tool(), foreign.trigger()), (None, None));
-        assert_eq!(IssueId(Uuid::nil()).fingerprint(), None);
-        let tool_seven = CheckId(Uuid::from_u128((0x8 << 76) | (0xfff << 64) | (0b10 << 62)));
-        assert_eq!(tool_seven.tool(), None);
+    fn ids_of_others_are_not_read() {
+        let foreign = site().as_uuid();
+        assert_eq!(CheckId::try_from(foreign), Err(ForeignId));
+        assert_eq!(CheckId::parse(&foreign.to_string()), None);
+        assert_eq!(IssueId::try_from(Uuid::nil()), Err(ForeignId));
+        let tool_seven = Uuid::from_u128((0x8 << 76) | (0xfff << 64) | (0b10 << 62));
+        assert_eq!(CheckId::try_from(tool_seven), Err(ForeignId));
+        assert!(serde_json::from_value::<CheckId>(serde_json::json!(foreign)).is_err());
     }
 
     #[test]

@@ -284,7 +284,7 @@ impl ToolState {
     /// Why the run counts nothing.
     pub fn conclude(&self, closed: Option<&Day>, run: &Run<'_>) -> Result<Conclusion, Discard> {
         let created_at = run.check.created_at();
-        let trigger = run.check.trigger().unwrap_or(Trigger::OnDemand);
+        let trigger = run.check.trigger();
         let order = match trigger {
             Trigger::OnDemand => RunOrder::OnDemand { check: run.check },
             Trigger::Automatic(reason) => RunOrder::Automatic { reason, slot: created_at },

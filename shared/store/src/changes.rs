@@ -92,16 +92,14 @@ impl Store {
     ) -> Result<(), StoreError> {
         let Forgotten { state, check, status, day, newest } = forgotten;
         let partition = site.id.partition();
-        let (row, body) = keys::check(*check, *status)
-            .zip(keys::body(*check, *status))
-            .ok_or_else(|| StoreError::Corrupt(format!("check {check} is not one of ours")))?;
+        let row = keys::check(*check, *status);
         // The counters go by this state; the rev alone would let a row that was read before it pass.
         let unchanged = Condition::When("s = :status", vec![(":status", string(status.as_str()))]);
         let state = tool_item(partition, tool, state, now)?;
         let mut transaction =
             self.transaction().delete(&row, unchanged).put(state, Condition::Rev(read.rev));
         if has_body {
-            transaction = transaction.delete(&body, Condition::Present);
+            transaction = transaction.delete(&keys::body(*check, *status), Condition::Present);
         }
         let transaction = write_day(transaction, partition, tool, day.as_ref())?;
         let change = match newest {
@@ -158,17 +156,17 @@ fn write_tool<'a>(
     // An automatic check and an order make a row; the end of an on-demand check replaces its row,
     // unless somebody deleted it.
     let finishes_order = read.pending == Some(check.id);
-    let mut transaction = match keys::check(check.id, CheckStatus::Pending) {
-        Some(pending) if finishes_order => {
-            let status = string(CheckStatus::Pending.as_str());
-            let condition = Condition::When("s = :pending", vec![(":pending", status)]);
-            if keys::check(check.id, check.status).as_ref() == Some(&pending) {
-                transaction.put(row, condition)
-            } else {
-                transaction.delete(&pending, condition).put(row, Condition::Absent)
-            }
+    let mut transaction = if finishes_order {
+        let pending = keys::check(check.id, CheckStatus::Pending);
+        let status = string(CheckStatus::Pending.as_str());
+        let condition = Condition::When("s = :pending", vec![(":pending", status)]);
+        if keys::check(check.id, check.status) == pending {
+            transaction.put(row, condition)
+        } else {
+            transaction.delete(&pending, condition).put(row, Condition::Absent)
         }
-        _ => transaction.put(row, Condition::Absent),
+    } else {
+        transaction.put(row, Condition::Absent)
     };
     transaction = transaction.put(state, Condition::Rev(read.rev));
     if let Some(body) = body {
@@ -229,16 +227,13 @@ fn write_issue<'a>(
 ) -> Result<Transaction<'a>, StoreError> {
     let IssueChange { before, after } = change;
     let partition = site.id.partition();
-    let fingerprint = after
-        .fingerprint()
-        .ok_or_else(|| StoreError::Corrupt(format!("issue {} is not one of ours", after.id)))?;
     let unchanged = before.as_ref().map_or(Condition::Absent, |issue| Condition::Rev(issue.rev));
-    let row = crate::issue::index_row(site, after, fingerprint);
+    let row = crate::issue::index_row(site, after);
     let place = keys::issue_index(site.team, after.id, after.status());
     let listed = item(&place, &row)?;
     let old = before.as_ref().map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
     let transaction =
-        transaction.put(item(&keys::issue(partition, fingerprint), after)?, unchanged);
+        transaction.put(item(&keys::issue(partition, after.id.fingerprint()), after)?, unchanged);
     Ok(match old {
         None => transaction.put(listed, Condition::Absent),
         Some(old) if old == place => transaction.put(listed, Condition::Present),

@@ -35,8 +35,7 @@ impl Store {
     /// When DynamoDB does not answer.
     pub async fn check(&self, id: CheckId) -> Result<Option<StoredCheck>, StoreError> {
         let in_states = |states: &[CheckStatus]| {
-            let keys = states.iter().filter_map(|status| keys::check(id, *status));
-            self.batch_get(keys.collect::<Vec<_>>())
+            self.batch_get(states.iter().map(|status| keys::check(id, *status)).collect::<Vec<_>>())
         };
         // An on-demand check leaves the stream that it was pending in once, so that it is found if
         // this is looked at first.
@@ -53,11 +52,9 @@ impl Store {
         if check.id != id {
             return Ok(None);
         }
-        if has_body && let Some(body) = keys::body(id, check.status) {
-            // Deleted in between, it is shown as it was when its row was read.
-            if let Some(body) = self.get(&body).await? {
-                check.result = Some(row::read_body(body)?);
-            }
+        // Deleted in between, it is shown as it was when its row was read.
+        if has_body && let Some(body) = self.get(&keys::body(id, check.status)).await? {
+            check.result = Some(row::read_body(body)?);
         }
         Ok(Some(StoredCheck { check, has_body, expires_at }))
     }
@@ -86,7 +83,7 @@ impl Store {
                 CheckStatus::Pending => &CheckStatus::ALL,
                 _ => &[status],
             };
-            keys.extend(states.iter().filter_map(|status| keys::check(id, *status)));
+            keys.extend(states.iter().map(|status| keys::check(id, *status)));
         }
         let found = futures::try_join!(self.batch_get_relaxed(kept), self.batch_get(changing))?;
         let mut checks = BTreeMap::new();
@@ -107,11 +104,10 @@ impl Store {
     ///
     /// When DynamoDB does not answer.
     pub async fn on_demand_before(&self, check: CheckId) -> Result<Option<Latest>, StoreError> {
-        let Some(tool) = check.tool() else { return Ok(None) };
         let pk = keys::site_partition(check.partition());
         let states = [CheckStatus::Completed, CheckStatus::Failed, CheckStatus::Skipped];
         let newest = states.into_iter().map(|status| {
-            let stream = keys::stream(tool, Kind { trigger: Trigger::OnDemand, status });
+            let stream = keys::stream(check.tool(), Kind { trigger: Trigger::OnDemand, status });
             let place = |at, unique| format!("{stream}{}", keys::stream_place(at, unique));
             let end = place(check.created_at(), check.unique());
             let sort = Sort::Between(place(Timestamp::UNIX_EPOCH, 0), end);

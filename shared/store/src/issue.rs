@@ -41,11 +41,11 @@ pub struct IndexRow {
     pub opened_at: Timestamp,
 }
 
-pub(crate) fn index_row(site: &Site, issue: &Issue, fingerprint: Fingerprint) -> IndexRow {
+pub(crate) fn index_row(site: &Site, issue: &Issue) -> IndexRow {
     IndexRow {
         id: issue.id,
         site: site.id,
-        fingerprint,
+        fingerprint: issue.id.fingerprint(),
         status: issue.status(),
         opened_at: issue.lifecycle.opened_at(),
     }
@@ -82,7 +82,7 @@ impl Store {
     ///
     /// When DynamoDB does not answer.
     pub async fn issue_with_site(&self, id: IssueId) -> Result<Option<IssueWithSite>, StoreError> {
-        let Some(keys) = keys_with_site(id) else { return Ok(None) };
+        let keys = keys_with_site(id);
         issue_of(id, &keys, &self.batch_get(keys.clone()).await?)
     }
 
@@ -97,7 +97,7 @@ impl Store {
         ids: impl IntoIterator<Item = IssueId>,
     ) -> Result<BTreeMap<IssueId, IssueWithSite>, StoreError> {
         let wanted: Vec<(IssueId, [Key; 3])> =
-            ids.into_iter().filter_map(|id| Some((id, keys_with_site(id)?))).collect();
+            ids.into_iter().map(|id| (id, keys_with_site(id))).collect();
         let keys = wanted.iter().flat_map(|(_, keys)| keys.clone());
         let found = self.batch_get_relaxed(keys).await?;
         let found = wanted.iter().map(|(id, keys)| Ok((*id, issue_of(*id, keys, &found)?)));
@@ -122,11 +122,11 @@ impl Store {
     }
 }
 
-/// The issue, its site and its tool; none where the id is not one of ours.
-fn keys_with_site(id: IssueId) -> Option<[Key; 3]> {
-    let (partition, fingerprint) = (id.partition(), id.fingerprint()?);
+/// The issue, its site and its tool.
+fn keys_with_site(id: IssueId) -> [Key; 3] {
+    let (partition, fingerprint) = (id.partition(), id.fingerprint());
     let tool = keys::tool(partition, fingerprint.tool());
-    Some([keys::issue(partition, fingerprint), keys::site(partition), tool])
+    [keys::issue(partition, fingerprint), keys::site(partition), tool]
 }
 
 fn issue_of(

@@ -94,18 +94,17 @@ pub(crate) fn stream_place(at: Timestamp, unique: u8) -> String {
     format!("{:013}{unique:02x}", at.as_millisecond().max(0))
 }
 
-/// The row of a check in a state; `None` where the id is not one of ours.
-pub fn check(id: CheckId, status: CheckStatus) -> Option<Key> {
-    let kind = Kind { trigger: id.trigger()?, status };
-    let stream = stream(id.tool()?, kind);
+/// The row of a check in a state.
+pub fn check(id: CheckId, status: CheckStatus) -> Key {
+    let stream = stream(id.tool(), Kind { trigger: id.trigger(), status });
     let place = stream_place(id.created_at(), id.unique());
-    Some(Key::new(site_partition(id.partition()), format!("{stream}{place}")))
+    Key::new(site_partition(id.partition()), format!("{stream}{place}"))
 }
 
 /// The whole result of a check whose row holds its short form only.
-pub(crate) fn body(id: CheckId, status: CheckStatus) -> Option<Key> {
-    let row = check(id, status)?;
-    Some(Key { sk: row.sk.replacen(ROW, BODY, 1), ..row })
+pub(crate) fn body(id: CheckId, status: CheckStatus) -> Key {
+    let row = check(id, status);
+    Key { sk: row.sk.replacen(ROW, BODY, 1), ..row }
 }
 
 const ROW: &str = "H#";
@@ -283,9 +282,9 @@ mod tests {
             site(partition).sk,
             tool(partition, Tool::BrokenLinks).sk,
             day(partition, Tool::Dns, date(2026, 11, 20)).sk,
-            check(automatic, CheckStatus::Completed).expect("ours").sk,
-            check(on_demand, CheckStatus::Pending).expect("ours").sk,
-            body(on_demand, CheckStatus::Completed).expect("ours").sk,
+            check(automatic, CheckStatus::Completed).sk,
+            check(on_demand, CheckStatus::Pending).sk,
+            body(on_demand, CheckStatus::Completed).sk,
             issue(partition, Fingerprint::StatusDown).sk,
         ];
         assert_eq!(site(partition).pk, "S#0a556c1f3b7d9e01");

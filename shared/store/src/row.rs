@@ -126,14 +126,10 @@ pub(crate) struct Written {
 }
 
 pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
-    let keys = keys::check(check.id, check.status).zip(keys::body(check.id, check.status));
-    let ((key, body_key), tool) = keys
-        .zip(check.id.tool())
-        .ok_or_else(|| StoreError::Corrupt(format!("check {} is not one of ours", check.id)))?;
     let (result, body) = match &check.result {
         None => (None, None),
         Some(result) => {
-            let (result, whole) = shortened(tool, result)?;
+            let (result, whole) = shortened(check.id.tool(), result)?;
             (Some(result), whole)
         }
     };
@@ -146,8 +142,9 @@ pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
         updated_at: check.updated_at,
         completed_at: check.completed_at,
     };
+    let body_key = keys::body(check.id, check.status);
     let body = body.map(|result| item(&body_key, &Body { result })).transpose()?;
-    Ok(Written { row: item(&key, &row)?, body })
+    Ok(Written { row: item(&keys::check(check.id, check.status), &row)?, body })
 }
 
 /// What a row holds of a result, and the whole of it where that is too long for a row.
@@ -166,11 +163,8 @@ fn shortened(tool: Tool, result: &Value) -> Result<(Text, Option<Text>), StoreEr
 /// A check as lists show it.
 pub(crate) fn read_listed(item: Item) -> Result<Check, StoreError> {
     let (check, _) = read(item)?;
-    let result = match check.id.tool() {
-        Some(tool) => check.result.map(|result| list_form(tool, result)),
-        None => check.result,
-    };
-    Ok(Check { result, ..check })
+    let tool = check.id.tool();
+    Ok(Check { result: check.result.map(|result| list_form(tool, result)), ..check })
 }
 
 /// A check as its row has it, and whether the whole result is in an item of its own.

@@ -75,7 +75,7 @@ async fn resolve_by(service: &Service, issue: IssueId, user: UserId) {
 async fn stored(service: &Service, issue: IssueId) -> (SiteId, Issue) {
     let store = &service.test.app.store;
     let site = store.site(issue.partition()).await.expect("read").expect("a site").site.id;
-    let fingerprint = issue.fingerprint().expect("a fingerprint");
+    let fingerprint = issue.fingerprint();
     let stored = store.issue(issue.partition(), fingerprint).await.expect("read");
     (site, stored.expect("an issue"))
 }
@@ -83,7 +83,7 @@ async fn stored(service: &Service, issue: IssueId) -> (SiteId, Issue) {
 /// Saves a decision; a resolution together with its tool's state, whose tracker starts afresh.
 async fn commit(service: &Service, site: SiteId, change: &IssueChange, resets: bool) {
     let found = stored_site(service, site).await;
-    let fingerprint = change.after.fingerprint().expect("a fingerprint");
+    let fingerprint = change.after.id.fingerprint();
     let read = &found.tools[&fingerprint.tool()];
     let next = read.resolved_by_hand(fingerprint);
     let tool = resets.then_some((fingerprint.tool(), read, &next));

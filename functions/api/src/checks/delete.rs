@@ -26,10 +26,11 @@ async fn delete(context: Context<'_>, id: CheckId) -> Result<(), ApiError> {
         return Err(ApiError::NotFound);
     }
     require(team, caller.role_in(site.team)?, Permission::RunChecks)?;
-    let Some(tool) = id.tool().filter(|_| !id.is_automatic()) else {
+    if id.is_automatic() {
         return Err(ApiError::Forbidden("Automatic checks cannot be deleted.".to_owned()));
-    };
+    }
 
+    let tool = id.tool();
     let state = access.stored.tool(tool)?;
     let closed = match state.closed_day(id.created_at()) {
         Some(date) => store.day(id.partition(), tool, date).await?,

@@ -29,7 +29,7 @@ pub(super) async fn resources(
     let users: Vec<_> =
         shown.iter().flat_map(|(found, _)| IssueResource::users(&found.issue)).collect();
     let (checks, users) = futures::try_join!(store.checks(pointers), store.users(users))?;
-    let resources = shown.into_iter().filter_map(|(found, team)| {
+    let resources = shown.into_iter().map(|(found, team)| {
         let parts = IssueParts { found, team, checks: &checks, users: &users };
         IssueResource::new(parts, context.links)
     });

@@ -255,7 +255,7 @@ async fn of_two_who_take_an_issue_at_once_one_is_refused() {
 async fn a_resolution_is_decided_again_when_a_check_was_faster() {
     let (bench, _, issue) = bench().await;
     let id = IssueId::parse(&issue).expect("an issue id");
-    let stale = Seen::read(&bench.app, id).await.expect("an issue");
+    let stale = Seen::read(&bench.app, id.as_uuid()).await.expect("an issue");
     bench.pass(60);
     check(&bench, 503).await;
     let by = actor(&bench.app, &stale.stored.site, "ada@example.com").await.expect("a member");

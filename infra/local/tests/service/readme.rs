@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use vedette_domain::id::CheckId;
+use vedette_domain::id::SiteId;
 use vedette_domain::schedule::Pace;
 use vedette_local::{Options, Service};
 
@@ -88,7 +88,7 @@ fn documents(text: &str) -> Vec<Value> {
 
 fn masked(value: Value) -> Value {
     match value {
-        Value::String(text) if CheckId::parse(&text).is_some() => "a uuid".into(),
+        Value::String(text) if SiteId::parse(&text).is_some() => "a uuid".into(),
         Value::String(text) if text.parse::<Timestamp>().is_ok() => "a time".into(),
         Value::Array(values) => values.into_iter().map(masked).collect(),
         Value::Object(fields) => {

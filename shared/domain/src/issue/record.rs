@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::evaluate::Evaluation;
 use super::tracker::{Event, Failures};
-use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Timeline};
+use super::{InvalidTransition, IssueStatus, Lifecycle, Timeline};
 use crate::id::{CheckId, IssueId, UserId};
 use crate::time::wire;
 use crate::tool_state::ToolState;
@@ -148,10 +148,8 @@ impl IssueChange {
     #[must_use]
     pub fn keeping_checks(mut self, state: &ToolState) -> Self {
         let after = &mut self.after;
-        if after.check != state.evaluated
-            && let Some(fingerprint) = after.fingerprint()
-        {
-            [after.check, after.previous_check] = state.compared(fingerprint);
+        if after.check != state.evaluated {
+            [after.check, after.previous_check] = state.compared(after.id.fingerprint());
             after.last_evaluated_at = state.evaluated.map(CheckId::created_at);
         }
         self
@@ -183,11 +181,6 @@ fn context(evaluation: &Evaluation, failures: Failures) -> Value {
 }
 
 impl Issue {
-    /// The fingerprint; every stored issue has one.
-    pub fn fingerprint(&self) -> Option<Fingerprint> {
-        self.id.fingerprint()
-    }
-
     /// Its state.
     pub const fn status(&self) -> IssueStatus {
         self.lifecycle.status()
@@ -202,7 +195,7 @@ mod tests {
 
     use super::*;
     use crate::id::SiteId;
-    use crate::issue::{Cause, Outcome, Transition};
+    use crate::issue::{Cause, Fingerprint, Outcome, Transition};
     use crate::tool::{RunReason, Tool};
 
     fn at(text: &str) -> Timestamp {
@@ -301,8 +294,8 @@ mod tests {
         };
         assert_eq!(after, expected);
         assert_eq!(
-            (after.fingerprint(), after.status()),
-            (Some(Fingerprint::StatusDown), IssueStatus::Open)
+            (after.id.fingerprint(), after.status()),
+            (Fingerprint::StatusDown, IssueStatus::Open)
         );
     }
 

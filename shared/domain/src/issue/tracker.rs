@@ -287,8 +287,9 @@ mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
-    use super::super::Cause;
+    use super::super::{Cause, Fingerprint};
     use super::*;
+    use crate::id::SiteId;
 
     fn number(value: u32) -> NonZeroU32 {
         NonZeroU32::new(value).expect("not zero")
@@ -303,7 +304,8 @@ mod tests {
     }
 
     fn id(number: u128) -> IssueId {
-        IssueId(Uuid::from_u128(number))
+        let site = SiteId(Uuid::from_u128(number));
+        IssueId::new(site, Fingerprint::StatusDown, Timestamp::UNIX_EPOCH)
     }
 
     fn outcome(down: bool) -> Outcome {
@@ -503,7 +505,7 @@ mod tests {
             (
                 Phase::Down { issue: id(10), failures: failures(1, 2, 3) },
                 json!({"d": {
-                    "i": "00000000-0000-0000-0000-00000000000a",
+                    "i": "00000000-0000-8100-8000-00000000000a",
                     "f": {"f": 1000, "l": 2000, "n": 3},
                 }}),
             ),
@@ -515,7 +517,7 @@ mod tests {
                     streak: number(5),
                 },
                 json!({"r": {
-                    "i": "00000000-0000-0000-0000-00000000000a",
+                    "i": "00000000-0000-8100-8000-00000000000a",
                     "f": {"f": 1000, "l": 2000, "n": 3}, "s": 4000, "n": 5,
                 }}),
             ),

@@ -37,7 +37,8 @@ mod packed {
         deserializer: D,
     ) -> Result<CheckId, D::Error> {
         bytes::deserialize(deserializer, "the 16 bytes of a check's id", |bytes| {
-            Uuid::from_slice(bytes).map(CheckId).map_err(|_| "not 16 bytes")
+            let uuid = Uuid::from_slice(bytes).map_err(|_| "not 16 bytes")?;
+            CheckId::try_from(uuid).map_err(|_| "not the id of a check")
         })
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 #[cfg(feature = "schema")]
 use vedette_domain::check::ToolResult;
 use vedette_domain::check::{Check, CheckError, list_form_within};
-use vedette_domain::id::{CheckId, SiteId, Trigger};
+use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 
@@ -18,8 +18,7 @@ pub struct CheckResource {
     uuid: CheckId,
     /// The tool that ran.
     #[serde(rename = "type")]
-    #[cfg_attr(feature = "schema", schemars(with = "Tool"))]
-    tool: Option<Tool>,
+    tool: Tool,
     /// Where the check stands; all states but `pending` are terminal.
     status: CheckStatus,
     /// Whether the service ran it by itself; false when it was run on demand.
@@ -79,7 +78,7 @@ impl CheckResource {
             tool: check.id.tool(),
             status: check.status,
             automatic: check.id.is_automatic(),
-            run_reason: check.id.trigger().and_then(Trigger::reason),
+            run_reason: check.id.trigger().reason(),
             site: Some(SiteSummary::from(site)),
             result: check.result.clone(),
             error: check.error.clone(),
@@ -93,8 +92,6 @@ impl CheckResource {
     /// that goes, and without the site, which is around it.
     pub(super) fn shorten(&mut self, max: usize) {
         self.site = None;
-        if let (Some(tool), Some(result)) = (self.tool, self.result.take()) {
-            self.result = Some(list_form_within(tool, result, max));
-        }
+        self.result = self.result.take().map(|result| list_form_within(self.tool, result, max));
     }
 }

@@ -103,10 +103,9 @@ impl IssueResource {
     /// active they go on with its tool; the last transition freezes them.
     pub fn checks(found: &IssueWithSite) -> [Option<Latest>; 2] {
         let IssueWithSite { issue, state, .. } = found;
-        let active = issue.fingerprint().filter(|_| issue.lifecycle.is_active());
-        let [check, previous] = match active {
-            Some(fingerprint) => state.compared(fingerprint),
-            None => [issue.check, issue.previous_check],
+        let [check, previous] = match issue.lifecycle.is_active() {
+            true => state.compared(issue.id.fingerprint()),
+            false => [issue.check, issue.previous_check],
         };
         // Only completed checks are evaluated.
         [check, previous].map(|id| {
@@ -121,11 +120,11 @@ impl IssueResource {
         timeline.chain(acknowledged).chain(resolution(issue).and_then(|(_, by)| by))
     }
 
-    /// The issue with all that it is shown with; none where its id is not one of ours.
-    pub fn new(parts: IssueParts<'_>, links: &Links) -> Option<Self> {
+    /// The issue with all that it is shown with.
+    pub fn new(parts: IssueParts<'_>, links: &Links) -> Self {
         let IssueParts { found, team, .. } = parts;
         let IssueWithSite { issue, site, .. } = found;
-        let fingerprint = issue.fingerprint()?;
+        let fingerprint = issue.id.fingerprint();
         let [check, previous] = Self::checks(found).map(|pointer| {
             let check = parts.checks.get(&pointer?.id)?;
             Some(CheckResource::new(check, site))
@@ -141,7 +140,7 @@ impl IssueResource {
         let [judged_by, _] = Self::checks(found);
         let evaluated_at =
             judged_by.and_then(|pointer| parts.checks.get(&pointer.id)?.completed_at);
-        Some(Self {
+        Self {
             uuid: issue.id,
             team_uuid: site.team,
             tool: fingerprint.tool(),
@@ -163,7 +162,7 @@ impl IssueResource {
             last_evaluated_at: evaluated_at.or(issue.last_evaluated_at),
             created_at: issue.created_at,
             updated_at: issue.updated_at,
-        })
+        }
     }
 }
 
