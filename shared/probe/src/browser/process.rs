@@ -10,6 +10,7 @@ use rustix::param::page_size;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 /// How long killed processes are waited for.
@@ -62,7 +63,10 @@ impl Process {
 
     /// Ends when they have more than `memory` resident bytes.
     pub(crate) async fn outgrown(&self, memory: u64) {
-        while self.group.resident() <= memory {
+        let group = self.group.0;
+        // Reading the system's list of processes takes milliseconds.
+        let resident = || spawn_blocking(move || resident(group));
+        while resident().await.unwrap_or_default() <= memory {
             sleep(SAMPLE).await;
         }
         tracing::warn!(memory, "a browser is ended, as its pages take more memory");
@@ -97,18 +101,17 @@ impl Group {
     fn is_alive(&self) -> bool {
         self.0.is_some_and(|group| test_kill_process_group(group).is_ok())
     }
+}
 
-    /// Resident bytes of all members; none where the system does not tell.
-    fn resident(&self) -> u64 {
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let stats =
-            processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
-        let members = stats.filter_map(|stat| {
-            let (group, pages) = group_and_pages(&stat)?;
-            (Some(group) == self.0).then_some(pages)
-        });
-        members.sum::<u64>() * page_size() as u64
-    }
+/// Resident bytes of all members of a group; 0 where the system does not tell.
+fn resident(group: Option<Pid>) -> u64 {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    let members = stats.filter_map(|stat| {
+        let (member_of, pages) = group_and_pages(&stat)?;
+        (Some(member_of) == group).then_some(pages)
+    });
+    members.sum::<u64>() * page_size() as u64
 }
 
 /// Process group and resident pages, from `/proc/PID/stat` (proc_pid_stat(5)).
