@@ -11,8 +11,8 @@ mod frontier;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod ignore;
-mod order;
 mod render;
+mod reorder;
 mod report;
 mod robots;
 mod sitemap;
@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
 use hyper::Method;
+use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::{Instant, sleep_until};
 use url::{Position, Url};
 use vedette_domain::check::{CheckError, FinishReason, LinksResult};
@@ -36,8 +37,8 @@ use self::extract::{Kind, PageLink, PageLinks};
 use self::fetch::Client;
 use self::frontier::{Frontier, Job, LinkId, Means, START, Scope, State};
 use self::ignore::IgnorePaths;
-use self::order::{InOrder, Ticket};
 use self::render::Renderer;
+use self::reorder::{ReorderBuffer, Ticket};
 use self::robots::Robots;
 pub use self::traffic::Traffic;
 use self::visit::{Rules, Verdict, Visit};
@@ -204,7 +205,7 @@ struct Crawl {
     /// What became of the entry when it is not a page.
     refused: Option<FinishReason>,
     /// Pages; none in the place of one that is asked for again.
-    order: InOrder<Option<Found>>,
+    order: ReorderBuffer<Option<Found>>,
     /// Bytes of links in `order`.
     held: usize,
     robots_txt: bool,
@@ -243,7 +244,13 @@ enum Done {
     Page(LinkId, Ticket, Visit),
 }
 
-async fn work(client: &Client<'_>, renderer: Option<&Renderer<'_>>, work: Work) -> Done {
+/// Makes a request. Where its page waits for a tab, `clocks` is told, as that is not the page's fault.
+async fn work(
+    client: &Client<'_>,
+    renderer: Option<&Renderer<'_>>,
+    clocks: &UnboundedSender<(Ticket, Option<Instant>)>,
+    work: Work,
+) -> Done {
     match work {
         Work::Robots { origin, url } => {
             let rules = visit::robots(client, &url).await;
@@ -254,7 +261,11 @@ async fn work(client: &Client<'_>, renderer: Option<&Renderer<'_>>, work: Work) 
             Done::Check(link, visit::check(client, method, &url).await)
         }
         Work::Page { link, url, ticket } => {
-            Done::Page(link, ticket, visit::page(client, renderer, &url).await)
+            let clock = |since| {
+                // Fails once the crawl is over.
+                let _ = clocks.send((ticket, since));
+            };
+            Done::Page(link, ticket, visit::page(client, renderer, &url, clock).await)
         }
     }
 }
@@ -280,7 +291,7 @@ impl Crawl {
             frontier,
             entry,
             refused: None,
-            order: InOrder::new(),
+            order: ReorderBuffer::new(),
             held: 0,
             robots_txt: false,
             sitemaps: Sitemaps::NotAsked,
@@ -296,12 +307,13 @@ impl Crawl {
         deadline: Instant,
         progress: impl Fn(Progress),
     ) -> Result<bool, CheckError> {
+        let (clocks, mut set_clocks) = mpsc::unbounded_channel();
         let mut under_way = FuturesUnordered::new();
         loop {
             while self.held < HELD
                 && let Some(next) = self.next_work(deadline).await
             {
-                under_way.push(work(client, renderer, next));
+                under_way.push(work(client, renderer, &clocks, next));
             }
             let due = self.frontier.due(Instant::now()).filter(|_| self.held < HELD);
             if under_way.is_empty() && due.is_none() && Instant::now() < deadline {
@@ -310,17 +322,18 @@ impl Crawl {
                 }
                 return Ok(true);
             }
-            let look_again = self.order.look_again().into_iter().chain(due).min();
+            let wake_at = self.order.next_deadline().into_iter().chain(due).min();
             tokio::select! {
                 biased;
                 () = sleep_until(deadline) => return Ok(false),
                 Some(done) = under_way.next() => {
                     if let Some(urls) = self.done(done, deadline).await? {
-                        under_way.push(work(client, renderer, Work::Sitemaps(urls)));
+                        under_way.push(work(client, renderer, &clocks, Work::Sitemaps(urls)));
                     }
                     progress(self.frontier.progress);
                 }
-                () = sleep_until(look_again.unwrap_or(deadline)), if look_again.is_some() => {}
+                Some((ticket, since)) = set_clocks.recv() => self.order.set_clock(ticket, since),
+                () = sleep_until(wake_at.unwrap_or(deadline)), if wake_at.is_some() => {}
             }
             while let Some(found) = self.order.pop(Instant::now()) {
                 let Some(found) = found else {
@@ -356,7 +369,7 @@ impl Crawl {
                         continue;
                     };
                     return Some(match by {
-                        Means::Search => Work::Page { link, url, ticket: self.order.expect(now) },
+                        Means::Search => Work::Page { link, url, ticket: self.order.reserve(now) },
                         Means::Head => Work::Check { link, url, method: Method::HEAD },
                         Means::Get => Work::Check { link, url, method: Method::GET },
                     });
@@ -392,7 +405,7 @@ impl Crawl {
                 self.judge(link, verdict, links.is_some(), deadline)?;
                 let status = match self.frontier.state(link) {
                     State::Waiting => {
-                        self.order.arrive(ticket, None);
+                        self.order.insert(ticket, None);
                         return Ok(None);
                     }
                     State::Answered(status, _) => Some(status),
@@ -400,7 +413,7 @@ impl Crawl {
                 };
                 self.held += links.as_ref().map_or(0, PageLinks::size);
                 let found = Found { link, status, location, links };
-                if let Some(Some(late)) = self.order.arrive(ticket, Some(found)) {
+                if let Some(Some(late)) = self.order.insert(ticket, Some(found)) {
                     self.held -= late.links.as_ref().map_or(0, PageLinks::size);
                     self.take_in(late, deadline).await;
                 }

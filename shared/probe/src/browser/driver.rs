@@ -6,14 +6,14 @@ use std::future::pending;
 use std::io;
 use std::mem;
 use std::os::unix::process::ExitStatusExt;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::Signal;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 use vedette_domain::check::CheckError;
 
@@ -26,6 +26,9 @@ use crate::guard::Guard;
 /// How long a browser may take to start.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
+/// Tabs of ours that are open at a time. Each takes some hundred megabytes at worst.
+pub(super) const MAX_TABS: usize = 4;
+
 /// How often what should be closed is looked after.
 const SWEEP: Duration = Duration::from_millis(100);
 
@@ -37,6 +40,7 @@ pub(crate) struct Browser {
     process: Process,
     devtools: DevTools,
     tabs: Mutex<Tabs>,
+    permits: Arc<Semaphore>,
     user_agent: OnceLock<String>,
 }
 
@@ -48,14 +52,22 @@ struct Tabs {
     opening: usize,
     /// Who appeared meanwhile: sessions by target.
     unclaimed: HashMap<String, String>,
-    /// Who is to be gone: targets by session.
-    closing: HashMap<String, String>,
+    /// Who is to be gone, by session.
+    closing: HashMap<String, Closing>,
 }
 
 /// Where a [`Tab`] is told what happens in it.
 struct Page {
     life: watch::Sender<Life>,
     requests: mpsc::UnboundedSender<Value>,
+    permit: OwnedSemaphorePermit,
+}
+
+/// A tab that was told to close.
+struct Closing {
+    target: String,
+    /// Held until it is gone, where it was one of ours: until then it takes up memory.
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 /// What has happened in a tab.
@@ -169,7 +181,8 @@ impl Browser {
         };
         let (devtools, wire) = DevTools::over(to, from);
         let (tabs, user_agent) = (Mutex::default(), OnceLock::new());
-        Ok((Self { process, devtools, tabs, user_agent }, wire))
+        let permits = Arc::new(Semaphore::new(MAX_TABS));
+        Ok((Self { process, devtools, tabs, permits, user_agent }, wire))
     }
 
     /// Gets it to show its tabs before they do anything, to keep nothing that pages send, and to be
@@ -200,8 +213,10 @@ impl Browser {
         self.user_agent.get().map_or("", String::as_str)
     }
 
-    /// A new tab, which does nothing before `Runtime.runIfWaitingForDebugger`.
+    /// A new tab, once fewer than [`MAX_TABS`] are there; it does nothing before
+    /// `Runtime.runIfWaitingForDebugger`.
     pub(crate) async fn open(&self) -> Option<(Tab<'_>, Requests<'_>)> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await.ok()?;
         let opening = Opening::of(self);
         // In a window of its own, so that it is drawn.
         let blank = json!({ "url": "about:blank", "newWindow": true });
@@ -212,7 +227,7 @@ impl Browser {
         let session = {
             let mut tabs = self.tabs();
             let session = tabs.unclaimed.remove(&target)?;
-            tabs.ours.insert(session.clone(), Page { life, requests });
+            tabs.ours.insert(session.clone(), Page { life, requests, permit });
             session
         };
         drop(opening);
@@ -238,8 +253,15 @@ impl Browser {
 
     /// Closes a tab; one that is not ours before it has done anything. The page that opened it waits
     /// until it is let go on.
-    fn close(&self, tabs: &mut Tabs, session: &str, target: &str) {
-        tabs.closing.insert(session.to_owned(), target.to_owned());
+    fn close(
+        &self,
+        tabs: &mut Tabs,
+        session: &str,
+        target: &str,
+        permit: Option<OwnedSemaphorePermit>,
+    ) {
+        let closing = Closing { target: target.to_owned(), _permit: permit };
+        tabs.closing.insert(session.to_owned(), closing);
         self.devtools.post("", "Target.closeTarget", json!({ "targetId": target }));
         self.devtools.post(session, "Runtime.runIfWaitingForDebugger", json!({}));
     }
@@ -248,7 +270,7 @@ impl Browser {
     async fn sweep(&self) -> Infallible {
         loop {
             sleep(SWEEP).await;
-            for target in self.tabs().closing.values() {
+            for Closing { target, .. } in self.tabs().closing.values() {
                 self.devtools.post("", "Target.closeTarget", json!({ "targetId": target }));
             }
         }
@@ -275,7 +297,7 @@ impl Browser {
                     if tabs.opening > 0 {
                         tabs.unclaimed.insert(target, session);
                     } else {
-                        self.close(&mut tabs, &session, &target);
+                        self.close(&mut tabs, &session, &target, None);
                     }
                 }
                 "Target.detachedFromTarget" => {
@@ -332,7 +354,7 @@ impl Drop for Opening<'_> {
         tabs.opening -= 1;
         if tabs.opening == 0 {
             for (target, session) in mem::take(&mut tabs.unclaimed) {
-                self.0.close(&mut tabs, &session, &target);
+                self.0.close(&mut tabs, &session, &target, None);
             }
         }
     }
@@ -363,8 +385,10 @@ impl Tab<'_> {
 impl Drop for Tab<'_> {
     fn drop(&mut self) {
         let mut tabs = self.browser.tabs();
-        if tabs.ours.remove(&self.session).is_some_and(|page| !page.life.borrow().gone) {
-            self.browser.close(&mut tabs, &self.session, &self.target);
+        if let Some(Page { life, permit, .. }) = tabs.ours.remove(&self.session)
+            && !life.borrow().gone
+        {
+            self.browser.close(&mut tabs, &self.session, &self.target, Some(permit));
         }
     }
 }

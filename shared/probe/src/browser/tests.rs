@@ -447,3 +447,23 @@ async fn a_browser_that_takes_too_much_memory_ends_the_check() {
     assert_eq!(error.code, BROWSER_EXHAUSTED);
     assert_eq!(group(&proxy), Vec::<PathBuf>::new(), "it is gone");
 }
+
+#[tokio::test]
+async fn a_tab_makes_room_for_another_once_it_is_gone() {
+    let Some(chromium) = installed_chromium() else { return };
+    let proxy = GuardProxy::for_nobody().await;
+    let count = async |browser: &Browser| {
+        for _ in 0..5 {
+            let mut tabs = Vec::new();
+            for _ in 0..driver::MAX_TABS {
+                tabs.push(browser.open().await.expect("a tab"));
+                assert!(browser.count_tabs().await <= driver::MAX_TABS);
+            }
+            assert!(timeout(Duration::from_millis(50), browser.open()).await.is_err());
+        }
+        Ok(())
+    };
+    let guard = crate::loopback::guard();
+    let counted = with_browser(&guard, &chromium, &proxy, &[], PATIENT, count);
+    timeout(PATIENT, counted).await.expect("an end").expect("a browser");
+}

@@ -10,8 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 use vedette_domain::check::CheckError;
 
@@ -19,9 +18,6 @@ use super::canonical::host_of;
 use crate::browser::{self, Bounds, Browser, Chromium, GuardProxy, Tab};
 use crate::guard::Guard;
 use crate::request_header::{RequestHeader, is_at_home};
-
-/// Tabs that are open at a time. Each takes some hundred megabytes at worst.
-const TABS: usize = 4;
 
 /// How long a page may take to load and come to rest; what it shows by then is read.
 const LOAD_PATIENCE: Duration = Duration::from_secs(8);
@@ -56,7 +52,6 @@ const READ: &str = "[
 pub(super) struct Renderer<'a> {
     browser: &'a Browser,
     user_agent: String,
-    tabs: Semaphore,
     /// The monitored URL.
     home: &'a Url,
     /// Headers of requests to its host.
@@ -85,8 +80,7 @@ pub(super) async fn with_browser<T>(
         // The browser's own, and ours behind it.
         let user_agent = format!("{} {}", browser.user_agent(), crate::USER_AGENT);
         let headers = header.map(RequestHeader::to_strings).unwrap_or_default();
-        let tabs = Semaphore::new(TABS);
-        work(&Renderer { browser, user_agent, tabs, home, headers }).await
+        work(&Renderer { browser, user_agent, home, headers }).await
     };
     let output =
         browser::with_browser(guard, chromium, &proxy, &pictureless, patience, crawl).await?;
@@ -99,10 +93,15 @@ pub(super) async fn with_browser<T>(
 
 impl Renderer<'_> {
     /// The page at `url` as it is shown once it has come to rest; none where that fails, or scripts
-    /// have left the host.
-    pub(super) async fn render(&self, url: &Url) -> Option<Rendered> {
-        let _place = self.tabs.acquire().await.ok()?;
+    /// have left the host. `clock` is told when the page begins to wait for a tab, and when it has one.
+    pub(super) async fn render(
+        &self,
+        url: &Url,
+        clock: impl Fn(Option<Instant>),
+    ) -> Option<Rendered> {
+        clock(None);
         let (tab, requests) = self.browser.open().await?;
+        clock(Some(Instant::now()));
         let shown = async {
             self.prepare(&tab);
             // What it shows by then is read.

@@ -1,20 +1,20 @@
-//! Puts what comes in whatever order back into the order in which it was asked for.
+//! Puts results that arrive in any order back into the order in which they were requested.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long the others wait for one that is late. It then comes in when it comes: order is for the
-/// sake of equal results, and one slow page must not hold up a crawl.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long other results wait for a late one, which is then handed on when it arrives: order is for
+/// the sake of equal results, and one slow page must not hold up a crawl.
+const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Names what was asked for.
+/// Names a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ticket(u64);
 
-/// Things that were asked for and have not been handed on.
-pub(super) struct InOrder<T> {
+/// Slots of results that were requested and have not been handed on.
+pub(super) struct ReorderBuffer<T> {
     /// The ticket of the first slot.
     first: u64,
     slots: VecDeque<Slot<T>>,
@@ -23,57 +23,69 @@ pub(super) struct InOrder<T> {
 }
 
 enum Slot<T> {
-    Waiting(Instant),
+    /// Since when it is waited for; `None` while its request waits in a queue of ours.
+    Waiting(Option<Instant>),
     Arrived(T),
 }
 
-impl<T> InOrder<T> {
+impl<T> ReorderBuffer<T> {
     pub(super) const fn new() -> Self {
         Self { first: 0, slots: VecDeque::new(), arrived: 0 }
     }
 
-    /// Something is asked for.
-    pub(super) fn expect(&mut self, now: Instant) -> Ticket {
-        self.slots.push_back(Slot::Waiting(now));
+    /// Reserves the next slot, for a request that starts now.
+    pub(super) fn reserve(&mut self, now: Instant) -> Ticket {
+        self.slots.push_back(Slot::Waiting(Some(now)));
         Ticket(self.first + self.slots.len() as u64 - 1)
     }
 
-    /// It is there; it comes back at once where it was too late to be waited for.
-    pub(super) fn arrive(&mut self, Ticket(number): Ticket, thing: T) -> Option<T> {
-        let slot = number.checked_sub(self.first).and_then(|at| self.slots.get_mut(at as usize));
-        match slot {
-            Some(slot) => {
-                *slot = Slot::Arrived(thing);
-                self.arrived += 1;
-                None
-            }
-            None => Some(thing),
+    /// Starts the clock of a slot anew, or stops it.
+    pub(super) fn set_clock(&mut self, ticket: Ticket, since: Option<Instant>) {
+        if let Some(slot @ Slot::Waiting(_)) = self.slot(ticket) {
+            *slot = Slot::Waiting(since);
         }
     }
 
-    /// The next thing, if it is its turn.
+    /// Fills a slot. Gives the result back where it was too late to be waited for.
+    pub(super) fn insert(&mut self, ticket: Ticket, result: T) -> Option<T> {
+        let Some(slot) = self.slot(ticket) else {
+            return Some(result);
+        };
+        *slot = Slot::Arrived(result);
+        self.arrived += 1;
+        None
+    }
+
+    /// The next result, if it is its turn.
     pub(super) fn pop(&mut self, now: Instant) -> Option<T> {
         while self.arrived > 0 {
-            if let Some(Slot::Waiting(since)) = self.slots.front()
-                && now.duration_since(*since) < PATIENCE
-            {
+            if self.front_deadline().is_some_and(|until| until.is_none_or(|until| now < until)) {
                 return None;
             }
             self.first += 1;
-            if let Some(Slot::Arrived(thing)) = self.slots.pop_front() {
+            if let Some(Slot::Arrived(result)) = self.slots.pop_front() {
                 self.arrived -= 1;
-                return Some(thing);
+                return Some(result);
             }
         }
         None
     }
 
-    /// When to look again, if things wait for one that is late.
-    pub(super) fn look_again(&self) -> Option<Instant> {
-        match self.slots.front() {
-            Some(Slot::Waiting(since)) if self.arrived > 0 => Some(*since + PATIENCE),
-            _ => None,
+    /// When results that wait for a late one are handed on without it.
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.front_deadline().flatten().filter(|_| self.arrived > 0)
+    }
+
+    /// Until when the first slot is waited for, if it is; `Some(None)` while its clock stands.
+    fn front_deadline(&self) -> Option<Option<Instant>> {
+        match self.slots.front()? {
+            Slot::Waiting(since) => Some(since.map(|since| since + MAX_WAIT)),
+            Slot::Arrived(_) => None,
         }
+    }
+
+    fn slot(&mut self, Ticket(number): Ticket) -> Option<&mut Slot<T>> {
+        number.checked_sub(self.first).and_then(|at| self.slots.get_mut(at as usize))
     }
 }
 
@@ -82,35 +94,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn things_come_out_as_they_were_asked_for() {
+    fn results_come_out_as_they_were_requested() {
         let now = Instant::now();
-        let mut order = InOrder::new();
-        let tickets: Vec<_> = (0..4).map(|_| order.expect(now)).collect();
-        assert_eq!(order.pop(now), None);
+        let mut buffer = ReorderBuffer::new();
+        let tickets: Vec<_> = (0..4).map(|_| buffer.reserve(now)).collect();
+        assert_eq!(buffer.pop(now), None);
         for number in [2, 1] {
-            assert_eq!(order.arrive(tickets[number], number), None);
-            assert_eq!(order.pop(now), None);
+            assert_eq!(buffer.insert(tickets[number], number), None);
+            assert_eq!(buffer.pop(now), None);
         }
-        assert_eq!(order.look_again(), Some(now + PATIENCE));
-        order.arrive(tickets[0], 0);
-        let popped: Vec<_> = std::iter::from_fn(|| order.pop(now)).collect();
+        assert_eq!(buffer.next_deadline(), Some(now + MAX_WAIT));
+        buffer.insert(tickets[0], 0);
+        let popped: Vec<_> = std::iter::from_fn(|| buffer.pop(now)).collect();
         assert_eq!(popped, [0, 1, 2]);
-        assert_eq!(order.look_again(), None, "nothing waits for the last");
-        order.arrive(tickets[3], 3);
-        assert_eq!(order.pop(now), Some(3));
+        assert_eq!(buffer.next_deadline(), None, "nothing waits for the last");
+        buffer.insert(tickets[3], 3);
+        assert_eq!(buffer.pop(now), Some(3));
     }
 
     #[test]
     fn nothing_waits_long_for_what_is_late() {
         let now = Instant::now();
-        let mut order = InOrder::new();
-        let [late, second, third] = [0, 0, 0].map(|_| order.expect(now));
-        order.arrive(third, "third");
-        order.arrive(second, "second");
-        assert_eq!(order.pop(now + PATIENCE - Duration::from_millis(1)), None);
-        assert_eq!(order.pop(now + PATIENCE), Some("second"));
-        assert_eq!(order.pop(now), Some("third"));
-        assert_eq!(order.arrive(late, "late"), Some("late"));
-        assert_eq!(order.arrived, 0);
+        let mut buffer = ReorderBuffer::new();
+        let [late, second, third] = [0, 0, 0].map(|_| buffer.reserve(now));
+        buffer.insert(third, "third");
+        buffer.insert(second, "second");
+        assert_eq!(buffer.pop(now + MAX_WAIT - Duration::from_millis(1)), None);
+        assert_eq!(buffer.pop(now + MAX_WAIT), Some("second"));
+        assert_eq!(buffer.pop(now), Some("third"));
+        assert_eq!(buffer.insert(late, "late"), Some("late"));
+        assert_eq!(buffer.arrived, 0);
+    }
+
+    #[test]
+    fn a_page_in_the_queue_for_a_tab_is_not_late() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+        let mut buffer = ReorderBuffer::new();
+        let [first, second] = [0, 0].map(|_| buffer.reserve(start));
+        buffer.set_clock(first, None);
+        buffer.insert(second, "second");
+        assert_eq!((buffer.pop(at(10_000)), buffer.next_deadline()), (None, None));
+        buffer.set_clock(first, Some(at(10_000)));
+        assert_eq!((buffer.pop(at(10_999)), buffer.next_deadline()), (None, Some(at(11_000))));
+        assert_eq!(buffer.pop(at(11_000)), Some("second"));
+        buffer.set_clock(first, None);
+        assert_eq!(buffer.insert(first, "first"), Some("first"));
     }
 }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use hyper::Method;
+use tokio::time::Instant;
 use url::Url;
 use vedette_domain::check::CheckError;
 
@@ -125,8 +126,14 @@ pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Vis
     }
 }
 
-/// Fetches a page and searches it: as it came, or as `renderer` shows it.
-pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, url: &Url) -> Visit {
+/// Fetches a page and searches it: as it came, or as `renderer` shows it. `clock` is told when the page
+/// begins to wait for a tab, and when it has one.
+pub(super) async fn page(
+    client: &Client<'_>,
+    renderer: Option<&Renderer<'_>>,
+    url: &Url,
+    clock: impl Fn(Option<Instant>),
+) -> Visit {
     let mut answer = match client.send(Method::GET, url).await {
         Ok(answer) => answer,
         Err(error) => return error.into(),
@@ -155,7 +162,7 @@ pub(super) async fn page(client: &Client<'_>, renderer: Option<&Renderer<'_>>, u
     }
     answer.finish(client).await;
     if let (Some(renderer), Some(links)) = (renderer, &mut visit.links)
-        && let Some(Rendered { url, html }) = renderer.render(url).await
+        && let Some(Rendered { url, html }) = renderer.render(url, clock).await
     {
         let _turn = client.reading.lock().await;
         let mut extractor = Extractor::new(Some("utf-8"));
