@@ -1,15 +1,14 @@
 //! Tests only: see `routes`, `flows` and `tidy`. Here is what they share: a whole service whose
 //! queues are worked off when a test says so.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::HeaderMap;
-use lambda_http::{Body, Request, RequestExt as _};
+use lambda_http::{Body, Request};
 use serde_json::Value;
-use vedette_api::{FALLBACK, ROUTES, Route, answer};
+use vedette_api::{answer, dispatch};
 use vedette_checker::{Engines, Handled, handle};
 use vedette_domain::check::Finish;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
@@ -203,9 +202,9 @@ impl Client<'_> {
             request = request.header(*name, value);
         }
         let request: Request = request.body(body).expect("a request");
-        let full = request.uri().path().to_owned();
-        let (route, parameters) = route_of(method, &full);
-        let request = request.with_path_parameters(parameters).with_raw_http_path(&full);
+        let (head, body) = request.into_parts();
+        let (route, head) = dispatch(head);
+        let request = Request::from_parts(head, body);
         let response = Box::pin(answer(&self.service.test.app, route, request)).await;
         let (parts, body) = response.into_parts();
         let body = match body {
@@ -217,27 +216,4 @@ impl Client<'_> {
         };
         Answer { status: parts.status.as_u16(), headers: parts.headers, body }
     }
-}
-
-/// The route that the gateway would choose, with its path parameters.
-fn route_of(method: &str, path: &str) -> (&'static Route, HashMap<String, String>) {
-    let matched = ROUTES.iter().filter(|route| route.method == method).find_map(|route| {
-        let wanted: Vec<&str> = route.path.split('/').collect();
-        let sent: Vec<&str> = path.split('/').collect();
-        if wanted.len() != sent.len() {
-            return None;
-        }
-        let mut parameters = HashMap::new();
-        for (wanted, sent) in wanted.into_iter().zip(sent) {
-            match wanted.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-                Some(name) if !sent.is_empty() => {
-                    parameters.insert(name.to_owned(), sent.to_owned());
-                }
-                _ if wanted == sent => {}
-                _ => return None,
-            }
-        }
-        Some((route, parameters))
-    });
-    matched.unwrap_or((&FALLBACK, HashMap::new()))
 }

@@ -10,7 +10,7 @@ use vedette_runtime::{Config, aws, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let name = environment("_HANDLER").unwrap_or_default();
-    let route = vedette_api::route(&name).ok_or_else(|| format!("no route is named `{name}`"))?;
+    let route = vedette_api::named(&name).ok_or_else(|| format!("no route is named `{name}`"))?;
     let app = Arc::new(aws::app(&Config::read(&environment)?).await?);
     if route.reads_table() {
         app.store.warm_up().await?;

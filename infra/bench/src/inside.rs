@@ -1,13 +1,12 @@
 //! The service under measurement, inside this process: the real handlers, the SDK's ordinary
 //! client, and an embedded table on a file of its own.
 
-use std::collections::HashMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use dynoxide::Database;
+use lambda_http::Body;
 use lambda_http::http::Request;
-use lambda_http::{Body, RequestExt as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vedette_domain::id::SiteId;
@@ -86,7 +85,7 @@ impl Inside {
         member: &Member,
         ask: &Ask,
     ) -> Result<(Value, Duration), Box<dyn Error>> {
-        let route = vedette_api::route(ask.route).ok_or("no such route")?;
+        let route = vedette_api::named(ask.route).ok_or("no such route")?;
         let mut path = route.path.to_owned();
         for (name, value) in &ask.parameters {
             path = path.replace(&format!("{{{name}}}"), value);
@@ -97,9 +96,9 @@ impl Inside {
             .uri(format!("https://monitor.test{path}?{}", ask.query))
             .header("authorization", format!("Bearer {}", member.secret))
             .body(body)?;
-        let parameters = ask.parameters.iter();
-        let parameters = parameters.map(|(name, value)| ((*name).to_owned(), value.clone()));
-        let request = request.with_path_parameters(parameters.collect::<HashMap<_, _>>());
+        let (head, body) = request.into_parts();
+        let (route, head) = vedette_api::dispatch(head);
+        let request = Request::from_parts(head, body);
         let began = Instant::now();
         let response = vedette_api::answer(&self.test.app, route, request).await;
         let took = began.elapsed();

@@ -5,7 +5,6 @@ mod bodies;
 mod departure;
 mod room;
 
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
 use std::io;
@@ -19,17 +18,14 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use lambda_http::RequestExt as _;
 use lambda_http::http::header::{CONNECTION, HOST};
-use lambda_http::http::{HeaderValue, Method, Version, request};
-use percent_encoding::percent_decode_str;
+use lambda_http::http::{HeaderValue, Version, request};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use vedette_api::{FALLBACK, ROUTES, Route};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_runtime::App;
@@ -59,7 +55,6 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// The API's routes, and what they work with.
 pub(crate) struct Gateway {
-    routes: matchit::Router<Vec<&'static Route>>,
     app: App,
     room: Arc<Room>,
     bodies: Bodies,
@@ -77,18 +72,9 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Gateway {
-    /// A gateway before these routes.
-    pub(crate) fn new(app: App) -> Result<Self, matchit::InsertError> {
-        let mut by_path: HashMap<&str, Vec<&'static Route>> = HashMap::new();
-        for route in ROUTES {
-            by_path.entry(route.path).or_default().push(route);
-        }
-        let mut routes = matchit::Router::new();
-        for (path, methods) in by_path {
-            routes.insert(path, methods)?;
-        }
-        let room = Arc::new(Room::default());
-        Ok(Self { routes, app, room, bodies: Bodies::new() })
+    /// A gateway before the API's routes.
+    pub(crate) fn new(app: App) -> Self {
+        Self { app, room: Arc::new(Room::default()), bodies: Bodies::new() }
     }
 
     /// Takes connections until it is stopped; then running requests get a few seconds.
@@ -201,10 +187,7 @@ impl Gateway {
     }
 
     async fn route(&self, head: request::Parts, arrival: &mut Arrival<'_>) -> Response {
-        let path = head.uri.path().to_owned();
-        let (route, parameters) =
-            self.find(&head.method, &path).unwrap_or((&FALLBACK, HashMap::new()));
-        let head = head.with_raw_http_path(path).with_path_parameters(parameters);
+        let (route, head) = vedette_api::dispatch(head);
         let headers = &head.headers;
         let served =
             vedette_api::serve(&self.app, route, &head, move |user| arrival.body(headers, user));
@@ -213,23 +196,6 @@ impl Gateway {
             error!(route = route.name, "a request took too long");
             ApiError::Unavailable("the time is up").into_response()
         })
-    }
-
-    /// The route for a request, and the values in its path.
-    ///
-    /// Paths are matched as they were sent and decoded afterwards, so that an encoded slash stays
-    /// within its segment.
-    fn find(
-        &self,
-        method: &Method,
-        path: &str,
-    ) -> Option<(&'static Route, HashMap<String, String>)> {
-        let found = self.routes.at(path).ok()?;
-        let route = found.value.iter().find(|route| route.method == method.as_str())?;
-        let parameters = found.params.iter().map(|(name, value)| {
-            (name.to_owned(), percent_decode_str(value).decode_utf8_lossy().into_owned())
-        });
-        Some((route, parameters.collect()))
     }
 }
 
@@ -260,22 +226,7 @@ mod tests {
     use crate::tests::app_without_table;
 
     fn gateway() -> Gateway {
-        Gateway::new(app_without_table(&LocalQueue::new())).expect("routes that can be told apart")
-    }
-
-    #[test]
-    fn every_route_is_found_by_its_own_path() {
-        let gateway = gateway();
-        for route in ROUTES {
-            let method = Method::from_bytes(route.method.as_bytes()).expect("a method");
-            let path = route.path.replace(['{', '}'], "");
-            let (found, parameters) = gateway.find(&method, &path).expect(route.name);
-            assert_eq!(found.name, route.name);
-            assert_eq!(parameters.len(), route.path.matches('{').count(), "{}", route.name);
-            assert!(parameters.iter().all(|(name, value)| name == value), "{parameters:?}");
-            assert!(gateway.find(&method, &format!("{path}/")).is_none(), "a trailing slash");
-            assert!(gateway.find(&Method::HEAD, &path).is_none(), "HEAD is no method of ours");
-        }
+        Gateway::new(app_without_table(&LocalQueue::new()))
     }
 
     /// A client of a gateway, with room on its way for a part of an answer only.
@@ -338,27 +289,5 @@ mod tests {
         client.write_all(REQUEST).await.expect("sent");
         let answered = timeout(ARRIVAL / 2, client.read_u8()).await;
         assert!(answered.is_err(), "{answered:?}");
-    }
-
-    #[test]
-    fn values_are_decoded_within_their_segment() {
-        let gateway = gateway();
-        for (path, value) in [
-            ("/api/v1/sites/a%2Fb", Some("a/b")),
-            ("/api/v1/sites/a%2Fchecks", Some("a/checks")),
-            ("/api/v1/sites/%ff%00%zz%", Some("\u{fffd}\0%zz%")),
-            ("/api/v1/sites/{site}", Some("{site}")),
-            ("/api/v1/sites/..", Some("..")),
-            ("/api/v1/sites/", None),
-            ("/api/v1/sites//checks", None),
-            ("/api/v1/me/../sites/a", None),
-            ("api/v1/sites/a", None),
-            ("*", None),
-            ("", None),
-        ] {
-            let found = gateway.find(&Method::GET, path);
-            let found = found.map(|(_, parameters)| parameters["site"].clone());
-            assert_eq!(found.as_deref(), value, "{path}");
-        }
     }
 }

@@ -64,9 +64,6 @@ pub enum StartError {
     /// The checks cannot run.
     #[error("the check engines cannot be set up: {0}")]
     Engines(String),
-    /// Two routes of the API have one path.
-    #[error("the routes cannot be told apart: {0}")]
-    Routes(#[from] matchit::InsertError),
     /// The system gives no thread.
     #[error("the live log cannot be written: {0}")]
     Console(io::Error),
@@ -110,7 +107,7 @@ impl Service {
             entropy,
             service,
         };
-        let gateway = Arc::new(Gateway::new(app.clone())?);
+        let gateway = Arc::new(Gateway::new(app.clone()));
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
 
         let stop = CancellationToken::new();

@@ -4,7 +4,7 @@ use lambda_http::http::header::LOCATION;
 use lambda_http::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 use vedette_api::Route;
-use vedette_domain::account::{Permission, Role};
+use vedette_domain::account::Role;
 
 use crate::responses;
 use crate::story::Story;
@@ -17,8 +17,6 @@ pub(crate) struct Operation {
     pub(crate) summary: &'static str,
     /// In whole sentences.
     pub(crate) description: &'static str,
-    /// What the caller's role must grant, where a team is involved.
-    pub(crate) permission: Option<Permission>,
     /// Query parameters.
     pub(crate) query: Vec<Value>,
     /// The request's body.
@@ -111,7 +109,7 @@ impl Operation {
 
     fn prose(&self, route: &Route) -> String {
         let scope = route.scope().map(|scope| format!("Scope: `{}`.", scope.as_str()));
-        let roles = self.permission.map(|permission| {
+        let roles = route.permission().map(|permission| {
             let granted = Role::ALL.into_iter().filter(|role| role.grants(permission));
             let names: Vec<_> = granted.map(Role::as_str).collect();
             format!("Roles: {}.", names.join(", "))
@@ -130,7 +128,7 @@ impl Operation {
         let is_filtered = !self.query.is_empty();
         let has_body = self.body.is_some();
         // A team is named by the path, or by a filter.
-        let has_team = self.permission.is_some() && (route.path.contains('{') || is_filtered);
+        let has_team = route.permission().is_some() && (route.path.contains('{') || is_filtered);
         for refusal in responses::REFUSALS {
             let occurs = match refusal.status() {
                 StatusCode::PAYMENT_REQUIRED | StatusCode::NOT_FOUND => has_team,

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::http::{HeaderMap, HeaderValue};
 use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
-use vedette_domain::id::{CheckId, Partition, SiteId, TeamId};
+use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
 use vedette_domain::settings::Settings;
-use vedette_store::{SiteWithTools, Store, TeamWithSettings};
+use vedette_store::{IssueWithSite, SiteWithTools, Store, StoredCheck, TeamWithSettings};
 
 use crate::error::ApiError;
 
@@ -174,25 +174,47 @@ impl Caller {
         site: SiteId,
         permission: Permission,
     ) -> Result<SiteAccess, ApiError> {
-        let access = self.partition(store, site.partition(), permission);
+        let access = self.partition(store, site.partition(), permission).await?;
         // A partition holds 62 bits of the id.
-        access.await.and_then(|access| {
-            if access.stored.site.id == site { Ok(access) } else { Err(ApiError::NotFound) }
-        })
+        if access.stored.site.id == site { Ok(access) } else { Err(ApiError::NotFound) }
     }
 
-    /// The site that a check belongs to.
+    /// A check of a site of one of the caller's teams. Past the team's retention it is gone, even
+    /// if its row is still to be removed.
     ///
     /// # Errors
     ///
     /// As [`Caller::team`].
-    pub async fn site_of_check(
+    pub async fn check(
         &self,
         store: &Store,
         check: CheckId,
         permission: Permission,
-    ) -> Result<SiteAccess, ApiError> {
-        self.partition(store, check.partition(), permission).await
+    ) -> Result<CheckAccess, ApiError> {
+        let stored = store.check(check).await?.ok_or(ApiError::NotFound)?;
+        // Whether the check is there is told before whether this may be done to it.
+        let site = self.partition(store, check.partition(), Permission::View).await?;
+        if !site.team.retention(self.now).shows_row(check.created_at(), stored.expires_at) {
+            return Err(ApiError::NotFound);
+        }
+        require(&site.team, self.role_in(site.team.id())?, permission)?;
+        Ok(CheckAccess { stored, site })
+    }
+
+    /// An issue of a site of one of the caller's teams.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::team`].
+    pub async fn issue(
+        &self,
+        store: &Store,
+        issue: IssueId,
+        permission: Permission,
+    ) -> Result<IssueAccess, ApiError> {
+        let stored = store.issue_with_site(issue).await?.ok_or(ApiError::NotFound)?;
+        let team = self.team(store, stored.site.team, permission).await?;
+        Ok(IssueAccess { stored, team })
     }
 
     async fn partition(
@@ -240,4 +262,22 @@ impl SiteAccess {
     pub fn settings(&self) -> Settings {
         self.team.settings_for(&self.stored.site)
     }
+}
+
+/// A check that the caller may work with, and its site.
+#[derive(Debug, Clone)]
+pub struct CheckAccess {
+    /// The check, as the table has it.
+    pub stored: StoredCheck,
+    /// The site.
+    pub site: SiteAccess,
+}
+
+/// An issue that the caller may work with, and its team.
+#[derive(Debug, Clone)]
+pub struct IssueAccess {
+    /// The issue with its site, as the table has it.
+    pub stored: IssueWithSite,
+    /// The team.
+    pub team: TeamWithSettings,
 }

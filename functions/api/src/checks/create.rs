@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use tracing::warn;
-use vedette_domain::account::Permission;
 use vedette_domain::history::day_of;
-use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::id::CheckId;
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::on_demand::{Asked, Refusal, admit};
 use vedette_domain::site::Site;
@@ -17,27 +16,19 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::CheckResource;
 use vedette_http::response::{Response, accepted};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{Changes, StoreError, ToolChange, Usage, budget, retry_on_conflict};
+use vedette_store::{Changes, StoreError, ToolChange, Usage};
 
 use crate::Context;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let id = context.id("site", SiteId::parse)?;
-    let store = &context.app.store;
-    let unique = context.app.entropy.unique().map_err(ApiError::internal)?;
-    retry_on_conflict(budget::WRITE, || async {
-        let access = context.caller.site(store, id, Permission::RunChecks).await?;
-        let asked = parse(context.body)?;
-        let orders = decide(context, &access, asked.as_deref(), unique).await?;
-        queue(context, &access, &orders).await?;
-
-        let site = &access.stored.site;
-        send(context, site, &orders).await;
-        let checks: Vec<_> =
-            orders.iter().map(|order| CheckResource::new(&order.conclusion.check, site)).collect();
-        Ok(accepted(&checks))
-    })
-    .await
+pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {
+    let asked = parse(context.body)?;
+    let orders = decide(context, &access, asked.as_deref()).await?;
+    save(context, &access, &orders).await?;
+    let site = &access.stored.site;
+    send(context, site, &orders).await;
+    let checks: Vec<_> =
+        orders.iter().map(|order| CheckResource::new(&order.conclusion.check, site)).collect();
+    Ok(accepted(&checks))
 }
 
 /// The tools asked for; none where the client leaves it to the site's settings.
@@ -85,7 +76,6 @@ async fn decide<'a>(
     context: Context<'_>,
     access: &'a SiteAccess,
     asked: Option<&[Tool]>,
-    unique: u8,
 ) -> Result<Vec<Order<'a>>, ApiError> {
     let now = context.caller.now;
     let plan = access.team.plan();
@@ -102,6 +92,7 @@ async fn decide<'a>(
         .collect::<Result<Vec<_>, StoreError>>()?;
     admit(&asked, plan, access.team.manual_checks, now).map_err(refused)?;
 
+    let unique = context.app.entropy.unique().map_err(ApiError::internal)?;
     let retention_days = plan.limits().history_retention_days;
     let site = access.stored.site.id;
     let mut orders = Vec::with_capacity(asked.len());
@@ -121,7 +112,7 @@ fn refused(refusal: Refusal) -> ApiError {
     ApiError::invalid("tools", refusal.to_string())
 }
 
-async fn queue(
+async fn save(
     context: Context<'_>,
     access: &SiteAccess,
     orders: &[Order<'_>],

@@ -1,9 +1,8 @@
 //! `GET /sites/{site}/checks`: the history of a site, newest first.
 
-use vedette_domain::account::Permission;
 use vedette_domain::history::{Filter, locate};
-use vedette_domain::id::SiteId;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, Page};
 use vedette_http::query::Query;
@@ -14,10 +13,8 @@ use vedette_http::validation::{Errors, ValidationError};
 use crate::Context;
 use crate::history::shown_days;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let id = context.id("site", SiteId::parse)?;
-    let store = &context.app.store;
-    let access = context.caller.site(store, id, Permission::View).await?;
+pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {
+    let site = &access.stored.site;
     let query = context.query();
     let (filter, page) = parse(&query)?;
 
@@ -25,13 +22,12 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let days = days.iter().map(|(tool, day)| (*tool, day));
     let located = locate(days, &filter, page.offset(), page.limit());
     let checks = match &located.window {
-        Some(window) => store.page(id.partition(), &filter, window).await?,
+        Some(window) => context.app.store.page(site.id.partition(), &filter, window).await?,
         None => Vec::new(),
     };
 
-    let site = &access.stored.site;
     let data: Vec<_> = checks.iter().map(|check| CheckResource::new(check, site)).collect();
-    let path = context.links.to(&format!("/sites/{id}/checks"));
+    let path = context.links.to(&format!("/sites/{}/checks", site.id));
     Ok(paging::page(&data, located.total, page, &query, &path))
 }
 

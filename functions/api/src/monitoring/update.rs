@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tracing::warn;
-use vedette_domain::account::Permission;
 use vedette_domain::id::TeamId;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::settings::Settings;
@@ -13,28 +12,25 @@ use vedette_http::resource::MonitoringResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::settings::parse_team_update;
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
+use vedette_store::TeamWithSettings;
 
 use crate::Context;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let id = context.id("team", TeamId::parse)?;
-    let (store, caller) = (&context.app.store, context.caller);
-    retry_on_conflict(budget::WRITE, || async {
-        let mut team = caller.team(store, id, Permission::UpdateMonitoring).await?;
-        let settings = parse(&parse_body(context.body)?, &team)?;
-        if settings != team.settings {
-            let schedules_change = !settings.runs_like(&team.settings);
-            let next = team.team.reconfigured(schedules_change, caller.now);
-            store.save_settings(&team.team, &next, &settings).await?;
-            if next.work_due().is_some() {
-                resync(context, id).await;
-            }
-            team = TeamWithSettings { team: next, settings, ..team };
+pub(crate) async fn handle(
+    context: Context<'_>,
+    mut team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let settings = parse(&parse_body(context.body)?, &team)?;
+    if settings != team.settings {
+        let schedules_change = !settings.runs_like(&team.settings);
+        let next = team.team.reconfigured(schedules_change, context.caller.now);
+        context.app.store.save_settings(&team.team, &next, &settings).await?;
+        if next.work_due().is_some() {
+            resync(context, next.id).await;
         }
-        Ok(ok(&MonitoringResource::new(&team)))
-    })
-    .await
+        team = TeamWithSettings { team: next, settings, ..team };
+    }
+    Ok(ok(&MonitoringResource::new(&team)))
 }
 
 /// The team's settings as the client wants them; what it leaves out stays.

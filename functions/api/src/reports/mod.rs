@@ -4,11 +4,10 @@ pub(crate) mod performance;
 pub(crate) mod uptime;
 
 use jiff::civil::Date;
-use vedette_domain::account::Permission;
 use vedette_domain::history::{Day, Filter, day_of};
-use vedette_domain::id::SiteId;
 use vedette_domain::report::{DAYS_MAX, Span};
 use vedette_domain::tool::Tool;
+use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::validation::{Errors, ValidationError};
@@ -20,17 +19,16 @@ use crate::history::shown_days;
 /// have checks.
 async fn read(
     context: Context<'_>,
+    access: &SiteAccess,
     tool: Tool,
     default_days: u16,
 ) -> Result<(Span, Vec<Day>), ApiError> {
-    let id = context.id("site", SiteId::parse)?;
-    let access = context.caller.site(&context.app.store, id, Permission::View).await?;
     let query = context.query();
     let span = parse(&query, day_of(context.caller.now), default_days)?;
 
     let filter =
         Filter { tool: Some(tool), from: Some(span.from), to: Some(span.to), ..Filter::default() };
-    let days = shown_days(context, &access, &filter).await?;
+    let days = shown_days(context, access, &filter).await?;
     Ok((span, days.into_iter().map(|(_, day)| day).collect()))
 }
 

@@ -2,6 +2,7 @@
 
 use vedette_domain::report;
 use vedette_domain::tool::Tool;
+use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::UptimeResource;
 use vedette_http::response::{Response, ok};
@@ -11,7 +12,7 @@ use crate::Context;
 /// The days of the report where the client does not say.
 pub const DAYS_DEFAULT: u16 = 90;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let (span, days) = super::read(context, Tool::Status, DAYS_DEFAULT).await?;
+pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {
+    let (span, days) = super::read(context, &access, Tool::Status, DAYS_DEFAULT).await?;
     Ok(ok(&UptimeResource::from(report::uptime(span, &days))))
 }

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tracing::error;
 use vedette_domain::account::Permission;
-use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
-use vedette_http::resource::SitesOutcome;
+use vedette_http::resource::{SiteResource, SitesOutcome};
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
-use vedette_store::{TeamWithSettings, budget};
+use vedette_store::{Backoff, TeamWithSettings, budget};
 
-use super::creation::{self, Ground};
+use super::creation::{TeamWithCooldowns, create};
 use super::input::{Input, duplicate_url};
 use crate::Context;
 
@@ -27,17 +27,16 @@ const REPEATED: &str = "This URL occurs more than once in the request.";
 const OUT_OF_TIME: &str =
     "The request ran out of time before this site was created. Please send it again.";
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let team_id = context.id("team", TeamId::parse)?;
-    let (store, caller) = (&context.app.store, context.caller);
-    let team = caller.team(store, team_id, Permission::ManageSites).await?;
+pub(crate) async fn handle(
+    context: Context<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
     let items = parse(&parse_body(context.body)?)?;
-
-    let mut ground = Ground::new(team);
+    let mut team = TeamWithCooldowns::new(team);
     let mut outcome = SitesOutcome::default();
     let mut seen = BTreeSet::new();
     for item in items {
-        let input = match item.input(&ground.team) {
+        let input = match item.input(&team.team) {
             Ok(input) => input,
             Err(error) => {
                 outcome.fail(item.url, error.message());
@@ -49,26 +48,44 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
             continue;
         }
         let now = context.app.clock.now();
-        let spent = Duration::try_from(now.duration_since(caller.now)).unwrap_or_default();
+        let spent = Duration::try_from(now.duration_since(context.caller.now)).unwrap_or_default();
         let left = BUDGET.saturating_sub(spent);
         if left.is_zero() {
             outcome.fail(item.url, OUT_OF_TIME);
             continue;
         }
-        let budget = budget::WRITE.min(left);
-        // Nothing that is asked of a site here depends on the plan.
-        match creation::create(context, &mut ground, input, now, budget, |_| Ok(())).await {
+        match create_within(left, context, &mut team, &input, now).await {
             Ok(Some(site)) => outcome.create(site),
             Ok(None) => outcome.skip(item.url, duplicate_url().message()),
             Err(refusal) => {
                 if refusal.is_fault() {
-                    error!(team = %team_id, %refusal, "a site of many was not created");
+                    error!(team = %team.team.id(), error = refusal.with_causes(), "a site of many was not created");
                 }
                 outcome.fail(item.url, refusal.message());
             }
         }
     }
     Ok(ok(&outcome))
+}
+
+/// Creates a site; after a conflict again, with the team as it is by then.
+async fn create_within(
+    left: Duration,
+    context: Context<'_>,
+    team: &mut TeamWithCooldowns,
+    input: &Input,
+    now: Timestamp,
+) -> Result<Option<SiteResource>, ApiError> {
+    let mut backoff = Backoff::new(budget::WRITE.min(left));
+    loop {
+        match create(context, team, input.clone(), now).await {
+            Err(error) => backoff.wait(error).await?,
+            done => return done,
+        }
+        let (store, id) = (&context.app.store, team.team.id());
+        let current = context.caller.team(store, id, Permission::ManageSites).await?;
+        *team = TeamWithCooldowns::new(current);
+    }
 }
 
 /// What a client says of one of the sites: strings, be they of use or not.

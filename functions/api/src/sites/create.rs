@@ -1,27 +1,21 @@
 //! `POST /teams/{team}/sites`: puts a URL under watch.
 
-use vedette_domain::account::Permission;
-use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::validation::parse_body;
-use vedette_store::{TeamWithSettings, budget};
+use vedette_store::TeamWithSettings;
 
-use super::creation::{self, Ground};
+use super::creation::{TeamWithCooldowns, create};
 use super::input::{Input, duplicate_url};
 use crate::Context;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let team_id = context.id("team", TeamId::parse)?;
-    let (store, caller) = (&context.app.store, context.caller);
-    let team = caller.team(store, team_id, Permission::ManageSites).await?;
-    let body = parse_body(context.body)?;
-    let input = Input::parse(&body, &team)?;
-
-    let fits = |team: &TeamWithSettings| Input::parse(&body, team).map(drop);
-    let mut ground = Ground::new(team);
-    let site =
-        creation::create(context, &mut ground, input, caller.now, budget::WRITE, fits).await?;
+pub(crate) async fn handle(
+    context: Context<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let input = Input::parse(&parse_body(context.body)?, &team)?;
+    let mut team = TeamWithCooldowns::new(team);
+    let site = create(context, &mut team, input, context.caller.now).await?;
     let site = site.ok_or_else(duplicate_url)?;
     Ok(created(&site, &context.links.site(site.id())))
 }

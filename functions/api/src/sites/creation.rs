@@ -1,6 +1,5 @@
 //! Putting a site under watch: what the routes that create sites share.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,22 +12,19 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::validation::ValidationError;
 use vedette_runtime::App;
-use vedette_store::{
-    Backoff, CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, create_refusal,
-};
+use vedette_store::{CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, create_refusal};
 
 use super::input::{Input, check_texts};
 use crate::Context;
 
-/// What new sites of a team are decided on.
-pub(super) struct Ground {
-    /// The team.
+/// A team that gets new sites.
+pub(super) struct TeamWithCooldowns {
     pub(super) team: TeamWithSettings,
-    /// Its cooldowns, once a site needs them: another one may follow.
+    /// Loaded for the first site; another one may follow.
     cooldowns: Option<Cooldowns>,
 }
 
-impl Ground {
+impl TeamWithCooldowns {
     pub(super) const fn new(team: TeamWithSettings) -> Self {
         Self { team, cooldowns: None }
     }
@@ -47,57 +43,45 @@ impl Ground {
 }
 
 /// Adds a site to a team, tells the keeper of it, and shows it as it now is; `None` if the team
-/// monitors its URL already.
-///
-/// `ground` is what the site is decided on; where the team turns out to be on another plan by now,
-/// it is read again, and `fits` says whether the site fits that plan too.
+/// monitors its URL already. After a conflict, the team is to be loaded again.
 pub(super) async fn create(
     context: Context<'_>,
-    ground: &mut Ground,
+    team: &mut TeamWithCooldowns,
     input: Input,
     now: Timestamp,
-    budget: Duration,
-    fits: impl Fn(&TeamWithSettings) -> Result<(), ValidationError>,
 ) -> Result<Option<SiteResource>, ApiError> {
-    let (store, caller) = (&context.app.store, context.caller);
+    let store = &context.app.store;
     let id = context.app.entropy.site_id().map_err(ApiError::internal)?;
-    let site = input.into_site(id, ground.team.id(), now);
+    let site = input.into_site(id, team.team.id(), now);
     check_texts(&site)?;
-    let mut stored = SiteWithTools { site, tools: BTreeMap::new() };
-    let mut backoff = Backoff::new(budget);
-    loop {
-        let Beginning { tools, cooldowns } = ground.begin(context.app, &stored.site).await?;
-        stored.tools = tools;
-        let team = &mut ground.team;
-        let Err(error) = store.create_site(&team.team, &stored, cooldowns.as_ref()).await else {
-            ground.cooldowns = cooldowns.or(ground.cooldowns.take());
-            break;
-        };
-        match create_refusal(&error) {
-            Some(CreateRefusal::DuplicateUrl) => return Ok(None),
-            Some(CreateRefusal::SiteLimit) => {
-                // Either the limit, or the plan is another one than was read.
-                let read = team.plan();
-                *team = caller.team(store, stored.site.team, Permission::ManageSites).await?;
-                let plan = team.plan();
-                if plan != read {
-                    fits(team)?;
-                } else if plan.limits().sites.is_some_and(|limit| team.team.sites >= limit) {
-                    return Err(site_limit().into());
-                }
+    let Beginning { tools, cooldowns } = team.begin(context.app, &site).await?;
+    let stored = SiteWithTools { site, tools };
+    if let Err(error) = store.create_site(&team.team.team, &stored, cooldowns.as_ref()).await {
+        return match create_refusal(&error) {
+            Some(CreateRefusal::DuplicateUrl) => Ok(None),
+            Some(CreateRefusal::SiteLimit) if is_full(context, &team.team).await? => {
+                Err(site_limit().into())
             }
-            None => {}
-        }
-        ground.cooldowns = None;
-        backoff.wait(error).await?;
+            _ => Err(error.into()),
+        };
     }
+    team.cooldowns = cooldowns.or(team.cooldowns.take());
 
     let sync = Message::Upkeep(Upkeep::Sync { team: stored.site.team, site: id });
     if let Err(error) = context.app.queue.send(&sync, Duration::ZERO).await {
         warn!(site = %id, %error, "the first runs are left to the keeper's sweep");
     }
-    let resource = SiteResource::new(&stored.site, &ground.team, context.links);
+    let resource = SiteResource::new(&stored.site, &team.team, context.links);
     Ok(Some(resource.with_latest(&stored, &Default::default())))
+}
+
+/// Whether the team has as many sites as its plan allows, and the plan is still the one that was
+/// `read`.
+async fn is_full(context: Context<'_>, read: &TeamWithSettings) -> Result<bool, ApiError> {
+    let (store, caller) = (&context.app.store, context.caller);
+    let team = caller.team(store, read.id(), Permission::ManageSites).await?;
+    let limit = team.plan().limits().sites;
+    Ok(team.plan() == read.plan() && limit.is_some_and(|limit| team.team.sites >= limit))
 }
 
 fn site_limit() -> ValidationError {

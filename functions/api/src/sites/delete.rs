@@ -3,37 +3,29 @@
 use std::time::Duration;
 
 use tracing::warn;
-use vedette_domain::account::Permission;
 use vedette_domain::cooldown::outlive_their_site;
-use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, Upkeep};
+use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, no_content};
-use vedette_store::{SiteWithTools, budget, retry_on_conflict};
+use vedette_store::SiteWithTools;
 
 use crate::Context;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let id = context.id("site", SiteId::parse)?;
-    let store = &context.app.store;
-    let now = context.caller.now;
-    let team = retry_on_conflict(budget::WRITE, || async {
-        let access = context.caller.site(store, id, Permission::ManageSites).await?;
-        let SiteWithTools { site, tools } = &access.stored;
-        // Read after the tools' states: an issue that opens in between has raised their `rev`.
-        let issues = store.issues_of_site(id.partition()).await?;
-        let cooldowns = if outlive_their_site(tools, now) {
-            store.cooldowns(site.team).await?.after_deletion(&site.url, tools, now)
-        } else {
-            None
-        };
-        store.delete_site(&access.stored, &issues, cooldowns.as_ref(), now).await?;
-        Ok::<_, ApiError>(site.team)
-    })
-    .await?;
-    let purge = Message::Upkeep(Upkeep::Purge { team, site: id });
+pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {
+    let (store, now) = (&context.app.store, context.caller.now);
+    let SiteWithTools { site, tools } = &access.stored;
+    // Read after the tools' states: an issue that opens in between has raised their `rev`.
+    let issues = store.issues_of_site(site.id.partition()).await?;
+    let cooldowns = if outlive_their_site(tools, now) {
+        store.cooldowns(site.team).await?.after_deletion(&site.url, tools, now)
+    } else {
+        None
+    };
+    store.delete_site(&access.stored, &issues, cooldowns.as_ref(), now).await?;
+    let purge = Message::Upkeep(Upkeep::Purge { team: site.team, site: site.id });
     if let Err(error) = context.app.queue.send(&purge, Duration::ZERO).await {
-        warn!(site = %id, %error, "the purge is left to the keeper's sweep");
+        warn!(site = %site.id, %error, "the purge is left to the keeper's sweep");
     }
     Ok(no_content())
 }

@@ -11,7 +11,7 @@ use vedette_http::validation::{Errors, Fields, ValidationError};
 use vedette_store::TeamWithSettings;
 
 /// The fields that creation and PATCH share; `None` was not sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Input {
     pub(super) url: SiteUrl,
     pub(super) name: Option<String>,

@@ -1,7 +1,5 @@
 //! `GET /teams/{team}/sites`: a team's sites with their latest checks.
 
-use vedette_domain::account::Permission;
-use vedette_domain::id::TeamId;
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, Page};
@@ -9,15 +7,16 @@ use vedette_http::query::Query;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
-use vedette_store::SiteWithTools;
+use vedette_store::{SiteWithTools, TeamWithSettings};
 
 use super::listing::{Listing, Sort};
 use crate::Context;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let id = context.id("team", TeamId::parse)?;
-    let store = &context.app.store;
-    let team = context.caller.team(store, id, Permission::View).await?;
+pub(crate) async fn handle(
+    context: Context<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let (store, id) = (&context.app.store, team.id());
     let query = context.query();
     let (listing, page) = parse(&query)?;
 

@@ -6,36 +6,34 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tracing::warn;
-use vedette_domain::account::Permission;
-use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
+use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{TeamWithSettings, budget, is_taken_url, retry_on_conflict};
+use vedette_store::{TeamWithSettings, is_taken_url};
 
 use super::input::{Input, check_texts, duplicate_url};
 use crate::Context;
 
-pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
-    let id = context.id("site", SiteId::parse)?;
-    let (store, caller) = (&context.app.store, context.caller);
-    let access = retry_on_conflict(budget::WRITE, || async {
-        let mut access = caller.site(store, id, Permission::ManageSites).await?;
-        let update = Update::parse(&parse_body(context.body)?, &access.team)?;
-        let site = &access.stored.site;
-        let has_learnt = access.stored.tool(Tool::Dns)?.learnt.is_some();
-        let next = update.apply_to(site, &access.settings(), has_learnt, caller.now);
-        let Some(next) = next else { return Ok(access) };
+pub(crate) async fn handle(
+    context: Context<'_>,
+    mut access: SiteAccess,
+) -> Result<Response, ApiError> {
+    let (store, now) = (&context.app.store, context.caller.now);
+    let update = Update::parse(&parse_body(context.body)?, &access.team)?;
+    let site = &access.stored.site;
+    let has_learnt = access.stored.tool(Tool::Dns)?.learnt.is_some();
+    if let Some(next) = update.apply_to(site, &access.settings(), has_learnt, now) {
         // What is too long already may be shortened and changed otherwise.
         if next.listed_texts() > site.listed_texts() {
             check_texts(&next)?;
         }
-        if let Err(error) = store.update_site(&access.stored, &next, caller.now).await {
+        if let Err(error) = store.update_site(&access.stored, &next, now).await {
             let is_duplicate = next.url != site.url && is_taken_url(&error);
             return Err(if is_duplicate { duplicate_url().into() } else { error.into() });
         }
@@ -43,11 +41,9 @@ pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
             sync(context, &next).await;
         }
         access.stored.site = next;
-        Ok::<_, ApiError>(access)
-    })
-    .await?;
+    }
 
-    let retention = access.team.retention(caller.now);
+    let retention = access.team.retention(now);
     let checks = store.checks(access.stored.latest().map(|latest| (latest, retention))).await?;
     let resource = SiteResource::new(&access.stored.site, &access.team, context.links);
     Ok(ok(&resource.with_latest(&access.stored, &checks)))

@@ -1,7 +1,6 @@
 //! `/checks` and `/sites/{site}/checks`.
 
 use lambda_http::http::StatusCode;
-use vedette_domain::account::Permission;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_http::resource::CheckResource;
 
@@ -30,7 +29,6 @@ fn list(schemas: &mut Schemas) -> Operation {
         route: "checks.list",
         summary: "A site's checks",
         description: "The history of a site, newest first, as far back as the plan keeps it.",
-        permission: Some(Permission::View),
         query,
         body: None,
         success: Success::ok("A page of checks.", schemas.page::<CheckResource>()),
@@ -53,7 +51,6 @@ fn create(schemas: &mut Schemas) -> Operation {
                       passed its on-demand cadence; each check counts against the month's quota. \
                       Results do not open or resolve issues. Ten requests a minute are served \
                       for each user, refused ones included.",
-        permission: Some(Permission::RunChecks),
         query: Vec::new(),
         body: Some(request::check_run(schemas)),
         success: accepted.followed_by("/data/0/uuid", "check", &["checks.get", "checks.delete"]),
@@ -65,7 +62,6 @@ fn get(schemas: &mut Schemas) -> Operation {
         route: "checks.get",
         summary: "A check",
         description: "A check with its full result.",
-        permission: Some(Permission::View),
         query: Vec::new(),
         body: None,
         success: Success::ok("The check.", schemas.data::<CheckResource>()),
@@ -78,7 +74,6 @@ fn delete() -> Operation {
         summary: "Delete a check",
         description: "Only checks that were run on demand can be deleted; an automatic one is \
                       403. The month's quota and the tool's on-demand cadence stay as they are.",
-        permission: Some(Permission::RunChecks),
         query: Vec::new(),
         body: None,
         success: Success::no_content("The check is gone."),

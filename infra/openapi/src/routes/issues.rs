@@ -1,7 +1,6 @@
 //! `/issues`.
 
 use serde_json::json;
-use vedette_domain::account::Permission;
 use vedette_domain::issue::{IssueStatus, Severity};
 use vedette_domain::tool::Tool;
 use vedette_http::resource::IssueResource;
@@ -37,7 +36,6 @@ fn list(schemas: &mut Schemas) -> Operation {
         summary: "Issues",
         description: "Issues of the caller's teams, the latest opened first. A team or a site \
                       that is not the caller's is 404.",
-        permission: Some(Permission::View),
         query,
         body: None,
         success: Success::ok("A page of issues.", schemas.page::<IssueResource>()),
@@ -49,7 +47,6 @@ fn get(schemas: &mut Schemas) -> Operation {
         route: "issues.get",
         summary: "An issue",
         description: "An issue with its timeline.",
-        permission: Some(Permission::View),
         query: Vec::new(),
         body: None,
         success: Success::ok("The issue.", schemas.data::<IssueResource>()).followed_by(

@@ -11,7 +11,6 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         route: "me.get",
         summary: "Who is asking",
         description: "The token's owner and their teams, those without an active plan included.",
-        permission: None,
         query: Vec::new(),
         body: None,
         success: Success::ok("The user and their teams.", schema).followed_by(

@@ -1,6 +1,5 @@
 //! `/teams/{team}/monitoring`.
 
-use vedette_domain::account::Permission;
 use vedette_http::resource::MonitoringResource;
 
 use crate::operation::{Operation, Success};
@@ -14,7 +13,6 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             summary: "A team's monitoring",
             description: "The settings that all sites of the team start from, and the values from \
                           which they are chosen.",
-            permission: Some(Permission::View),
             query: Vec::new(),
             body: None,
             success: Success::ok("The monitoring.", schemas.data::<MonitoringResource>()),
@@ -25,7 +23,6 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             description: "Changes what is sent and keeps what is not. Tools that are sent need \
                           `enabled` and `cadence_minutes`. A cadence must be one that the plan \
                           allows. Schedules of all the team's sites follow.",
-            permission: Some(Permission::UpdateMonitoring),
             query: Vec::new(),
             body: Some(request::team_monitoring(schemas)),
             success: Success::ok("The changed monitoring.", schemas.data::<MonitoringResource>()),

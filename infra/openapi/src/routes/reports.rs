@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use vedette_api::{PERFORMANCE_DAYS, UPTIME_DAYS};
-use vedette_domain::account::Permission;
 use vedette_domain::report::DAYS_MAX;
 use vedette_http::resource::{PerformanceResource, UptimeResource};
 
@@ -17,7 +16,6 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             summary: "How reachable a site was",
             description: "An entry for each UTC day, oldest first and today last, made of \
                           automatic, completed status checks.",
-            permission: Some(Permission::View),
             query: vec![days(UPTIME_DAYS)],
             body: None,
             success: Success::ok("The report.", schemas.data::<UptimeResource>()),
@@ -27,7 +25,6 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             summary: "How fast a site was",
             description: "An entry for each UTC day, oldest first and today last, made of \
                           automatic, completed performance checks.",
-            permission: Some(Permission::View),
             query: vec![days(PERFORMANCE_DAYS)],
             body: None,
             success: Success::ok("The report.", schemas.data::<PerformanceResource>()),

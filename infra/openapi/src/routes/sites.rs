@@ -3,7 +3,6 @@
 use lambda_http::http::StatusCode;
 use serde_json::json;
 use vedette_api::site_sorts;
-use vedette_domain::account::Permission;
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_http::resource::{SiteResource, SitesOutcome};
 
@@ -52,7 +51,6 @@ fn list(schemas: &mut Schemas) -> Operation {
         route: "sites.list",
         summary: "A team's sites",
         description: "The team's sites with the newest check of each tool.",
-        permission: Some(Permission::View),
         query,
         body: None,
         success: Success::ok("A page of sites.", schemas.page::<SiteResource>()),
@@ -69,7 +67,6 @@ fn create(schemas: &mut Schemas) -> Operation {
         summary: "Put a URL under watch",
         description: "The first checks run at once. The URL must be new in the team and the plan \
                       must have room for another site.",
-        permission: Some(Permission::ManageSites),
         query: Vec::new(),
         body: Some(request::new_site(schemas)),
         success: created.followed_by("/data/uuid", "site", OF_A_SITE),
@@ -83,7 +80,6 @@ fn bulk(schemas: &mut Schemas) -> Operation {
         description: "Each URL is taken on its own, in the order of the request, so that some may \
                       be created while others are not: look at the three lists before sending \
                       anything again.",
-        permission: Some(Permission::ManageSites),
         query: Vec::new(),
         body: Some(request::new_sites()),
         success: Success::ok("What became of each URL.", schemas.data::<SitesOutcome>()),
@@ -95,7 +91,6 @@ fn get(schemas: &mut Schemas) -> Operation {
         route: "sites.get",
         summary: "A site",
         description: "A site with the newest check of each tool.",
-        permission: Some(Permission::View),
         query: Vec::new(),
         body: None,
         success: Success::ok("The site.", schemas.data::<SiteResource>()),
@@ -109,7 +104,6 @@ fn update(schemas: &mut Schemas) -> Operation {
         description: "`url` is always sent; every other field that is omitted stays. \
                       `monitoring_settings` replaces all overrides, and `{}` clears them. The \
                       site keeps its history and its issues.",
-        permission: Some(Permission::ManageSites),
         query: Vec::new(),
         body: Some(request::changed_site(schemas)),
         success: Success::ok("The changed site.", schemas.data::<SiteResource>()),
@@ -121,7 +115,6 @@ fn delete() -> Operation {
         route: "sites.delete",
         summary: "Delete a site",
         description: "The site is gone for good, with its schedules, checks and issues.",
-        permission: Some(Permission::ManageSites),
         query: Vec::new(),
         body: None,
         success: Success::no_content("The site is gone."),

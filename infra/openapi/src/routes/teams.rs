@@ -1,6 +1,5 @@
 //! `/teams`.
 
-use vedette_domain::account::Permission;
 use vedette_http::resource::TeamResource;
 
 use crate::operation::{Operation, Success};
@@ -13,7 +12,6 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             summary: "The caller's teams",
             description: "All teams of the caller, oldest first, those without an active plan \
                           included. The list has no pages.",
-            permission: None,
             query: Vec::new(),
             body: None,
             success: Success::ok("The teams.", schemas.data::<Vec<TeamResource>>()).followed_by(
@@ -33,7 +31,6 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             route: "teams.get",
             summary: "A team",
             description: "A team with what its plan allows and how much of it is used.",
-            permission: Some(Permission::View),
             query: Vec::new(),
             body: None,
             success: Success::ok("The team.", schemas.data::<TeamResource>()).followed_by(

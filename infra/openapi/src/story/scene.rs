@@ -1,11 +1,10 @@
 //! Where the story takes place: a service with one team, ids and times that are always the same.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::{SignedDuration, ToSpan};
+use lambda_http::Body;
 use lambda_http::http::{Request, StatusCode};
-use lambda_http::{Body, RequestExt as _};
 use serde_json::Value;
 use vedette_domain::account::{Membership, Role, Scope, Team, Token, User};
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
@@ -83,7 +82,7 @@ impl Scene {
         query: &str,
         body: Option<&Value>,
     ) -> (StatusCode, Value) {
-        let route = vedette_api::route(name).expect("a route");
+        let route = vedette_api::named(name).expect("a route");
         let mut uri = format!("https://vedette.example.com{}", route.path);
         for (name, value) in path {
             uri = uri.replace(&format!("{{{name}}}"), value);
@@ -95,8 +94,9 @@ impl Scene {
             .header("authorization", &self.authorization)
             .body(body)
             .expect("a request");
-        let path = path.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let request = request.with_path_parameters(path.collect::<HashMap<_, _>>());
+        let (head, body) = request.into_parts();
+        let (route, head) = vedette_api::dispatch(head);
+        let request = Request::from_parts(head, body);
         let response = vedette_api::answer(&self.test.app, route, request).await;
         let status = response.status();
         let answer = match response.into_body() {

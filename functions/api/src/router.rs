@@ -1,0 +1,141 @@
+//! Which route a request is for. API Gateway decides by the same paths on AWS; everybody else asks
+//! here.
+
+use std::collections::HashMap;
+
+use lambda_http::RequestExt as _;
+use lambda_http::http::request::Parts;
+use percent_encoding::percent_decode_str;
+use vedette_http::error::ApiError;
+use vedette_http::validation::{ECHO_MAX, echo};
+
+use crate::ROUTES;
+use crate::route::{Route, Work};
+
+/// The `$default` route, for unknown paths and methods: 405 if another method would do, else 404.
+pub const FALLBACK: Route =
+    Route { name: "fallback", method: "ANY", path: "$default", work: Work::Refuse(refuse) };
+
+/// The route with this name.
+pub fn named(name: &str) -> Option<&'static Route> {
+    const DEFAULT: &Route = &FALLBACK;
+    ROUTES.iter().chain([DEFAULT]).find(|route| route.name == name)
+}
+
+/// The route for a request, and its head with the values in the path, as API Gateway passes them.
+pub fn dispatch(head: Parts) -> (&'static Route, Parts) {
+    let path = head.uri.path().to_owned();
+    let mut routes = ROUTES.iter().filter(|route| route.method == head.method.as_str());
+    let found = routes.find_map(|route| Some((route, parameters(route.path, &path)?)));
+    let (route, parameters) = found.unwrap_or((&FALLBACK, HashMap::new()));
+    (route, head.with_raw_http_path(path).with_path_parameters(parameters))
+}
+
+/// The values in a path, by their names in the pattern; `None` if it does not match.
+///
+/// Paths are matched as they were sent and decoded afterwards, so that an encoded slash stays
+/// within its segment.
+fn parameters(pattern: &str, path: &str) -> Option<HashMap<String, String>> {
+    let mut values = HashMap::new();
+    let mut segments = path.split('/');
+    for expected in pattern.split('/') {
+        let segment = segments.next()?;
+        let name = expected.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+        match name {
+            Some(name) if !segment.is_empty() => {
+                let value = percent_decode_str(segment).decode_utf8_lossy().into_owned();
+                values.insert(name.to_owned(), value);
+            }
+            _ if segment == expected && name.is_none() => {}
+            _ => return None,
+        }
+    }
+    segments.next().is_none().then_some(values)
+}
+
+fn refuse(head: &Parts) -> ApiError {
+    let path = head.raw_http_path();
+    let matching = ROUTES.iter().filter(|route| parameters(route.path, path).is_some());
+    let mut methods: Vec<&str> = matching.map(|route| route.method).collect();
+    if methods.is_empty() {
+        return ApiError::NotFound;
+    }
+    methods.sort_unstable();
+    ApiError::MethodNotAllowed {
+        method: echo(head.method.as_str(), ECHO_MAX).into_owned(),
+        allow: methods.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::http::{Method, Request, Uri};
+
+    use super::*;
+
+    fn head(method: &str, path: &str) -> Parts {
+        let (mut head, ()) = Request::new(()).into_parts();
+        head.method = Method::from_bytes(method.as_bytes()).expect("a method");
+        head.uri = Uri::builder().path_and_query(path).build().expect("a path");
+        head
+    }
+
+    #[test]
+    fn every_route_is_found_by_its_own_path() {
+        for route in ROUTES {
+            let path = route.path.replace(['{', '}'], "");
+            let (found, head) = dispatch(head(route.method, &path));
+            assert_eq!(found.name, route.name);
+            let parameters = head.path_parameters();
+            assert_eq!(parameters.iter().count(), route.path.matches('{').count(), "{path}");
+            assert!(parameters.iter().all(|(name, value)| name == value), "{parameters:?}");
+            for (method, path) in [(route.method, format!("{path}/")), ("HEAD", path)] {
+                let (found, _) = dispatch(super::tests::head(method, &path));
+                assert_eq!(found.name, FALLBACK.name, "{method} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_known_path_says_which_methods_it_has() {
+        for (method, path, said) in [
+            ("PUT", "/api/v1/sites/x", "DELETE, GET, PATCH"),
+            ("HEAD", "/api/v1/me", "GET"),
+            ("DELETE", "/api/v1/sites/x/checks", "GET, POST"),
+            ("GET", "/api/v1/me/", "nothing"),
+            ("GET", "/api/v1/sites//checks", "nothing"),
+            ("GET", "/api/v1", "nothing"),
+            ("GET", "/", "nothing"),
+        ] {
+            let (_, head) = dispatch(head(method, path));
+            let found = match refuse(&head) {
+                ApiError::MethodNotAllowed { allow, .. } => allow,
+                _ => "nothing".to_owned(),
+            };
+            assert_eq!(found, said, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn values_are_decoded_within_their_segment() {
+        let site = |path: &str| {
+            let known = ["/api/v1/sites/{site}", "/api/v1/sites/{site}/checks"];
+            known.iter().find_map(|pattern| Some(parameters(pattern, path)?["site"].clone()))
+        };
+        for (path, value) in [
+            ("/api/v1/sites/a%2Fb", Some("a/b")),
+            ("/api/v1/sites/a%2Fchecks", Some("a/checks")),
+            ("/api/v1/sites/%ff%00%zz%", Some("\u{fffd}\0%zz%")),
+            ("/api/v1/sites/{site}", Some("{site}")),
+            ("/api/v1/sites/..", Some("..")),
+            ("/api/v1/sites/", None),
+            ("/api/v1/sites//checks", None),
+            ("/api/v1/me/../sites/a", None),
+            ("api/v1/sites/a", None),
+            ("*", None),
+            ("", None),
+        ] {
+            assert_eq!(site(path).as_deref(), value, "{path}");
+        }
+    }
+}
