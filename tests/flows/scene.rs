@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use vedette_checker::{Engines, Handled};
+use vedette_checker::{EngineConfig, Engines, Handled};
 use vedette_domain::id::SiteId;
 use vedette_domain::issue::evaluate::Timer;
 use vedette_domain::message::{CheckMessage, Message, RunOrder, Upkeep};
@@ -12,7 +12,6 @@ use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
-use vedette_runtime::config::EngineConfig;
 use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
 use vedette_tests::{Answer, Client, Service, scheduled};
 

@@ -2,11 +2,10 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use vedette_checker::Engines;
+use vedette_checker::{EngineConfig, Engines};
 use vedette_domain::account::{Membership, Role, Scope, Token};
 use vedette_domain::id::{SiteId, TeamId, UserId};
 use vedette_domain::plan::Plan;
-use vedette_runtime::config::EngineConfig;
 use vedette_testkit::{Member, Target, loopback, member_of};
 use vedette_tests::{Answer, Service};
 

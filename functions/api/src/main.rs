@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use lambda_http::{Error, Request, run, service_fn};
-use vedette_runtime::config::environment;
-use vedette_runtime::{Config, aws, telemetry};
+use vedette_runtime::config::{Service, environment};
+use vedette_runtime::{aws, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let name = environment("_HANDLER").unwrap_or_default();
     let route = vedette_api::named(&name).ok_or_else(|| format!("no route is named `{name}`"))?;
-    let app = Arc::new(aws::app(&Config::read(&environment)?).await?);
+    let app = Arc::new(aws::lambda_app(Service::read(&environment)?)?);
     if route.reads_table() {
         app.store.warm_up().await?;
     }

@@ -14,7 +14,7 @@ use vedette_probe::links::{self, LinksProbe, Progress, Traffic};
 use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
-use vedette_runtime::config::EngineConfig;
+use crate::EngineConfig;
 
 /// The check engines, behind one guard. Costly to make; one a process.
 pub struct Engines {

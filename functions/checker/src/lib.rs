@@ -1,5 +1,6 @@
 //! Consumes the check queues: runs what a message asks for, if the table still asks for it too.
 
+mod config;
 mod engines;
 mod incoming;
 mod place;
@@ -19,6 +20,7 @@ use vedette_store::{RunSheet, StoreError};
 
 use place::in_place;
 
+pub use config::{Config, EngineConfig};
 pub use engines::{Engines, Subject};
 pub use incoming::{Incoming, UnreadableMessage};
 

@@ -7,16 +7,16 @@ use futures::future::join_all;
 use jiff::Timestamp;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::{error, info};
-use vedette_checker::{Engines, handle_body};
+use vedette_checker::{Config, Engines, handle_body};
 use vedette_runtime::config::environment;
-use vedette_runtime::{App, Config, aws, telemetry};
+use vedette_runtime::{App, aws, telemetry};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let config = Config::read(&environment)?;
-    let app = Arc::new(aws::app(&config).await?);
-    let engines = Arc::new(Engines::new(config.outbound, config.engines)?);
+    let Config { service, outbound, engines } = Config::read(&environment)?;
+    let app = Arc::new(aws::lambda_app(service)?);
+    let engines = Arc::new(Engines::new(outbound, engines)?);
     app.store.warm_up().await?;
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
         let (app, engines) = (Arc::clone(&app), Arc::clone(&engines));

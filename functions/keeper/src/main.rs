@@ -7,13 +7,13 @@ use futures::future::join_all;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::{error, info};
 use vedette_keeper::{sweep, upkeep_body};
-use vedette_runtime::config::environment;
-use vedette_runtime::{App, Config, aws, telemetry};
+use vedette_runtime::config::{Service, environment};
+use vedette_runtime::{App, aws, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let app = Arc::new(aws::app(&Config::read(&environment)?).await?);
+    let app = Arc::new(aws::lambda_app(Service::read(&environment)?)?);
     app.store.warm_up().await?;
     match environment("_HANDLER").as_deref() {
         Some("sweep") => {

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::Value;
-use vedette_checker::{Engines, Subject};
+use vedette_checker::{Config, Engines, Subject};
 use vedette_domain::check::{CheckError, Finish, ToolResult};
 use vedette_domain::issue::Outcome;
 use vedette_domain::settings::{ExpectedRecords, RequestHeader, Settings};
@@ -16,7 +16,7 @@ use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
 use vedette_probe::links::Progress;
 use vedette_runtime::Clock;
-use vedette_runtime::config::{Config, environment};
+use vedette_runtime::config::environment;
 
 use crate::Failure;
 use crate::output::{Output, Show};

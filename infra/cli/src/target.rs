@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use aws_config::BehaviorVersion;
 use clap::Args;
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
-use vedette_runtime::config::{Config, ConfigError, environment};
+use vedette_checker::Config;
+use vedette_runtime::config::{ConfigError, Service, environment};
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
 use vedette_store::Store;
 
@@ -30,9 +32,11 @@ pub(crate) struct Opened {
 
 impl Target {
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
-        let config = Config::read(&environment)?;
+        let service = Config::read(&environment)?.service;
         if self.aws {
-            return Ok(Opened { app: aws::app(&config).await?, file: None });
+            let version = BehaviorVersion::latest();
+            let sdk = aws_config::defaults(version).http_client(aws::http_client()).load().await;
+            return Ok(Opened { app: aws::app(service, &sdk)?, file: None });
         }
         let unreachable = |why: String| Failure::Unreachable(self.does_not_answer(&why));
         if !Folder::has_database(&self.data).map_err(|error| unreachable(error.to_string()))? {
@@ -40,12 +44,12 @@ impl Target {
         }
         Ok(match reach(&self.data).await.map_err(|error| unreachable(error.to_string()))? {
             Reached::Served(socket) => {
-                Opened { app: local(store(socket.http_client()), config), file: None }
+                Opened { app: local(store(socket.http_client()), service), file: None }
             }
             Reached::Free(folder) => {
                 let database = Database::open(&folder, Fsync::Always).await;
                 let database = database.map_err(|error| unreachable(error.to_string()))?;
-                let app = local(database.store(), config);
+                let app = local(database.store(), service);
                 Opened { app, file: Some((database, folder)) }
             }
         })
@@ -70,16 +74,16 @@ impl Opened {
     }
 }
 
-fn local(store: Store, config: Config) -> App {
+fn local(store: Store, service: Service) -> App {
     let clock = Clock::system();
     App {
         store,
         // Messages and schedules live in the service's process, which finds its work in the table.
         queue: Queue::Local(LocalQueue::new()),
-        scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), config.service.pace)),
+        scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.pace)),
         clock,
         entropy: Entropy::system(),
-        service: config.service,
+        service,
     }
 }
 

@@ -21,22 +21,21 @@ pub use service::{Service, StartError};
 #[cfg(test)]
 mod tests {
     use vedette_embedded::Database;
-    use vedette_runtime::{
-        App, Clock, Config, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
-    };
+    use vedette_runtime::config::Service;
+    use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
 
     /// An app whose database has no table: whatever asks for an item fails.
     pub(crate) fn app_without_table(queue: &LocalQueue) -> App {
-        let config = Config::read(&|_| None).expect("nothing needs to be set");
+        let service = Service::read(&|_| None).expect("nothing needs to be set");
         let clock = Clock::system();
         let database = Database::memory().expect("a database");
         App {
             store: database.store(),
             queue: Queue::Local(queue.clone()),
-            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), config.service.pace)),
+            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.pace)),
             clock,
             entropy: Entropy::system(),
-            service: config.service,
+            service,
         }
     }
 }

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use vedette_checker::Config;
 use vedette_local::{Options, Service, console, process};
 use vedette_runtime::config::environment;
-use vedette_runtime::{Config, telemetry};
+use vedette_runtime::telemetry;
 
 /// As for wrong arguments.
 const WRONG_CONFIGURATION: u8 = 2;

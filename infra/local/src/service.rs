@@ -10,10 +10,10 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, warn};
-use vedette_checker::Engines;
+use vedette_checker::{Config, Engines};
 use vedette_embedded::{Database, DatabaseError, Expiry, Folder, FolderError, Reached, reach};
 use vedette_runtime::{
-    App, Clock, Config, Destination, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
+    App, Clock, Destination, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
 };
 
 use crate::console::Console;

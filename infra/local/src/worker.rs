@@ -122,6 +122,7 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
 
 #[cfg(test)]
 mod tests {
+    use vedette_checker::EngineConfig;
     use vedette_domain::id::TeamId;
     use vedette_domain::message::{CheckMessage, RunOrder, Upkeep};
     use vedette_domain::plan::Plan;
@@ -129,7 +130,6 @@ mod tests {
     use vedette_domain::tool::RunReason;
     use vedette_domain::tool_state::ToolState;
     use vedette_probe::guard::Outbound;
-    use vedette_runtime::config::EngineConfig;
     use vedette_store::SiteWithTools;
     use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
 

@@ -3,23 +3,42 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_config::retry::RetryConfig;
-use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::timeout::TimeoutConfig;
+use aws_types::SdkConfig;
+use aws_types::region::Region;
 use vedette_store::Store;
 
-use crate::config::{Config, ConfigError, Deployment, environment};
+use crate::config::{ConfigError, Deployment, Read, Service, environment, required};
 use crate::{App, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueue};
 
-/// The app of a Lambda function or of the command line against a deployment.
+/// The app of a Lambda function, whose environment holds all that the SDK must know: region and
+/// credentials. There is no chain of providers to ask, and none to load at a cold start.
 ///
 /// # Errors
 ///
-/// When the environment does not say where the deployment's parts are.
-pub async fn app(config: &Config) -> Result<App, ConfigError> {
+/// The first variable that is missing.
+pub fn lambda_app(service: Service) -> Result<App, ConfigError> {
+    app(service, &lambda_sdk_config(&environment)?)
+}
+
+/// The app of a deployment that the environment names.
+///
+/// # Errors
+///
+/// The first variable that is missing.
+pub fn app(service: Service, sdk: &SdkConfig) -> Result<App, ConfigError> {
     let deployment = Arc::new(Deployment::read(&environment)?);
-    let sdk = sdk_config().await;
+    let sdk = sdk
+        .to_builder()
+        .timeout_config(timeouts())
+        .retry_config(RetryConfig::standard().with_max_attempts(4))
+        .build();
     let queues = aws_sdk_sqs::Client::new(&sdk);
     let schedules = aws_sdk_scheduler::Client::new(&sdk);
     Ok(App {
@@ -28,20 +47,33 @@ pub async fn app(config: &Config) -> Result<App, ConfigError> {
         scheduler: Scheduler::EventBridge(EventBridgeScheduler::new(schedules, deployment)),
         clock: Clock::system(),
         entropy: Entropy::system(),
-        service: config.service.clone(),
+        service,
     })
 }
 
-async fn sdk_config() -> SdkConfig {
-    let client = aws_smithy_http_client::Builder::new()
+fn lambda_sdk_config(read: Read<'_>) -> Result<SdkConfig, ConfigError> {
+    let credentials = Credentials::new(
+        required(read, "AWS_ACCESS_KEY_ID")?,
+        required(read, "AWS_SECRET_ACCESS_KEY")?,
+        read("AWS_SESSION_TOKEN"),
+        None,
+        "environment",
+    );
+    let mut config = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(required(read, "AWS_REGION")?))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .http_client(http_client());
+    // Where a stand-in takes the place of AWS.
+    config.set_endpoint_url(read("AWS_ENDPOINT_URL"));
+    Ok(config.build())
+}
+
+/// What the SDK sends its requests with.
+pub fn http_client() -> SharedHttpClient {
+    aws_smithy_http_client::Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
-        .build_https();
-    aws_config::defaults(BehaviorVersion::latest())
-        .http_client(client)
-        .timeout_config(timeouts())
-        .retry_config(RetryConfig::standard().with_max_attempts(4))
-        .load()
-        .await
+        .build_https()
 }
 
 /// DynamoDB answers in milliseconds; what takes longer is better tried again.
@@ -51,4 +83,24 @@ fn timeouts() -> TimeoutConfig {
         .operation_attempt_timeout(Duration::from_secs(4))
         .operation_timeout(Duration::from_secs(15))
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_takes_region_and_credentials_from_its_environment() {
+        let all = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION"];
+        let given = |name: &str| all.contains(&name).then(|| name.to_lowercase());
+        let config = lambda_sdk_config(&given).expect("a configuration");
+        assert_eq!(config.region(), Some(&Region::new("aws_region")));
+        assert_eq!(config.endpoint_url(), None);
+        assert!(config.credentials_provider().is_some());
+        for missing in ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"] {
+            let without = |name: &str| given(name).filter(|_| name != missing);
+            let error = lambda_sdk_config(&without).expect_err(missing);
+            assert_eq!(error.to_string(), format!("{missing}: is not set"));
+        }
+    }
 }

@@ -1,46 +1,10 @@
 //! Configuration from the environment, one struct a concern; README lists the variables.
 
-use std::ffi::OsString;
-use std::fs;
-use std::path::PathBuf;
+use std::fmt;
 use std::str::FromStr;
 
-use ipnet::IpNet;
-use url::Url;
-use vedette_domain::check::CheckError;
 use vedette_domain::schedule::Pace;
 use vedette_domain::tool::Tool;
-use vedette_probe::browser::Chromium;
-use vedette_probe::dns::{DohServers, Resolvers};
-use vedette_probe::guard::{ConnectTo, Outbound};
-use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};
-
-/// Everything that the environment says.
-#[derive(Debug)]
-pub struct Config {
-    /// How the service presents itself.
-    pub service: Service,
-    /// What check engines may reach.
-    pub outbound: Outbound,
-    /// What they ask and run.
-    pub engines: EngineConfig,
-}
-
-/// What check engines ask and run, beside the targets themselves.
-#[derive(Debug, Clone, Default)]
-pub struct EngineConfig {
-    /// The resolvers of DNS checks.
-    pub doh: DohServers,
-    /// The RDAP service that knows registrations; none where nobody is to be asked.
-    pub rdap: Option<Url>,
-    /// What renders pages for crawls; without one, crawls that are to render them fail.
-    pub browser: Option<Chromium>,
-    /// Who audits pages; without one there are no performance checks.
-    pub auditor: Option<Auditor>,
-}
-
-/// Where `make lighthouse` installs, seen from the project's root.
-const LIGHTHOUSE_DEFAULT: &str = "infra/lighthouse";
 
 /// How the service presents itself and keeps time.
 #[derive(Debug, Clone)]
@@ -83,12 +47,14 @@ pub struct Deployment {
 #[derive(Debug, thiserror::Error)]
 #[error("{name}: {problem}")]
 pub struct ConfigError {
-    name: &'static str,
-    problem: String,
+    /// The variable.
+    pub name: &'static str,
+    /// What is wrong with it.
+    pub problem: String,
 }
 
 /// Reads one variable.
-type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads the process's environment.
 pub fn environment(name: &str) -> Option<String> {
@@ -96,21 +62,14 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-impl Config {
-    /// Reads the configuration.
+impl Service {
+    /// Reads how the service presents itself. Whether there is an auditor is taken from the
+    /// environment's word; a process that runs it has looked for it.
     ///
     /// # Errors
     ///
     /// The first variable that makes no sense.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
-        let engines = EngineConfig::read(read)?;
-        let service = Service { tools: engines.tools(), ..Service::read(read)? };
-        Ok(Self { service, outbound: outbound(read)?, engines })
-    }
-}
-
-impl Service {
-    fn read(read: Read<'_>) -> Result<Self, ConfigError> {
         let base_url = read("VEDETTE_BASE_URL");
         if base_url.as_deref().is_some_and(|url| !is_base_url(url)) {
             return Err(ConfigError {
@@ -124,99 +83,55 @@ impl Service {
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
         let places = one(read, "VEDETTE_PLACES")?;
-        Ok(Self { base_url, throttle, pace: Pace::default(), tools: Vec::new(), places })
+        let has_auditor =
+            !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
+        let can_run = |tool: &Tool| *tool != Tool::Performance || has_auditor;
+        let tools = Tool::ALL.into_iter().filter(can_run).collect();
+        Ok(Self { base_url, throttle, pace: Pace::default(), tools, places })
     }
 }
 
-impl EngineConfig {
-    fn read(read: Read<'_>) -> Result<Self, ConfigError> {
-        let doh = one(read, "VEDETTE_DOH")?.unwrap_or_default();
-        let rdap = match read("VEDETTE_RDAP").as_deref().map(str::trim) {
-            Some("none") => None,
-            Some(_) => one(read, "VEDETTE_RDAP")?,
-            None => Resolvers::RDAP.parse().ok(),
-        };
-        let installed = Installed::read(read);
-        let auditor = auditor(read, &installed)?;
-        // One value for both, so that one trial tells whether it can have its sandbox.
-        let browser = match &auditor {
-            Some(Auditor::Lighthouse(lighthouse)) => Some(lighthouse.chromium.clone()),
-            _ => installed.chromium().ok(),
-        };
-        Ok(Self { doh, rdap, browser, auditor })
-    }
-
-    /// The tools that these engines can run.
-    fn tools(&self) -> Vec<Tool> {
-        let can_run = |tool: &Tool| *tool != Tool::Performance || self.auditor.is_some();
-        Tool::ALL.into_iter().filter(can_run).collect()
-    }
+/// Who audits pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditorKind {
+    /// Lighthouse on this machine.
+    Lighthouse,
+    /// Google's PageSpeed Insights.
+    PageSpeed,
+    /// Nobody: there are no performance checks.
+    Nobody,
 }
 
-/// Where to look for programs.
-struct Installed {
-    lighthouse: PathBuf,
-    chrome: Option<PathBuf>,
-    path: OsString,
+impl AuditorKind {
+    /// The auditor that the environment names.
+    ///
+    /// # Errors
+    ///
+    /// When it names one that there is not.
+    pub fn read(read: Read<'_>) -> Result<Option<Self>, ConfigError> {
+        one(read, Self::VARIABLE)
+    }
+
+    /// The variable that names it.
+    pub const VARIABLE: &'static str = "VEDETTE_AUDITOR";
 }
 
-impl Installed {
-    fn read(read: Read<'_>) -> Self {
-        let lighthouse = read("VEDETTE_LIGHTHOUSE").unwrap_or_else(|| LIGHTHOUSE_DEFAULT.into());
-        Self {
-            lighthouse: lighthouse.into(),
-            chrome: read("VEDETTE_CHROME").map(PathBuf::from),
-            path: read("PATH").unwrap_or_default().into(),
+impl FromStr for AuditorKind {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "lighthouse" => Ok(Self::Lighthouse),
+            "pagespeed" => Ok(Self::PageSpeed),
+            "none" => Ok(Self::Nobody),
+            _ => Err("must be lighthouse, pagespeed or none"),
         }
-    }
-
-    fn chromium(&self) -> Result<Chromium, CheckError> {
-        Chromium::find(self.chrome.as_deref(), &self.lighthouse, &self.path)
-    }
-
-    fn lighthouse(&self) -> Result<Auditor, CheckError> {
-        Lighthouse::find(&self.lighthouse, self.chrome.as_deref(), &self.path)
-            .map(Auditor::Lighthouse)
-    }
-}
-
-/// The auditor that is named, or else Lighthouse where it is installed.
-fn auditor(read: Read<'_>, installed: &Installed) -> Result<Option<Auditor>, ConfigError> {
-    let refused = |problem: String| ConfigError { name: "VEDETTE_AUDITOR", problem };
-    match read("VEDETTE_AUDITOR").as_deref().map(str::trim) {
-        None => Ok(installed.lighthouse().ok()),
-        Some("none") => Ok(None),
-        Some("lighthouse") => {
-            installed.lighthouse().map(Some).map_err(|error| refused(error.message))
-        }
-        Some("pagespeed") => {
-            // Only who audits needs a key, and Google answers a few requests without one.
-            let key = read("VEDETTE_PAGESPEED_KEY").unwrap_or_default();
-            let endpoint =
-                PageSpeed::ENDPOINT.parse().map_err(|_| refused("no endpoint".to_owned()))?;
-            Ok(Some(Auditor::PageSpeed(PageSpeed::new(key, endpoint))))
-        }
-        Some(_) => Err(refused("must be lighthouse, pagespeed or none".to_owned())),
     }
 }
 
 fn is_base_url(url: &str) -> bool {
     let is_web = url.starts_with("http://") || url.starts_with("https://");
     is_web && url.trim_end_matches('/').ends_with("/api/v1")
-}
-
-fn outbound(read: Read<'_>) -> Result<Outbound, ConfigError> {
-    let extra_roots = match read("VEDETTE_EXTRA_ROOTS") {
-        Some(path) => read_roots(&path)
-            .map_err(|problem| ConfigError { name: "VEDETTE_EXTRA_ROOTS", problem })?,
-        None => Vec::new(),
-    };
-    Ok(Outbound {
-        allow: list::<IpNet>(read, "VEDETTE_ALLOW_TARGETS")?,
-        connect_to: list::<ConnectTo>(read, "VEDETTE_CONNECT_TO")?,
-        extra_roots,
-        own_listeners: Vec::new(),
-    })
 }
 
 impl Deployment {
@@ -226,9 +141,7 @@ impl Deployment {
     ///
     /// The first variable that is missing.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
-        let required = |name: &'static str| {
-            read(name).ok_or_else(|| ConfigError { name, problem: "is not set".to_owned() })
-        };
+        let required = |name| required(read, name);
         Ok(Self {
             table: required("VEDETTE_TABLE")?,
             queue_url_prefix: required("VEDETTE_QUEUE_URL_PREFIX")?,
@@ -240,7 +153,17 @@ impl Deployment {
     }
 }
 
-fn one<T: FromStr<Err: std::fmt::Display>>(
+/// The value of a variable that must be set.
+pub(crate) fn required(read: Read<'_>, name: &'static str) -> Result<String, ConfigError> {
+    read(name).ok_or_else(|| ConfigError { name, problem: "is not set".to_owned() })
+}
+
+/// A variable's value; none where it is not set.
+///
+/// # Errors
+///
+/// When it cannot be read as a `T`.
+pub fn one<T: FromStr<Err: fmt::Display>>(
     read: Read<'_>,
     name: &'static str,
 ) -> Result<Option<T>, ConfigError> {
@@ -248,7 +171,12 @@ fn one<T: FromStr<Err: std::fmt::Display>>(
     value.transpose().map_err(|problem: T::Err| ConfigError { name, problem: problem.to_string() })
 }
 
-fn list<T: FromStr<Err: std::fmt::Display>>(
+/// The values of a variable that lists them between commas.
+///
+/// # Errors
+///
+/// When one cannot be read as a `T`.
+pub fn list<T: FromStr<Err: fmt::Display>>(
     read: Read<'_>,
     name: &'static str,
 ) -> Result<Vec<T>, ConfigError> {
@@ -265,71 +193,42 @@ fn list<T: FromStr<Err: std::fmt::Display>>(
         .collect()
 }
 
-fn read_roots(path: &str) -> Result<Vec<rustls::pki_types::CertificateDer<'static>>, String> {
-    use rustls::pki_types::pem::PemObject as _;
-    let pem = fs::read(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
-    let roots = rustls::pki_types::CertificateDer::pem_slice_iter(&pem)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| format!("{path} is not PEM: {error}"))?;
-    if roots.is_empty() {
-        return Err(format!("{path} holds no certificate"));
-    }
-    Ok(roots)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(vars: &[(&'static str, &'static str)]) -> Result<Config, String> {
-        let vars = vars.to_vec();
-        let read = move |name: &str| {
+    fn read(vars: &[(&'static str, &'static str)]) -> Result<Service, String> {
+        let read = |name: &str| {
             vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned())
         };
-        Config::read(&read).map_err(|error| error.to_string())
+        Service::read(&read).map_err(|error| error.to_string())
     }
 
     #[test]
     fn nothing_needs_to_be_set() {
-        let config = read(&[]).expect("defaults");
-        assert_eq!(config.service.throttle, 60);
-        assert_eq!(config.service.base_url, None);
-        assert_eq!(config.engines.doh.as_slice().len(), 3);
-        assert!(config.engines.rdap.is_some());
-        assert!(config.outbound.allow.is_empty() && config.outbound.connect_to.is_empty());
+        let service = read(&[]).expect("defaults");
+        assert_eq!(service.throttle, 60);
+        assert_eq!(service.base_url, None);
     }
 
     #[test]
-    fn lists_are_read() {
-        let config = read(&[
-            ("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8, ::1/128"),
-            ("VEDETTE_CONNECT_TO", "shop.test:443:127.0.0.1:8443"),
-            ("VEDETTE_BASE_URL", "https://monitor.test/api/v1"),
-            ("VEDETTE_THROTTLE", "600"),
-            ("VEDETTE_DOH", "own=https://dns.test/dns-query"),
-            ("VEDETTE_RDAP", "none"),
-        ])
-        .expect("a configuration");
-        assert_eq!(config.outbound.allow.len(), 2);
-        assert_eq!(config.outbound.connect_to.len(), 1);
-        assert_eq!(config.service.throttle, 600);
-        assert_eq!(config.engines.doh.as_slice()[0].name, "own");
-        assert_eq!(config.engines.rdap, None);
+    fn a_performance_check_needs_an_auditor() {
+        for (auditor, has_performance) in
+            [("none", false), ("lighthouse", true), ("pagespeed", true)]
+        {
+            let service = read(&[("VEDETTE_AUDITOR", auditor)]).expect("a configuration");
+            assert_eq!(service.tools.contains(&Tool::Performance), has_performance, "{auditor}");
+        }
+        assert!(!read(&[]).expect("defaults").tools.contains(&Tool::Performance));
     }
 
     #[test]
     fn a_wrong_value_is_refused_with_its_name() {
         for (name, value) in [
-            ("VEDETTE_ALLOW_TARGETS", "127.0.0.0/33"),
-            ("VEDETTE_CONNECT_TO", "shop.test:443"),
-            ("VEDETTE_EXTRA_ROOTS", "/nonexistent.pem"),
             ("VEDETTE_BASE_URL", "https://monitor.test"),
             ("VEDETTE_THROTTLE", "0"),
             ("VEDETTE_THROTTLE", "many"),
             ("VEDETTE_PLACES", "-1"),
-            ("VEDETTE_DOH", "dns.test"),
-            ("VEDETTE_RDAP", "rdap.test"),
-            ("VEDETTE_AUDITOR", "lighthouse"),
             ("VEDETTE_AUDITOR", "somebody"),
         ] {
             let said = read(&[(name, value)]).expect_err(value);

@@ -15,7 +15,6 @@ pub mod telemetry;
 
 pub use app::App;
 pub use clock::Clock;
-pub use config::Config;
 pub use entropy::Entropy;
 pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError, SqsQueue};
 pub use scheduler::{

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use client::Client;
 use vedette_local::{Options, Service};
-use vedette_runtime::Config;
+use vedette_checker::Config;
 
 /// Options for a service on free ports.
 fn options(data: &Path) -> Options {

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsAcceptor;
 use vedette_domain::tool::Tool;
 use vedette_local::Service;
-use vedette_runtime::Config;
+use vedette_checker::Config;
 
 use crate::client::Client;
 use crate::options;

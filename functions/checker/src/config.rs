@@ -1,0 +1,206 @@
+//! What a process that checks sites is told by its environment.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+use url::Url;
+use vedette_domain::check::CheckError;
+use vedette_domain::tool::Tool;
+use vedette_probe::browser::Chromium;
+use vedette_probe::dns::{DohServers, Resolvers};
+use vedette_probe::guard::{ConnectTo, Outbound};
+use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};
+use vedette_runtime::config::{AuditorKind, ConfigError, Read, Service, list, one};
+
+/// Everything that the environment says.
+#[derive(Debug)]
+pub struct Config {
+    /// How the service presents itself.
+    pub service: Service,
+    /// What check engines may reach.
+    pub outbound: Outbound,
+    /// What they ask and run.
+    pub engines: EngineConfig,
+}
+
+/// What check engines ask and run, beside the targets themselves.
+#[derive(Debug, Clone, Default)]
+pub struct EngineConfig {
+    /// The resolvers of DNS checks.
+    pub doh: DohServers,
+    /// The RDAP service that knows registrations; none where nobody is to be asked.
+    pub rdap: Option<Url>,
+    /// What renders pages for crawls; without one, crawls that are to render them fail.
+    pub browser: Option<Chromium>,
+    /// Who audits pages; without one there are no performance checks.
+    pub auditor: Option<Auditor>,
+}
+
+/// Where `make lighthouse` installs, seen from the project's root.
+const LIGHTHOUSE_DEFAULT: &str = "infra/lighthouse";
+
+impl Config {
+    /// Reads the configuration.
+    ///
+    /// # Errors
+    ///
+    /// The first variable that makes no sense.
+    pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
+        let engines = EngineConfig::read(read)?;
+        let service = Service { tools: engines.tools(), ..Service::read(read)? };
+        Ok(Self { service, outbound: outbound(read)?, engines })
+    }
+}
+
+impl EngineConfig {
+    fn read(read: Read<'_>) -> Result<Self, ConfigError> {
+        let doh = one(read, "VEDETTE_DOH")?.unwrap_or_default();
+        let rdap = match read("VEDETTE_RDAP").as_deref().map(str::trim) {
+            Some("none") => None,
+            Some(_) => one(read, "VEDETTE_RDAP")?,
+            None => Resolvers::RDAP.parse().ok(),
+        };
+        let installed = Installed::read(read);
+        let auditor = auditor(read, &installed)?;
+        // One value for both, so that one trial tells whether it can have its sandbox.
+        let browser = match &auditor {
+            Some(Auditor::Lighthouse(lighthouse)) => Some(lighthouse.chromium.clone()),
+            _ => installed.chromium().ok(),
+        };
+        Ok(Self { doh, rdap, browser, auditor })
+    }
+
+    /// The tools that these engines can run.
+    fn tools(&self) -> Vec<Tool> {
+        let can_run = |tool: &Tool| *tool != Tool::Performance || self.auditor.is_some();
+        Tool::ALL.into_iter().filter(can_run).collect()
+    }
+}
+
+/// Where to look for programs.
+struct Installed {
+    lighthouse: PathBuf,
+    chrome: Option<PathBuf>,
+    path: OsString,
+}
+
+impl Installed {
+    fn read(read: Read<'_>) -> Self {
+        let lighthouse = read("VEDETTE_LIGHTHOUSE").unwrap_or_else(|| LIGHTHOUSE_DEFAULT.into());
+        Self {
+            lighthouse: lighthouse.into(),
+            chrome: read("VEDETTE_CHROME").map(PathBuf::from),
+            path: read("PATH").unwrap_or_default().into(),
+        }
+    }
+
+    fn chromium(&self) -> Result<Chromium, CheckError> {
+        Chromium::find(self.chrome.as_deref(), &self.lighthouse, &self.path)
+    }
+
+    fn lighthouse(&self) -> Result<Auditor, CheckError> {
+        Lighthouse::find(&self.lighthouse, self.chrome.as_deref(), &self.path)
+            .map(Auditor::Lighthouse)
+    }
+}
+
+/// The auditor that is named, or else Lighthouse where it is installed.
+fn auditor(read: Read<'_>, installed: &Installed) -> Result<Option<Auditor>, ConfigError> {
+    let refused = |problem: String| ConfigError { name: AuditorKind::VARIABLE, problem };
+    match AuditorKind::read(read)? {
+        None => Ok(installed.lighthouse().ok()),
+        Some(AuditorKind::Nobody) => Ok(None),
+        Some(AuditorKind::Lighthouse) => {
+            installed.lighthouse().map(Some).map_err(|error| refused(error.message))
+        }
+        Some(AuditorKind::PageSpeed) => {
+            // Only who audits needs a key, and Google answers a few requests without one.
+            let key = read("VEDETTE_PAGESPEED_KEY").unwrap_or_default();
+            let endpoint =
+                PageSpeed::ENDPOINT.parse().map_err(|_| refused("no endpoint".to_owned()))?;
+            Ok(Some(Auditor::PageSpeed(PageSpeed::new(key, endpoint))))
+        }
+    }
+}
+
+fn outbound(read: Read<'_>) -> Result<Outbound, ConfigError> {
+    let extra_roots = match read("VEDETTE_EXTRA_ROOTS") {
+        Some(path) => read_roots(&path)
+            .map_err(|problem| ConfigError { name: "VEDETTE_EXTRA_ROOTS", problem })?,
+        None => Vec::new(),
+    };
+    Ok(Outbound {
+        allow: list::<IpNet>(read, "VEDETTE_ALLOW_TARGETS")?,
+        connect_to: list::<ConnectTo>(read, "VEDETTE_CONNECT_TO")?,
+        extra_roots,
+        own_listeners: Vec::new(),
+    })
+}
+
+fn read_roots(path: &str) -> Result<Vec<rustls::pki_types::CertificateDer<'static>>, String> {
+    use rustls::pki_types::pem::PemObject as _;
+    let pem = fs::read(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let roots = rustls::pki_types::CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| format!("{path} is not PEM: {error}"))?;
+    if roots.is_empty() {
+        return Err(format!("{path} holds no certificate"));
+    }
+    Ok(roots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(vars: &[(&'static str, &'static str)]) -> Result<Config, String> {
+        let read = |name: &str| {
+            vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned())
+        };
+        Config::read(&read).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn nothing_needs_to_be_set() {
+        let config = read(&[]).expect("defaults");
+        assert_eq!(config.engines.doh.as_slice().len(), 3);
+        assert!(config.engines.rdap.is_some());
+        assert!(config.outbound.allow.is_empty() && config.outbound.connect_to.is_empty());
+    }
+
+    #[test]
+    fn lists_are_read() {
+        let config = read(&[
+            ("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8, ::1/128"),
+            ("VEDETTE_CONNECT_TO", "shop.test:443:127.0.0.1:8443"),
+            ("VEDETTE_BASE_URL", "https://monitor.test/api/v1"),
+            ("VEDETTE_THROTTLE", "600"),
+            ("VEDETTE_DOH", "own=https://dns.test/dns-query"),
+            ("VEDETTE_RDAP", "none"),
+        ])
+        .expect("a configuration");
+        assert_eq!(config.outbound.allow.len(), 2);
+        assert_eq!(config.outbound.connect_to.len(), 1);
+        assert_eq!(config.service.throttle, 600);
+        assert_eq!(config.engines.doh.as_slice()[0].name, "own");
+        assert_eq!(config.engines.rdap, None);
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_with_its_name() {
+        for (name, value) in [
+            ("VEDETTE_ALLOW_TARGETS", "127.0.0.0/33"),
+            ("VEDETTE_CONNECT_TO", "shop.test:443"),
+            ("VEDETTE_EXTRA_ROOTS", "/nonexistent.pem"),
+            ("VEDETTE_THROTTLE", "0"),
+            ("VEDETTE_DOH", "dns.test"),
+            ("VEDETTE_RDAP", "rdap.test"),
+            ("VEDETTE_AUDITOR", "lighthouse"),
+        ] {
+            let said = read(&[(name, value)]).expect_err(value);
+            assert!(said.starts_with(name), "{said}");
+        }
+    }
+}
