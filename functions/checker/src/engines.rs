@@ -1,3 +1,4 @@
+use crate::EngineConfig;
 use jiff::Timestamp;
 use url::Url;
 use vedette_domain::check::{
@@ -14,7 +15,6 @@ use vedette_probe::links::{self, LinksProbe, Progress, Traffic};
 use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
-use crate::EngineConfig;
 
 /// The check engines, behind one guard. Costly to make; one a process.
 pub struct Engines {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use aws_config::BehaviorVersion;
 use clap::Args;
-use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
 use vedette_checker::Config;
+use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
 use vedette_runtime::config::{ConfigError, Service, environment};
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
 use vedette_store::Store;

@@ -2,7 +2,9 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Region, SharedHttpClient};
+use aws_sdk_dynamodb::config::{
+    BehaviorVersion, Region, SharedHttpClient, StalledStreamProtectionConfig,
+};
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
@@ -23,8 +25,9 @@ pub fn store(http: SharedHttpClient) -> Store {
 
 /// The SDK's client behind an HTTP client.
 ///
-/// Nothing is signed, since nobody would look at it. And nothing is timed: a request that waits in
-/// this process is not lost, and to send it again would only lengthen the queue.
+/// Nothing is signed, since nobody would look at it. And nothing is timed, nor is its progress
+/// watched: a request that waits in this process is not lost, and to send it again would only
+/// lengthen the queue.
 pub fn sdk_client(http: SharedHttpClient) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
@@ -33,6 +36,7 @@ pub fn sdk_client(http: SharedHttpClient) -> Client {
         .endpoint_url("http://embedded")
         .allow_no_auth()
         .http_client(http)
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .retry_config(RetryConfig::standard().with_max_attempts(4))
         .build();
     Client::from_conf(config)

@@ -83,8 +83,7 @@ impl Service {
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
         let places = one(read, "VEDETTE_PLACES")?;
-        let has_auditor =
-            !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
+        let has_auditor = !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
         let can_run = |tool: &Tool| *tool != Tool::Performance || has_auditor;
         let tools = Tool::ALL.into_iter().filter(can_run).collect();
         Ok(Self { base_url, throttle, pace: Pace::default(), tools, places })

@@ -48,6 +48,18 @@ impl From<serde_dynamo::Error> for StoreError {
     }
 }
 
+impl From<rmp_serde::encode::Error> for StoreError {
+    fn from(error: rmp_serde::encode::Error) -> Self {
+        Self::Corrupt(error.to_string())
+    }
+}
+
+impl From<rmp_serde::decode::Error> for StoreError {
+    fn from(error: rmp_serde::decode::Error) -> Self {
+        Self::Corrupt(error.to_string())
+    }
+}
+
 impl From<aws_sdk_dynamodb::error::BuildError> for StoreError {
     fn from(error: aws_sdk_dynamodb::error::BuildError) -> Self {
         Self::Corrupt(error.to_string())

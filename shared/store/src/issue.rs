@@ -13,7 +13,7 @@ use vedette_domain::tool_state::ToolState;
 use crate::StoreError;
 use crate::keys::{self, Key};
 use crate::site::live_site;
-use crate::table::{Item, Range, Sort, Store, value};
+use crate::table::{Item, Range, Sort, Store, document, value};
 
 /// An issue with the site and the tool that it is about.
 #[derive(Debug, Clone)]
@@ -142,7 +142,7 @@ fn issue_of(
     let (issue, site): (Issue, _) = (value(issue)?, live_site(site)?);
     match site {
         Some(site) if issue.id == id => {
-            Ok(Some(IssueWithSite { issue, site, state: value(state)? }))
+            Ok(Some(IssueWithSite { issue, site, state: document(state)? }))
         }
         _ => Ok(None),
     }

@@ -9,7 +9,7 @@ use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
 
-use crate::table::{Change, Condition, Store, expiring, item, number, value};
+use crate::table::{Change, Condition, Store, document, expiring, item, number, value};
 use crate::team::of_one_moment;
 use crate::{StoreError, budget, keys, retry_on_conflict};
 
@@ -57,7 +57,8 @@ impl Store {
                 return Ok(None);
             }
             let (team, settings) = of_one_moment(found_team, settings)?;
-            let sheet = RunSheet { site: value(found_site)?, state: value(state)?, team, settings };
+            let sheet =
+                RunSheet { site: value(found_site)?, state: document(state)?, team, settings };
             let is_asked = (sheet.site.id, sheet.site.team) == (site, sheet.team.id);
             Ok(Some(sheet).filter(|_| is_asked))
         })

@@ -19,8 +19,8 @@ use vedette_domain::work::UPKEEP_GRACE;
 use crate::StoreError;
 use crate::keys::{self, Key, SELF};
 use crate::table::{
-    Change, Condition, Item, Range, Sort, Store, Transaction, item, key_of, number, outstanding,
-    string, value,
+    Change, Condition, Item, REV, Range, Sort, Store, Transaction, document, document_item, item,
+    key_of, number, outstanding, string, value,
 };
 
 pub use update::is_taken_url;
@@ -121,7 +121,8 @@ pub(crate) fn tool_item(
     state: &ToolState,
     now: Timestamp,
 ) -> Result<Item, StoreError> {
-    let stored = item(&keys::tool(partition, tool), state)?;
+    let mut stored = document_item(&keys::tool(partition, tool), state)?;
+    stored.insert(REV.to_owned(), number(state.rev));
     Ok(outstanding(stored, keys::site_shard(partition), state.work_due(tool, now)))
 }
 
@@ -225,7 +226,7 @@ impl Store {
             let mut tools = BTreeMap::new();
             for tool in Tool::ALL {
                 if let Some(state) = found.remove(&keys::tool(partition, tool)) {
-                    tools.insert(tool, value(state)?);
+                    tools.insert(tool, document(state)?);
                 }
             }
             // Items of a batch may be read at different moments: a site whose tools are not all
@@ -250,7 +251,7 @@ impl Store {
         let (site_key, tool_key) = (keys::site(partition), keys::tool(partition, tool));
         let mut found = self.batch_get([site_key.clone(), tool_key.clone()]).await?;
         let site = found.remove(&site_key).map(live_site).transpose()?.flatten();
-        let state = found.remove(&tool_key).map(value).transpose()?;
+        let state = found.remove(&tool_key).map(document).transpose()?;
         Ok(site.zip(state))
     }
 

@@ -13,7 +13,10 @@ use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 
 use crate::keys::{self, Key};
-use crate::table::{Change, Condition, Item, Range, Sort, Store, item, number, string, value};
+use crate::table::{
+    Change, Condition, Item, Range, Sort, Store, document, document_item, item, number, string,
+    value,
+};
 use crate::{StoreError, budget, retry_on_conflict};
 
 /// A team with what decisions about it need.
@@ -69,7 +72,7 @@ impl Store {
         let user = owner.user;
         self.transaction()
             .put(item(&keys::team(team.id), team)?, Condition::Absent)
-            .put(item(&keys::team_settings(team.id), settings)?, Condition::Absent)
+            .put(document_item(&keys::team_settings(team.id), settings)?, Condition::Absent)
             .put(item(&keys::member(team.id, user), owner)?, Condition::Absent)
             .put(item(&keys::membership(user, team.id), owner)?, Condition::Absent)
             .put(item(&keys::team_listing(team.id), &TeamRef { team: team.id })?, Condition::Absent)
@@ -182,7 +185,7 @@ impl Store {
             ]);
         }
         let unchanged = Condition::When("cfg = :seen", vec![(":seen", number(read.cfg))]);
-        let mut stored = item(&keys::team_settings(read.id), settings)?;
+        let mut stored = document_item(&keys::team_settings(read.id), settings)?;
         stored.insert(SAVED_WITH.to_owned(), number(next.cfg));
         self.transaction()
             .update(&keys::team(read.id), change, unchanged)
@@ -234,7 +237,7 @@ pub(crate) fn of_one_moment(
     }
     let team: Team = value(team)?;
     let settings = match settings {
-        Some(settings) => value(settings)?,
+        Some(settings) => document(settings)?,
         None => Settings::defaults(team.plan),
     };
     Ok((team, settings))

@@ -2,6 +2,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use vedette_domain::settings::Settings;
+use vedette_domain::tool_state::ToolState;
 use vedette_embedded::{Database, TABLE, sdk_client};
 
 use crate::{Faults, Meter};
@@ -26,10 +31,8 @@ impl TestTable {
     }
 
     /// Every item, by key, as JSON that shows what is stored.
-    pub async fn dump(&self) -> BTreeMap<(String, String), serde_json::Value> {
-        let shown =
-            |item: &Item| item.iter().map(|(name, value)| (name.clone(), show(value))).collect();
-        self.scan().await.iter().map(|(key, item)| (key.clone(), shown(item))).collect()
+    pub async fn dump(&self) -> BTreeMap<(String, String), Value> {
+        self.scan().await.iter().map(|(key, item)| (key.clone(), shown(&key.1, item))).collect()
     }
 
     /// The bytes by which DynamoDB counts each item, by key.
@@ -81,6 +84,29 @@ fn bytes(value: &AttributeValue) -> usize {
             3 + map.iter().map(|(name, value)| 1 + name.len() + bytes(value)).sum::<usize>()
         }
         _ => 1,
+    }
+}
+
+/// An item as JSON, a document by its fields.
+fn shown(sort_key: &str, item: &Item) -> Value {
+    let mut fields: Map<String, Value> =
+        item.iter().map(|(name, value)| (name.clone(), show(value))).collect();
+    if let Some(AttributeValue::B(document)) = item.get("doc") {
+        let document = match sort_key {
+            "M" => fields_of::<Settings>(document.as_ref()),
+            _ => fields_of::<ToolState>(document.as_ref()),
+        };
+        fields.remove("doc");
+        fields.extend(document);
+    }
+    Value::Object(fields)
+}
+
+fn fields_of<T: DeserializeOwned + Serialize>(document: &[u8]) -> Map<String, Value> {
+    let value: T = rmp_serde::from_slice(document).expect("a document");
+    match serde_json::to_value(value).expect("JSON") {
+        Value::Object(fields) => fields,
+        other => panic!("not an object: {other}"),
     }
 }
 

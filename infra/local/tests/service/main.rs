@@ -14,8 +14,8 @@ mod tools;
 use std::path::Path;
 
 use client::Client;
-use vedette_local::{Options, Service};
 use vedette_checker::Config;
+use vedette_local::{Options, Service};
 
 /// Options for a service on free ports.
 fn options(data: &Path) -> Options {

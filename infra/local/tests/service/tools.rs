@@ -17,9 +17,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsAcceptor;
+use vedette_checker::Config;
 use vedette_domain::tool::Tool;
 use vedette_local::Service;
-use vedette_checker::Config;
 
 use crate::client::Client;
 use crate::options;
