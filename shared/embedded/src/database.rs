@@ -38,7 +38,7 @@ impl Database {
     pub async fn open(folder: &Folder, fsync: Fsync) -> Result<Self, DatabaseError> {
         let file = folder.database();
         if file.try_exists()? {
-            folder.check_format()?;
+            folder.take_over_format()?;
         } else {
             folder.write_format()?;
             Self::make(folder, &file).await?;
@@ -228,6 +228,9 @@ mod tests {
             let refused = Database::open(&folder, Fsync::Always).await.expect_err("refused");
             assert!(refused.to_string().contains("another version of Vedette"), "{refused}");
         }
+        fs::write(&format, "1").expect("written");
+        Database::open(&folder, Fsync::Always).await.expect("opened").close().await;
+        assert_eq!(fs::read_to_string(&format).expect("read"), "2", "taken over");
         fs::remove_file(&format).expect("removed");
         Database::open(&folder, Fsync::Always).await.expect_err("made before formats were told");
     }

@@ -55,8 +55,12 @@ pub enum FolderError {
     },
 }
 
-/// The format in which the table's items are kept; it rises when an older one cannot be read.
-const FORMAT: u32 = 1;
+/// The format in which the table's items are written; it rises when the version before cannot read
+/// them.
+const FORMAT: u32 = 2;
+
+/// The oldest format that is still read.
+const OLDEST_FORMAT: u32 = 1;
 
 /// For its owner and nobody else.
 const PRIVATE: u32 = 0o700;
@@ -137,16 +141,22 @@ impl Folder {
     /// Says in which format the table is kept.
     pub(crate) fn write_format(&self) -> Result<(), FolderError> {
         let path = self.path.join("format");
-        fs::write(&path, FORMAT.to_string()).map_err(|error| FolderError::Io { path, error })
+        let draft = self.draft(&path)?;
+        fs::write(&draft, FORMAT.to_string())
+            .and_then(|()| File::open(&draft)?.sync_all())
+            .map_err(|error| FolderError::Io { path: draft.clone(), error })?;
+        self.put(&draft, &path)
     }
 
-    /// Refuses a folder whose table is kept in another format, before anything of it is read.
-    pub(crate) fn check_format(&self) -> Result<(), FolderError> {
-        let found = fs::read_to_string(self.path.join("format"));
-        if found.is_ok_and(|found| found.trim().parse() == Ok(FORMAT)) {
-            Ok(())
-        } else {
-            Err(FolderError::Format(self.path.clone()))
+    /// Refuses a folder whose table is kept in a format that this version does not read, before
+    /// anything of it is read. One of an older format is from now on one of this: items are written
+    /// anew in the course of things, and the version before would not understand them.
+    pub(crate) fn take_over_format(&self) -> Result<(), FolderError> {
+        let found = fs::read_to_string(self.path.join("format")).ok();
+        match found.and_then(|found| found.trim().parse().ok()) {
+            Some(FORMAT) => Ok(()),
+            Some(OLDEST_FORMAT..FORMAT) => self.write_format(),
+            _ => Err(FolderError::Format(self.path.clone())),
         }
     }
 
