@@ -8,8 +8,9 @@ use vedette_domain::account::{Membership, Role, Token, TokenHash, User};
 use vedette_domain::id::{TeamId, UserId};
 
 use crate::StoreError;
+use crate::item::{expiring, item, number, string, value};
 use crate::keys::{self, Key, SELF};
-use crate::table::{Change, Condition, Range, Sort, Store, expiring, item, number, string, value};
+use crate::table::{Change, Condition, Range, Sort, Store};
 
 /// A user with the teams they belong to.
 #[derive(Debug, Clone)]
@@ -115,7 +116,7 @@ impl Store {
         let mut found = None;
         let mut memberships = Vec::new();
         for item in self.query(Range::new(&pk, sort)).await? {
-            if crate::table::key_of(&item)?.sk == SELF {
+            if crate::item::key_of(&item)?.sk == SELF {
                 found = Some(value::<User>(item)?);
             } else {
                 memberships.push(value::<Membership>(item)?);

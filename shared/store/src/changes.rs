@@ -11,10 +11,11 @@ use vedette_domain::tool_state::{
 };
 
 use crate::StoreError;
+use crate::item::{expiring, item, number, string};
 use crate::keys;
 use crate::row::{self, Written};
 use crate::site::tool_item;
-use crate::table::{Change, Condition, Store, Transaction, expiring, item, number, string};
+use crate::table::{Change, Condition, Store, Transaction};
 
 /// What happens to one site's records together.
 ///

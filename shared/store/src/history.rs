@@ -12,9 +12,10 @@ use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::Latest;
 
 use crate::StoreError;
+use crate::item::{expiry, value};
 use crate::keys;
 use crate::row;
-use crate::table::{Range, Sort, Store, expiry, value};
+use crate::table::{Range, Sort, Store};
 
 /// A check with its whole result.
 #[derive(Debug, Clone)]

@@ -11,9 +11,10 @@ use vedette_domain::site::Site;
 use vedette_domain::tool_state::ToolState;
 
 use crate::StoreError;
+use crate::item::{Item, document, value};
 use crate::keys::{self, Key};
 use crate::site::live_site;
-use crate::table::{Item, Range, Sort, Store, document, value};
+use crate::table::{Range, Sort, Store};
 
 /// An issue with the site and the tool that it is about.
 #[derive(Debug, Clone)]

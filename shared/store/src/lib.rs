@@ -10,6 +10,7 @@ mod definition;
 mod error;
 mod history;
 mod issue;
+mod item;
 pub mod keys;
 mod retry;
 mod row;

@@ -13,8 +13,8 @@ use vedette_domain::id::CheckId;
 use vedette_domain::tool::{CheckStatus, Tool};
 
 use crate::StoreError;
+use crate::item::{Item, item, value};
 use crate::keys;
-use crate::table::{Item, item, value};
 
 /// Results longer than this, in bytes of JSON, are deflated.
 const DEFLATE_OVER: usize = 600;

@@ -9,7 +9,8 @@ use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
 
-use crate::table::{Change, Condition, Store, document, expiring, item, number, value};
+use crate::item::{document, expiring, item, number, value};
+use crate::table::{Change, Condition, Store};
 use crate::team::of_one_moment;
 use crate::{StoreError, budget, keys, retry_on_conflict};
 

@@ -17,11 +17,11 @@ use vedette_domain::tool_state::{Latest, Newest, ToolState};
 use vedette_domain::work::UPKEEP_GRACE;
 
 use crate::StoreError;
-use crate::keys::{self, Key, SELF};
-use crate::table::{
-    Change, Condition, Item, REV, Range, Sort, Store, Transaction, document, document_item, item,
-    key_of, number, outstanding, string, value,
+use crate::item::{
+    Item, REV, document, document_item, item, key_of, number, outstanding, string, value,
 };
+use crate::keys::{self, Key, SELF};
+use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
 
 pub use update::is_taken_url;
 

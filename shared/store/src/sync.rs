@@ -8,8 +8,9 @@ use serde::Deserialize;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::work::UPKEEP_GRACE;
 
+use crate::item::{key_of, number, string, value};
 use crate::keys;
-use crate::table::{Change, Condition, Range, Sort, Store, key_of, number, string, value};
+use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{DirectoryRow, SiteWithTools, StoreError, TeamWithSettings};
 
 /// The `cfg` of a team and of sites at one moment.

@@ -12,11 +12,9 @@ use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 
+use crate::item::{Item, document, document_item, item, number, string, value};
 use crate::keys::{self, Key};
-use crate::table::{
-    Change, Condition, Item, Range, Sort, Store, document, document_item, item, number, string,
-    value,
-};
+use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{StoreError, budget, retry_on_conflict};
 
 /// A team with what decisions about it need.

@@ -4,8 +4,9 @@ use futures::future::try_join_all;
 use jiff::Timestamp;
 
 use crate::StoreError;
+use crate::item::{key_of, number};
 use crate::keys::{self, Key, Owner, WORK_DUE, WORK_SHARDS};
-use crate::table::{Change, Condition, Store, key_of, number};
+use crate::table::{Change, Condition, Store};
 
 /// An item whose time to be looked at has come.
 #[derive(Debug, Clone)]

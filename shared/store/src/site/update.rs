@@ -5,8 +5,9 @@ use vedette_domain::site::Site;
 
 use super::{DirectoryRow, SiteWithTools, directory_row, site_item, tool_item};
 use crate::StoreError;
+use crate::item::{item, number, string};
 use crate::keys;
-use crate::table::{Change, Condition, Store, Transaction, item, number, string};
+use crate::table::{Change, Condition, Store, Transaction};
 
 /// The place of the site in the transaction of [`Store::update_site`].
 const SITE: usize = 0;

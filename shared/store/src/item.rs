@@ -1,0 +1,90 @@
+//! What an item is made of: values, and the attributes that the table itself looks at.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+use crate::keys::{Key, PK, SK, TTL, WORK_DUE, WORK_SHARD};
+
+/// A stored item.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+pub(crate) fn string(value: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(value.into())
+}
+
+pub(crate) fn number(value: impl std::fmt::Display) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+/// The item for a value: its fields under the key.
+pub(crate) fn item<T: Serialize>(key: &Key, value: &T) -> Result<Item, StoreError> {
+    let mut item: Item = serde_dynamo::to_item(value)?;
+    item.extend(key.attributes());
+    Ok(item)
+}
+
+/// The value that an item holds.
+pub(crate) fn value<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+    Ok(serde_dynamo::from_item(item)?)
+}
+
+/// Rises with every write of an item, and conditions ask for it.
+pub(crate) const REV: &str = "rev";
+
+/// Holds a whole value, as MessagePack.
+const DOCUMENT: &str = "doc";
+
+/// The item for a value that is read and written whole: one attribute with all of it.
+///
+/// What every check reads or writes is stored so. As attributes inside each other, the settings of a
+/// team alone are eighty, each of which is parsed, allocated and converted several times on its way;
+/// that took half of a check's processor time.
+pub(crate) fn document_item<T: Serialize>(key: &Key, value: &T) -> Result<Item, StoreError> {
+    let mut item = Item::from(key.attributes());
+    let document = rmp_serde::to_vec_named(value)?;
+    item.insert(DOCUMENT.to_owned(), AttributeValue::B(Blob::new(document)));
+    Ok(item)
+}
+
+/// The value that a document holds. Version 0.1 had its fields as attributes.
+pub(crate) fn document<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+    match item.get(DOCUMENT) {
+        Some(AttributeValue::B(document)) => Ok(rmp_serde::from_slice(document.as_ref())?),
+        _ => value(item),
+    }
+}
+
+pub(crate) fn key_of(item: &Item) -> Result<Key, StoreError> {
+    let part = |name: &str| match item.get(name) {
+        Some(AttributeValue::S(part)) => Ok(part.clone()),
+        _ => Err(StoreError::Corrupt(format!("an item without `{name}`"))),
+    };
+    Ok(Key { pk: part(PK)?, sk: part(SK)? })
+}
+
+/// Adds the attributes by which DynamoDB forgets an item.
+pub(crate) fn expiring(mut item: Item, at: jiff::Timestamp) -> Item {
+    item.insert(TTL.to_owned(), number(at.as_second()));
+    item
+}
+
+/// When DynamoDB forgets an item.
+pub(crate) fn expiry(item: &Item) -> Result<jiff::Timestamp, StoreError> {
+    item.get(TTL)
+        .and_then(|at| jiff::Timestamp::from_second(at.as_n().ok()?.parse().ok()?).ok())
+        .ok_or_else(|| StoreError::Corrupt("an item without its time to live".to_owned()))
+}
+
+/// Adds the attributes by which the keeper finds an item with outstanding work.
+pub(crate) fn outstanding(mut item: Item, shard: String, due: Option<jiff::Timestamp>) -> Item {
+    if let Some(due) = due {
+        item.insert(WORK_SHARD.to_owned(), string(shard));
+        item.insert(WORK_DUE.to_owned(), number(due.as_millisecond()));
+    }
+    item
+}
