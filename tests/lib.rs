@@ -15,9 +15,8 @@ use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_runs::{Recorded, record_run};
 use vedette_runtime::Destination;
-use vedette_runtime::settle::{FinishedRun, Settled, settle};
-use vedette_store::TeamWithSettings;
 use vedette_testkit::{Member, TestApp, loopback, new_team};
 
 /// A whole service for one test.
@@ -132,15 +131,13 @@ impl Service {
     }
 
     /// Ends a run of now as an engine would end it.
-    pub async fn end_run(&self, site: SiteId, check: CheckId, finish: Finish) -> Settled {
-        let (app, now) = (&self.test.app, self.test.now());
-        let tool = check.tool();
-        let found = app.store.site_tool(site.partition(), tool).await.expect("read");
-        let (site, state) = found.expect("a site");
-        let team = app.store.team(site.team, now).await.expect("read").expect("a team");
-        let TeamWithSettings { team, settings, .. } = &team;
-        let finished = FinishedRun { site: &site, state, team, settings, tool, check, finish };
-        Box::pin(settle(app, finished)).await.expect("settled")
+    pub async fn end_run(&self, site: SiteId, check: CheckId, finish: Finish) -> Recorded {
+        let app = &self.test.app;
+        let found = app.store.site_tool(site.partition(), check.tool()).await.expect("read");
+        let team = found.expect("a site").0.team;
+        let context = app.store.run_context(team, site, check.tool()).await.expect("read");
+        let (run, state) = context.expect("a site").begin(check, app.service.pace);
+        Box::pin(record_run(app, &run, state, &finish)).await.expect("recorded")
     }
 
     /// Runs a tool on a site as its schedule would, at a slot that is now.

@@ -55,9 +55,10 @@ fn dependencies_point_one_way() {
         ("shared/probe", &["domain"]),
         ("shared/http", &["domain", "store"]),
         ("shared/runtime", &["domain", "store", "probe"]),
+        ("shared/runs", &["domain", "store", "runtime"]),
         ("functions/api", &["domain", "store", "http", "runtime"]),
-        ("functions/checker", &["domain", "store", "probe", "runtime"]),
-        ("functions/keeper", &["domain", "store", "probe", "runtime"]),
+        ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
+        ("functions/keeper", &["domain", "store", "probe", "runs", "runtime"]),
     ]);
     for (folder, allowed) in allowed {
         let found = dependencies(&root().join(folder).join("Cargo.toml"));

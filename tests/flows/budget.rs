@@ -6,13 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vedette_domain::history::{Day, Kind, Sample, Sum, day_of, day_start};
 use vedette_domain::id::{CheckId, IssueId, SiteId};
-use vedette_domain::issue::evaluate::Timer;
 use vedette_domain::issue::record::{Issue, IssueChange};
 use vedette_domain::issue::tracker::{Failures, Phase, Tracker};
 use vedette_domain::issue::{Fingerprint, Lifecycle, Timeline};
+use vedette_domain::policy::ToolPolicy;
 use vedette_domain::settings::Settings;
+use vedette_domain::timer::Timer;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
-use vedette_domain::tool_state::{Latest, Learnt, ToolPolicy, ToolState, Tracked};
+use vedette_domain::tool_state::{Latest, Learnt, ToolState, Tracked};
 use vedette_testkit::Spent;
 
 use crate::scene::{Scene, URL, is_finished};
@@ -208,9 +209,10 @@ async fn a_tool_item_stays_below_a_kilobyte_at_its_fullest() {
     let stored = store.site(site.partition()).await.expect("read").expect("a site");
     let mut sizes = Vec::new();
     for tool in Tool::ALL {
-        let state = fullest(tool, site, day_start(day_of(now)));
         let read = stored.tool(tool).expect("a tool");
-        store.put_tool(site.partition(), tool, read, &state, now).await.expect("written");
+        let state = fullest(tool, site, day_start(day_of(now)));
+        let state = ToolState { rev: read.rev + 1, ..state };
+        store.put_tool(site.partition(), tool, &state, now).await.expect("written");
         sizes.push((tool, scene.size(&format!("T#{tool}")).await));
         let read = store.site_tool(site.partition(), tool).await.expect("read");
         assert_eq!(read.expect("a site").1, state, "read back as it was");

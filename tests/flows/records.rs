@@ -6,7 +6,7 @@ use vedette_domain::id::{CheckId, IssueId, SiteId};
 use vedette_domain::issue::record::resolve;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_domain::tool_state::ToolState;
-use vedette_runtime::settle::Settled;
+use vedette_runs::Recorded;
 
 use crate::scene::Scene;
 
@@ -52,8 +52,8 @@ async fn next(scene: &Scene, site: SiteId, addresses: &[&str]) -> CheckId {
     scene.service.advance_minutes(60);
     let now = scene.service.test.now();
     let check = CheckId::automatic(site, Tool::Dns, RunReason::Scheduled, now);
-    let settled = scene.service.end_run(site, check, found(addresses)).await;
-    assert!(matches!(settled, Settled::Saved { .. }), "{settled:?}");
+    let recorded = scene.service.end_run(site, check, found(addresses)).await;
+    assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
     check
 }
 

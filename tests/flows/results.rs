@@ -7,7 +7,7 @@ use vedette_domain::check::{
 };
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_runtime::settle::Settled;
+use vedette_runs::Recorded;
 
 use crate::budget::largest;
 use crate::scene::Scene;
@@ -71,8 +71,8 @@ async fn a_check_has_its_whole_result_and_lists_have_the_short_form() {
         let now = scene.service.test.now();
         let check = CheckId::automatic(site, Tool::BrokenLinks, RunReason::Scheduled, now);
         let before = bodies(&scene).await;
-        let settled = scene.service.end_run(site, check, crawl(found)).await;
-        assert!(matches!(settled, Settled::Saved { .. }), "{settled:?}");
+        let recorded = scene.service.end_run(site, check, crawl(found)).await;
+        assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
         assert_eq!(bodies(&scene).await - before, usize::from(apart), "{found}");
 
         let whole = scene.client().get(&format!("/checks/{check}")).await;
@@ -106,8 +106,8 @@ async fn a_deleted_check_leaves_nothing_of_its_result() {
     assert_eq!(ordered.status, 202, "{ordered:?}");
     let uuid = ordered.body["data"][0]["uuid"].as_str().expect("a uuid");
     let check = CheckId::parse(uuid).expect("an id");
-    let settled = scene.service.end_run(site, check, crawl(500)).await;
-    assert!(matches!(settled, Settled::Saved { .. }), "{settled:?}");
+    let recorded = scene.service.end_run(site, check, crawl(500)).await;
+    assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
     assert_eq!(bodies(&scene).await, 1);
     assert_eq!(scene.client().delete(&format!("/checks/{check}")).await.status, 204);
     assert_eq!(bodies(&scene).await, 0);
@@ -246,8 +246,8 @@ async fn fatten(scene: &Scene, body: &Value) -> (SiteId, Vec<CheckId>) {
     for tool in Tool::ALL {
         let check = CheckId::automatic(site, tool, RunReason::Scheduled, now);
         let finish = Finish::Completed(fattest(tool, url, page));
-        let settled = scene.service.end_run(site, check, finish).await;
-        assert!(matches!(settled, Settled::Saved { .. }), "{settled:?}");
+        let recorded = scene.service.end_run(site, check, finish).await;
+        assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
         checks.push(check);
     }
     (site, checks)

@@ -10,13 +10,12 @@ use std::fmt;
 use jiff::Timestamp;
 use vedette_domain::check::{Check, Finish};
 use vedette_domain::issue::record::IssueChange;
-use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::settings::Settings;
+use vedette_domain::message::CheckMessage;
 use vedette_domain::site::Site;
 use vedette_domain::tool_state::Discard;
-use vedette_runtime::settle::{FinishedRun, Settled, forget_timer, settle};
+use vedette_runs::{Recorded, clear_timer, record_run};
 use vedette_runtime::{App, QueueError};
-use vedette_store::{RunSheet, StoreError};
+use vedette_store::StoreError;
 
 use place::in_place;
 
@@ -120,48 +119,39 @@ async fn work_off(
     sent_at: Timestamp,
 ) -> Result<Handled, CheckerError> {
     let (team, site, tool) = incoming.subject();
-    let Some(sheet) = app.store.run_sheet(team, site, tool).await? else {
+    let Some(context) = app.store.run_context(team, site, tool).await? else {
         return Ok(Handled::Dropped(Dropped::Gone));
     };
-    let RunSheet { site, state, team, settings: of_team } = sheet;
-    let settings = Settings::resolve(&of_team, &site.overrides, team.plan);
-    let (pace, cadence) = (app.service.pace, settings.tools.cadence_minutes(tool));
+    let (pace, cadence) = (app.service.pace, context.settings.tools.cadence_minutes(tool));
     let message = incoming.fill(pace, cadence, sent_at).caught_up(pace, cadence, app.clock.now());
-    if let Err(discard) = state.wants(message.order, app.clock.now()) {
+    let (run, state) = context.begin(message.check_id(), pace);
+    if let Err(discard) = state.wants(run.check, app.clock.now()) {
         return Ok(Handled::Dropped(discard.into()));
     }
-    let wanted = team.plan_active
-        && settings.enabled_tools(team.plan).contains(&tool)
-        && app.service.tools.contains(&tool);
-    let finish = match (wanted, message.order) {
-        (true, _) => {
-            let Site { url, js_rendered, .. } = &site;
-            let subject = Subject { url, js_rendered: *js_rendered, settings: &settings };
-            let run = engines.run(tool, subject, app.clock.now(), drop);
-            let is_outstanding = state.asks_for(message.order);
-            let Some(finish) = in_place(app, &message, is_outstanding, run).await? else {
-                return Ok(Handled::Postponed);
-            };
-            finish
+    let finish = if app.service.runs(tool, &run.team, &run.settings) {
+        let Site { url, js_rendered, .. } = &run.site;
+        let subject = Subject { url, js_rendered: *js_rendered, settings: &run.settings };
+        let probed = engines.run(tool, subject, app.clock.now(), drop);
+        let is_outstanding = state.asks_for(run.check);
+        let Some(finish) = in_place(app, &message, is_outstanding, probed).await? else {
+            return Ok(Handled::Postponed);
+        };
+        finish
+    } else if run.check.is_automatic() {
+        match clear_timer(app, &run.site, tool, &state).await {
+            // Whoever wrote in between has decided on the timer anew.
+            Ok(()) | Err(StoreError::Conflict { .. }) => {}
+            Err(error) => return Err(error.into()),
         }
-        (false, RunOrder::OnDemand { .. }) => Finish::Skipped,
-        (false, RunOrder::Automatic { .. }) => {
-            match forget_timer(app, &site, tool, &state).await {
-                // Whoever wrote in between has decided on the timer anew.
-                Ok(()) | Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
-            return Ok(Handled::Dropped(Dropped::NotWanted));
-        }
+        return Ok(Handled::Dropped(Dropped::NotWanted));
+    } else {
+        Finish::Skipped
     };
-    let check = message.check_id();
-    let settings = &of_team;
-    let finished = FinishedRun { site: &site, state, team: &team, settings, tool, check, finish };
-    Ok(match settle(app, finished).await? {
-        Settled::Discarded(discard) => Handled::Dropped(discard.into()),
-        Settled::Gone => Handled::Dropped(Dropped::Gone),
-        Settled::Saved { check, issues } => {
-            Handled::Finished(Box::new(Finished { site, check, issues }))
+    Ok(match record_run(app, &run, state, &finish).await? {
+        Recorded::Discarded(discard) => Handled::Dropped(discard.into()),
+        Recorded::SiteGone => Handled::Dropped(Dropped::Gone),
+        Recorded::Saved { check, issues } => {
+            Handled::Finished(Box::new(Finished { site: run.site, check, issues }))
         }
     })
 }

@@ -7,15 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 use vedette_domain::check::{CheckError, Finish};
 use vedette_domain::id::{CheckId, Partition};
-use vedette_domain::message::{CheckMessage, Message, RunOrder, Upkeep};
+use vedette_domain::message::{CheckMessage, Message, Upkeep};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::ToolState;
-use vedette_domain::work::{UPKEEP_GRACE, look_at};
+use vedette_domain::work::UPKEEP_GRACE;
+use vedette_runs::{enqueue_timer, record_run};
 use vedette_runtime::App;
-use vedette_runtime::settle::{FinishedRun, send_timer, settle};
 use vedette_store::keys::Owner;
-use vedette_store::{DeletedSite, Outstanding, SiteWithTools, StoreError, TeamWithSettings};
+use vedette_store::{DeletedSite, Outstanding, SiteWithTools, StoreError};
 
 use crate::KeeperError;
 
@@ -112,24 +111,23 @@ async fn send_tool(
     let mut next = None;
     if let Some(check) = state.pending {
         if !app.service.tools.contains(&tool) {
-            end(app, &site, state, tool, check, Finish::Skipped).await?;
+            end(app, &site, check, Finish::Skipped).await?;
             return Ok(None);
         }
         if now.duration_since(check.created_at()) > tool.pending_limit() {
-            end(app, &site, state, tool, check, timed_out(tool)).await?;
+            end(app, &site, check, timed_out(tool)).await?;
             return Ok(None);
         }
-        let order = RunOrder::OnDemand { check };
-        let message = Message::Check(CheckMessage { team: site.team, site: site.id, tool, order });
+        let message = Message::Check(CheckMessage::of(&site, check));
         app.queue.send(&message, Duration::ZERO).await?;
         next = Some(later(now));
     }
     if let Some(timer) = state.timer {
-        send_timer(app, &site, tool, timer).await;
+        enqueue_timer(app, &site, tool, timer).await;
         let look = if timer.fits_a_queue(now) {
             later(timer.due.max(now))
         } else {
-            look_at(timer, tool, now)
+            timer.look_at(tool, now)
         };
         next = Some(next.map_or(look, |other: Timestamp| other.min(look)));
     }
@@ -145,19 +143,10 @@ fn timed_out(tool: Tool) -> Finish {
 }
 
 /// Ends an on-demand check that no checker will end.
-async fn end(
-    app: &App,
-    site: &Site,
-    state: ToolState,
-    tool: Tool,
-    check: CheckId,
-    finish: Finish,
-) -> Result<(), StoreError> {
-    let Some(TeamWithSettings { team, settings, .. }) =
-        app.store.team(site.team, app.clock.now()).await?
-    else {
+async fn end(app: &App, site: &Site, check: CheckId, finish: Finish) -> Result<(), StoreError> {
+    let Some(context) = app.store.run_context(site.team, site.id, check.tool()).await? else {
         return Ok(());
     };
-    let run = FinishedRun { site, state, team: &team, settings: &settings, tool, check, finish };
-    settle(app, run).await.map(drop)
+    let (run, state) = context.begin(check, app.service.pace);
+    record_run(app, &run, state, &finish).await.map(drop)
 }

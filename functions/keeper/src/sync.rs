@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_runtime::settle::{forget_timer, send_timer};
+use vedette_runs::{clear_timer, enqueue_timer};
 use vedette_runtime::{App, Schedule, SchedulerError};
 use vedette_store::{
     Backoff, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
@@ -119,12 +119,8 @@ async fn write_schedules(
     team: &TeamWithSettings,
 ) -> Result<Vec<Tool>, SchedulerError> {
     let site = &stored.site;
-    let plan = team.plan();
     let settings = team.settings_for(site);
-    let enabled = settings.enabled_tools(plan);
-    let runs = |tool: &Tool| {
-        team.team.plan_active && enabled.contains(tool) && app.service.tools.contains(tool)
-    };
+    let runs = |tool: &Tool| app.service.runs(*tool, &team.team, &settings);
     let (scheduled, idle): (Vec<Tool>, Vec<Tool>) = Tool::ALL.into_iter().partition(runs);
     for &tool in &scheduled {
         let cadence_minutes = settings.tools.cadence_minutes(tool);
@@ -161,7 +157,7 @@ async fn try_finish(
 ) -> Result<(), StoreError> {
     let site = &stored.site;
     for tool in Tool::ALL.into_iter().filter(|tool| !scheduled.contains(tool)) {
-        forget_timer(app, site, tool, stored.tool(tool)?).await?;
+        clear_timer(app, site, tool, stored.tool(tool)?).await?;
     }
     if site.synced == 0 {
         send_first_runs(app, stored, scheduled).await?;
@@ -182,7 +178,7 @@ async fn send_first_runs(
     for &tool in tools {
         let timer = stored.tool(tool)?.timer;
         if let Some(timer) = timer.filter(|timer| timer.reason == RunReason::Scheduled) {
-            send_timer(app, &stored.site, tool, timer).await;
+            enqueue_timer(app, &stored.site, tool, timer).await;
         }
     }
     Ok(())

@@ -13,8 +13,8 @@ use vedette_domain::check::{Finish, ToolResult};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_runs::record_run;
 use vedette_runtime::Destination;
-use vedette_runtime::settle::{FinishedRun, settle};
 use vedette_store::TeamWithSettings;
 use vedette_testkit::{Member, Spent, Target, loopback};
 
@@ -75,7 +75,7 @@ impl Bench {
         let configured = self.inside.settings_of(&owner).await?;
         let check = |reason, is_up| {
             let (bench, configured) = (&*self, &configured);
-            move |site| bench.settle(configured, site, reason, is_up)
+            move |site| bench.record(configured, site, reason, is_up)
         };
         // The newest forty are down.
         let (up, down) = sites.split_at(sites.len() - 40);
@@ -232,14 +232,14 @@ impl Bench {
     async fn watched(&self, owner: &Member, url: &str) -> Result<SiteId, Box<dyn Error>> {
         let site = self.inside.new_site(owner, url).await?;
         let configured = self.inside.settings_of(owner).await?;
-        self.settle(&configured, site, RunReason::Scheduled, true).await?;
+        self.record(&configured, site, RunReason::Scheduled, true).await?;
         self.take_messages();
         self.inside.test.advance(SignedDuration::from_mins(1));
         Ok(site)
     }
 
     /// An automatic status check of a site ends now.
-    async fn settle(
+    async fn record(
         &self,
         team: &TeamWithSettings,
         site: SiteId,
@@ -247,14 +247,12 @@ impl Bench {
         is_up: bool,
     ) -> Result<(), Box<dyn Error>> {
         let (app, now) = (&self.inside.test.app, self.inside.test.now());
-        let read = app.store.site_tool(site.partition(), Tool::Status).await?;
-        let (site, state) = read.ok_or("no site")?;
-        let check = CheckId::automatic(site.id, Tool::Status, reason, now);
+        let context =
+            app.store.run_context(team.team.id, site, Tool::Status).await?.ok_or("no site")?;
+        let check = CheckId::automatic(site, Tool::Status, reason, now);
         let finish = Finish::Completed(ToolResult::Status(seed::result(is_up)));
-        let tool = Tool::Status;
-        let (site, team, settings) = (&site, &team.team, &team.settings);
-        let run = FinishedRun { site, state, team, settings, tool, check, finish };
-        settle(app, run).await?;
+        let (run, state) = context.begin(check, app.service.pace);
+        record_run(app, &run, state, &finish).await?;
         Ok(())
     }
 

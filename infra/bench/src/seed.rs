@@ -17,10 +17,10 @@ use vedette_domain::check::{Check, CheckError, Finish, StatusResult, ToolResult}
 use vedette_domain::history::{Day, Kind, day_of, day_start};
 use vedette_domain::id::{CheckId, SiteId, Trigger};
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
-use vedette_domain::tool_state::{Conclusion, DayWrite, Latest, ToolState};
+use vedette_domain::tool_state::{DayWrite, Latest, ToolChange, ToolState};
 use vedette_embedded::{Expiry, TABLE};
+use vedette_store::Changes;
 use vedette_store::keys::{self, Key, PK, SK, TTL};
-use vedette_store::{Changes, ToolChange};
 
 use crate::inside::Inside;
 
@@ -63,13 +63,13 @@ pub(crate) async fn history(
                 continue;
             }
             let state = states.get_mut(&tool).ok_or("no such tool")?;
-            let conclusion = concluded(state, &seed, check.clone(), whole.take(), expires_at);
-            let tools = [ToolChange { tool, read: state, conclusion: &conclusion }];
+            let tools = [changed(state, &seed, check.clone(), whole.take(), expires_at)];
             let now = check.updated_at;
             let changes =
                 Changes { site: &found.site, tools: &tools, issues: &[], usage: None, now };
             app.store.commit(&changes).await?;
-            *state = conclusion.state;
+            let [change] = tools;
+            *state = change.state;
             let pattern = stored(&inside.database, &key(&check))?;
             if copy(&pattern, &check, expires_at)? != pattern {
                 return Err("a copy is not what the service writes".into());
@@ -228,13 +228,13 @@ fn counted(date: Date, seeds: &[Seed]) -> Day {
 
 /// What the service writes with a check: its row, the state with the day's counters, and the day
 /// before where this is the first of another one.
-fn concluded(
+fn changed(
     read: &ToolState,
     seed: &Seed,
     check: Check,
     opened: Option<Day>,
     expires_at: Timestamp,
-) -> Conclusion {
+) -> ToolChange {
     let mut state = ToolState { rev: read.rev + 1, timer: None, ..read.clone() };
     let latest = Some(Latest { id: seed.id, status: seed.kind.status });
     match seed.kind.trigger {
@@ -243,7 +243,16 @@ fn concluded(
     }
     let closed = opened.and_then(|day| state.day.replace(day));
     let day = closed.map(|day| DayWrite::Close(Day { rev: 1, ..day }));
-    Conclusion { state, check, expires_at, day, events: Vec::new(), newest: None, timer: None }
+    ToolChange {
+        state,
+        check,
+        was_pending: false,
+        expires_at,
+        day,
+        events: Vec::new(),
+        newest: None,
+        timer: None,
+    }
 }
 
 fn key(check: &Check) -> Key {

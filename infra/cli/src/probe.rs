@@ -11,6 +11,7 @@ use serde_json::Value;
 use vedette_checker::{Config, Engines, Subject};
 use vedette_domain::check::{CheckError, Finish, ToolResult};
 use vedette_domain::issue::Outcome;
+use vedette_domain::issue::evaluate::{Evaluation, evaluate};
 use vedette_domain::settings::{ExpectedRecords, RequestHeader, Settings};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
@@ -109,10 +110,9 @@ impl Probe {
 
 /// What the result means under the settings of a new team.
 fn verdicts(result: &ToolResult, settings: &Settings) -> Vec<(bool, String)> {
-    let evaluations = result.evaluate(settings, &ExpectedRecords::new(), None);
-    let verdict = |evaluation: &vedette_domain::issue::evaluate::Evaluation| {
-        (evaluation.outcome == Outcome::Up, evaluation.summary.clone())
-    };
+    let evaluations = evaluate(result, settings, &ExpectedRecords::new(), None);
+    let verdict =
+        |evaluation: &Evaluation| (evaluation.outcome == Outcome::Up, evaluation.summary.clone());
     evaluations.iter().map(verdict).collect()
 }
 

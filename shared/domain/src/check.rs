@@ -12,8 +12,6 @@ use serde_json::Value;
 
 use crate::history::Sample;
 use crate::id::CheckId;
-use crate::issue::evaluate::{self, Evaluation};
-use crate::settings::{ExpectedRecords, Settings};
 use crate::tool::CheckStatus;
 
 pub use self::dns::{
@@ -92,32 +90,6 @@ pub enum ToolResult {
     BrokenLinks(LinksResult),
     /// Of a performance check.
     Performance(Box<PerformanceResult>),
-}
-
-impl ToolResult {
-    /// What the result says of each fingerprint that the tool decides. `expected` are the site's
-    /// own expected records and `baseline` those that were learnt; both decide on DNS checks only.
-    pub fn evaluate(
-        &self,
-        settings: &Settings,
-        expected: &ExpectedRecords,
-        baseline: Option<&DnsBaseline>,
-    ) -> Vec<Evaluation> {
-        let tools = &settings.tools;
-        match self {
-            Self::Status(result) => {
-                vec![evaluate::status(result, &tools.status.settings.incident_status_codes)]
-            }
-            Self::Ssl(result) => evaluate::ssl(result, tools.ssl.settings.expiry_days),
-            Self::Dns(result) => evaluate::dns(result, &tools.dns.settings, expected, baseline),
-            Self::BrokenLinks(result) => {
-                evaluate::links(result, &tools.broken_links.settings).into_iter().collect()
-            }
-            Self::Performance(result) => {
-                evaluate::performance(result, &tools.performance.settings).into_iter().collect()
-            }
-        }
-    }
 }
 
 /// How a run ended.

@@ -15,7 +15,9 @@ pub mod name;
 pub mod on_demand;
 pub mod places;
 pub mod plan;
+pub mod policy;
 pub mod report;
+pub mod run;
 pub mod schedule;
 #[cfg(feature = "schema")]
 pub mod schema;
@@ -23,6 +25,7 @@ pub mod settings;
 pub mod site;
 pub mod site_url;
 pub mod time;
+pub mod timer;
 pub mod tool;
 pub mod tool_state;
 pub mod work;

@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{CheckId, SiteId, TeamId};
+use crate::id::{CheckId, SiteId, TeamId, Trigger};
 use crate::schedule::Pace;
+use crate::site::Site;
 use crate::tool::{RunReason, Tool};
 
 /// A message to one of the service's queues.
@@ -61,6 +62,15 @@ pub enum RunOrder {
 }
 
 impl CheckMessage {
+    /// Asks for the run of a check.
+    pub fn of(site: &Site, check: CheckId) -> Self {
+        let order = match check.trigger() {
+            Trigger::OnDemand => RunOrder::OnDemand { check },
+            Trigger::Automatic(reason) => RunOrder::Automatic { reason, slot: check.created_at() },
+        };
+        Self { team: site.team, site: site.id, tool: check.tool(), order }
+    }
+
     /// The id of the check that the run makes.
     pub fn check_id(&self) -> CheckId {
         match self.order {

@@ -5,12 +5,11 @@
 //! saves does so on the condition that `rev` is still the same, and otherwise reads and asks again
 //! with the same run: nothing is probed twice.
 
-mod forget;
+mod delete;
 mod learnt;
 mod newest;
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
@@ -18,16 +17,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::{Check, Finish, ToolResult};
 use crate::history::{Day, Kind, day_of};
-use crate::id::{CheckId, IssueId, SiteId, Trigger};
+use crate::id::{CheckId, IssueId, Trigger};
 use crate::issue::Fingerprint;
-use crate::issue::evaluate::{AfterRun, Evaluation, Timer, TimerStep, next_timer};
-use crate::issue::tracker::{Event, Observation, Policy, Step, Tracker, observe, resolve_by_hand};
-use crate::message::RunOrder;
-use crate::schedule::Pace;
-use crate::settings::Settings;
-use crate::tool::{CheckStatus, RunReason, Tool};
+use crate::issue::evaluate::Evaluation;
+use crate::issue::record::IssueEvent;
+use crate::issue::tracker::{Observation, Step, Tracker, observe, resolve_by_hand};
+use crate::run::Run;
+use crate::timer::Timer;
+use crate::tool::{CheckStatus, RunReason};
 
-pub use forget::{Forgotten, NewestChange};
+pub use delete::{CheckDeletion, NewestChange};
 pub use learnt::Learnt;
 pub use newest::Newest;
 
@@ -91,80 +90,6 @@ pub struct Latest {
     pub status: CheckStatus,
 }
 
-/// How a tool's results are judged and followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolPolicy {
-    /// When issues open and resolve.
-    pub thresholds: Policy,
-    /// Minutes to the retry of a failure below the threshold.
-    pub retry_minutes: Option<u32>,
-    /// Minutes between two follow-ups of an active issue.
-    pub follow_up_minutes: Option<u32>,
-}
-
-impl ToolPolicy {
-    /// The policy that a site's resolved settings say.
-    pub fn of(tool: Tool, settings: &Settings) -> Self {
-        let tools = &settings.tools;
-        let (open_after, resolve_after, retry_minutes, follow_up_minutes) = match tool {
-            Tool::Status => {
-                let status = &tools.status.settings;
-                (
-                    status.failures_to_open,
-                    status.successes_to_resolve,
-                    Some(status.confirmation_retry_minutes),
-                    Some(status.incident_follow_up_minutes),
-                )
-            }
-            Tool::Ssl => {
-                let ssl = &tools.ssl.settings;
-                let retry = Some(ssl.confirmation_retry_minutes);
-                (ssl.failures_to_open, NonZeroU32::MIN, retry, None)
-            }
-            Tool::Dns => {
-                let dns = &tools.dns.settings;
-                let retry = Some(dns.confirmation_retry_minutes);
-                (dns.failures_to_open, NonZeroU32::MIN, retry, None)
-            }
-            Tool::BrokenLinks => {
-                let links = &tools.broken_links.settings;
-                (links.consecutive_breaches_to_open, NonZeroU32::MIN, None, None)
-            }
-            Tool::Performance => {
-                let performance = &tools.performance.settings;
-                (performance.consecutive_breaches_to_open, NonZeroU32::MIN, None, None)
-            }
-        };
-        let thresholds = Policy { open_after, resolve_after };
-        Self { thresholds, retry_minutes, follow_up_minutes }
-    }
-}
-
-/// A run that has ended, and the circumstances under which it counts.
-#[derive(Debug, Clone)]
-pub struct Run<'a> {
-    /// The site.
-    pub site: SiteId,
-    /// The check that the run makes or finishes.
-    pub check: CheckId,
-    /// The tool.
-    pub tool: Tool,
-    /// The site's `cfg` under which it ran.
-    pub cfg: u64,
-    /// How it ended.
-    pub finish: &'a Finish,
-    /// What its result says of each fingerprint; empty unless it completed.
-    pub evaluations: &'a [Evaluation],
-    /// How the tool's results are judged.
-    pub policy: ToolPolicy,
-    /// Now.
-    pub now: Timestamp,
-    /// The length of a monitoring minute.
-    pub pace: Pace,
-    /// How long history is kept.
-    pub retention_days: u32,
-}
-
 /// Why a run counts nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Discard {
@@ -200,17 +125,19 @@ pub enum DayWrite {
 
 /// What a run, or an order for one, makes of the state.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conclusion {
+pub struct ToolChange {
     /// The state to write; `rev` is one above the one read.
     pub state: ToolState,
     /// The row to write.
     pub check: Check,
+    /// Whether there is a row of the check already, which is pending.
+    pub was_pending: bool,
     /// When the row may be forgotten.
     pub expires_at: Timestamp,
     /// The day item to write, if any.
     pub day: Option<DayWrite>,
-    /// What to do to issues: the event and the index of the evaluation behind it.
-    pub events: Vec<(Event, usize)>,
+    /// What happens to issues.
+    pub events: Vec<IssueEvent>,
     /// The newest check, where the directory says something else of it.
     pub newest: Option<Newest>,
     /// The retry or follow-up to send, where it is a new one.
@@ -233,36 +160,35 @@ impl ToolState {
         [self.automatic, self.on_demand].into_iter().flatten().max_by_key(|latest| latest.id)
     }
 
-    /// Whether a message still asks for something.
+    /// Whether a run that a message asks for is still wanted.
     ///
     /// # Errors
     ///
-    /// Why the message asks for nothing.
-    pub fn wants(&self, order: RunOrder, now: Timestamp) -> Result<(), Discard> {
-        let (reason, slot) = match order {
-            RunOrder::OnDemand { check } if self.pending == Some(check) => return Ok(()),
-            RunOrder::OnDemand { .. } => return Err(Discard::NotPending),
-            RunOrder::Automatic { reason, slot } => (reason, slot),
-        };
-        // Slots are stored in milliseconds; a finer one must not count twice.
-        let is_past = |last: Timestamp| slot.as_millisecond() <= last.as_millisecond();
-        if self.last_slot().is_some_and(is_past) {
-            Err(Discard::Stale)
-        } else if slot > now.saturating_add(CLOCK_SKEW).unwrap_or(now) {
-            Err(Discard::Early)
-        } else if reason == RunReason::Scheduled || self.timer == Some(Timer { reason, due: slot })
-        {
-            Ok(())
-        } else {
-            Err(Discard::TimerGone)
+    /// Why it is not.
+    pub fn wants(&self, check: CheckId, now: Timestamp) -> Result<(), Discard> {
+        let slot = check.created_at();
+        match check.trigger() {
+            Trigger::OnDemand if self.asks_for(check) => Ok(()),
+            Trigger::OnDemand => Err(Discard::NotPending),
+            Trigger::Automatic(_) if self.last_slot().is_some_and(|last| slot <= last) => {
+                Err(Discard::Stale)
+            }
+            Trigger::Automatic(_) if slot > now.saturating_add(CLOCK_SKEW).unwrap_or(now) => {
+                Err(Discard::Early)
+            }
+            Trigger::Automatic(RunReason::Scheduled) => Ok(()),
+            Trigger::Automatic(_) if self.asks_for(check) => Ok(()),
+            Trigger::Automatic(_) => Err(Discard::TimerGone),
         }
     }
 
     /// Whether the state itself asks for a run, so that the keeper's sweep sends its message again.
-    pub fn asks_for(&self, order: RunOrder) -> bool {
-        match order {
-            RunOrder::OnDemand { check } => self.pending == Some(check),
-            RunOrder::Automatic { reason, slot } => self.timer == Some(Timer { reason, due: slot }),
+    pub fn asks_for(&self, check: CheckId) -> bool {
+        match check.trigger() {
+            Trigger::OnDemand => self.pending == Some(check),
+            Trigger::Automatic(reason) => {
+                self.timer == Some(Timer { reason, due: check.created_at() })
+            }
         }
     }
 
@@ -277,30 +203,34 @@ impl ToolState {
         self.day.as_ref().is_some_and(|open| date < open.date).then_some(date)
     }
 
-    /// Counts a finished run; `closed` is the item of [`ToolState::closed_day`], if there is one.
+    /// Applies a run that has ended: counts it, and has the trackers observe what it says.
+    ///
+    /// `evaluations` are what [`Run::evaluate`] says of it, and `closed` is the item of [`ToolState::closed_day`], if there is one.
     ///
     /// # Errors
     ///
     /// Why the run counts nothing.
-    pub fn conclude(&self, closed: Option<&Day>, run: &Run<'_>) -> Result<Conclusion, Discard> {
-        let created_at = run.check.created_at();
-        let trigger = run.check.trigger();
-        let order = match trigger {
-            Trigger::OnDemand => RunOrder::OnDemand { check: run.check },
-            Trigger::Automatic(reason) => RunOrder::Automatic { reason, slot: created_at },
-        };
-        self.wants(order, run.now)?;
-        if self.cfg != run.cfg {
+    pub fn apply_run(
+        &self,
+        run: &Run,
+        finish: &Finish,
+        evaluations: Vec<Evaluation>,
+        closed: Option<&Day>,
+        now: Timestamp,
+    ) -> Result<ToolChange, Discard> {
+        self.wants(run.check, now)?;
+        if self.cfg != run.site.cfg {
             return Err(Discard::Superseded);
         }
 
-        let check = Check::finished(run.check, run.finish.clone(), run.now);
+        let (created_at, trigger) = (run.check.created_at(), run.check.trigger());
+        let check = Check::finished(run.check, finish.clone(), now);
         let latest = Latest { id: run.check, status: check.status };
         let mut next = self.clone();
         next.rev += 1;
         let kind = Kind { trigger, status: check.status };
-        let sample = run.finish.sample().filter(|_| trigger.is_automatic());
-        let (day, expires_at) = next.count(closed, created_at, run.retention_days, |day| {
+        let sample = finish.sample().filter(|_| trigger.is_automatic());
+        let (day, expires_at) = next.count(closed, created_at, run.retention_days(), |day| {
             if !trigger.is_automatic() {
                 day.counters.remove(Kind { trigger, status: CheckStatus::Pending }, created_at);
             }
@@ -321,30 +251,22 @@ impl ToolState {
             }
             Trigger::Automatic(_) => {
                 next.automatic = Some(latest);
-                events = next.observe(run);
-                if let Finish::Completed(ToolResult::Dns(result)) = run.finish {
+                events = next.observe(run, evaluations, now);
+                if let Finish::Completed(ToolResult::Dns(result)) = finish {
                     next.learn(run.check, result.prints());
                 }
-                let step = next_timer(&AfterRun {
-                    issue_active: next.has_active_issue(),
-                    failing: next.is_failing_below_threshold(),
-                    outstanding: self.timer,
-                    slot: created_at,
-                    now: run.now,
-                    retry_minutes: run.policy.retry_minutes,
-                    follow_up_minutes: run.policy.follow_up_minutes,
-                    pace: run.pace,
-                });
-                next.timer = step.timer();
-                if let TimerStep::Set(set) = step {
-                    timer = Some(set);
-                }
+                let (is_active, is_failing) =
+                    (next.has_active_issue(), next.is_failing_below_threshold());
+                let wanted = run.policy().next_run(is_active, is_failing);
+                next.timer = Timer::after_run(self.timer, wanted, created_at, now, run.pace);
+                timer = next.timer.filter(|_| next.timer != self.timer);
             }
         }
-        Ok(Conclusion {
+        Ok(ToolChange {
             newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
             state: next,
             check,
+            was_pending: !trigger.is_automatic(),
             expires_at,
             day,
             events,
@@ -353,25 +275,33 @@ impl ToolState {
     }
 
     /// Feeds the evaluations to their trackers.
-    fn observe(&mut self, run: &Run<'_>) -> Vec<(Event, usize)> {
-        let slot = run.check.created_at();
+    fn observe(
+        &mut self,
+        run: &Run,
+        evaluations: Vec<Evaluation>,
+        now: Timestamp,
+    ) -> Vec<IssueEvent> {
+        let (check, slot, policy) = (run.check, run.check.created_at(), run.policy());
+        let is_observed = !evaluations.is_empty();
         let mut events = Vec::new();
-        for (index, evaluation) in run.evaluations.iter().enumerate() {
+        for evaluation in evaluations {
             let fingerprint = evaluation.fingerprint;
+            let previous = self.to_compare(fingerprint);
             let tracked = self.trackers.entry(fingerprint).or_default();
-            let issue = tracked.issue.unwrap_or_else(|| IssueId::new(run.site, fingerprint, slot));
+            let issue =
+                tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
             let observation = Observation { slot, outcome: &evaluation.outcome };
-            let step = observe(&tracked.tracker, &run.policy.thresholds, &observation, issue);
+            let step = observe(&tracked.tracker, &policy.thresholds, &observation, issue);
             if let Step::Advanced { next, event } = step {
                 tracked.tracker = next;
                 if let Some(event) = event {
                     tracked.issue = next.issue().is_none().then(|| event.issue());
-                    events.push((event, index));
+                    events.push(IssueEvent { event, evaluation, check, previous, now });
                 }
             }
         }
-        if !run.evaluations.is_empty() {
-            self.previous = self.evaluated.replace(run.check);
+        if is_observed {
+            self.previous = self.evaluated.replace(check);
         }
         events
     }
@@ -404,17 +334,17 @@ impl ToolState {
         (write, expires_at)
     }
 
-    /// Accepts an on-demand check: it is pending, counted and newest.
+    /// Queues an on-demand check: it is pending, counted and newest.
     ///
     /// The caller has made sure that none is pending; `closed` is the item of
     /// [`ToolState::closed_day`], if there is one.
-    pub fn accept(
+    pub fn enqueue(
         &self,
         closed: Option<&Day>,
         check: CheckId,
         now: Timestamp,
         retention_days: u32,
-    ) -> Conclusion {
+    ) -> ToolChange {
         let created_at = check.created_at();
         let mut next = self.clone();
         next.rev += 1;
@@ -425,10 +355,11 @@ impl ToolState {
         let (day, expires_at) = next.count(closed, created_at, retention_days, |day| {
             day.counters.add(kind, created_at);
         });
-        Conclusion {
+        ToolChange {
             newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
             state: next,
             check: Check::pending(check, now),
+            was_pending: false,
             expires_at,
             day,
             events: Vec::new(),
@@ -442,7 +373,7 @@ impl ToolState {
     }
 
     /// The check that the next one is compared with.
-    pub fn to_compare(&self, fingerprint: Fingerprint) -> Option<CheckId> {
+    fn to_compare(&self, fingerprint: Fingerprint) -> Option<CheckId> {
         self.baseline(fingerprint).or(self.evaluated)
     }
 

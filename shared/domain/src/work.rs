@@ -7,18 +7,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::account::Team;
-use crate::issue::evaluate::Timer;
 use crate::site::Site;
 use crate::tool::Tool;
 use crate::tool_state::ToolState;
-
-/// The longest delay of a queue message: SQS allows 15 minutes.
-pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
-
-/// What lies further ahead is sent by the keeper, as soon as a queue can delay it so long: between
-/// the two it has a pass or two to do so. A run saved meanwhile does not know whether it has, and
-/// may have it send once more.
-const SENT_AT_ONCE: SignedDuration = SignedDuration::from_mins(13);
 
 /// How long schedules, purges and the like may take before they are sent again.
 pub const UPKEEP_GRACE: SignedDuration = SignedDuration::from_mins(2);
@@ -42,34 +33,13 @@ impl Tool {
     }
 }
 
-impl Timer {
-    /// Whether a queue can delay its message for so long.
-    pub fn fits_a_queue(self, now: Timestamp) -> bool {
-        self.due.duration_since(now) <= LONGEST_DELAY
-    }
-
-    /// Whether sending it is left to the keeper, which does so once it fits a queue.
-    pub fn is_far(self, now: Timestamp) -> bool {
-        self.due.duration_since(now) > SENT_AT_ONCE
-    }
-}
-
-/// When a run due at an instant should have left its row, or must be sent if it was not yet.
-pub fn look_at(timer: Timer, tool: Tool, now: Timestamp) -> Timestamp {
-    if timer.is_far(now) {
-        timer.due.saturating_sub(LONGEST_DELAY).unwrap_or(timer.due)
-    } else {
-        timer.due.saturating_add(tool.run_limit()).unwrap_or(timer.due)
-    }
-}
-
 impl ToolState {
     /// When the keeper must look at the tool; none where nothing is outstanding.
     ///
     /// Counted from when the work became outstanding, not from now, so that a steady stream of
     /// other runs does not push it away.
     pub fn work_due(&self, tool: Tool, now: Timestamp) -> Option<Timestamp> {
-        let timer = self.timer.map(|timer| look_at(timer, tool, now));
+        let timer = self.timer.map(|timer| timer.look_at(tool, now));
         let pending = self.pending.map(|check| {
             let created_at = check.created_at();
             created_at.saturating_add(tool.run_limit()).unwrap_or(created_at)
@@ -102,6 +72,7 @@ impl Team {
 mod tests {
     use super::*;
     use crate::id::{CheckId, SiteId};
+    use crate::timer::Timer;
     use crate::tool::RunReason;
 
     fn at(text: &str) -> Timestamp {

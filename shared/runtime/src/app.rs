@@ -1,3 +1,7 @@
+use std::time::Duration;
+
+use tracing::warn;
+use vedette_domain::message::Message;
 use vedette_store::Store;
 
 use crate::config::Service;
@@ -18,4 +22,14 @@ pub struct App {
     pub entropy: Entropy,
     /// How this service is set up.
     pub service: Service,
+}
+
+impl App {
+    /// Sends a message of work that is in the table already. What cannot be sent is left to the
+    /// keeper's sweep, which finds it there.
+    pub async fn enqueue_or_leave(&self, message: Message, delay: Duration) {
+        if let Err(error) = self.queue.send(&message, delay).await {
+            warn!(?message, %error, "a message is left to the keeper's sweep");
+        }
+    }
 }

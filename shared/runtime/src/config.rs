@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use vedette_domain::account::Team;
 use vedette_domain::schedule::Pace;
+use vedette_domain::settings::Settings;
 use vedette_domain::tool::Tool;
 
 /// How the service presents itself and keeps time.
@@ -63,6 +65,15 @@ pub fn environment(name: &str) -> Option<String> {
 }
 
 impl Service {
+    /// Whether a tool runs on a site with these settings: its team's plan is active and has the
+    /// tool, the settings enable it, and this deployment has an engine for it.
+    pub fn runs(&self, tool: Tool, team: &Team, settings: &Settings) -> bool {
+        team.plan_active
+            && team.plan.allows(tool)
+            && settings.tools.is_enabled(tool)
+            && self.tools.contains(&tool)
+    }
+
     /// Reads how the service presents itself. Whether there is an auditor is taken from the
     /// environment's word; a process that runs it has looked for it.
     ///

@@ -10,7 +10,6 @@ pub mod config;
 mod entropy;
 mod queue;
 mod scheduler;
-pub mod settle;
 pub mod telemetry;
 
 pub use app::App;

@@ -7,14 +7,14 @@ use vedette_domain::issue::record::IssueChange;
 use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::{
-    Conclusion, DayWrite, Forgotten, Newest, NewestChange, ToolState,
+    CheckDeletion, DayWrite, Newest, NewestChange, ToolChange, ToolState,
 };
 
 use crate::StoreError;
 use crate::item::{expiring, item, number, string};
 use crate::keys;
 use crate::row::{self, Written};
-use crate::site::tool_item;
+use crate::site::put_state;
 use crate::table::{Change, Condition, Store, Transaction};
 
 /// What happens to one site's records together.
@@ -25,24 +25,13 @@ pub struct Changes<'a> {
     /// The site.
     pub site: &'a Site,
     /// Tools whose runs ended or were ordered.
-    pub tools: &'a [ToolChange<'a>],
+    pub tools: &'a [ToolChange],
     /// Issues that open or resolve.
     pub issues: &'a [IssueChange],
     /// What is taken from the month's on-demand quota.
     pub usage: Option<Usage>,
     /// Now.
     pub now: Timestamp,
-}
-
-/// A tool's state as it was read, and what is made of it.
-#[derive(Debug)]
-pub struct ToolChange<'a> {
-    /// The tool.
-    pub tool: Tool,
-    /// As it was read.
-    pub read: &'a ToolState,
-    /// What is made of it.
-    pub conclusion: &'a Conclusion,
 }
 
 /// On-demand checks taken from a month's quota.
@@ -85,20 +74,17 @@ impl Store {
     pub async fn delete_check(
         &self,
         site: &Site,
-        tool: Tool,
-        read: &ToolState,
-        forgotten: &Forgotten,
+        deletion: &CheckDeletion,
         has_body: bool,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let Forgotten { state, check, status, day, newest } = forgotten;
-        let partition = site.id.partition();
+        let CheckDeletion { state, check, status, day, newest } = deletion;
+        let (partition, tool) = (site.id.partition(), check.tool());
         let row = keys::check(*check, *status);
         // The counters go by this state; the rev alone would let a row that was read before it pass.
         let unchanged = Condition::When("s = :status", vec![(":status", string(status.as_str()))]);
-        let state = tool_item(partition, tool, state, now)?;
-        let mut transaction =
-            self.transaction().delete(&row, unchanged).put(state, Condition::Rev(read.rev));
+        let transaction = self.transaction().delete(&row, unchanged);
+        let mut transaction = put_state(transaction, partition, tool, state, now)?;
         if has_body {
             transaction = transaction.delete(&keys::body(*check, *status), Condition::Present);
         }
@@ -135,29 +121,24 @@ impl Store {
             return write_issue(self.transaction(), site, change)?.commit().await;
         };
         let change = change.clone().keeping_checks(read);
-        let stored = tool_item(site.id.partition(), tool, next, change.after.updated_at)?;
-        write_issue(self.transaction(), site, &change)?
-            .put(stored, Condition::Rev(read.rev))
-            .commit()
-            .await
+        let transaction = write_issue(self.transaction(), site, &change)?;
+        let (partition, now) = (site.id.partition(), change.after.updated_at);
+        put_state(transaction, partition, tool, next, now)?.commit().await
     }
 }
 
 fn write_tool<'a>(
     transaction: Transaction<'a>,
     changes: &Changes<'_>,
-    change: &ToolChange<'_>,
+    change: &ToolChange,
 ) -> Result<Transaction<'a>, StoreError> {
-    let ToolChange { tool, read, conclusion } = change;
-    let partition = changes.site.id.partition();
-    let check = &conclusion.check;
+    let ToolChange { state, check, expires_at, day, .. } = change;
+    let (partition, tool) = (changes.site.id.partition(), check.id.tool());
     let Written { row, body } = row::write(check)?;
-    let row = expiring(row, conclusion.expires_at);
-    let state = tool_item(partition, *tool, &conclusion.state, changes.now)?;
+    let row = expiring(row, *expires_at);
     // An automatic check and an order make a row; the end of an on-demand check replaces its row,
     // unless somebody deleted it.
-    let finishes_order = read.pending == Some(check.id);
-    let mut transaction = if finishes_order {
+    let mut transaction = if change.was_pending {
         let pending = keys::check(check.id, CheckStatus::Pending);
         let status = string(CheckStatus::Pending.as_str());
         let condition = Condition::When("s = :pending", vec![(":pending", status)]);
@@ -169,11 +150,11 @@ fn write_tool<'a>(
     } else {
         transaction.put(row, Condition::Absent)
     };
-    transaction = transaction.put(state, Condition::Rev(read.rev));
+    transaction = put_state(transaction, partition, tool, state, changes.now)?;
     if let Some(body) = body {
-        transaction = transaction.put(expiring(body, conclusion.expires_at), Condition::Absent);
+        transaction = transaction.put(expiring(body, *expires_at), Condition::Absent);
     }
-    write_day(transaction, partition, *tool, conclusion.day.as_ref())
+    write_day(transaction, partition, tool, day.as_ref())
 }
 
 fn write_day<'a>(
@@ -204,7 +185,7 @@ fn write_newest<'a>(
     let changed: Vec<(Tool, Newest)> = changes
         .tools
         .iter()
-        .filter_map(|change| Some((change.tool, change.conclusion.newest?)))
+        .filter_map(|change| Some((change.check.id.tool(), change.newest?)))
         .collect();
     if changed.is_empty() {
         return Ok(transaction);

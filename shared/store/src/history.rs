@@ -9,7 +9,7 @@ use vedette_domain::check::Check;
 use vedette_domain::history::{Day, Filter, Kind, Retention, Window, day_of};
 use vedette_domain::id::{CheckId, Partition, Trigger};
 use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::Latest;
+use vedette_domain::tool_state::{Latest, ToolState};
 
 use crate::StoreError;
 use crate::item::{expiry, value};
@@ -126,18 +126,19 @@ impl Store {
         Ok(before)
     }
 
-    /// A closed day of a tool.
+    /// The closed day that a check of a tool is counted in; none where it is of the open day.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn day(
+    pub async fn closed_day(
         &self,
-        partition: Partition,
-        tool: Tool,
-        date: Date,
+        state: &ToolState,
+        check: CheckId,
     ) -> Result<Option<Day>, StoreError> {
-        self.get(&keys::day(partition, tool, date)).await?.map(value).transpose()
+        let Some(date) = state.closed_day(check.created_at()) else { return Ok(None) };
+        let key = keys::day(check.partition(), check.tool(), date);
+        self.get(&key).await?.map(value).transpose()
     }
 
     /// The closed days of tools in a span, both ends included. Read after the tools' states, so

@@ -22,13 +22,13 @@ mod team;
 mod work;
 
 pub use account::{Account, MemberRow};
-pub use changes::{Changes, ToolChange, Usage};
+pub use changes::{Changes, Usage};
 pub use definition::TableState;
 pub use error::StoreError;
 pub use history::StoredCheck;
 pub use issue::{IndexRow, IssueWithSite};
 pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};
-pub use run::RunSheet;
+pub use run::RunContext;
 pub use site::{
     CreateRefusal, DeletedSite, DirectoryRow, SiteWithTools, create_refusal, is_taken_url,
 };

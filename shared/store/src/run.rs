@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use vedette_domain::account::Team;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::places::Leases;
+use vedette_domain::run::Run;
+use vedette_domain::schedule::Pace;
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
@@ -16,15 +18,23 @@ use crate::{StoreError, budget, keys, retry_on_conflict};
 
 /// What a run is decided on.
 #[derive(Debug, Clone)]
-pub struct RunSheet {
+pub struct RunContext {
     /// The site.
     pub site: Site,
     /// What is remembered of the tool on it.
     pub state: ToolState,
     /// The site's team.
     pub team: Team,
-    /// The team's monitoring settings as they were saved.
+    /// The site's settings: its team's, its own, and what the plan allows of them.
     pub settings: Settings,
+}
+
+impl RunContext {
+    /// The run of a check, and the state of its tool.
+    pub fn begin(self, check: CheckId, pace: Pace) -> (Run, ToolState) {
+        let Self { site, state, team, settings } = self;
+        (Run { check, site, team, settings, pace }, state)
+    }
 }
 
 impl Store {
@@ -33,13 +43,13 @@ impl Store {
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn run_sheet(
+    pub async fn run_context(
         &self,
         team: TeamId,
-        site: SiteId,
+        id: SiteId,
         tool: Tool,
-    ) -> Result<Option<RunSheet>, StoreError> {
-        let partition = site.partition();
+    ) -> Result<Option<RunContext>, StoreError> {
+        let partition = id.partition();
         let keys = [
             keys::site(partition),
             keys::tool(partition, tool),
@@ -57,11 +67,11 @@ impl Store {
             if found_site.contains_key("deleted_at") {
                 return Ok(None);
             }
-            let (team, settings) = of_one_moment(found_team, settings)?;
-            let sheet =
-                RunSheet { site: value(found_site)?, state: document(state)?, team, settings };
-            let is_asked = (sheet.site.id, sheet.site.team) == (site, sheet.team.id);
-            Ok(Some(sheet).filter(|_| is_asked))
+            let (team, of_team) = of_one_moment(found_team, settings)?;
+            let (site, state): (Site, _) = (value(found_site)?, document(state)?);
+            let settings = Settings::resolve(&of_team, &site.overrides, team.plan);
+            let is_asked = (site.id, site.team) == (id, team.id);
+            Ok(Some(RunContext { site, state, team, settings }).filter(|_| is_asked))
         })
         .await
     }

@@ -115,7 +115,7 @@ fn site_item(site: &Site) -> Result<Item, StoreError> {
     Ok(outstanding(stored, keys::site_shard(partition), site.work_due()))
 }
 
-pub(crate) fn tool_item(
+fn tool_item(
     partition: Partition,
     tool: Tool,
     state: &ToolState,
@@ -124,6 +124,18 @@ pub(crate) fn tool_item(
     let mut stored = document_item(&keys::tool(partition, tool), state)?;
     stored.insert(REV.to_owned(), number(state.rev));
     Ok(outstanding(stored, keys::site_shard(partition), state.work_due(tool, now)))
+}
+
+/// Writes a tool's state, whose `rev` is one above that of the item.
+pub(crate) fn put_state<'a>(
+    transaction: Transaction<'a>,
+    partition: Partition,
+    tool: Tool,
+    state: &ToolState,
+    now: Timestamp,
+) -> Result<Transaction<'a>, StoreError> {
+    let stored = tool_item(partition, tool, state, now)?;
+    Ok(transaction.put(stored, Condition::Rev(state.rev.saturating_sub(1))))
 }
 
 fn write_cooldowns<'a>(
@@ -280,7 +292,7 @@ impl Store {
         self.update(&keys::site(site.id.partition()), change, Some(unchanged)).await.map(drop)
     }
 
-    /// Writes a tool's state where nothing else changes with it.
+    /// Writes a tool's next state where nothing else changes with it.
     ///
     /// # Errors
     ///
@@ -289,12 +301,10 @@ impl Store {
         &self,
         partition: Partition,
         tool: Tool,
-        read: &ToolState,
         next: &ToolState,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let stored = tool_item(partition, tool, next, now)?;
-        self.transaction().put(stored, Condition::Rev(read.rev)).commit().await
+        put_state(self.transaction(), partition, tool, next, now)?.commit().await
     }
 
     /// Deletes a site: it is gone for everybody at once, and nothing can be written to it any

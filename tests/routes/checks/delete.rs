@@ -9,7 +9,7 @@ use vedette_domain::message::Message;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::Discard;
-use vedette_runtime::settle::{FinishedRun, Settled, settle};
+use vedette_runs::{Recorded, record_run};
 use vedette_testkit::{Fault, Member, Target, new_team};
 use vedette_tests::{Answer, Service};
 
@@ -133,9 +133,8 @@ async fn a_run_in_flight_leaves_nothing_of_a_check_that_is_deleted_meanwhile() {
     let app = &service.test.app;
     let check = order(&service, &owner, site, "status").await;
     let id = CheckId::parse(&check).expect("an id");
-    let (stored, state) =
-        app.store.site_tool(site.partition(), Tool::Status).await.expect("read").expect("a site");
-    let team = app.store.team(owner.team, service.test.now()).await.expect("read").expect("a team");
+    let context = app.store.run_context(owner.team, site, Tool::Status).await.expect("read");
+    let (run, state) = context.expect("a site").begin(id, app.service.pace);
     assert_eq!(delete(&service, &owner, &check).await.status, 204);
     let before = service.test.table.dump().await;
 
@@ -151,11 +150,8 @@ async fn a_run_in_flight_leaves_nothing_of_a_check_that_is_deleted_meanwhile() {
         error: None,
     };
     let finish = Finish::Completed(ToolResult::Status(result));
-    let (site, team, settings) = (&stored, &team.team, &team.settings);
-    let tool = Tool::Status;
-    let finished = FinishedRun { site, state, team, settings, tool, check: id, finish };
-    let settled = settle(app, finished).await.expect("settled");
-    assert!(matches!(settled, Settled::Discarded(Discard::NotPending)), "{settled:?}");
+    let recorded = record_run(app, &run, state, &finish).await.expect("recorded");
+    assert!(matches!(recorded, Recorded::Discarded(Discard::NotPending)), "{recorded:?}");
     assert_eq!(service.test.table.dump().await, before);
 }
 

@@ -45,9 +45,9 @@ async fn put_day(service: &Service, site: SiteId, day: Day) {
     let partition = site.partition();
     let found = store.site_tool(partition, Tool::Performance).await.expect("read");
     let (_, read) = found.expect("a site");
-    let next = ToolState { rev: read.rev + 1, day: Some(day), ..read.clone() };
+    let next = ToolState { rev: read.rev + 1, day: Some(day), ..read };
     let now = service.test.now();
-    store.put_tool(partition, Tool::Performance, &read, &next, now).await.expect("written");
+    store.put_tool(partition, Tool::Performance, &next, now).await.expect("written");
 }
 
 async fn watched() -> (Service, Member, SiteId) {

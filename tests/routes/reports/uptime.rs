@@ -4,7 +4,7 @@ use vedette_domain::check::{CheckError, Finish, StatusResult, ToolResult};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_runtime::settle::Settled;
+use vedette_runs::Recorded;
 use vedette_testkit::{Member, Target, new_team};
 use vedette_tests::{Answer, Service};
 
@@ -40,18 +40,18 @@ async fn ran(service: &Service, site: SiteId, time: &str, reason: RunReason, fin
     let (_, state) = found.expect("a site");
     if reason != RunReason::Scheduled {
         // Wanted as the retry or follow-up that stands in the table.
-        let timer = vedette_domain::issue::evaluate::Timer { reason, due: service.test.now() };
+        let timer = vedette_domain::timer::Timer { reason, due: service.test.now() };
         let next = vedette_domain::tool_state::ToolState {
             rev: state.rev + 1,
             timer: Some(timer),
-            ..state.clone()
+            ..state
         };
         let (partition, now) = (site.partition(), service.test.now());
-        app.store.put_tool(partition, Tool::Status, &state, &next, now).await.expect("written");
+        app.store.put_tool(partition, Tool::Status, &next, now).await.expect("written");
     }
     let check = CheckId::automatic(site, Tool::Status, reason, service.test.now());
-    let settled = service.end_run(site, check, finish).await;
-    assert!(matches!(settled, Settled::Saved { .. }), "{settled:?}");
+    let recorded = service.end_run(site, check, finish).await;
+    assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
 }
 
 async fn scheduled(service: &Service, site: SiteId, time: &str, finish: Finish) {

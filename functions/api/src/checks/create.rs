@@ -3,20 +3,19 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use tracing::warn;
 use vedette_domain::history::day_of;
 use vedette_domain::id::CheckId;
-use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::message::{CheckMessage, Message};
 use vedette_domain::on_demand::{Asked, Refusal, admit};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::{Conclusion, ToolState};
+use vedette_domain::tool_state::ToolChange;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::CheckResource;
 use vedette_http::response::{Response, accepted};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{Changes, StoreError, ToolChange, Usage};
+use vedette_store::{Changes, StoreError, Usage};
 
 use crate::Context;
 
@@ -27,7 +26,7 @@ pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<R
     let site = &access.stored.site;
     send(context, site, &orders).await;
     let checks: Vec<_> =
-        orders.iter().map(|order| CheckResource::new(&order.conclusion.check, site)).collect();
+        orders.iter().map(|order| CheckResource::new(&order.check, site)).collect();
     Ok(accepted(&checks))
 }
 
@@ -64,19 +63,12 @@ fn read_tools(fields: &Fields<'_>, errors: &mut Errors) -> Option<Vec<Tool>> {
     Some(tools)
 }
 
-/// A check to be queued, and what is known of its tool.
-struct Order<'a> {
-    tool: Tool,
-    state: &'a ToolState,
-    conclusion: Conclusion,
-}
-
 /// Applies the rules to what was read of the site.
-async fn decide<'a>(
+async fn decide(
     context: Context<'_>,
-    access: &'a SiteAccess,
+    access: &SiteAccess,
     asked: Option<&[Tool]>,
-) -> Result<Vec<Order<'a>>, ApiError> {
+) -> Result<Vec<ToolChange>, ApiError> {
     let now = context.caller.now;
     let plan = access.team.plan();
     let enabled = access.settings().enabled_tools(plan);
@@ -98,12 +90,8 @@ async fn decide<'a>(
     let mut orders = Vec::with_capacity(asked.len());
     for Asked { tool, state, .. } in asked {
         let check = CheckId::on_demand(site, tool, now, unique);
-        let closed = match state.closed_day(check.created_at()) {
-            Some(date) => context.app.store.day(site.partition(), tool, date).await?,
-            None => None,
-        };
-        let conclusion = state.accept(closed.as_ref(), check, now, retention_days);
-        orders.push(Order { tool, state, conclusion });
+        let closed = context.app.store.closed_day(state, check).await?;
+        orders.push(state.enqueue(closed.as_ref(), check, now, retention_days));
     }
     Ok(orders)
 }
@@ -115,16 +103,8 @@ fn refused(refusal: Refusal) -> ApiError {
 async fn save(
     context: Context<'_>,
     access: &SiteAccess,
-    orders: &[Order<'_>],
+    orders: &[ToolChange],
 ) -> Result<(), StoreError> {
-    let tools: Vec<ToolChange<'_>> = orders
-        .iter()
-        .map(|order| ToolChange {
-            tool: order.tool,
-            read: order.state,
-            conclusion: &order.conclusion,
-        })
-        .collect();
     let now = context.caller.now;
     let usage = Usage {
         month: day_of(now),
@@ -132,18 +112,14 @@ async fn save(
         limit: access.team.plan().limits().manual_checks_per_month,
     };
     let site = &access.stored.site;
-    let changes = Changes { site, tools: &tools, issues: &[], usage: Some(usage), now };
+    let changes = Changes { site, tools: orders, issues: &[], usage: Some(usage), now };
     context.app.store.commit(&changes).await
 }
 
-async fn send(context: Context<'_>, site: &Site, orders: &[Order<'_>]) {
-    let (team, site) = (site.team, site.id);
-    let sends = orders.iter().map(|Order { tool, conclusion, .. }| async move {
-        let order = RunOrder::OnDemand { check: conclusion.check.id };
-        let message = Message::Check(CheckMessage { team, site, tool: *tool, order });
-        context.app.queue.send(&message, Duration::ZERO).await.err()
-    });
-    for error in join_all(sends).await.into_iter().flatten() {
-        warn!(%site, %error, "an on-demand check is left to the keeper's sweep");
-    }
+async fn send(context: Context<'_>, site: &Site, orders: &[ToolChange]) {
+    join_all(orders.iter().map(|order| {
+        let message = Message::Check(CheckMessage::of(site, order.check.id));
+        context.app.enqueue_or_leave(message, Duration::ZERO)
+    }))
+    .await;
 }

@@ -18,15 +18,11 @@ pub(crate) async fn handle(
         return Err(ApiError::Forbidden("Automatic checks cannot be deleted.".to_owned()));
     }
 
-    let tool = id.tool();
-    let state = access.site.stored.tool(tool)?;
-    let closed = match state.closed_day(id.created_at()) {
-        Some(date) => store.day(id.partition(), tool, date).await?,
-        None => None,
-    };
+    let state = access.site.stored.tool(id.tool())?;
+    let closed = store.closed_day(state, id).await?;
     let older = store.on_demand_before(id).await?;
-    let forgotten = state.forget(closed.as_ref(), &check, older);
+    let deletion = state.delete_check(closed.as_ref(), &check, older);
     let (site, now) = (&access.site.stored.site, context.caller.now);
-    store.delete_check(site, tool, state, &forgotten, has_body, now).await?;
+    store.delete_check(site, &deletion, has_body, now).await?;
     Ok(no_content())
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tracing::warn;
 use vedette_domain::id::TeamId;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::settings::Settings;
@@ -45,7 +44,5 @@ fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Settings,
 
 async fn resync(context: Context<'_>, id: TeamId) {
     let resync = Message::Upkeep(Upkeep::Resync(id));
-    if let Err(error) = context.app.queue.send(&resync, Duration::ZERO).await {
-        warn!(team = %id, %error, "the schedules are left to the keeper's sweep");
-    }
+    context.app.enqueue_or_leave(resync, Duration::ZERO).await;
 }

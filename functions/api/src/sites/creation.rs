@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tracing::warn;
 use vedette_domain::account::Permission;
 use vedette_domain::cooldown::{Beginning, Cooldowns};
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::site::Site;
+use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::validation::ValidationError;
@@ -31,9 +31,9 @@ impl TeamWithCooldowns {
 
     /// How a site begins under the team's plan, settings and cooldowns.
     async fn begin(&mut self, app: &App, site: &Site) -> Result<Beginning, StoreError> {
-        let plan = self.team.plan();
-        let mut running = self.team.settings_for(site).enabled_tools(plan);
-        running.retain(|tool| app.service.tools.contains(tool));
+        let (plan, settings) = (self.team.plan(), self.team.settings_for(site));
+        let mut running = Tool::ALL.to_vec();
+        running.retain(|tool| app.service.runs(*tool, &self.team.team, &settings));
         let cooldowns = match &self.cooldowns {
             Some(cooldowns) => cooldowns,
             None => self.cooldowns.insert(app.store.cooldowns(self.team.id()).await?),
@@ -68,9 +68,7 @@ pub(super) async fn create(
     team.cooldowns = cooldowns.or(team.cooldowns.take());
 
     let sync = Message::Upkeep(Upkeep::Sync { team: stored.site.team, site: id });
-    if let Err(error) = context.app.queue.send(&sync, Duration::ZERO).await {
-        warn!(site = %id, %error, "the first runs are left to the keeper's sweep");
-    }
+    context.app.enqueue_or_leave(sync, Duration::ZERO).await;
     let resource = SiteResource::new(&stored.site, &team.team, context.links);
     Ok(Some(resource.with_latest(&stored, &Default::default())))
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use tracing::warn;
 use vedette_domain::cooldown::outlive_their_site;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_http::access::SiteAccess;
@@ -24,8 +23,6 @@ pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<R
     };
     store.delete_site(&access.stored, &issues, cooldowns.as_ref(), now).await?;
     let purge = Message::Upkeep(Upkeep::Purge { team: site.team, site: site.id });
-    if let Err(error) = context.app.queue.send(&purge, Duration::ZERO).await {
-        warn!(site = %site.id, %error, "the purge is left to the keeper's sweep");
-    }
+    context.app.enqueue_or_leave(purge, Duration::ZERO).await;
     Ok(no_content())
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use tracing::warn;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
@@ -51,9 +50,7 @@ pub(crate) async fn handle(
 
 async fn sync(context: Context<'_>, site: &Site) {
     let sync = Message::Upkeep(Upkeep::Sync { team: site.team, site: site.id });
-    if let Err(error) = context.app.queue.send(&sync, Duration::ZERO).await {
-        warn!(site = %site.id, %error, "the schedules are left to the keeper's sweep");
-    }
+    context.app.enqueue_or_leave(sync, Duration::ZERO).await;
 }
 
 /// What a client wants changed.

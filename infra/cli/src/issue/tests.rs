@@ -1,13 +1,12 @@
 use futures::future::join;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::id::CheckId;
-use vedette_domain::issue::record::{Observed, follow};
+use vedette_domain::issue::record::{IssueEvent, follow};
 use vedette_domain::schedule::Pace;
-use vedette_domain::settings::{ExpectedRecords, Settings};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::RunReason;
-use vedette_domain::tool_state::{Run, ToolPolicy, ToolState};
-use vedette_store::{Changes, ToolChange};
+use vedette_domain::tool_state::ToolState;
+use vedette_store::Changes;
 
 use super::*;
 use crate::testing::Bench;
@@ -83,31 +82,20 @@ async fn check(bench: &Bench, code: u16) {
         redirects: Vec::new(),
         error: None,
     });
-    let settings = Settings::default();
-    let evaluations = result.evaluate(&settings, &ExpectedRecords::new(), None);
-    let run = Run {
-        site: site.id,
-        check: CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now),
-        tool: Tool::Status,
-        cfg: 1,
-        finish: &Finish::Completed(result),
-        evaluations: &evaluations,
-        policy: ToolPolicy::of(Tool::Status, &settings),
-        now,
-        pace: Pace::default(),
-        retention_days: 30,
-    };
-    let conclusion = read.conclude(None, &run).expect("a run that counts");
+    let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);
+    let run = bench.app.store.run_context(site.team, site.id, Tool::Status).await;
+    let (run, _) = run.expect("an answer").expect("a site").begin(check, Pace::default());
+    let finish = Finish::Completed(result);
+    let evaluations = run.evaluate(&finish, None);
+    let change = read.apply_run(&run, &finish, evaluations, None, now).expect("a run that counts");
     let before = bench.app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;
     let before = before.expect("an answer");
-    let changes = conclusion.events.iter().filter_map(|(event, index)| {
-        let evaluation = &evaluations[*index];
-        let observed = Observed { check: run.check, previous: None, evaluation, now };
-        follow(before.clone(), event, &observed).expect("a transition")
+    let changes = change.events.iter().filter_map(|event| {
+        let event = IssueEvent { previous: None, ..event.clone() };
+        follow(before.clone(), &event).expect("a transition")
     });
     let issues: Vec<IssueChange> = changes.collect();
-    let tools = [ToolChange { tool: Tool::Status, read, conclusion: &conclusion }];
-    let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
+    let changes = Changes { site, tools: &[change], issues: &issues, usage: None, now };
     bench.app.store.commit(&changes).await.expect("written");
 }
 

@@ -12,8 +12,8 @@ use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_runs::record_run;
 use vedette_runtime::Entropy;
-use vedette_runtime::settle::{FinishedRun, settle};
 use vedette_testkit::TestApp;
 
 const BASE_URL: &str = "https://vedette.example.com/api/v1";
@@ -111,14 +111,11 @@ impl Scene {
         let app = &self.test.app;
         let now = app.clock.now();
         let site = SiteId::parse(site).expect("an id");
-        let read = app.store.site_tool(site.partition(), Tool::Status).await.expect("read");
-        let (site, state) = read.expect("a site");
-        let team = app.store.team(self.team, now).await.expect("read").expect("a team");
-        let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);
+        let context = app.store.run_context(self.team, site, Tool::Status).await.expect("read");
+        let check = CheckId::automatic(site, Tool::Status, RunReason::Scheduled, now);
         let finish = Finish::Completed(ToolResult::Status(result));
-        let (site, team, settings) = (&site, &team.team, &team.settings);
-        let run = FinishedRun { site, state, team, settings, tool: Tool::Status, check, finish };
-        settle(app, run).await.expect("settled");
+        let (run, state) = context.expect("a site").begin(check, app.service.pace);
+        record_run(app, &run, state, &finish).await.expect("recorded");
     }
 }
 

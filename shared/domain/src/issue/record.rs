@@ -50,16 +50,18 @@ pub struct IssueChange {
     pub after: Issue,
 }
 
-/// The observation behind an event: which check, and what was evaluated.
-#[derive(Debug, Clone, Copy)]
-pub struct Observed<'a> {
-    /// The check.
+/// What an observation brings about for an issue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IssueEvent {
+    /// What happened.
+    pub event: Event,
+    /// What was observed.
+    pub evaluation: Evaluation,
+    /// By which check.
     pub check: CheckId,
     /// The evaluated check before it.
     pub previous: Option<CheckId>,
-    /// What it said of the fingerprint.
-    pub evaluation: &'a Evaluation,
-    /// Now.
+    /// When it was evaluated.
     pub now: Timestamp,
 }
 
@@ -76,10 +78,10 @@ const CONTEXT_MAX: usize = 1_500;
 /// When the record is not in the state that the tracker says.
 pub fn follow(
     before: Option<Issue>,
-    event: &Event,
-    observed: &Observed<'_>,
+    observed: &IssueEvent,
 ) -> Result<Option<IssueChange>, InvalidTransition> {
-    let slot = observed.check.created_at();
+    let IssueEvent { event, evaluation, check, previous, now } = observed;
+    let slot = check.created_at();
     let lifecycle = match (*event, &before) {
         (Event::Relapsed { .. }, _) | (Event::Resolved { .. }, None) => return Ok(None),
         (Event::Opened { .. }, None) => Lifecycle::open(slot),
@@ -93,7 +95,7 @@ pub fn follow(
             Event::Opened { failures, .. }
             | Event::Relapsed { failures, .. }
             | Event::Resolved { failures, .. },
-        ) => (observed.evaluation.summary.clone(), context(observed.evaluation, failures)),
+        ) => (evaluation.summary.clone(), context(evaluation, failures)),
     };
     let after = Issue {
         id: event.issue(),
@@ -105,11 +107,11 @@ pub fn follow(
             .then(lifecycle),
         summary,
         context,
-        check: Some(observed.check),
-        previous_check: observed.previous,
-        last_evaluated_at: Some(observed.now),
+        check: Some(*check),
+        previous_check: *previous,
+        last_evaluated_at: Some(*now),
         created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
-        updated_at: observed.now,
+        updated_at: *now,
     };
     Ok(Some(IssueChange { before, after }))
 }
@@ -255,14 +257,14 @@ mod tests {
         event: &Event,
         slot: &str,
     ) -> Result<Option<IssueChange>, InvalidTransition> {
-        let evaluation = evaluation(&format!("down at {slot}"), json!({ "code": 503 }));
-        let observed = Observed {
+        let observed = IssueEvent {
+            event: *event,
+            evaluation: evaluation(&format!("down at {slot}"), json!({ "code": 503 })),
             check: check(slot),
             previous: Some(check(FAILED)),
-            evaluation: &evaluation,
             now: at(slot) + jiff::SignedDuration::from_secs(1),
         };
-        follow(before, event, &observed)
+        follow(before, &observed)
     }
 
     fn open() -> Issue {
@@ -353,12 +355,12 @@ mod tests {
 
     #[test]
     fn a_run_that_is_done_again_makes_the_same_record_but_for_the_time_of_its_end() {
-        let evaluation = evaluation("down", Value::Null);
         let at_second = |second: i64| {
             let now = at(OPENED) + jiff::SignedDuration::from_secs(second);
-            let observed =
-                Observed { check: check(OPENED), previous: None, evaluation: &evaluation, now };
-            follow(None, &opened(OPENED), &observed).expect("no record").expect("a record")
+            let (event, check) = (opened(OPENED), check(OPENED));
+            let evaluation = evaluation("down", Value::Null);
+            let observed = IssueEvent { event, evaluation, check, previous: None, now };
+            follow(None, &observed).expect("no record").expect("a record")
         };
         let (first, mut second) = (at_second(1), at_second(90));
         second.after.updated_at = first.after.updated_at;

@@ -1,12 +1,21 @@
+use std::num::NonZeroU32;
+
 use jiff::ToSpan;
 use jiff::civil::date;
 use proptest::prelude::*;
 
 use super::*;
+use crate::account::Team;
 use crate::check::{CheckError, StatusResult, ToolResult};
 use crate::history::{Sum, day_start};
+use crate::id::{SiteId, TeamId};
+use crate::issue::tracker::Event;
 use crate::issue::{Cause, Outcome};
-use crate::settings::ExpectedRecords;
+use crate::plan::Plan;
+use crate::schedule::Pace;
+use crate::settings::Settings;
+use crate::site::Site;
+use crate::tool::Tool;
 
 fn at(text: &str) -> Timestamp {
     text.parse().expect("a timestamp")
@@ -44,12 +53,6 @@ fn failed() -> Finish {
     Finish::Failed(CheckError { message, code, data: serde_json::Value::Null })
 }
 
-/// What a result says of the one fingerprint of status checks.
-fn evaluations(finish: &Finish) -> Vec<Evaluation> {
-    let Finish::Completed(result) = finish else { return Vec::new() };
-    result.evaluate(&Settings::default(), &ExpectedRecords::new(), None)
-}
-
 /// A status run: opens after two failures, resolves after two successes, retried after 2 minutes,
 /// followed up after 5.
 struct Scenario {
@@ -64,8 +67,9 @@ impl Scenario {
     /// A run that ends a second after its slot.
     fn automatic(reason: RunReason, slot: Timestamp, finish: Finish) -> Self {
         let check = CheckId::automatic(site(), Tool::Status, reason, slot);
-        let evaluations = evaluations(&finish);
-        Self { check, finish, evaluations, now: slot + 1.second(), cfg: 1 }
+        let now = slot + 1.second();
+        let run = Self { check, finish, evaluations: Vec::new(), now, cfg: 1 };
+        Self { evaluations: run.run().evaluate(&run.finish, None), ..run }
     }
 
     fn scheduled(slot: Timestamp, code: u16) -> Self {
@@ -77,37 +81,65 @@ impl Scenario {
         Self { check, finish, evaluations: Vec::new(), now, cfg: 1 }
     }
 
-    fn run(&self) -> Run<'_> {
-        Run {
-            site: site(),
-            check: self.check,
-            tool: Tool::Status,
+    fn run(&self) -> Run {
+        let (id, created_at) = (site().as_uuid(), after(0));
+        let mut settings = Settings::default();
+        settings.tools.status.settings.failures_to_open = number(2);
+        settings.tools.status.settings.successes_to_resolve = number(2);
+        settings.tools.status.settings.confirmation_retry_minutes = 2;
+        settings.tools.status.settings.incident_follow_up_minutes = 5;
+        let site = Site {
+            id: site(),
+            team: TeamId(id),
+            name: "Shop".to_owned(),
+            url: "https://example.com".parse().expect("a URL"),
+            notes: None,
+            js_rendered: false,
+            pinned: false,
+            overrides: Default::default(),
+            expected_records: Default::default(),
+            records: 0,
+            rev: 1,
             cfg: self.cfg,
-            finish: &self.finish,
-            evaluations: &self.evaluations,
-            policy: ToolPolicy {
-                thresholds: Policy { open_after: number(2), resolve_after: number(2) },
-                retry_minutes: Some(2),
-                follow_up_minutes: Some(5),
-            },
-            now: self.now,
-            pace: Pace::default(),
-            retention_days: 30,
-        }
+            synced: 1,
+            created_at,
+            updated_at: created_at,
+        };
+        let team = Team {
+            id: TeamId(id),
+            name: "Team".to_owned(),
+            plan: Plan::Starter,
+            plan_active: true,
+            sites: 1,
+            members: 1,
+            cfg: 1,
+            synced: 1,
+            created_at,
+            updated_at: created_at,
+        };
+        Run { check: self.check, site, team, settings, pace: Pace::default() }
     }
 
-    fn on(&self, state: &ToolState) -> Result<Conclusion, Discard> {
-        state.conclude(None, &self.run())
+    fn on(&self, state: &ToolState) -> Result<ToolChange, Discard> {
+        self.on_day(state, None)
     }
 
-    fn saved(&self, state: &ToolState) -> Conclusion {
+    fn on_day(&self, state: &ToolState, closed: Option<&Day>) -> Result<ToolChange, Discard> {
+        state.apply_run(&self.run(), &self.finish, self.evaluations.clone(), closed, self.now)
+    }
+
+    fn saved(&self, state: &ToolState) -> ToolChange {
         self.on(state).expect("it counts")
     }
 }
 
 /// The state that the directory is told of the newest check, where it is told anything.
-fn told(conclusion: &Conclusion) -> Option<CheckStatus> {
-    conclusion.newest.map(|newest| newest.status)
+fn told(change: &ToolChange) -> Option<CheckStatus> {
+    change.newest.map(|newest| newest.status)
+}
+
+fn events(change: &ToolChange) -> Vec<Event> {
+    change.events.iter().map(|event| event.event).collect()
 }
 
 fn timer(reason: RunReason, due: Timestamp) -> Option<Timer> {
@@ -140,40 +172,6 @@ fn a_new_sites_first_run_is_outstanding_until_something_ran() {
 }
 
 #[test]
-fn each_tool_is_judged_by_its_own_settings() {
-    let mut settings = Settings::default();
-    let tools = &mut settings.tools;
-    tools.status.settings.failures_to_open = number(3);
-    tools.status.settings.successes_to_resolve = number(4);
-    tools.status.settings.confirmation_retry_minutes = 1;
-    tools.status.settings.incident_follow_up_minutes = 60;
-    tools.ssl.settings.failures_to_open = number(5);
-    tools.ssl.settings.confirmation_retry_minutes = 2;
-    tools.dns.settings.failures_to_open = number(6);
-    tools.dns.settings.confirmation_retry_minutes = 3;
-    tools.broken_links.settings.consecutive_breaches_to_open = number(7);
-    tools.performance.settings.consecutive_breaches_to_open = number(8);
-    let policies = Tool::ALL.map(|tool| {
-        let ToolPolicy { thresholds, retry_minutes, follow_up_minutes } =
-            ToolPolicy::of(tool, &settings);
-        let Policy { open_after, resolve_after } = thresholds;
-        (open_after.get(), resolve_after.get(), retry_minutes, follow_up_minutes)
-    });
-    assert_eq!(
-        policies,
-        [
-            (3, 4, Some(1), Some(60)),
-            // Only status issues ask for more than one success, and only they are followed up.
-            (5, 1, Some(2), None),
-            (6, 1, Some(3), None),
-            // What runs for minutes, twice a day at most, is not retried.
-            (7, 1, None, None),
-            (8, 1, None, None),
-        ]
-    );
-}
-
-#[test]
 fn a_message_is_wanted_or_there_is_a_reason() {
     let now = after(600);
     let last = CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, after(300));
@@ -183,12 +181,12 @@ fn a_message_is_wanted_or_there_is_a_reason() {
         pending: Some(order(0)),
         ..ToolState::new()
     };
-    let wants = |state: &ToolState, order| state.wants(order, now);
-    let automatic = |reason, slot| RunOrder::Automatic { reason, slot };
+    let wants = |state: &ToolState, check| state.wants(check, now);
+    let automatic = |reason, slot| CheckId::automatic(site(), Tool::Status, reason, slot);
     use RunReason::{ConfirmationRetry, IncidentFollowUp, Scheduled};
-    for (case, order, expected) in [
-        ("the pending check", RunOrder::OnDemand { check: order(0) }, Ok(())),
-        ("another", RunOrder::OnDemand { check: order(1) }, Err(Discard::NotPending)),
+    for (case, check, expected) in [
+        ("the pending check", order(0), Ok(())),
+        ("another", order(1), Err(Discard::NotPending)),
         ("the last slot again", automatic(Scheduled, after(300)), Err(Discard::Stale)),
         (
             "the last slot in finer spelling",
@@ -205,7 +203,7 @@ fn a_message_is_wanted_or_there_is_a_reason() {
         ("not its kind", automatic(IncidentFollowUp, after(420)), Err(Discard::TimerGone)),
         ("overtaken", automatic(ConfirmationRetry, after(300)), Err(Discard::Stale)),
     ] {
-        assert_eq!(wants(&state, order), expected, "{case}");
+        assert_eq!(wants(&state, check), expected, "{case}");
     }
     let fresh = ToolState::new();
     assert_eq!(wants(&fresh, automatic(Scheduled, after(-86_400))), Ok(()), "nothing ran yet");
@@ -259,10 +257,10 @@ fn an_incident_from_its_first_failure_to_its_last_follow_up() {
     let retry = Scenario::automatic(ConfirmationRetry, after(121), answered(503));
     let opened = retry.saved(&first.state);
     let issue = IssueId::new(site(), Fingerprint::StatusDown, after(121));
-    let [(Event::Opened { issue: opened_issue, failures }, 0)] = opened.events.as_slice() else {
+    let [Event::Opened { issue: opened_issue, failures }] = events(&opened)[..] else {
         panic!("{:?}", opened.events)
     };
-    assert_eq!((*opened_issue, failures.streak, failures.first), (issue, number(2), after(0)));
+    assert_eq!((opened_issue, failures.streak, failures.first), (issue, number(2), after(0)));
     assert_eq!(opened.timer, timer(IncidentFollowUp, after(422)));
 
     let between = Scenario::scheduled(after(300), 503).saved(&opened.state);
@@ -274,17 +272,17 @@ fn an_incident_from_its_first_failure_to_its_last_follow_up() {
     assert!(recovering.events.is_empty(), "one success of two");
     assert_eq!(recovering.timer, timer(IncidentFollowUp, after(723)));
     let resolved = Scenario::scheduled(after(600), 200).saved(&recovering.state);
-    assert!(matches!(resolved.events.as_slice(), [(Event::Resolved { .. }, 0)]));
+    assert!(matches!(events(&resolved)[..], [Event::Resolved { .. }]));
     assert_eq!((resolved.timer, resolved.state.timer), (None, None));
     let record = resolved.state.trackers[&Fingerprint::StatusDown].issue;
     assert_eq!(record, Some(issue), "remembered for a recurrence");
 
     let failing = Scenario::scheduled(after(900), 503).saved(&resolved.state);
     let again = Scenario::scheduled(after(1_200), 503).saved(&failing.state);
-    let [(Event::Opened { issue: reopened, .. }, 0)] = again.events.as_slice() else {
+    let [Event::Opened { issue: reopened, .. }] = events(&again)[..] else {
         panic!("{:?}", again.events)
     };
-    assert_eq!(*reopened, issue, "the same record");
+    assert_eq!(reopened, issue, "the same record");
 }
 
 #[test]
@@ -314,7 +312,7 @@ fn a_run_that_failed_is_counted_and_not_observed() {
 #[test]
 fn an_order_is_pending_and_then_ended_and_drives_no_issue() {
     let state = Scenario::scheduled(after(0), 200).saved(&ToolState::new()).state;
-    let accepted = state.accept(None, order(60), after(60), 30);
+    let accepted = state.enqueue(None, order(60), after(60), 30);
     assert_eq!(accepted.state.rev, state.rev + 1);
     assert_eq!(accepted.state.pending, Some(order(60)));
     assert_eq!(accepted.state.last_on_demand, Some(after(60)));
@@ -348,7 +346,7 @@ fn an_order_is_pending_and_then_ended_and_drives_no_issue() {
 
 #[test]
 fn the_newest_check_is_the_one_created_last() {
-    let accepted = ToolState::new().accept(None, order(60), after(60), 30);
+    let accepted = ToolState::new().enqueue(None, order(60), after(60), 30);
     let newer = Scenario::scheduled(after(90), 200).saved(&accepted.state);
     assert_eq!(told(&newer), Some(CheckStatus::Completed));
     let ended = Scenario::on_demand(order(60), failed()).saved(&newer.state);
@@ -381,7 +379,7 @@ fn the_first_check_of_a_later_day_closes_the_open_one() {
 
 #[test]
 fn a_late_check_changes_its_closed_day_and_leaves_the_open_one() {
-    let open = ToolState::new().accept(None, order(86_400), after(86_400), 30).state;
+    let open = ToolState::new().enqueue(None, order(86_400), after(86_400), 30).state;
     let late = Scenario { now: after(86_401), ..Scenario::scheduled(after(0), 503) };
     assert_eq!(open.closed_day(after(0)), Some(date(2026, 11, 20)));
     assert_eq!(open.closed_day(after(86_400)), None, "the open day");
@@ -404,19 +402,19 @@ fn a_late_check_changes_its_closed_day_and_leaves_the_open_one() {
     assert_eq!(day.completed_automatic(), 1);
 }
 
-fn late_with(late: &Scenario, open: &ToolState, closed: &Day) -> Conclusion {
-    open.conclude(Some(closed), &late.run()).expect("it counts")
+fn late_with(late: &Scenario, open: &ToolState, closed: &Day) -> ToolChange {
+    late.on_day(open, Some(closed)).expect("it counts")
 }
 
 #[test]
 fn an_order_that_ends_after_midnight_moves_within_its_own_day() {
     let evening = at("2026-11-20T23:59:59Z");
     let check = CheckId::on_demand(site(), Tool::Status, evening, 0);
-    let accepted = ToolState::new().accept(None, check, evening, 30);
+    let accepted = ToolState::new().enqueue(None, check, evening, 30);
     let morning = Scenario::scheduled(at("2026-11-21T00:00:00Z"), 200).saved(&accepted.state);
     let Some(DayWrite::Close(closed)) = morning.day else { panic!("{:?}", morning.day) };
     let run = Scenario::on_demand(check, answered(200));
-    let ended = morning.state.conclude(Some(&closed), &run.run()).expect("it counts");
+    let ended = run.on_day(&morning.state, Some(&closed)).expect("it counts");
     let Some(DayWrite::Amend(day)) = ended.day else { panic!("{:?}", ended.day) };
     let count = |status| day.counters.count(Kind { trigger: Trigger::OnDemand, status });
     assert_eq!((count(CheckStatus::Pending), count(CheckStatus::Completed), day.rev), (0, 1, 2));
@@ -428,7 +426,7 @@ fn an_order_is_counted_on_a_closed_day_where_clocks_differ() {
     let midnight = at("2026-11-21T00:00:00Z");
     let open = Scenario::scheduled(midnight, 200).saved(&ToolState::new()).state;
     let check = CheckId::on_demand(site(), Tool::Status, midnight - 1.second(), 0);
-    let accepted = open.accept(None, check, midnight - 1.second(), 30);
+    let accepted = open.enqueue(None, check, midnight - 1.second(), 30);
     assert!(matches!(accepted.day, Some(DayWrite::Amend(Day { rev: 1, .. }))));
     assert_eq!(accepted.state.day, open.day);
     assert_eq!(accepted.newest, None, "the run of midnight is newer");
@@ -485,14 +483,19 @@ fn each_fingerprint_has_a_tracker_and_one_active_issue_is_followed() {
     run.now = after(61);
     run.evaluations[0].outcome = down();
     let second = run.saved(&first.state);
-    assert!(matches!(second.events.as_slice(), [(Event::Opened { .. }, 1)]), "{:?}", second.events);
+    let opened = |change: &ToolChange| {
+        let opened = change.events.iter().filter(|it| matches!(it.event, Event::Opened { .. }));
+        opened.map(|it| it.evaluation.fingerprint).collect::<Vec<_>>()
+    };
+    assert_eq!(second.events.len(), 1);
+    assert_eq!(opened(&second), [Fingerprint::DnsRecordsMissing]);
     let timer = second.timer.expect("a timer");
     assert_eq!(timer.reason, RunReason::IncidentFollowUp, "an active issue goes before a failure");
     run.check = CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, after(120));
     run.now = after(121);
     run.evaluations.remove(1);
     let third = run.saved(&second.state);
-    assert!(matches!(third.events.as_slice(), [(Event::Opened { .. }, 0)]));
+    assert_eq!(opened(&third), [Fingerprint::DnsLookupFailed]);
     let said_nothing = Fingerprint::DnsRecordsMissing;
     assert_eq!(third.state.trackers[&said_nothing], second.state.trackers[&said_nothing]);
 }
@@ -500,7 +503,7 @@ fn each_fingerprint_has_a_tracker_and_one_active_issue_is_followed() {
 #[test]
 fn the_stored_form_is_short_and_reads_back() {
     let failing = Scenario::scheduled(after(0), 503).saved(&ToolState::new());
-    let state = failing.state.accept(None, order(60), after(60), 30).state;
+    let state = failing.state.enqueue(None, order(60), after(60), 30).state;
     let stored = serde_json::to_value(&state).expect("json");
     let fields: Vec<&String> = stored.as_object().expect("an object").keys().collect();
     assert_eq!(fields, ["cfg", "da", "ev", "lo", "na", "nd", "pe", "rev", "ti", "tr"]);
@@ -536,22 +539,22 @@ proptest! {
             let run = Scenario::automatic(reason, slot, finish);
             let closed = state.closed_day(slot).and_then(|date| days.get(&date).cloned());
             let last = state.automatic.map(|latest| latest.id.created_at());
-            match state.conclude(closed.as_ref(), &run.run()) {
+            match run.on_day(&state, closed.as_ref()) {
                 Err(discard) => {
                     prop_assert_eq!(discard, Discard::Stale);
                     prop_assert!(last >= Some(slot));
                 }
-                Ok(conclusion) => {
+                Ok(change) => {
                     prop_assert!(last < Some(slot));
-                    prop_assert_eq!(conclusion.state.rev, state.rev + 1);
-                    prop_assert_eq!(run.on(&conclusion.state).err(), Some(Discard::Stale));
-                    prop_assert!(conclusion.timer.is_none() || conclusion.timer == conclusion.state.timer);
-                    if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = conclusion.day {
+                    prop_assert_eq!(change.state.rev, state.rev + 1);
+                    prop_assert_eq!(run.on(&change.state).err(), Some(Discard::Stale));
+                    prop_assert!(change.timer.is_none() || change.timer == change.state.timer);
+                    if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = change.day {
                         let before = days.get(&day.date).map_or(0, |day| day.rev);
                         prop_assert_eq!(day.rev, before + 1);
                         days.insert(day.date, day);
                     }
-                    state = conclusion.state;
+                    state = change.state;
                     saved += 1;
                 }
             }
@@ -588,11 +591,11 @@ proptest! {
             };
             let created_at = run.check.created_at();
             let closed = state.closed_day(created_at).and_then(|date| days.get(&date).cloned());
-            let conclusion = if is_order {
-                state.accept(closed.as_ref(), run.check, created_at, 30)
+            let change = if is_order {
+                state.enqueue(closed.as_ref(), run.check, created_at, 30)
             } else {
-                let Ok(conclusion) = state.conclude(closed.as_ref(), &run.run()) else { continue };
-                conclusion
+                let Ok(change) = run.on_day(&state, closed.as_ref()) else { continue };
+                change
             };
             if let Some(sample) = run.finish.sample().filter(|_| run.check.is_automatic()) {
                 let start = day_start(day_of(created_at));
@@ -601,10 +604,10 @@ proptest! {
                 let ms = sample.response_ms().round() as u64;
                 (*count, *sum, *slowest) = (*count + 1, *sum + ms, ms.max(*slowest));
             }
-            if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = conclusion.day {
+            if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = change.day {
                 days.insert(day.date, day);
             }
-            state = conclusion.state;
+            state = change.state;
         }
         let counted: BTreeMap<_, _> = days
             .values()

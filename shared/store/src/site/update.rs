@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use vedette_domain::site::Site;
 
-use super::{DirectoryRow, SiteWithTools, directory_row, site_item, tool_item};
+use super::{DirectoryRow, SiteWithTools, directory_row, put_state, site_item};
 use crate::StoreError;
 use crate::item::{item, number, string};
 use crate::keys;
@@ -42,8 +42,7 @@ impl Store {
                 if next.records != site.records {
                     changed = changed.forgetting_records();
                 }
-                let stored = tool_item(site.id.partition(), tool, &changed, now)?;
-                transaction = transaction.put(stored, Condition::Rev(state.rev));
+                transaction = put_state(transaction, site.id.partition(), tool, &changed, now)?;
             }
         }
         transaction.commit().await

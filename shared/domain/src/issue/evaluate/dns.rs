@@ -23,7 +23,7 @@ const NAMED_BYTES: usize = 900;
 /// changes, some; no baseline yet) is up, so that an issue from the time before ends. A name that
 /// cannot be looked up says nothing of its records, and neither does a type that no resolver
 /// answered for: unless the other types show the condition, there is then no evaluation of it.
-pub fn dns(
+pub(super) fn dns(
     result: &DnsResult,
     settings: &DnsSettings,
     expected: &ExpectedRecords,

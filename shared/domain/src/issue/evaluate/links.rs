@@ -17,7 +17,7 @@ const NAMED: usize = 5;
 /// is no evaluation, and an issue neither resolves nor loses its streak.
 ///
 /// [`is_representative`]: crate::check::FinishReason::is_representative
-pub fn links(result: &LinksResult, settings: &LinksSettings) -> Option<Evaluation> {
+pub(super) fn links(result: &LinksResult, settings: &LinksSettings) -> Option<Evaluation> {
     let threshold = settings.min_broken_count.get();
     let down = result.found >= threshold;
     if !down && !result.crawl.finish_reason.is_representative() {

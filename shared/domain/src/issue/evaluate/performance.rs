@@ -12,7 +12,7 @@ use crate::settings::PerformanceSettings;
 ///
 /// A figure that was not measured breaks nothing. None when nothing that has a limit was measured:
 /// that is no observation, neither for an issue nor against it.
-pub fn performance(
+pub(super) fn performance(
     result: &PerformanceResult,
     settings: &PerformanceSettings,
 ) -> Option<Evaluation> {

@@ -12,7 +12,7 @@ use crate::issue::{Cause, Fingerprint, Outcome};
 /// certificate is valid and `days_left` is at most `expiry_days`, both as clients see them: with 14
 /// days it is told on the day that shows 14 days left, up to a day before exactly 14 days remain.
 /// Of an invalid certificate nothing is said about expiring, so an issue of it stays as it is.
-pub fn ssl(result: &SslResult, expiry_days: NonZeroU32) -> Vec<Evaluation> {
+pub(super) fn ssl(result: &SslResult, expiry_days: NonZeroU32) -> Vec<Evaluation> {
     let mut evaluations = vec![invalid(result, expiry_days)];
     if result.is_valid {
         evaluations.push(expiring(result, expiry_days));

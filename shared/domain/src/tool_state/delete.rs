@@ -8,7 +8,7 @@ use crate::tool::CheckStatus;
 
 /// What the deletion of an on-demand check makes of its tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Forgotten {
+pub struct CheckDeletion {
     /// The state to write; `rev` is one above the one read.
     pub state: ToolState,
     /// The check whose row is to be deleted.
@@ -39,7 +39,12 @@ impl ToolState {
     ///
     /// `closed` is the item of [`ToolState::closed_day`], if there is one; `older` is the next
     /// on-demand check before this one.
-    pub fn forget(&self, closed: Option<&Day>, check: &Check, older: Option<Latest>) -> Forgotten {
+    pub fn delete_check(
+        &self,
+        closed: Option<&Day>,
+        check: &Check,
+        older: Option<Latest>,
+    ) -> CheckDeletion {
         let created_at = check.id.created_at();
         let kind = Kind { trigger: Trigger::OnDemand, status: check.status };
         let mut next = self.clone();
@@ -65,7 +70,7 @@ impl ToolState {
             Some(newest) => NewestChange::Now(newest),
             None => NewestChange::Gone,
         };
-        Forgotten { state: next, check: check.id, status: check.status, day, newest }
+        CheckDeletion { state: next, check: check.id, status: check.status, day, newest }
     }
 }
 
@@ -93,15 +98,15 @@ mod tests {
     /// A tool with one on-demand check, ordered at a time.
     fn ordered(state: &ToolState, time: &str) -> (ToolState, Check) {
         let id = CheckId::on_demand(site(), Tool::Status, at(time), 0);
-        let conclusion = state.accept(None, id, at(time), 30);
-        (conclusion.state, conclusion.check)
+        let change = state.enqueue(None, id, at(time), 30);
+        (change.state, change.check)
     }
 
     #[test]
     fn a_pending_check_leaves_nothing_but_the_time_of_its_order() {
         let (state, check) = ordered(&ToolState::new(), "2026-11-20T09:54:00Z");
-        let forgotten = state.forget(None, &check, None);
-        let day = forgotten.state.day.as_ref().expect("an open day");
+        let deletion = state.delete_check(None, &check, None);
+        let day = deletion.state.day.as_ref().expect("an open day");
         assert_eq!(count(day, CheckStatus::Pending), 0);
         let expected = ToolState {
             rev: state.rev + 1,
@@ -109,20 +114,20 @@ mod tests {
             day: Some(Day::new(day.date, 30)),
             ..ToolState::new()
         };
-        assert_eq!(forgotten.state, expected);
-        assert_eq!((forgotten.day, forgotten.newest), (None, NewestChange::Gone));
-        assert_eq!((forgotten.check, forgotten.status), (check.id, CheckStatus::Pending));
+        assert_eq!(deletion.state, expected);
+        assert_eq!((deletion.day, deletion.newest), (None, NewestChange::Gone));
+        assert_eq!((deletion.check, deletion.status), (check.id, CheckStatus::Pending));
     }
 
     #[test]
     fn an_older_check_leaves_the_newest_and_what_is_pending_alone() {
         let (state, first) = ordered(&ToolState::new(), "2026-11-20T09:54:00Z");
         let (state, second) = ordered(&state, "2026-11-20T09:55:00Z");
-        let forgotten = state.forget(None, &first, None);
-        assert_eq!(forgotten.state.pending, Some(second.id));
-        assert_eq!(forgotten.state.on_demand, state.on_demand);
-        assert_eq!(forgotten.newest, NewestChange::Same);
-        let day = forgotten.state.day.expect("an open day");
+        let deletion = state.delete_check(None, &first, None);
+        assert_eq!(deletion.state.pending, Some(second.id));
+        assert_eq!(deletion.state.on_demand, state.on_demand);
+        assert_eq!(deletion.newest, NewestChange::Same);
+        let day = deletion.state.day.expect("an open day");
         assert_eq!(count(&day, CheckStatus::Pending), 1);
     }
 
@@ -152,14 +157,14 @@ mod tests {
             (Some(after), Some(old), NewestChange::Same),
         ] {
             let state = ToolState { automatic, ..state.clone() };
-            let forgotten = state.forget(None, &check, older);
-            assert_eq!(forgotten.newest, expected, "{automatic:?} {older:?}");
-            assert_eq!(forgotten.state.on_demand, older);
-            assert_eq!(forgotten.state.automatic, automatic);
+            let deletion = state.delete_check(None, &check, older);
+            assert_eq!(deletion.newest, expected, "{automatic:?} {older:?}");
+            assert_eq!(deletion.state.on_demand, older);
+            assert_eq!(deletion.state.automatic, automatic);
         }
         // Another check, in the same state.
         let same = latest("2026-11-20T09:40:00Z", CheckStatus::Pending);
-        assert_eq!(state.forget(None, &check, Some(same)).newest, NewestChange::Same);
+        assert_eq!(state.delete_check(None, &check, Some(same)).newest, NewestChange::Same);
     }
 
     #[test]
@@ -167,9 +172,9 @@ mod tests {
         let (state, check) = ordered(&ToolState::new(), "2026-11-20T09:54:00Z");
         let id = CheckId::on_demand(site(), Tool::Status, at("2026-11-12T09:54:00Z"), 0);
         let older = Latest { id, status: CheckStatus::Failed };
-        let forgotten = state.forget(None, &check, Some(older));
+        let deletion = state.delete_check(None, &check, Some(older));
         let newest = Newest { status: CheckStatus::Failed, date: date(2026, 11, 12), days: None };
-        assert_eq!(forgotten.newest, NewestChange::Now(newest));
+        assert_eq!(deletion.newest, NewestChange::Now(newest));
     }
 
     #[test]
@@ -179,21 +184,20 @@ mod tests {
         let open = Day::new(closed.date.saturating_add(jiff::ToSpan::day(1)), 30);
         let state = ToolState { day: Some(open.clone()), ..state };
         let closed = Day { rev: 4, ..closed };
-        let forgotten = state.forget(Some(&closed), &check, None);
-        let Some(DayWrite::Amend(day)) = forgotten.day else { panic!("{forgotten:?}") };
+        let deletion = state.delete_check(Some(&closed), &check, None);
+        let Some(DayWrite::Amend(day)) = deletion.day else { panic!("{deletion:?}") };
         assert_eq!((day.rev, count(&day, CheckStatus::Pending)), (5, 0));
-        assert_eq!(forgotten.state.day, Some(open));
-        // Where the day is forgotten already there is nothing to count.
-        assert_eq!(state.forget(None, &check, None).day, None);
+        assert_eq!(deletion.state.day, Some(open));
+        // Where the day is deletion already there is nothing to count.
+        assert_eq!(state.delete_check(None, &check, None).day, None);
     }
 
     #[test]
     fn the_run_of_a_deleted_check_is_not_wanted_and_the_tool_is_free_again() {
         let (state, check) = ordered(&ToolState::new(), "2026-11-20T09:54:00Z");
-        let state = state.forget(None, &check, None).state;
-        let order = crate::message::RunOrder::OnDemand { check: check.id };
+        let state = state.delete_check(None, &check, None).state;
         let later = at("2026-11-20T09:54:00Z") + SignedDuration::from_secs(1);
-        assert_eq!(state.wants(order, later), Err(super::super::Discard::NotPending));
+        assert_eq!(state.wants(check.id, later), Err(super::super::Discard::NotPending));
         assert_eq!(state.pending, None);
     }
 }

@@ -1,0 +1,156 @@
+//! Saves finished runs: the one way by which checks end, issues open and resolve, and timers are
+//! set.
+//!
+//! [`record_run`] reads what a run is judged by, has [`ToolState::apply_run`] decide, and commits.
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use tracing::error;
+use vedette_domain::check::{Check, DnsBaseline, Finish, ToolResult};
+use vedette_domain::id::CheckId;
+use vedette_domain::issue::InvalidTransition;
+use vedette_domain::issue::record::{IssueChange, IssueEvent, follow};
+use vedette_domain::message::{CheckMessage, Message};
+use vedette_domain::run::Run;
+use vedette_domain::site::Site;
+use vedette_domain::timer::Timer;
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::{Discard, ToolChange, ToolState};
+use vedette_runtime::App;
+use vedette_store::{Changes, StoreError, StoredCheck, budget, retry_on_conflict};
+
+/// What became of a finished run.
+#[derive(Debug)]
+pub enum Recorded {
+    /// It counts nothing.
+    Discarded(Discard),
+    /// Its site is gone.
+    SiteGone,
+    /// It is saved.
+    Saved {
+        /// The check.
+        check: Check,
+        /// Issues that it opened or resolved.
+        issues: Vec<IssueChange>,
+    },
+}
+
+/// Saves a run and sends the retry or follow-up that it asks for. When something else was written
+/// meanwhile, the same result is applied to what is there now; nothing is probed twice.
+///
+/// # Errors
+///
+/// When the table does not answer; the run may be recorded again, it counts once.
+pub async fn record_run(
+    app: &App,
+    run: &Run,
+    state: ToolState,
+    finish: &Finish,
+) -> Result<Recorded, StoreError> {
+    let now = app.clock.now();
+    let mut read = Some(state);
+    retry_on_conflict(budget::WRITE, || {
+        let read = read.take();
+        async {
+            let state = match read {
+                Some(state) => state,
+                None => match app.store.site_tool(run.site.id.partition(), run.tool()).await? {
+                    Some((current, state)) if current.id == run.site.id => state,
+                    _ => return Ok(Recorded::SiteGone),
+                },
+            };
+            let baseline = dns_baseline(app, &state, run.check, finish).await?;
+            let closed = app.store.closed_day(&state, run.check).await?;
+            let evaluations = run.evaluate(finish, baseline.as_ref());
+            let change = match state.apply_run(run, finish, evaluations, closed.as_ref(), now) {
+                Ok(change) => change,
+                Err(discard) => return Ok(Recorded::Discarded(discard)),
+            };
+            let (issues, refused) = change_issues(app, &change.events).await?;
+            let (site, tools) = (&run.site, [change]);
+            let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
+            app.store.commit(&changes).await?;
+            let [ToolChange { check, timer, .. }] = tools;
+            // Tracker and record are written together; should they ever differ, the tracker leads.
+            // (On a conflict the state that was read is an old one, and means nothing.)
+            for refusal in refused {
+                error!(site = %site.id, check = %check.id, %refusal, "an issue was left as it is");
+            }
+            if let Some(timer) = timer.filter(|timer| !timer.is_far(now)) {
+                enqueue_timer(app, site, run.tool(), timer).await;
+            }
+            Ok(Recorded::Saved { check, issues })
+        }
+    })
+    .await
+}
+
+/// The learnt records that a DNS result is held against. The records themselves are read only when
+/// the result differs, to say how.
+async fn dns_baseline(
+    app: &App,
+    state: &ToolState,
+    check: CheckId,
+    finish: &Finish,
+) -> Result<Option<DnsBaseline>, StoreError> {
+    let (Finish::Completed(ToolResult::Dns(result)), Some(learnt)) = (finish, &state.learnt) else {
+        return Ok(None);
+    };
+    let prints = learnt.baseline.clone();
+    let mut records = None;
+    if check.is_automatic()
+        && result.prints().completed_by(&prints) != prints
+        && let Some(StoredCheck { check, .. }) = app.store.check(learnt.check).await?
+    {
+        let found = check.result.and_then(|mut result| result.get_mut("records").map(Value::take));
+        records = found.and_then(|records| serde_json::from_value(records).ok());
+    }
+    Ok(Some(DnsBaseline { prints, records }))
+}
+
+/// What events make of the issues' records, and what the records do not allow.
+async fn change_issues(
+    app: &App,
+    events: &[IssueEvent],
+) -> Result<(Vec<IssueChange>, Vec<InvalidTransition>), StoreError> {
+    let (mut changes, mut refused) = (Vec::new(), Vec::new());
+    for event in events {
+        let (partition, fingerprint) = (event.check.partition(), event.evaluation.fingerprint);
+        let before = app.store.issue(partition, fingerprint).await?;
+        match follow(before, event) {
+            Ok(change) => changes.extend(change),
+            Err(refusal) => refused.push(refusal),
+        }
+    }
+    Ok((changes, refused))
+}
+
+/// Sends a retry or follow-up with its delay. What lies further ahead than a queue can delay is
+/// sent by the keeper in time, and so is what cannot be sent now.
+pub async fn enqueue_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
+    let now = app.clock.now();
+    if !timer.fits_a_queue(now) {
+        return;
+    }
+    let message = Message::Check(CheckMessage::of(site, timer.check(site.id, tool)));
+    let delay = timer.due.duration_since(now).max(SignedDuration::ZERO).unsigned_abs();
+    app.enqueue_or_leave(message, delay).await;
+}
+
+/// Clears the first run, retry or follow-up of a tool that is not to run.
+///
+/// # Errors
+///
+/// A conflict when the tool was written meanwhile.
+pub async fn clear_timer(
+    app: &App,
+    site: &Site,
+    tool: Tool,
+    state: &ToolState,
+) -> Result<(), StoreError> {
+    if state.timer.is_none() {
+        return Ok(());
+    }
+    let next = state.without_timer();
+    app.store.put_tool(site.id.partition(), tool, &next, app.clock.now()).await
+}
