@@ -10,6 +10,7 @@ pub mod config;
 mod entropy;
 mod queue;
 mod scheduler;
+pub mod sqs;
 pub mod telemetry;
 
 pub use app::App;
