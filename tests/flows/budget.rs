@@ -171,7 +171,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         } else {
             Phase::Down { issue, failures }
         };
-        let tracker = Tracker { phase, last_slot: Some(later(3)), generation: 1_000_000 };
+        let tracker = Tracker { phase, last_slot: Some(later(3)) };
         (fingerprint, Tracked { tracker, issue: None })
     });
     let automatic = CheckId::automatic(site, tool, RunReason::Scheduled, later(3));

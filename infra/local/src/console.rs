@@ -1,4 +1,4 @@
-//! What a person at the terminal sees: how to come in, then checks and issues as they happen.
+//! What a person at the terminal sees: checks and issues as they happen.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -15,9 +15,6 @@ use vedette_domain::issue::IssueStatus;
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::tool::CheckStatus;
 use vedette_runtime::config::environment;
-
-use crate::demo::Access;
-use crate::service::Service;
 
 const PLAIN: Style = Style::new();
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -128,28 +125,6 @@ fn fitted(name: &str) -> String {
 /// Text of others without what would move the cursor or change colours.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
-/// Says on standard output where the service is and how to come in.
-pub fn announce(service: &Service) {
-    let api = service.base_url();
-    let file = service.token_file();
-    let file = file.display();
-    let (token, bearer) = match service.access() {
-        Access::Issued(secret) => {
-            (format!("{}\n           also in {file}", secret.reveal()), secret.reveal().to_owned())
-        }
-        Access::OnFile => (format!("in {file}"), format!("$(cat '{file}')")),
-        Access::Unknown => ("one of your own".to_owned(), "$TOKEN".to_owned()),
-    };
-    // Standard output may be closed; the service runs all the same.
-    let _ = writeln!(
-        io::stdout(),
-        "\nVedette is running.\n\n  \
-         API      {api}\n  \
-         Token    {token}\n\n  \
-         curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"
-    );
 }
 
 #[cfg(test)]

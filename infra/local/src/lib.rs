@@ -5,13 +5,14 @@
 //! every start, so a process that was killed loses nothing. [`Service::start`] is the way in, for
 //! the binary and for tests alike.
 
-pub mod console;
+mod console;
 mod demo;
 mod gateway;
 mod keeper;
 pub mod options;
 pub mod process;
 mod service;
+pub mod welcome;
 mod worker;
 
 pub use demo::DemoError;

@@ -8,7 +8,7 @@ use clap::Parser as _;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vedette_checker::Config;
-use vedette_local::{Options, Service, console, process};
+use vedette_local::{Options, Service, process, welcome};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
 
@@ -42,7 +42,7 @@ async fn run(options: Options, config: Config) -> Result<(), Box<dyn Error>> {
         started = Service::start(options, config) => started?,
         () = asked_to_stop(&mut signals) => return Ok(()),
     };
-    console::announce(&service);
+    welcome::announce(&service);
     asked_to_stop(&mut signals).await;
     tokio::select! {
         () = service.stop() => Ok(()),

@@ -290,8 +290,8 @@ impl ToolState {
             let tracked = self.trackers.entry(fingerprint).or_default();
             let issue =
                 tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
-            let observation = Observation { slot, outcome: &evaluation.outcome };
-            let step = observe(&tracked.tracker, &policy.thresholds, &observation, issue);
+            let observation = Observation { slot, outcome: evaluation.outcome };
+            let step = observe(&tracked.tracker, &policy.thresholds, observation, issue);
             if let Step::Advanced { next, event } = step {
                 tracked.tracker = next;
                 if let Some(event) = event {

@@ -6,6 +6,7 @@
 //! measured, so that there is one shape.
 
 mod field_data;
+mod json;
 pub mod lighthouse;
 
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use url::Url;
 
-use super::{Cause, Fingerprint, Outcome};
+use super::{Fingerprint, Outcome};
 use crate::check::{DnsBaseline, StatusResult, ToolResult};
 use crate::settings::{ExpectedRecords, STATUS_INCIDENT_CODES, Settings};
 
@@ -32,9 +32,9 @@ const MAX_TEXT: usize = 200;
 pub struct Evaluation {
     /// The condition.
     pub fingerprint: Fingerprint,
-    /// Whether it holds, and why.
+    /// Whether it holds.
     pub outcome: Outcome,
-    /// For people, one line without a full stop.
+    /// For people, one line without a full stop; of a condition that holds it ends with why.
     pub summary: String,
     /// What was measured, and the limits it was held against: part of the context.
     pub measured: serde_json::Value,
@@ -91,7 +91,7 @@ fn status(result: &StatusResult, incident_codes: &BTreeSet<u16>) -> Evaluation {
             "redirect_count": result.redirect_count,
             "incident_status_codes": incident_codes,
         }),
-        outcome: if down { Outcome::Down(Cause(answer)) } else { Outcome::Up },
+        outcome: Outcome::of(down),
     }
 }
 
@@ -143,10 +143,6 @@ mod tests {
         StatusResult { error: error.map(str::to_owned), ..answer(0) }
     }
 
-    fn down(cause: &str) -> Outcome {
-        Outcome::Down(Cause(cause.to_owned()))
-    }
-
     #[test]
     fn a_listed_code_or_no_answer_is_down() {
         let listed: BTreeSet<u16> = [500, 503].into();
@@ -176,11 +172,8 @@ mod tests {
             let evaluation = status(&result, &incident_codes);
             assert_eq!(evaluation.summary, summary);
             assert_eq!(evaluation.fingerprint, Fingerprint::StatusDown);
-            let expected = match summary.strip_prefix("example.com is down: ") {
-                Some(cause) => down(cause),
-                None => Outcome::Up,
-            };
-            assert_eq!(evaluation.outcome, expected, "{summary}");
+            let is_down = summary.starts_with("example.com is down: ");
+            assert_eq!(evaluation.outcome, Outcome::of(is_down), "{summary}");
         }
     }
 
@@ -210,7 +203,7 @@ mod tests {
             ..silence(Some(&"é".repeat(5000)))
         };
         let evaluation = status(&result, &codes());
-        assert_eq!(evaluation.outcome, down(&format!("{}…", "é".repeat(199))));
+        assert!(evaluation.summary.ends_with(&format!(" is down: {}…", "é".repeat(199))));
         assert_eq!(evaluation.summary.chars().count(), 2 * MAX_TEXT + " is down: ".len());
         assert!(evaluation.measured.to_string().len() < 1200);
         assert_eq!(evaluation.measured["response_time"], json!(null), "JSON has no NaN");

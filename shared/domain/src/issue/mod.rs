@@ -215,28 +215,18 @@ impl std::fmt::Display for IssueStatus {
 }
 
 /// What one evaluation says of one fingerprint.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The condition does not hold.
     Up,
     /// The condition holds.
-    Down(Cause),
+    Down,
 }
 
 impl Outcome {
-    /// Whether the condition holds.
-    pub const fn is_down(&self) -> bool {
-        matches!(self, Self::Down(_))
-    }
-}
-
-/// Why a condition holds, as a phrase that can follow a colon: `HTTP 503 Service Unavailable`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cause(pub String);
-
-impl std::fmt::Display for Cause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+    /// The outcome of a condition that holds, or does not.
+    pub(crate) const fn of(is_down: bool) -> Self {
+        if is_down { Self::Down } else { Self::Up }
     }
 }
 

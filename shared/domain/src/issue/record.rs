@@ -83,19 +83,14 @@ pub fn follow(
     let IssueEvent { event, evaluation, check, previous, now } = observed;
     let slot = check.created_at();
     let lifecycle = match (*event, &before) {
-        (Event::Relapsed { .. }, _) | (Event::Resolved { .. }, None) => return Ok(None),
+        (Event::Resolved { .. }, None) => return Ok(None),
         (Event::Opened { .. }, None) => Lifecycle::open(slot),
         (Event::Opened { .. }, Some(issue)) => issue.lifecycle.reopen(slot)?,
         (Event::Resolved { .. }, Some(issue)) => issue.lifecycle.resolve(slot, None)?,
     };
     let (summary, context) = match (&before, *event) {
         (Some(issue), Event::Resolved { .. }) => (issue.summary.clone(), issue.context.clone()),
-        (
-            _,
-            Event::Opened { failures, .. }
-            | Event::Relapsed { failures, .. }
-            | Event::Resolved { failures, .. },
-        ) => (evaluation.summary.clone(), context(evaluation, failures)),
+        (_, Event::Opened { failures, .. } | Event::Resolved { failures, .. }) => (evaluation.summary.clone(), context(evaluation, failures)),
     };
     let after = Issue {
         id: event.issue(),
@@ -197,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::id::SiteId;
-    use crate::issue::{Cause, Fingerprint, Outcome, Transition};
+    use crate::issue::{Fingerprint, Outcome, Transition};
     use crate::tool::{RunReason, Tool};
 
     fn at(text: &str) -> Timestamp {
@@ -234,14 +229,14 @@ mod tests {
         Event::Opened { issue: issue(), failures: failures(slot) }
     }
 
-    fn resolved(slot: &str) -> Event {
-        Event::Resolved { issue: issue(), failures: failures(OPENED), since: at(slot) }
+    fn resolved() -> Event {
+        Event::Resolved { issue: issue(), failures: failures(OPENED) }
     }
 
     fn evaluation(summary: &str, measured: Value) -> Evaluation {
         Evaluation {
             fingerprint: Fingerprint::StatusDown,
-            outcome: Outcome::Down(Cause("HTTP 503".to_owned())),
+            outcome: Outcome::Down,
             summary: summary.to_owned(),
             measured,
         }
@@ -304,7 +299,7 @@ mod tests {
     #[test]
     fn a_resolution_keeps_what_the_opening_said() {
         let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
-        let change = followed(Some(taken.clone()), &resolved(CLEARED), CLEARED).expect("a change");
+        let change = followed(Some(taken.clone()), &resolved(), CLEARED).expect("a change");
         let over = taken.lifecycle.resolve(at(CLEARED), None).expect("active");
         let expected = Issue {
             rev: 3,
@@ -321,7 +316,7 @@ mod tests {
     #[test]
     fn a_recurrence_opens_the_same_record_again() {
         let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
-        let over = followed(Some(taken), &resolved(CLEARED), CLEARED).expect("a change").after;
+        let over = followed(Some(taken), &resolved(), CLEARED).expect("a change").after;
         let again = followed(Some(over.clone()), &opened(AGAIN), AGAIN).expect("a change").after;
         assert_eq!((again.id, again.rev, again.created_at), (over.id, 4, over.created_at));
         assert_eq!(again.lifecycle, Lifecycle::open(at(AGAIN)), "nobody has taken it");
@@ -332,23 +327,20 @@ mod tests {
     }
 
     #[test]
-    fn a_relapse_and_the_end_of_what_has_no_record_change_nothing() {
-        let relapsed = Event::Relapsed { issue: issue(), failures: failures(CLEARED) };
-        assert_eq!(followed(Some(open()), &relapsed, CLEARED), None);
-        assert_eq!(followed(None, &relapsed, CLEARED), None);
-        assert_eq!(followed(None, &resolved(CLEARED), CLEARED), None);
+    fn the_end_of_what_has_no_record_changes_nothing() {
+        assert_eq!(followed(None, &resolved(), CLEARED), None);
     }
 
     #[test]
     fn a_record_that_is_not_as_the_tracker_says_is_refused() {
         let refused = |from, transition| Err(InvalidTransition { from, transition });
-        let over = followed(Some(open()), &resolved(CLEARED), CLEARED).expect("a change").after;
+        let over = followed(Some(open()), &resolved(), CLEARED).expect("a change").after;
         assert_eq!(
             try_to_follow(Some(open()), &opened(AGAIN), AGAIN),
             refused(IssueStatus::Open, Transition::Reopen)
         );
         assert_eq!(
-            try_to_follow(Some(over), &resolved(AGAIN), AGAIN),
+            try_to_follow(Some(over), &resolved(), AGAIN),
             refused(IssueStatus::Resolved, Transition::Resolve)
         );
     }

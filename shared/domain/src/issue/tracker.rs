@@ -24,11 +24,11 @@ pub struct Policy {
 
 /// One evaluated run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Observation<'a> {
+pub struct Observation {
     /// The instant that names the run, of which whole milliseconds count.
     pub slot: Timestamp,
     /// What the run says of the fingerprint.
-    pub outcome: &'a Outcome,
+    pub outcome: Outcome,
 }
 
 /// The failing observations that make up an incident, or may come to make one up.
@@ -124,9 +124,6 @@ pub struct Tracker {
         with = "millisecond::optional"
     )]
     pub last_slot: Option<Timestamp>,
-    /// Rises by one with every change.
-    #[serde(rename = "g")]
-    pub generation: u64,
 }
 
 impl Tracker {
@@ -164,21 +161,12 @@ pub enum Event {
         /// The failing observations that opened it.
         failures: Failures,
     },
-    /// A recovery did not hold; the issue was active all the time.
-    Relapsed {
-        /// The issue.
-        issue: IssueId,
-        /// The failing observations so far.
-        failures: Failures,
-    },
     /// The problem has cleared.
     Resolved {
         /// The issue.
         issue: IssueId,
         /// The failing observations it had.
         failures: Failures,
-        /// Slot of the first clean observation of the recovery.
-        since: Timestamp,
     },
 }
 
@@ -186,9 +174,7 @@ impl Event {
     /// The issue that the event is about.
     pub const fn issue(&self) -> IssueId {
         match self {
-            Self::Opened { issue, .. }
-            | Self::Relapsed { issue, .. }
-            | Self::Resolved { issue, .. } => *issue,
+            Self::Opened { issue, .. } | Self::Resolved { issue, .. } => *issue,
         }
     }
 }
@@ -216,33 +202,27 @@ pub enum Step {
 pub fn observe(
     tracker: &Tracker,
     policy: &Policy,
-    observation: &Observation<'_>,
+    observation: Observation,
     issue: IssueId,
 ) -> Step {
-    let Observation { slot, outcome } = *observation;
+    let Observation { slot, outcome } = observation;
     // Compared as stored, or a replayed slot with a finer fraction would count twice.
     if tracker.last_slot.is_some_and(|last| slot.as_millisecond() <= last.as_millisecond()) {
         return Step::Stale;
     }
-    let (phase, event) = if outcome.is_down() {
-        fail(tracker.phase, policy, slot, issue)
-    } else {
-        succeed(tracker.phase, policy, slot)
+    let (phase, event) = match outcome {
+        Outcome::Down => fail(tracker.phase, policy, slot, issue),
+        Outcome::Up => succeed(tracker.phase, policy, slot),
     };
-    let generation = tracker.generation.saturating_add(1);
-    Step::Advanced { next: Tracker { phase, last_slot: Some(slot), generation }, event }
+    Step::Advanced { next: Tracker { phase, last_slot: Some(slot) }, event }
 }
 
 fn fail(phase: Phase, policy: &Policy, slot: Timestamp, new: IssueId) -> (Phase, Option<Event>) {
     let failures = match phase {
         Phase::Pending | Phase::Up { .. } => Failures::start(slot),
         Phase::Failing { failures } => failures.and(slot),
-        Phase::Down { issue, failures } => {
+        Phase::Down { issue, failures } | Phase::Recovering { issue, failures, .. } => {
             return (Phase::Down { issue, failures: failures.and(slot) }, None);
-        }
-        Phase::Recovering { issue, failures, .. } => {
-            let failures = failures.and(slot);
-            return (Phase::Down { issue, failures }, Some(Event::Relapsed { issue, failures }));
         }
     };
     if failures.streak >= policy.open_after {
@@ -263,7 +243,7 @@ fn succeed(phase: Phase, policy: &Policy, slot: Timestamp) -> (Phase, Option<Eve
         }
     };
     if streak >= policy.resolve_after {
-        (Phase::Up { since }, Some(Event::Resolved { issue, failures, since }))
+        (Phase::Up { since }, Some(Event::Resolved { issue, failures }))
     } else {
         (Phase::Recovering { issue, failures, since, streak }, None)
     }
@@ -272,11 +252,7 @@ fn succeed(phase: Phase, policy: &Policy, slot: Timestamp) -> (Phase, Option<Eve
 /// A person resolves the issue: the next observation starts afresh, and slots counted so far stay
 /// counted.
 pub const fn resolve_by_hand(tracker: &Tracker) -> Tracker {
-    Tracker {
-        phase: Phase::Pending,
-        last_slot: tracker.last_slot,
-        generation: tracker.generation.saturating_add(1),
-    }
+    Tracker { phase: Phase::Pending, last_slot: tracker.last_slot }
 }
 
 #[cfg(test)]
@@ -287,7 +263,7 @@ mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
-    use super::super::{Cause, Fingerprint};
+    use super::super::Fingerprint;
     use super::*;
     use crate::id::SiteId;
 
@@ -309,11 +285,11 @@ mod tests {
     }
 
     fn outcome(down: bool) -> Outcome {
-        if down { Outcome::Down(Cause("HTTP 503".to_owned())) } else { Outcome::Up }
+        if down { Outcome::Down } else { Outcome::Up }
     }
 
     fn step(tracker: &Tracker, policy: &Policy, slot: Timestamp, down: bool, new: IssueId) -> Step {
-        observe(tracker, policy, &Observation { slot, outcome: &outcome(down) }, new)
+        observe(tracker, policy, Observation { slot, outcome: outcome(down) }, new)
     }
 
     /// Observes, expecting that it counts.
@@ -366,16 +342,16 @@ mod tests {
         // A recovery that does not hold.
         assert_eq!(advance(&mut tracker, &policy, 60, false, id(9)), None);
         assert_eq!(tracker.issue(), Some(id(1)), "recovering is active");
-        let relapsed = Event::Relapsed { issue: id(1), failures: failures(30, 70, 4) };
-        assert_eq!(advance(&mut tracker, &policy, 70, true, id(9)), Some(relapsed));
+        assert_eq!(advance(&mut tracker, &policy, 70, true, id(9)), None);
+        assert_eq!(tracker.failures(), Some(failures(30, 70, 4)));
 
         // One that does: it begins anew, and is known by its first success.
         assert_eq!(advance(&mut tracker, &policy, 80, false, id(9)), None);
         let resolved =
-            Event::Resolved { issue: id(1), failures: failures(30, 70, 4), since: at(80) };
+            Event::Resolved { issue: id(1), failures: failures(30, 70, 4) };
         assert_eq!(advance(&mut tracker, &policy, 90, false, id(9)), Some(resolved));
         assert_eq!(tracker.phase, Phase::Up { since: at(80) });
-        assert_eq!((tracker.last_slot, tracker.generation), (Some(at(90)), 9));
+        assert_eq!(tracker.last_slot, Some(at(90)));
     }
 
     #[test]
@@ -385,7 +361,7 @@ mod tests {
         let opened = Event::Opened { issue: id(1), failures: failures(10, 10, 1) };
         assert_eq!(advance(&mut tracker, &policy, 10, true, id(1)), Some(opened));
         let resolved =
-            Event::Resolved { issue: id(1), failures: failures(10, 10, 1), since: at(20) };
+            Event::Resolved { issue: id(1), failures: failures(10, 10, 1) };
         assert_eq!(advance(&mut tracker, &policy, 20, false, id(2)), Some(resolved));
         let opened = Event::Opened { issue: id(2), failures: failures(30, 30, 1) };
         assert_eq!(advance(&mut tracker, &policy, 30, true, id(2)), Some(opened));
@@ -441,7 +417,7 @@ mod tests {
         for second in 7..=9 {
             assert_eq!(advance(&mut tracker, &policy(2, 5), second, false, id(1)), None);
         }
-        let resolved = Event::Resolved { issue: id(1), failures: failures(1, 6, 6), since: at(7) };
+        let resolved = Event::Resolved { issue: id(1), failures: failures(1, 6, 6) };
         assert_eq!(advance(&mut tracker, &policy(2, 1), 10, false, id(1)), Some(resolved));
         // Lowered, and then clean: the streak is over.
         assert_eq!(advance(&mut tracker, &policy(5, 1), 11, true, id(2)), None);
@@ -465,11 +441,10 @@ mod tests {
         ];
         for phase in phases {
             for down in [true, false] {
-                let mut tracker = Tracker { phase, last_slot: Some(at(2)), generation: u64::MAX };
+                let mut tracker = Tracker { phase, last_slot: Some(at(2)) };
                 advance(&mut tracker, &policy(2_147_483_647, 2_147_483_647), 3, down, id(1));
                 let streak = tracker.failures().map(|failures| failures.streak);
                 assert!(streak.is_none_or(|streak| streak == NonZeroU32::MAX));
-                assert_eq!(tracker.generation, u64::MAX);
             }
         }
     }
@@ -480,10 +455,7 @@ mod tests {
         advance(&mut tracker, &policy(1, 3), 10, true, id(1));
         advance(&mut tracker, &policy(1, 3), 20, false, id(1));
         let reset = resolve_by_hand(&tracker);
-        assert_eq!(
-            reset,
-            Tracker { phase: Phase::Pending, last_slot: Some(at(20)), generation: 3 }
-        );
+        assert_eq!(reset, Tracker { phase: Phase::Pending, last_slot: Some(at(20)) });
         // Slots counted before stay counted.
         assert_eq!(step(&reset, &policy(1, 1), at(20), true, id(2)), Step::Stale);
         // Still failing: the streak begins again, and the record opens again.
@@ -523,14 +495,18 @@ mod tests {
             ),
         ];
         for (phase, stored) in cases {
-            let tracker = Tracker { phase, last_slot: Some(at(9)), generation: 7 };
-            let stored = json!({"p": stored, "s": 9000, "g": 7});
+            let tracker = Tracker { phase, last_slot: Some(at(9)) };
+            let stored = json!({"p": stored, "s": 9000});
             assert_eq!(serde_json::to_value(tracker).expect("json"), stored);
             assert_eq!(serde_json::from_value::<Tracker>(stored).expect("readable"), tracker);
         }
-        let new = json!({"p": "p", "g": 0});
+        let new = json!({"p": "p"});
         assert_eq!(serde_json::to_value(Tracker::default()).expect("json"), new);
         assert_eq!(serde_json::from_value::<Tracker>(new).expect("readable"), Tracker::default());
+        // Trackers were once counted.
+        let counted = json!({"p": "p", "g": 3});
+        let read = serde_json::from_value::<Tracker>(counted).expect("readable");
+        assert_eq!(read, Tracker::default());
 
         // Three of the largest leave most of a kilobyte to the rest of the item.
         let late = at(4_000_000_000);
@@ -543,7 +519,6 @@ mod tests {
                 streak: NonZeroU32::MAX,
             },
             last_slot: Some(late),
-            generation: u64::MAX,
         };
         assert!(serde_json::to_string(&largest).expect("json").len() < 200);
     }
@@ -553,8 +528,7 @@ mod tests {
         let failures = failures(1, 2, 3);
         for event in [
             Event::Opened { issue: id(4), failures },
-            Event::Relapsed { issue: id(4), failures },
-            Event::Resolved { issue: id(4), failures, since: at(5) },
+            Event::Resolved { issue: id(4), failures },
         ] {
             assert_eq!(event.issue(), id(4));
         }
@@ -601,14 +575,10 @@ mod tests {
                         last: failed.last().expect("it opened").0,
                         streak: number(u32::try_from(failed.len()).expect("short")),
                     };
-                    let before = self.row.len().checked_sub(2).map(|index| self.row[index].1);
-                    if down && before == Some(false) {
-                        Some(Event::Relapsed { issue, failures })
-                    } else if clean >= policy.resolve_after.get() as usize {
-                        let since = at_end(false).last().expect("at least one").0;
+                    if clean >= policy.resolve_after.get() as usize {
                         self.open = None;
                         self.row.clear();
-                        Some(Event::Resolved { issue, failures, since })
+                        Some(Event::Resolved { issue, failures })
                     } else {
                         None
                     }
@@ -665,7 +635,6 @@ mod tests {
             return;
         };
         assert!(!late, "{said}");
-        assert_eq!(next.generation, tracker.generation + 1, "{said}");
         assert_eq!(next.last_slot, Some(slot), "{said}");
         assert_eq!(step(&next, policy, slot, down, new), Step::Stale, "{said}");
 
@@ -676,13 +645,9 @@ mod tests {
                 assert_eq!((issue, down), (new, true), "{said}");
                 assert!(failures.streak >= policy.open_after, "{said}");
             }
-            Some(Event::Relapsed { issue, .. }) => {
-                assert_eq!((tracker.issue(), next.issue()), (Some(issue), Some(issue)), "{said}");
-                assert!(matches!(tracker.phase, Phase::Recovering { .. }) && down, "{said}");
-            }
-            Some(Event::Resolved { issue, since, .. }) => {
+            Some(Event::Resolved { issue, .. }) => {
                 assert_eq!((tracker.issue(), next.issue()), (Some(issue), None), "{said}");
-                assert!(!down && next.phase == Phase::Up { since }, "{said}");
+                assert!(!down && matches!(next.phase, Phase::Up { .. }), "{said}");
             }
             None => assert_eq!(tracker.issue(), next.issue(), "{said}"),
         }
@@ -760,7 +725,7 @@ mod tests {
                                 prop_assert!(opened);
                                 opened = false;
                             }
-                            Some(Event::Relapsed { .. }) | None => {}
+                            None => {}
                         }
                         tracker = next;
                         prop_assert_eq!(tracker.issue(), story.open);

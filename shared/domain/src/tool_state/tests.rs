@@ -10,7 +10,7 @@ use crate::check::{CheckError, StatusResult, ToolResult};
 use crate::history::{Sum, day_start};
 use crate::id::{SiteId, TeamId};
 use crate::issue::tracker::Event;
-use crate::issue::{Cause, Outcome};
+use crate::issue::Outcome;
 use crate::plan::Plan;
 use crate::schedule::Pace;
 use crate::settings::Settings;
@@ -473,15 +473,14 @@ fn each_fingerprint_has_a_tracker_and_one_active_issue_is_followed() {
         summary: String::new(),
         measured: serde_json::Value::Null,
     };
-    let down = || Outcome::Down(Cause("missing".to_owned()));
     run.evaluations = vec![
         evaluation(Fingerprint::DnsLookupFailed, Outcome::Up),
-        evaluation(Fingerprint::DnsRecordsMissing, down()),
+        evaluation(Fingerprint::DnsRecordsMissing, Outcome::Down),
     ];
     let first = run.saved(&ToolState::new());
     run.check = CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, after(60));
     run.now = after(61);
-    run.evaluations[0].outcome = down();
+    run.evaluations[0].outcome = Outcome::Down;
     let second = run.saved(&first.state);
     let opened = |change: &ToolChange| {
         let opened = change.events.iter().filter(|it| matches!(it.event, Event::Opened { .. }));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lighthouse::{Text, number};
+use super::json::{Text, number};
 
 /// Metrics taken from a report at most; the Chrome UX Report has about ten.
 const METRICS: usize = 30;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Evaluation, clipped};
 use crate::check::{DnsBaseline, DnsResult, is_met};
-use crate::issue::{Cause, Fingerprint, Outcome};
+use crate::issue::{Fingerprint, Outcome};
 use crate::settings::{DnsRecordType, DnsSettings, ExpectedRecords};
 
 /// Bytes of JSON of the values that an evaluation names, so that the context which holds them is
@@ -58,7 +58,7 @@ fn lookup(result: &DnsResult) -> Option<Evaluation> {
             "resolvers": agree.clone().count(),
             "disagreeing_resolvers": agree.filter(|agrees| *agrees == Some(false)).count(),
         }),
-        outcome: outcome(failure),
+        outcome: Outcome::of(failure.is_some()),
     })
 }
 
@@ -104,7 +104,7 @@ fn missing(
             "missing_not_named": named.left_out,
             "expected_types": expected.keys().collect::<Vec<_>>(),
         }),
-        outcome: outcome(Some(cause)),
+        outcome: Outcome::Down,
         fingerprint: Fingerprint::DnsRecordsMissing,
     })
 }
@@ -174,16 +174,9 @@ fn changed(
             "values_not_named": named.left_out,
             "monitored_record_types": monitored,
         }),
-        outcome: outcome(Some(cause)),
+        outcome: Outcome::Down,
         fingerprint: Fingerprint::DnsRecordsChanged,
     })
-}
-
-fn outcome(cause: Option<String>) -> Outcome {
-    match cause {
-        Some(cause) => Outcome::Down(Cause(cause)),
-        None => Outcome::Up,
-    }
 }
 
 /// `A`, `A and MX`, `A, MX and TXT`.

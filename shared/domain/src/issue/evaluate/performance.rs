@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Evaluation, clipped, host};
 use crate::check::PerformanceResult;
-use crate::issue::{Cause, Fingerprint, Outcome};
+use crate::issue::{Fingerprint, Outcome};
 use crate::settings::PerformanceSettings;
 
 /// Evaluates a performance check: down when the score is under its limit, or a time beyond its own.
@@ -42,9 +42,8 @@ pub(super) fn performance(
         let score = score.map(|score| format!(": score {score}")).unwrap_or_default();
         (format!("{} is within its performance budget{score}", host(&result.url)), Outcome::Up)
     } else {
-        let cause = breaches.join(", ");
-        let summary = format!("{} exceeds its performance budget: {cause}", host(&result.url));
-        (summary, Outcome::Down(Cause(cause)))
+        let (host, cause) = (host(&result.url), breaches.join(", "));
+        (format!("{host} exceeds its performance budget: {cause}"), Outcome::Down)
     };
     Some(Evaluation {
         fingerprint: Fingerprint::PerformanceBudget,
@@ -145,7 +144,7 @@ mod tests {
                 ),
                 Some(Err(cause)) => (
                     Some(format!("example.com exceeds its performance budget: {cause}")),
-                    Some(Outcome::Down(Cause(cause.to_owned()))),
+                    Some(Outcome::Down),
                 ),
             };
             assert_eq!((summary, outcome), (words, verdict), "{result:?}");

@@ -1,10 +1,12 @@
+//! What a check of a certificate means.
+
 use std::num::NonZeroU32;
 
 use serde_json::json;
 
 use super::{Evaluation, clipped};
 use crate::check::{SslFailure, SslResult};
-use crate::issue::{Cause, Fingerprint, Outcome};
+use crate::issue::{Fingerprint, Outcome};
 
 /// Evaluates an ssl check against the days before expiry from which to alert.
 ///
@@ -25,8 +27,7 @@ fn invalid(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
     let (summary, outcome) = if result.is_valid {
         (format!("{domain} has a valid certificate"), Outcome::Up)
     } else {
-        let cause = cause(result);
-        (format!("{domain} has no valid certificate: {cause}"), Outcome::Down(Cause(cause)))
+        (format!("{domain} has no valid certificate: {}", cause(result)), Outcome::Down)
     };
     let measured = measured(result, expiry_days);
     Evaluation { fingerprint: Fingerprint::SslInvalid, outcome, summary, measured }
@@ -48,7 +49,7 @@ fn expiring(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
         fingerprint: Fingerprint::SslExpiring,
         summary: format!("the certificate of {domain} {state}: {left}"),
         measured: measured(result, expiry_days),
-        outcome: if down { Outcome::Down(Cause(left)) } else { Outcome::Up },
+        outcome: Outcome::of(down),
     }
 }
 
@@ -115,10 +116,6 @@ mod tests {
         NonZeroU32::new(days).expect("not zero")
     }
 
-    fn down(cause: &str) -> Outcome {
-        Outcome::Down(Cause(cause.to_owned()))
-    }
-
     #[test]
     fn a_certificate_that_is_not_valid_is_down_and_nothing_is_said_of_its_expiry() {
         use SslFailure::{
@@ -143,7 +140,7 @@ mod tests {
             let evaluations = ssl(&result, days(14));
             let [evaluation] = &evaluations[..] else { panic!("{evaluations:?}") };
             assert_eq!(evaluation.fingerprint, Fingerprint::SslInvalid);
-            assert_eq!(evaluation.outcome, down(cause));
+            assert_eq!(evaluation.outcome, Outcome::Down);
             let summary = format!("example.com has no valid certificate: {cause}");
             assert_eq!(evaluation.summary, summary);
         }
@@ -169,7 +166,8 @@ mod tests {
             assert_eq!(invalid.outcome, Outcome::Up);
             assert_eq!(invalid.summary, "example.com has a valid certificate");
             assert_eq!(expiring.fingerprint, Fingerprint::SslExpiring);
-            assert_eq!(expiring.outcome, cause.map_or(Outcome::Up, down), "{left} {limit}");
+            assert_eq!(expiring.outcome, Outcome::of(cause.is_some()), "{left} {limit}");
+            assert!(expiring.summary.ends_with(cause.unwrap_or_default()), "{}", expiring.summary);
             let state = if cause.is_some() { "expires soon" } else { "does not expire soon" };
             let beginning = format!("the certificate of example.com {state}: ");
             assert!(expiring.summary.starts_with(&beginning), "{}", expiring.summary);
@@ -213,9 +211,6 @@ mod tests {
                 assert!(evaluation.summary.chars().count() < 500);
                 assert_eq!(evaluation.measured["issuer"], json!(cut));
                 assert!(evaluation.measured.to_string().len() < 2000);
-                if let Outcome::Down(Cause(cause)) = evaluation.outcome {
-                    assert!(cause.chars().count() < 250);
-                }
             }
         }
     }
@@ -228,7 +223,7 @@ mod tests {
             let evaluations = ssl(&result, days(limit));
             let down: Vec<_> = evaluations
                 .iter()
-                .map(|evaluation| (evaluation.fingerprint, evaluation.outcome.is_down()))
+                .map(|evaluation| (evaluation.fingerprint, evaluation.outcome == Outcome::Down))
                 .collect();
             let mut expected = vec![(Fingerprint::SslInvalid, !is_valid)];
             if is_valid {

@@ -1,0 +1,28 @@
+//! What a person at the terminal sees first: where the service is and how to come in.
+
+use std::io::{self, Write as _};
+
+use crate::demo::Access;
+use crate::service::Service;
+
+/// Says on standard output where the service is and how to come in.
+pub fn announce(service: &Service) {
+    let api = service.base_url();
+    let file = service.token_file();
+    let file = file.display();
+    let (token, bearer) = match service.access() {
+        Access::Issued(secret) => {
+            (format!("{}\n           also in {file}", secret.reveal()), secret.reveal().to_owned())
+        }
+        Access::OnFile => (format!("in {file}"), format!("$(cat '{file}')")),
+        Access::Unknown => ("one of your own".to_owned(), "$TOKEN".to_owned()),
+    };
+    // Standard output may be closed; the service runs all the same.
+    let _ = writeln!(
+        io::stdout(),
+        "\nVedette is running.\n\n  \
+         API      {api}\n  \
+         Token    {token}\n\n  \
+         curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"
+    );
+}
