@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use vedette_api::{FALLBACK, ROUTES};
+use vedette_domain::limits::{TIMEOUTS_PER_VISIBILITY, UPKEEP_GRACE};
+use vedette_domain::tool::Tool;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository").to_owned()
@@ -104,6 +107,29 @@ fn the_template_has_a_function_for_each_route() {
     assert_eq!(template_routes(), routes);
     let template = read("template.yaml");
     assert!(template.contains(&format!("Handler: {}", FALLBACK.name)));
+}
+
+/// The seconds of a property after a marker of the template.
+fn seconds_after(template: &str, marker: &str, property: &str) -> Duration {
+    let (_, rest) = template.split_once(marker).unwrap_or_else(|| panic!("no {marker:?}"));
+    let value =
+        rest.lines().find_map(|line| line.trim().strip_prefix(property)?.strip_prefix(": "));
+    let seconds = value.and_then(|value| value.split(' ').next()?.parse().ok());
+    Duration::from_secs(seconds.unwrap_or_else(|| panic!("no {property} after {marker:?}")))
+}
+
+#[test]
+fn the_template_follows_the_limits_of_the_tools() {
+    let template = read("template.yaml");
+    let tools = Tool::ALL.map(|tool| (tool.as_str(), tool.limits().function_timeout));
+    let upkeep = ("upkeep", UPKEEP_GRACE.unsigned_abs());
+    for (name, timeout) in tools.into_iter().chain([upkeep]) {
+        let of_function = seconds_after(&template, &format!("Handler: {name}\n"), "Timeout");
+        assert_eq!(of_function, timeout, "{name}");
+        let queue = format!("QueueName: !Sub ${{AWS::StackName}}-{name}\n");
+        let hidden = seconds_after(&template, &queue, "VisibilityTimeout");
+        assert_eq!(hidden, timeout * TIMEOUTS_PER_VISIBILITY, "{queue}");
+    }
 }
 
 /// What the policies of routes let them write: in each statement the actions, and the first letters

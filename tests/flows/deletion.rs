@@ -3,8 +3,8 @@
 use serde_json::json;
 use vedette_checker::Dropped;
 use vedette_domain::id::SiteId;
+use vedette_domain::limits::UPKEEP_GRACE;
 use vedette_domain::tool::Tool;
-use vedette_domain::work::UPKEEP_GRACE;
 use vedette_runtime::Schedule;
 use vedette_testkit::Fault;
 

@@ -99,7 +99,7 @@ async fn the_place_of_a_crawl_that_died_is_free_again_in_time() {
         target.answer(200);
     }
     assert!(matches!(service.check(&crawls[3]).await, Handled::Postponed));
-    service.test.advance(Tool::BrokenLinks.run_limit());
+    service.test.advance(Tool::BrokenLinks.limits().run);
     let crawls = join_all(crawls.iter().skip(1).map(|message| service.check(message))).await;
     assert!(crawls.iter().all(is_finished), "{crawls:?}");
 }

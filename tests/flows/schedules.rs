@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use vedette_domain::id::SiteId;
+use vedette_domain::limits::UPKEEP_GRACE;
 use vedette_domain::message::{Message, Upkeep};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_domain::work::UPKEEP_GRACE;
 use vedette_keeper::{Reconciled, reconcile, resend_all};
 use vedette_runtime::{LocalScheduler, Schedule, Scheduler};
 
@@ -135,7 +135,7 @@ async fn a_site_whose_messages_are_lost_is_found_by_the_sweep() {
     let scene = Scene::start().await;
     let site = scene.create(URL, &json!({})).await;
     scene.service.waiting();
-    scene.service.test.advance(Tool::Status.run_limit());
+    scene.service.test.advance(Tool::Status.limits().run);
     for (message, _) in scene.sweep().await {
         scene.service.deliver(&message).await;
     }

@@ -147,7 +147,7 @@ async fn a_timer_message_that_comes_too_early_is_not_lost() {
     let timer = scene.timer(site).await;
     let early = scene.service.check(&scene.timer_message(site, timer)).await;
     assert_eq!(dropped(&early), Dropped::Discarded(Discard::Early));
-    scene.service.test.set_clock(timer.due + Tool::Status.run_limit());
+    scene.service.test.set_clock(timer.due + Tool::Status.limits().run);
     let sent = scene.sweep().await;
     assert_eq!(sent, [(Message::Check(scene.timer_message(site, timer)), Duration::ZERO)]);
     assert!(is_finished(&scene.service.check(&check_message(&sent[0].0)).await));
@@ -160,7 +160,7 @@ async fn an_order_that_nobody_carries_out_is_sent_again_and_in_the_end_given_up(
     let order = scene.order(site).await;
     let ordered_at = scene.service.test.now();
     let is_over =
-        || scene.service.test.now().duration_since(ordered_at) > Tool::Status.pending_limit();
+        || scene.service.test.now().duration_since(ordered_at) > Tool::Status.limits().pending;
     let mut sent_again = 0;
     loop {
         scene.service.advance_minutes(1);
@@ -196,7 +196,7 @@ async fn a_run_that_takes_longer_than_an_order_may_wait_is_not_counted_twice() {
     scene.target.hang();
     let meanwhile = async {
         scene.target.asked(requests + 1).await;
-        scene.service.test.advance(Tool::Status.pending_limit() + SignedDuration::from_secs(1));
+        scene.service.test.advance(Tool::Status.limits().pending + SignedDuration::from_secs(1));
         assert_eq!(scene.sweep().await, []);
         scene.target.answer(200);
     };
@@ -251,7 +251,7 @@ async fn what_is_sent_again_is_sent_once_a_time_and_not_with_every_pass() {
     let site = scene.watch().await;
     let order = scene.order(site).await;
     assert!(matches!(order.order, RunOrder::OnDemand { .. }));
-    scene.service.test.advance(Tool::Status.run_limit());
+    scene.service.test.advance(Tool::Status.limits().run);
     assert_eq!(scene.sweep().await.len(), 1);
     for _ in 0..3 {
         scene.service.test.advance(SignedDuration::from_secs(10));

@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 use vedette_domain::check::{CheckError, Finish};
 use vedette_domain::id::{CheckId, Partition};
+use vedette_domain::limits::UPKEEP_GRACE;
 use vedette_domain::message::{CheckMessage, Message, Upkeep};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
-use vedette_domain::work::UPKEEP_GRACE;
 use vedette_runs::{enqueue_timer, record_run};
 use vedette_runtime::App;
 use vedette_store::keys::Owner;
@@ -107,14 +107,14 @@ async fn send_tool(
 ) -> Result<Option<Timestamp>, KeeperError> {
     let Some((site, state)) = app.store.site_tool(partition, tool).await? else { return Ok(None) };
     let now = app.clock.now();
-    let later = |at: Timestamp| at.saturating_add(tool.run_limit()).unwrap_or(at);
+    let later = |at: Timestamp| at.saturating_add(tool.limits().run).unwrap_or(at);
     let mut next = None;
     if let Some(check) = state.pending {
         if !app.service.tools.contains(&tool) {
             end(app, &site, check, Finish::Skipped).await?;
             return Ok(None);
         }
-        if now.duration_since(check.created_at()) > tool.pending_limit() {
+        if now.duration_since(check.created_at()) > tool.limits().pending {
             end(app, &site, check, timed_out(tool)).await?;
             return Ok(None);
         }
@@ -138,7 +138,7 @@ fn timed_out(tool: Tool) -> Finish {
     Finish::Failed(CheckError {
         message: "The check did not finish in time.".to_owned(),
         code: "timed_out".to_owned(),
-        data: serde_json::json!({ "limit_seconds": tool.pending_limit().as_secs() }),
+        data: serde_json::json!({ "limit_seconds": tool.limits().pending.as_secs() }),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Who may do what: users, teams, memberships, roles, access tokens.
 
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -272,13 +273,7 @@ impl Secret {
 
     /// What is stored and looked up instead of the secret.
     pub fn hash(&self) -> TokenHash {
-        use std::fmt::Write as _;
-        let mut hex = String::with_capacity(64);
-        for byte in Sha256::digest(self.0.as_bytes()) {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-        }
-        TokenHash(hex)
+        TokenHash(HEXLOWER.encode(&Sha256::digest(self.0.as_bytes())))
     }
 
     /// The secret, to be shown once to its owner.

@@ -82,7 +82,7 @@ impl Serialize for Hosts {
 
 impl<'de> Deserialize<'de> for Hosts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, "four bytes a host", |bytes| {
+        bytes::deserialize(deserializer, |bytes| {
             let (hosts, rest) = bytes.as_chunks();
             let hosts = Self(hosts.iter().copied().map(Host::from_be_bytes).collect());
             if rest.is_empty() { Ok(hosts) } else { Err("a part of a host") }

@@ -10,6 +10,7 @@ pub mod history;
 mod host_name;
 pub mod id;
 pub mod issue;
+pub mod limits;
 pub mod message;
 pub mod name;
 pub mod on_demand;

@@ -9,11 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CheckId, SiteId};
+use crate::limits::LONGEST_DELAY;
 use crate::schedule::Pace;
 use crate::tool::{RunReason, Tool};
-
-/// The longest delay of a queue message: SQS allows 15 minutes.
-pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
 
 /// What lies further ahead is sent by the keeper, as soon as a queue can delay it so long: between
 /// the two it has a pass or two to do so. A run saved meanwhile does not know whether it has, and
@@ -72,7 +70,7 @@ impl Timer {
         let look = if self.is_far(now) {
             self.due.saturating_sub(LONGEST_DELAY)
         } else {
-            self.due.saturating_add(tool.run_limit())
+            self.due.saturating_add(tool.limits().run)
         };
         look.unwrap_or(self.due)
     }

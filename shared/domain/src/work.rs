@@ -4,34 +4,13 @@
 //! fast path; the work index is the safety net, and the only path for what lies further ahead than
 //! a queue can delay.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::account::Team;
+use crate::limits::UPKEEP_GRACE;
 use crate::site::Site;
 use crate::tool::Tool;
 use crate::tool_state::ToolState;
-
-/// How long schedules, purges and the like may take before they are sent again.
-pub const UPKEEP_GRACE: SignedDuration = SignedDuration::from_mins(2);
-
-impl Tool {
-    /// The longest a run may take, from its start to its row.
-    pub const fn run_limit(self) -> SignedDuration {
-        match self {
-            Self::Status | Self::Ssl | Self::Dns => SignedDuration::from_secs(40),
-            Self::BrokenLinks => SignedDuration::from_mins(5),
-            Self::Performance => SignedDuration::from_mins(3),
-        }
-    }
-
-    /// How long an on-demand check may stay pending before it is given up as failed.
-    pub const fn pending_limit(self) -> SignedDuration {
-        match self {
-            Self::Status | Self::Ssl | Self::Dns => SignedDuration::from_mins(10),
-            Self::BrokenLinks | Self::Performance => SignedDuration::from_mins(30),
-        }
-    }
-}
 
 impl ToolState {
     /// When the keeper must look at the tool; none where nothing is outstanding.
@@ -42,7 +21,7 @@ impl ToolState {
         let timer = self.timer.map(|timer| timer.look_at(tool, now));
         let pending = self.pending.map(|check| {
             let created_at = check.created_at();
-            created_at.saturating_add(tool.run_limit()).unwrap_or(created_at)
+            created_at.saturating_add(tool.limits().run).unwrap_or(created_at)
         });
         timer.into_iter().chain(pending).min()
     }

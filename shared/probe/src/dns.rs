@@ -35,7 +35,7 @@ pub use self::servers::{DohServer, DohServerError, DohServers, MAX_SERVERS};
 use crate::guard::{Guard, RESOLVER_UNAVAILABLE};
 
 /// How long a whole probe may take, unless the caller has less.
-pub const DEADLINE: Duration = Duration::from_secs(15);
+pub const DEADLINE: Duration = vedette_domain::tool::Tool::Dns.limits().deadline;
 
 /// How long the answers of the resolvers are waited for: longer than a resolver tries name servers
 /// that are silent, so that its SERVFAIL is heard.

@@ -47,7 +47,7 @@ use crate::guard::Guard;
 use crate::request_header::RequestHeader;
 
 /// How long a whole crawl may take, unless the caller has less.
-pub const DEADLINE: Duration = Duration::from_secs(240);
+pub const DEADLINE: Duration = vedette_domain::tool::Tool::BrokenLinks.limits().deadline;
 
 /// Bytes of links read but not yet taken in, from which on no further page is fetched.
 const HELD: usize = 16 * 1024 * 1024;

@@ -23,7 +23,7 @@ pub use vedette_domain::check::lighthouse::AUDIT_FAILED;
 
 /// How long a whole probe may take, unless the caller has less. Lighthouse itself waits for a page
 /// for 45 s, and measures for 10 to 20 s around that on a small machine.
-pub const DEADLINE: Duration = Duration::from_secs(150);
+pub const DEADLINE: Duration = vedette_domain::tool::Tool::Performance.limits().deadline;
 
 /// [`CheckError::code`] when there is nothing to audit with: Lighthouse is not installed or does not
 /// run, or PageSpeed Insights does not take the request.

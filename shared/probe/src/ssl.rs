@@ -36,7 +36,7 @@ use crate::guard::{Guard, without_credentials};
 use crate::http;
 
 /// How long a whole probe may take, unless the caller has less.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = vedette_domain::tool::Tool::Ssl.limits().deadline;
 
 /// How long a server is waited for to end the connection, once all is known.
 const PATIENCE: Duration = Duration::from_millis(500);

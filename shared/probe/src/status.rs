@@ -17,7 +17,7 @@ pub use crate::http::{NO_ROUTE, NO_SOCKET};
 use crate::request_header::{RequestHeader, introduce};
 
 /// How long a whole probe may take, unless the caller has less.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = vedette_domain::tool::Tool::Status.limits().deadline;
 
 /// Redirects followed; the next one ends the probe without an answer.
 pub const MAX_REDIRECTS: usize = 10;

@@ -6,6 +6,7 @@ use aws_sdk_sqs::error::DisplayErrorContext;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use vedette_domain::id::TeamId;
+use vedette_domain::limits::LONGEST_DELAY;
 use vedette_domain::message::Message;
 use vedette_domain::places::most_of_one_team;
 use vedette_domain::tool::Tool;
@@ -87,8 +88,6 @@ pub struct SqsQueue {
     url_prefix: String,
 }
 
-const SQS_DELAY_MAX: Duration = Duration::from_mins(15);
-
 impl SqsQueue {
     /// Queues whose URLs begin with the prefix.
     pub const fn new(client: aws_sdk_sqs::Client, url_prefix: String) -> Self {
@@ -97,7 +96,7 @@ impl SqsQueue {
 
     async fn send(&self, message: &Message, delay: Duration) -> Result<(), QueueError> {
         let body = body(message)?;
-        let seconds = delay.min(SQS_DELAY_MAX).as_millis().div_ceil(1_000);
+        let seconds = delay.min(LONGEST_DELAY.unsigned_abs()).as_millis().div_ceil(1_000);
         self.client
             .send_message()
             .queue_url(format!("{}{}", self.url_prefix, Destination::of(message).name()))

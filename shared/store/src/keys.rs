@@ -1,6 +1,7 @@
 //! Every key of the table. `ARCHITECTURE.md` shows them side by side.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use vedette_domain::account::TokenHash;
@@ -137,7 +138,7 @@ pub(crate) fn directory_partition(team: TeamId) -> String {
 /// The row that lists a site and makes its URL unique in the team. The URL is hashed: it may be
 /// longer than a sort key.
 pub(crate) fn directory(team: TeamId, url: &SiteUrl) -> Key {
-    Key::new(directory_partition(team), hex(&url.hash()))
+    Key::new(directory_partition(team), HEXLOWER.encode(&url.hash()))
 }
 
 pub(crate) fn team_partition(team: TeamId) -> String {
@@ -252,15 +253,6 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
     }
     let team = TeamId::parse(key.pk.strip_prefix("T#")?)?;
     (key.sk == SELF).then_some(Owner::Team(team))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 #[cfg(test)]

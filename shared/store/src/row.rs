@@ -7,6 +7,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 use serde_json::Value;
 use vedette_domain::check::{Check, CheckError, list_form};
 use vedette_domain::id::CheckId;
@@ -56,33 +57,7 @@ struct Body {
 #[serde(untagged)]
 enum Text {
     Plain(String),
-    Deflated(Bytes),
-}
-
-struct Bytes(Vec<u8>);
-
-impl Serialize for Bytes {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = Bytes;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("bytes")
-            }
-
-            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Bytes, E> {
-                Ok(Bytes(bytes.to_vec()))
-            }
-        }
-        deserializer.deserialize_bytes(Visitor)
-    }
+    Deflated(ByteBuf),
 }
 
 impl Text {
@@ -93,20 +68,20 @@ impl Text {
         }
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(text.as_bytes()).map_err(corrupt)?;
-        Ok(Self::Deflated(Bytes(encoder.finish().map_err(corrupt)?)))
+        Ok(Self::Deflated(ByteBuf::from(encoder.finish().map_err(corrupt)?)))
     }
 
     fn len(&self) -> usize {
         match self {
             Self::Plain(text) => text.len(),
-            Self::Deflated(Bytes(bytes)) => bytes.len(),
+            Self::Deflated(bytes) => bytes.len(),
         }
     }
 
     fn read(&self) -> Result<Value, StoreError> {
         match self {
             Self::Plain(text) => serde_json::from_str(text).map_err(corrupt),
-            Self::Deflated(Bytes(bytes)) => {
+            Self::Deflated(bytes) => {
                 let inflated = DeflateDecoder::new(bytes.as_slice()).take(INFLATE_MAX);
                 serde_json::from_reader(inflated).map_err(corrupt)
             }

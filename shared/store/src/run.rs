@@ -91,7 +91,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let key = keys::places(team, tool);
-        let until = now.saturating_add(tool.run_limit()).unwrap_or(now);
+        let until = now.saturating_add(tool.limits().run).unwrap_or(now);
         retry_on_conflict(budget::READ, || async {
             let leases: Leases = match self.get(&key).await? {
                 Some(stored) => value(stored)?,

@@ -10,11 +10,11 @@ use vedette_domain::account::Team;
 use vedette_domain::cooldown::Cooldowns;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issue::record::Issue;
+use vedette_domain::limits::UPKEEP_GRACE;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Latest, Newest, ToolState};
-use vedette_domain::work::UPKEEP_GRACE;
 
 use crate::StoreError;
 use crate::item::{

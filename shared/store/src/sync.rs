@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 use vedette_domain::id::{Partition, SiteId, TeamId};
-use vedette_domain::work::UPKEEP_GRACE;
+use vedette_domain::limits::UPKEEP_GRACE;
 
 use crate::item::{key_of, number, string, value};
 use crate::keys;

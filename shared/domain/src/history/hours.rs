@@ -64,8 +64,7 @@ impl Serialize for Hours {
 
 impl<'de> Deserialize<'de> for Hours {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expecting = "a width, and at most 24 integers of so many bits";
-        bytes::deserialize(deserializer, expecting, |bytes| {
+        bytes::deserialize(deserializer, |bytes| {
             let (&width, packed) = bytes.split_first().ok_or("no width")?;
             let width = usize::from(width);
             if width > u32::BITS as usize || packed.len() > (24 * width).div_ceil(8) {

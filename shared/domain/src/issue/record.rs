@@ -90,7 +90,9 @@ pub fn follow(
     };
     let (summary, context) = match (&before, *event) {
         (Some(issue), Event::Resolved { .. }) => (issue.summary.clone(), issue.context.clone()),
-        (_, Event::Opened { failures, .. } | Event::Resolved { failures, .. }) => (evaluation.summary.clone(), context(evaluation, failures)),
+        (_, Event::Opened { failures, .. } | Event::Resolved { failures, .. }) => {
+            (evaluation.summary.clone(), context(evaluation, failures))
+        }
     };
     let after = Issue {
         id: event.issue(),

@@ -89,7 +89,7 @@ impl Serialize for Timeline {
 
 impl<'de> Deserialize<'de> for Timeline {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, "entries of 7 or 23 bytes", |mut bytes| {
+        bytes::deserialize(deserializer, |mut bytes| {
             let mut entries = Vec::new();
             while !bytes.is_empty() {
                 let (entry, rest) = read(bytes).ok_or("half an entry, or an unknown key")?;

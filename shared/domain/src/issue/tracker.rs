@@ -347,8 +347,7 @@ mod tests {
 
         // One that does: it begins anew, and is known by its first success.
         assert_eq!(advance(&mut tracker, &policy, 80, false, id(9)), None);
-        let resolved =
-            Event::Resolved { issue: id(1), failures: failures(30, 70, 4) };
+        let resolved = Event::Resolved { issue: id(1), failures: failures(30, 70, 4) };
         assert_eq!(advance(&mut tracker, &policy, 90, false, id(9)), Some(resolved));
         assert_eq!(tracker.phase, Phase::Up { since: at(80) });
         assert_eq!(tracker.last_slot, Some(at(90)));
@@ -360,8 +359,7 @@ mod tests {
         let mut tracker = Tracker::default();
         let opened = Event::Opened { issue: id(1), failures: failures(10, 10, 1) };
         assert_eq!(advance(&mut tracker, &policy, 10, true, id(1)), Some(opened));
-        let resolved =
-            Event::Resolved { issue: id(1), failures: failures(10, 10, 1) };
+        let resolved = Event::Resolved { issue: id(1), failures: failures(10, 10, 1) };
         assert_eq!(advance(&mut tracker, &policy, 20, false, id(2)), Some(resolved));
         let opened = Event::Opened { issue: id(2), failures: failures(30, 30, 1) };
         assert_eq!(advance(&mut tracker, &policy, 30, true, id(2)), Some(opened));
@@ -526,10 +524,9 @@ mod tests {
     #[test]
     fn events_tell_their_issue() {
         let failures = failures(1, 2, 3);
-        for event in [
-            Event::Opened { issue: id(4), failures },
-            Event::Resolved { issue: id(4), failures },
-        ] {
+        for event in
+            [Event::Opened { issue: id(4), failures }, Event::Resolved { issue: id(4), failures }]
+        {
             assert_eq!(event.issue(), id(4));
         }
     }

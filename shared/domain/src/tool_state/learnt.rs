@@ -36,7 +36,7 @@ mod packed {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<CheckId, D::Error> {
-        bytes::deserialize(deserializer, "the 16 bytes of a check's id", |bytes| {
+        bytes::deserialize(deserializer, |bytes| {
             let uuid = Uuid::from_slice(bytes).map_err(|_| "not 16 bytes")?;
             CheckId::try_from(uuid).map_err(|_| "not the id of a check")
         })

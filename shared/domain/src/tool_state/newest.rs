@@ -56,7 +56,7 @@ impl Serialize for Newest {
 
 impl<'de> Deserialize<'de> for Newest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, "a state and two numbers of days", |bytes| {
+        bytes::deserialize(deserializer, |bytes| {
             let &[status, a, b, c, d] = bytes else { return Err("not five bytes") };
             let [date, days] = [[a, b], [c, d]].map(u16::from_be_bytes);
             Ok(Self {

@@ -52,8 +52,7 @@ impl Serialize for RecordPrints {
 
 impl<'de> Deserialize<'de> for RecordPrints {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expecting = "a bit for each type and four bytes for each bit";
-        bytes::deserialize(deserializer, expecting, |bytes| {
+        bytes::deserialize(deserializer, |bytes| {
             let (types, prints) = bytes.split_first().ok_or("no bytes")?;
             let kinds = DnsRecordType::ALL.into_iter().enumerate();
             let kinds: Vec<_> = kinds.filter(|(place, _)| types & (1 << place) != 0).collect();

@@ -1,0 +1,66 @@
+//! How long the work of each tool may take, from the probe to the queue: the one table that
+//! engines, work index, Lambda functions and queues follow.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use crate::tool::Tool;
+
+/// The longest delay of a queue message: SQS allows 15 minutes.
+pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
+
+/// How long schedules, purges and the like may take before they are sent again; also the timeout of
+/// the Lambda function that does them.
+pub const UPKEEP_GRACE: SignedDuration = SignedDuration::from_mins(2);
+
+/// How often the timeout of its function fits into the time for which a queue hides a message that
+/// was delivered: what AWS advises.
+pub const TIMEOUTS_PER_VISIBILITY: u32 = 6;
+
+/// How long the work of a tool may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolLimits {
+    /// The probe.
+    pub deadline: Duration,
+    /// A run, from its start to its row; after that it is sent again.
+    pub run: SignedDuration,
+    /// The Lambda function that runs it.
+    pub function_timeout: Duration,
+    /// An on-demand check, until it is given up as failed.
+    pub pending: SignedDuration,
+}
+
+impl Tool {
+    /// How long the work of the tool may take.
+    pub const fn limits(self) -> ToolLimits {
+        let (deadline, run, function_timeout, pending) = match self {
+            Self::Status => (30, 40, 60, 10),
+            Self::Ssl => (20, 40, 60, 10),
+            Self::Dns => (15, 40, 60, 10),
+            Self::BrokenLinks => (240, 300, 300, 30),
+            Self::Performance => (150, 180, 240, 30),
+        };
+        ToolLimits {
+            deadline: Duration::from_secs(deadline),
+            run: SignedDuration::from_secs(run),
+            function_timeout: Duration::from_secs(function_timeout),
+            pending: SignedDuration::from_mins(pending),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_limit_leaves_room_for_the_one_before_it() {
+        for tool in Tool::ALL {
+            let ToolLimits { deadline, run, function_timeout, pending } = tool.limits();
+            assert!(deadline < run.unsigned_abs(), "{tool}: probe and commit");
+            assert!(run.unsigned_abs() <= function_timeout, "{tool}");
+            assert!(function_timeout < pending.unsigned_abs(), "{tool}");
+        }
+    }
+}
