@@ -10,6 +10,7 @@ mod process;
 mod readme;
 mod secrets;
 mod tools;
+mod upgrade;
 
 use std::path::Path;
 
