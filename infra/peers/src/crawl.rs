@@ -4,40 +4,9 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-
-use crate::crawler::{Crawled, Crawler};
+use crate::crawler::{Crawled, Crawler, Options, Site};
 use crate::report::{goal, line, median};
 use crate::target::{BROKEN, LINKS, PAGES, Target};
-
-/// How much to measure, and with what. A peer that does not run is left out.
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// lychee's binary.
-    #[arg(long, env = "LYCHEE", default_value = "lychee")]
-    pub(crate) lychee: PathBuf,
-    /// linkinator's command, a script.
-    #[arg(long, env = "LINKINATOR", default_value = "linkinator")]
-    pub(crate) linkinator: PathBuf,
-    /// The Node that runs it.
-    #[arg(long, env = "NODE", default_value = "node")]
-    pub(crate) node: PathBuf,
-    /// Rounds, of which the median counts.
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-}
-
-/// The site, and what crawlers need to know of it.
-pub(crate) struct Site {
-    /// Its first page.
-    pub(crate) url: String,
-    /// A file with the URLs of all pages, one a line.
-    pub(crate) pages: PathBuf,
-    /// The certificate authority, which is of no use here but wanted by our engines.
-    pub(crate) authority: PathBuf,
-    /// A folder to work in.
-    pub(crate) folder: PathBuf,
-}
 
 /// All crawls of one side.
 struct Side {

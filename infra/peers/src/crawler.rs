@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::crawl::{Options, Site};
 use crate::usage;
 
 /// How long a crawl may take.
@@ -17,6 +18,35 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How often its memory is looked at. What it holds at most never shrinks, so little is missed.
 const LOOK: Duration = Duration::from_millis(5);
+
+/// How much to measure, and with what. A peer that does not run is left out.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// lychee's binary.
+    #[arg(long, env = "LYCHEE", default_value = "lychee")]
+    pub(crate) lychee: PathBuf,
+    /// linkinator's command, a script.
+    #[arg(long, env = "LINKINATOR", default_value = "linkinator")]
+    pub(crate) linkinator: PathBuf,
+    /// The Node that runs it.
+    #[arg(long, env = "NODE", default_value = "node")]
+    pub(crate) node: PathBuf,
+    /// Rounds, of which the median counts.
+    #[arg(long, default_value_t = 5)]
+    pub(crate) rounds: usize,
+}
+
+/// The site, and what crawlers need to know of it.
+pub(crate) struct Site {
+    /// Its first page.
+    pub(crate) url: String,
+    /// A file with the URLs of all pages, one a line.
+    pub(crate) pages: PathBuf,
+    /// The certificate authority, which is of no use here but wanted by our engines.
+    pub(crate) authority: PathBuf,
+    /// A folder to work in.
+    pub(crate) folder: PathBuf,
+}
 
 /// Who crawls.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -22,7 +22,7 @@ enum Measure {
     /// Status probes a processor second, beside blackbox_exporter.
     Status(status::Options),
     /// A crawl for broken links, beside lychee, linkinator and wget.
-    Crawl(crawl::Options),
+    Crawl(crawler::Options),
     /// Certificate and DNS checks a processor second.
     Rates(rates::Options),
     /// The web server that is measured against.

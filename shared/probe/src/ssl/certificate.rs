@@ -1,7 +1,5 @@
 //! A certificate read in full.
 
-use std::net::IpAddr;
-
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use rustls::pki_types::CertificateDer;
 use vedette_domain::check::{
@@ -134,7 +132,7 @@ pub(super) fn alternative_names(certificate: &X509Certificate<'_>) -> Alternativ
     for name in listed {
         match name {
             GeneralName::DNSName(host) => names.dns.push(text(host)),
-            GeneralName::IPAddress(bytes) => match address(bytes) {
+            GeneralName::IPAddress(bytes) => match extension::address(bytes) {
                 Some(address) => names.ip.push(address.to_string()),
                 None => names.other.push(extension::general_name(name)),
             },
@@ -142,12 +140,6 @@ pub(super) fn alternative_names(certificate: &X509Certificate<'_>) -> Alternativ
         }
     }
     names
-}
-
-/// An address of four or sixteen bytes.
-pub(super) fn address(bytes: &[u8]) -> Option<IpAddr> {
-    let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
-    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
 }
 
 /// What a public key is.

@@ -1,5 +1,7 @@
 //! What the usual extensions say, in the words of OpenSSL's `-text`.
 
+use std::net::IpAddr;
+
 use x509_parser::extensions::{
     DistributionPointName, ExtendedKeyUsage, GeneralName, GeneralSubtree, NameConstraints,
     ParsedExtension,
@@ -8,7 +10,6 @@ use x509_parser::oid_registry::{
     OID_PKIX_ACCESS_DESCRIPTOR_CA_ISSUERS, OID_PKIX_ACCESS_DESCRIPTOR_OCSP,
 };
 
-use super::certificate::address;
 use super::text::{bounded, hex, name, oid, text};
 
 /// Facts of an extension kept.
@@ -111,4 +112,10 @@ pub(super) fn general_name(general: &GeneralName<'_>) -> String {
         GeneralName::EDIPartyName(_) => "EdiPartyName".to_owned(),
         GeneralName::Invalid(_, bytes) => format!("invalid:{}", hex(bytes)),
     }
+}
+
+/// An address of four or sixteen bytes.
+pub(super) fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
 }
