@@ -11,7 +11,7 @@ mod error;
 mod paced;
 mod redirect;
 
-use hyper::header::{HOST, HeaderMap, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::http::uri::Uri;
 use hyper::{Method, Request, Response};
 use url::{Position, Url};
@@ -51,4 +51,10 @@ pub(crate) fn request(
         request.headers_mut().insert(HOST, host.map_err(|_| Error::NotSendable)?);
     }
     Ok(request)
+}
+
+/// The media type that a message names, such as `text/html`; empty where it names none.
+pub(crate) fn media_type(headers: &HeaderMap) -> &str {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value.and_then(|value| value.split(';').next()).unwrap_or_default().trim()
 }

@@ -30,7 +30,7 @@ const IDLE_LIMIT: Duration = Duration::from_secs(10);
 const REUSE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Media type of DNS messages (RFC 8484, section 6).
-const DNS_MESSAGE: HeaderValue = HeaderValue::from_static("application/dns-message");
+const DNS_MESSAGE: &str = "application/dns-message";
 
 const TIMED_OUT: &str = "no answer in time";
 
@@ -175,8 +175,9 @@ async fn exchange(
     let refused = |why: &str| Failure::Refused(why.to_owned());
     let question =
         message::question(name, *kind).ok_or_else(|| refused("the question has no form"))?;
-    let user_agent = HeaderValue::from_static(crate::USER_AGENT);
-    let headers = [(ACCEPT, DNS_MESSAGE), (CONTENT_TYPE, DNS_MESSAGE), (USER_AGENT, user_agent)];
+    let headers =
+        [(ACCEPT, DNS_MESSAGE), (CONTENT_TYPE, DNS_MESSAGE), (USER_AGENT, crate::USER_AGENT)];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
     let request = http::request(Method::POST, &server.url, HeaderMap::from_iter(headers));
     let mut request = request.map_err(|_| refused("the resolver's URL cannot be requested"))?;
     *request.body_mut() = RequestBody::Left(Full::from(question));
@@ -185,11 +186,7 @@ async fn exchange(
     if response.status() != StatusCode::OK {
         return Err(Failure::Refused(format!("HTTP {}", response.status().as_u16())));
     }
-    let is_message = |value: &[u8]| {
-        let media_type = value.split(|byte| *byte == b';').next().unwrap_or_default();
-        media_type.trim_ascii().eq_ignore_ascii_case(DNS_MESSAGE.as_bytes())
-    };
-    if !response.headers().get(CONTENT_TYPE).is_some_and(|it| is_message(it.as_bytes())) {
+    if !http::media_type(response.headers()).eq_ignore_ascii_case(DNS_MESSAGE) {
         return Err(refused("the answer is not a DNS message"));
     }
     let body = Limited::new(response.into_body(), MESSAGE_LIMIT).collect().await;

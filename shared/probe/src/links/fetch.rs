@@ -243,6 +243,10 @@ impl Answer {
         self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
+    pub(super) fn media_type(&self) -> &str {
+        http::media_type(&self.headers)
+    }
+
     pub(super) fn coding(&self) -> Coding {
         Coding::of(self.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes))
     }

@@ -139,7 +139,7 @@ pub(super) async fn page(
         Err(error) => return error.into(),
     };
     let mut visit = Visit::of(&answer, url);
-    if answer.status == 200 && is_html(answer.content_type()) {
+    if answer.status == 200 && is_html(answer.media_type()) {
         let mut extractor = Extractor::new(charset(answer.content_type()));
         let coding = answer.coding();
         let mut packed = Vec::new();
@@ -321,10 +321,7 @@ fn unpacked(coding: Coding, bytes: Vec<u8>, limit: usize) -> Vec<u8> {
     content
 }
 
-/// Whether a body of this `Content-Type` is searched for links; one without is, as browsers do.
-fn is_html(content_type: &str) -> bool {
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.is_empty()
-        || essence.eq_ignore_ascii_case("text/html")
-        || essence.eq_ignore_ascii_case("application/xhtml+xml")
+/// Whether a body of this media type is searched for links; one without is, as browsers do.
+fn is_html(media_type: &str) -> bool {
+    ["", "text/html", "application/xhtml+xml"].iter().any(|it| media_type.eq_ignore_ascii_case(it))
 }
