@@ -11,7 +11,7 @@ use vedette_domain::tool::Tool;
 use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
 use vedette_probe::dns::{self, DnsProbe, Resolvers};
 use vedette_probe::guard::{Guard, GuardError, Outbound};
-use vedette_probe::links::{self, LinksProbe, Progress, Traffic};
+use vedette_probe::links::{self, CrawlLimiter, LinksProbe, Progress};
 use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
@@ -20,7 +20,7 @@ use vedette_probe::status::{self, StatusProbe};
 pub struct Engines {
     guard: Guard,
     resolvers: Resolvers,
-    traffic: Traffic,
+    limiter: CrawlLimiter,
     browser: Option<Chromium>,
     auditor: Option<Auditor>,
 }
@@ -55,8 +55,8 @@ impl Engines {
     pub fn new(outbound: Outbound, config: EngineConfig) -> Result<Self, GuardError> {
         let EngineConfig { doh, rdap, browser, auditor } = config;
         let resolvers = Resolvers::new(&doh, rdap);
-        let (guard, traffic) = (Guard::new(outbound)?, Traffic::default());
-        Ok(Self { guard, resolvers, traffic, browser, auditor })
+        let (guard, limiter) = (Guard::new(outbound)?, CrawlLimiter::default());
+        Ok(Self { guard, resolvers, limiter, browser, auditor })
     }
 
     /// Runs a tool. A crawl says how far it is.
@@ -130,7 +130,7 @@ impl Engines {
             limits: links::Limits::default(),
             deadline: links::DEADLINE,
         };
-        links::probe(&self.guard, &self.traffic, &probe, progress).await
+        links::probe(&self.guard, &self.limiter, &probe, progress).await
     }
 
     async fn performance(

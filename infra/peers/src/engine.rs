@@ -18,7 +18,7 @@ use url::Url;
 use vedette_domain::settings::{DnsRecordType, LinksSettings};
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
 use vedette_probe::guard::{ConnectTo, Guard, Outbound};
-use vedette_probe::links::{self, Limits, LinksProbe, Traffic};
+use vedette_probe::links::{self, CrawlLimiter, Limits, LinksProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
 
@@ -144,7 +144,7 @@ async fn crawl(guard: &Guard, url: &Url) -> Result<(), Box<dyn Error>> {
         limits: Limits::default(),
         deadline: links::DEADLINE,
     };
-    let result = links::probe(guard, &Traffic::default(), &probe, |_| {})
+    let result = links::probe(guard, &CrawlLimiter::default(), &probe, |_| {})
         .await
         .map_err(|error| error.message)?;
     let broken: Vec<_> = result.urls.iter().map(|link| &link.url).collect();

@@ -1,12 +1,12 @@
-//! Chromium: where it is, how it is started and driven, and how it is kept to what the guard admits.
+//! Chromium: how it is found, started and driven, and how it is kept behind the guard.
 //!
-//! A page's scripts decide what a browser connects to, so the browser itself must not: it is given
-//! a [`GuardProxy`] for everything, loopback included, and may neither resolve names nor speak any
-//! protocol that goes past a proxy (QUIC, WebRTC over UDP).
+//! A page's scripts decide what a browser connects to, so the browser itself must not connect
+//! anywhere: it uses a [`GuardProxy`] for everything, loopback included, and may neither resolve
+//! names nor speak protocols that bypass a proxy (QUIC, WebRTC over UDP).
 //!
-//! Nor is it trusted otherwise. Crawls and audits alike start it without our environment, in
+//! It is not trusted in other ways either. Crawls and audits start it without our environment, in
 //! Chromium's sandbox wherever the system allows that, driven through a pipe instead of a port, and
-//! as one process group, whose memory is bounded and which is killed however the check ends.
+//! as one process group with bounded memory, which is killed however the check ends.
 
 mod driver;
 mod pipe;
@@ -28,47 +28,47 @@ use vedette_domain::check::CheckError;
 
 pub(crate) use self::driver::{Browser, Tab, with_browser};
 pub(crate) use self::process::Process;
-pub use self::proxy::{Bounds, GuardProxy};
-use self::sandbox::{Next, Sandbox};
+pub use self::proxy::{GuardProxy, ProxyLimits};
+use self::sandbox::{Sandbox, SandboxStep};
 
-/// [`CheckError::code`] when no browser is installed, or it does not start or stay.
+/// [`CheckError::code`] when no browser is installed, or it does not start or crashes.
 pub const BROWSER_UNAVAILABLE: &str = "browser_unavailable";
 
-/// [`CheckError::code`] when pages take more memory, or load more, than a browser is given.
+/// [`CheckError::code`] when pages take more memory, or load more, than allowed.
 pub const BROWSER_EXHAUSTED: &str = "browser_exhausted";
 
-/// Resident bytes that a browser may have, counted by process, so that what they share counts several
-/// times: twice what an audit takes, or four tabs of heavy pages.
-const MEMORY: u64 = 2 * 1024 * 1024 * 1024;
+/// Resident bytes allowed to a browser, summed over its processes, so that shared memory counts
+/// several times: twice what an audit takes, or four tabs with heavy pages.
+const MAX_MEMORY: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Names of Chromium and Chrome on Linux distributions, the open one first.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A Chromium that can be started.
+/// An installed Chromium.
 #[derive(Debug, Clone)]
 pub struct Chromium {
     pub(crate) executable: PathBuf,
-    /// How far pages are kept in, once that is known.
+    /// The sandbox that works here, once that is known.
     sandbox: Arc<OnceCell<Sandbox>>,
-    /// Resident bytes that a check's processes may have.
+    /// Resident bytes allowed to a check's processes.
     pub(crate) memory: u64,
 }
 
 impl Chromium {
-    /// The one that `executable` starts.
+    /// The Chromium with this `executable`.
     #[must_use]
     pub fn at(executable: PathBuf) -> Self {
-        Self { executable, sandbox: Arc::default(), memory: MEMORY }
+        Self { executable, sandbox: Arc::default(), memory: MAX_MEMORY }
     }
 
-    /// The same without a trial.
+    /// The same, assuming that its sandbox works.
     #[cfg(test)]
     pub(crate) fn trusted(executable: PathBuf) -> Self {
         Self { sandbox: Arc::new(OnceCell::new_with(Some(Sandbox::Own))), ..Self::at(executable) }
     }
 
-    /// The `configured` executable; else the one that `make lighthouse` has installed in the folder
-    /// `installed`; else one on `path`, as in the `PATH` variable.
+    /// Finds the `configured` executable; or the one that `make lighthouse` has installed in the
+    /// folder `installed`; or one on `path`, as in the `PATH` variable.
     ///
     /// # Errors
     /// With [`BROWSER_UNAVAILABLE`] when there is none.
@@ -84,8 +84,8 @@ impl Chromium {
         executable.map(Self::at).ok_or_else(|| unavailable("no Chromium is installed"))
     }
 
-    /// The command for a browser without windows that reaches nothing but `proxy`, keeps its files in
-    /// the folder `profile`, and is driven through a pipe.
+    /// The command for a headless browser that reaches nothing but `proxy`, keeps its files in the
+    /// folder `profile`, and is driven through a pipe.
     ///
     /// # Errors
     /// With [`BROWSER_UNAVAILABLE`] when it does not start.
@@ -98,19 +98,19 @@ impl Chromium {
         Ok(self.command_in(sandbox, proxy, profile))
     }
 
-    /// Finds out, once, how far this system lets pages be kept in.
+    /// Finds out which sandbox works on this system.
     async fn try_sandboxes(&self) -> Result<Sandbox, CheckError> {
         let is_root = rustix::process::geteuid().is_root();
         let mut trials = Vec::new();
         loop {
             match sandbox::next(is_root, &trials) {
-                Next::Try(sandbox) => {
+                SandboxStep::Try(sandbox) => {
                     let home = tempfile::tempdir().map_err(failed)?;
                     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
                     let command = self.command_in(sandbox, nowhere, &home.path().join("profile"));
-                    trials.push(driver::try_out(&command, home).await);
+                    trials.push(driver::try_start(&command, home).await);
                 }
-                Next::Use(sandbox) => {
+                SandboxStep::Use(sandbox) => {
                     if sandbox == Sandbox::Off {
                         let unshare_is_missing = is_root && !has_unshare();
                         tracing::warn!(
@@ -121,7 +121,7 @@ impl Chromium {
                     }
                     return Ok(sandbox);
                 }
-                Next::GiveUp => return Err(failed("it cannot be started")),
+                SandboxStep::GiveUp => return Err(failed("it cannot be started")),
             }
         }
     }
@@ -141,15 +141,14 @@ impl Chromium {
 /// Never add `--single-process`: figures measured with it are far too good.
 const ARGUMENTS: [&str; 29] = [
     "--headless=new",
-    // No port for other users of this machine, and no tab but those that are asked for; Chrome does
-    // not know the last one, and opens what is then closed.
+    // No port for other users of this machine, and no tabs except those we open. Chrome does not
+    // know the last argument; what it opens is closed at once.
     "--remote-debugging-pipe",
     "--no-startup-window",
     "--block-new-web-contents",
-    // Chromium bypasses a proxy for loopback, unless this takes the rule away.
+    // Chromium bypasses a proxy for loopback unless this removes the rule.
     "--proxy-bypass-list=<-loopback>",
-    // Nothing that goes past the proxy: HTTP/3, WebRTC's UDP, names resolved ahead or by a
-    // resolver of its own.
+    // Nothing that bypasses the proxy: HTTP/3, WebRTC over UDP, DNS prefetches, its own resolver.
     "--disable-quic",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -158,7 +157,7 @@ const ARGUMENTS: [&str; 29] = [
     "--disable-features=DnsOverHttps,AsyncDns,MediaRouter,DialMediaRouteProvider,\
      OptimizationHints,Translate,InterestFeedContentSuggestions,AutofillServerCommunication,\
      CertificateTransparencyComponentUpdater",
-    // Nothing that the browser would do on its own, which costs time and asks strangers.
+    // No background activity, which costs time and contacts third parties.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-component-extensions-with-background-pages",
@@ -174,20 +173,20 @@ const ARGUMENTS: [&str; 29] = [
     "--no-pings",
     "--password-store=basic",
     "--use-mock-keychain",
-    // Servers and containers have no graphics, and little shared memory.
+    // Servers and containers have no GPU, and little shared memory.
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--mute-audio",
 ];
 
-/// The Chromium that `make lighthouse` unpacks, by the script that finds its libraries.
+/// The Chromium that `make lighthouse` unpacks, through the script that finds its libraries.
 fn bundled(installed: &Path) -> Option<PathBuf> {
     let unpacked = installed.join("node_modules/.chromium/chromium");
     let script = installed.join("chromium");
     (unpacked.is_file() && script.is_file()).then_some(script)
 }
 
-/// Whether there is what a browser of root starts by to have its sandbox.
+/// Whether `unshare` is installed, which root needs for the sandbox.
 fn has_unshare() -> bool {
     let launcher = Sandbox::AsNobody.launcher().first();
     let mut folders = std::env::split_paths(process::PATH);
@@ -201,13 +200,13 @@ fn on_path(path: &OsStr) -> Option<PathBuf> {
     candidates.into_iter().find(|file| file.is_file())
 }
 
-/// A browser that does not start; why is for the log.
+/// A browser that does not start; the reason is logged.
 pub(crate) fn failed(error: impl Display) -> CheckError {
     tracing::warn!(%error, "Chromium does not start");
     unavailable("Chromium does not start")
 }
 
-/// A browser that is not there, or does not start.
+/// A browser that is missing, or does not start.
 pub(crate) fn unavailable(message: &str) -> CheckError {
     CheckError {
         message: message.to_owned(),
@@ -216,7 +215,7 @@ pub(crate) fn unavailable(message: &str) -> CheckError {
     }
 }
 
-/// A browser whose pages take more than it is given; `message` says of what.
+/// A browser whose pages exceed a limit; `message` says which.
 pub(crate) fn exhausted(message: &str) -> CheckError {
     CheckError { message: message.to_owned(), code: BROWSER_EXHAUSTED.to_owned(), data: json!({}) }
 }

@@ -1,10 +1,11 @@
-//! The `dns` check: a host's records as several resolvers see them, by DNS over HTTPS (RFC 8484).
+//! The `dns` check: a host's records as seen by several resolvers, by DNS over HTTPS (RFC 8484).
 //!
-//! Messages are `hickory-proto`'s; the exchange is our own hyper HTTP/2, not `hickory-resolver`'s.
-//! A resolver library answers "what are the records": it turns empty answers and response codes
-//! into errors, follows up and retries on its own, and hides who said what in which time, which is
-//! what a check has to show. It would also connect past the guard.
+//! Messages are encoded and decoded by `hickory-proto`, but sent by our own HTTP layer.
+//! `hickory-resolver` would turn empty answers and response codes into errors, follow aliases and
+//! retry on its own, and hide who answered what and when, which is what the check reports. It would
+//! also bypass the guard.
 
+mod client;
 mod cloudflare;
 mod enrichment;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -13,7 +14,6 @@ mod message;
 mod registration;
 mod resolvers;
 mod servers;
-mod session;
 #[cfg(test)]
 mod tests;
 
@@ -34,20 +34,20 @@ pub use self::resolvers::Resolvers;
 pub use self::servers::{DohServer, DohServerError, DohServers, MAX_SERVERS};
 use crate::guard::{Guard, RESOLVER_UNAVAILABLE};
 
-/// How long a whole probe may take, unless the caller has less.
+/// Default deadline of a whole probe.
 pub const DEADLINE: Duration = vedette_domain::tool::Tool::Dns.limits().deadline;
 
-/// How long the answers of the resolvers are waited for: longer than a resolver tries name servers
-/// that are silent, so that its SERVFAIL is heard.
-const LOOKUP_PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of the resolvers: longer than they themselves try unresponsive name servers, so that
+/// their SERVFAIL is seen.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the routing registries are waited for, once the addresses are known.
-const ENRICHMENT_PATIENCE: Duration = Duration::from_secs(2);
+/// Timeout of the routing registries, once the addresses are known.
+const ENRICHMENT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long the domain's registry is waited for, from the start.
-const REGISTRATION_PATIENCE: Duration = Duration::from_secs(4);
+/// Timeout of the domain's registry, from the start.
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// [`CheckError::code`] when the host of the URL is an address, or nothing that DNS can hold: there
+/// [`CheckError::code`] when the host of the URL is an IP address, or not a valid DNS name: there
 /// is nothing to look up.
 pub const NO_DOMAIN: &str = "no_domain";
 
@@ -56,20 +56,20 @@ pub const NO_DOMAIN: &str = "no_domain";
 pub struct DnsProbe<'a> {
     /// The monitored URL; its host is looked up.
     pub url: &'a Url,
-    /// For the whole probe; see [`DEADLINE`]. Two thirds of it at most go to the resolvers; what
-    /// else is asked has the rest, and is left out when it does not come in time.
+    /// For the whole probe; see [`DEADLINE`]. At most two thirds of it go to the resolvers.
+    /// Everything else has the rest, and is omitted if it takes longer.
     pub deadline: Duration,
 }
 
 /// Looks up the six record types of the URL's host through every resolver at once.
 ///
-/// Nothing in an answer is connected to. Addresses in it may be private: they are told, and nobody
-/// is asked about them.
+/// The check connects to nothing in an answer. Private addresses are reported, but not sent to
+/// third parties.
 ///
 /// # Errors
-/// When the check could not run, which says nothing of the target: [`NO_DOMAIN`], or
-/// [`RESOLVER_UNAVAILABLE`] when no resolver said anything of the name. A name that cannot be
-/// looked up is a result.
+/// When the check could not run, which says nothing about the target: [`NO_DOMAIN`], or
+/// [`RESOLVER_UNAVAILABLE`] when no resolver answered anything about the name. A name that cannot
+/// be looked up is a result.
 pub async fn probe(
     guard: &Guard,
     resolvers: &Resolvers,
@@ -77,20 +77,20 @@ pub async fn probe(
 ) -> Result<DnsResult, CheckError> {
     let (host, name) = host(probe.url)?;
     let started = Instant::now();
-    // A tenth is left for the last steps, which take next to no time.
+    // A tenth is reserved for the last steps, which take next to no time.
     let end = started + probe.deadline.mul_f64(0.9);
     let lookups = async {
-        let until = started + LOOKUP_PATIENCE.min(probe.deadline.mul_f64(2.0 / 3.0));
-        let heard = ask_all(guard, resolvers, &name, until).await;
-        let conclusion = conclude(&heard).ok_or_else(|| unavailable(&host, &heard))?;
+        let until = started + LOOKUP_TIMEOUT.min(probe.deadline.mul_f64(2.0 / 3.0));
+        let answers = query_all(guard, resolvers, &name, until).await;
+        let conclusion = conclude(&answers).ok_or_else(|| unavailable(&host, &answers))?;
         let addresses = addresses(&conclusion.records);
-        let until = end.min(Instant::now() + ENRICHMENT_PATIENCE);
-        let spokesman = resolvers.session(conclusion.spokesman);
-        let enriched = enrichment::of(guard, spokesman, &addresses, until).await;
+        let until = end.min(Instant::now() + ENRICHMENT_TIMEOUT);
+        let spokesman = resolvers.client(conclusion.spokesman);
+        let enriched = enrichment::enrich(guard, spokesman, &addresses, until).await;
         Ok((conclusion, addresses, enriched))
     };
     let registration = async {
-        let until = end.min(started + REGISTRATION_PATIENCE);
+        let until = end.min(started + REGISTRATION_TIMEOUT);
         Ok::<_, CheckError>(resolvers.registry().registration(guard, &host, until).await)
     };
     let ((conclusion, addresses, ip_enrichment), registration) =
@@ -116,7 +116,7 @@ pub async fn probe(
     })
 }
 
-/// The host to look up, without the trailing dot that a URL may have, and as a DNS name.
+/// The host to look up, without a trailing dot, and as a DNS name.
 fn host(url: &Url) -> Result<(String, Name), CheckError> {
     let refused = |message: &str| CheckError {
         message: message.to_owned(),
@@ -135,8 +135,8 @@ fn host(url: &Url) -> Result<(String, Name), CheckError> {
     Ok((domain.to_owned(), name))
 }
 
-/// Asks every resolver for every type, all at once.
-async fn ask_all(
+/// Queries every resolver for every type, all at once.
+async fn query_all(
     guard: &Guard,
     resolvers: &Resolvers,
     name: &Name,
@@ -144,11 +144,11 @@ async fn ask_all(
 ) -> Vec<ResolverAnswers> {
     let questions = DnsRecordType::ALL.map(|kind| (name.clone(), message::record_type(kind)));
     let questions = &questions;
-    join_all(resolvers.sessions().map(|session| async move {
-        let replies = session.ask(guard, questions, until).await;
+    join_all(resolvers.clients().map(|client| async move {
+        let replies = client.query(guard, questions, until).await;
         let lookups = DnsRecordType::ALL.into_iter().zip(replies);
         ResolverAnswers {
-            resolver: session.server().name.clone(),
+            resolver: client.server().name.clone(),
             lookups: lookups.map(|(kind, reply)| (kind, reply.lookup(name, kind))).collect(),
         }
     }))
@@ -169,7 +169,7 @@ fn addresses(records: &DnsRecords) -> Vec<IpAddr> {
         .collect()
 }
 
-fn unavailable(host: &str, heard: &[ResolverAnswers]) -> CheckError {
+fn unavailable(host: &str, answers: &[ResolverAnswers]) -> CheckError {
     let why = |answers: &ResolverAnswers| {
         let first = answers.lookups.values().next()?;
         Some(match &first.answer {
@@ -178,7 +178,7 @@ fn unavailable(host: &str, heard: &[ResolverAnswers]) -> CheckError {
         })
     };
     let resolvers: serde_json::Map<_, _> =
-        heard.iter().map(|one| (one.resolver.clone(), json!(why(one)))).collect();
+        answers.iter().map(|one| (one.resolver.clone(), json!(why(one)))).collect();
     tracing::warn!(?resolvers, "no DNS resolver gave an answer");
     CheckError {
         message: "no DNS resolver gave an answer".to_owned(),

@@ -1,7 +1,7 @@
-//! What reads foreign bytes, as the targets in `fuzz/` and the test below call it.
+//! What parses untrusted bytes, for the fuzz targets in `fuzz/` and the test below.
 //!
-//! Each function takes whatever bytes there are, and asserts what must hold of what it makes of
-//! them. Not part of the crate's interface.
+//! Each function takes arbitrary bytes, and asserts what must hold for the result. Not part of the
+//! crate's interface.
 
 use vedette_domain::check::lighthouse;
 
@@ -9,7 +9,7 @@ pub use crate::dns::fuzzing::answer;
 pub use crate::links::fuzzing::{page, reference, robots, sitemap};
 pub use crate::ssl::fuzzing::certificate;
 
-/// Reads a report of Lighthouse, and the answer of PageSpeed Insights around one.
+/// Parses a Lighthouse report, and the response of PageSpeed Insights around one.
 pub fn report(data: &[u8]) {
     let Ok(value) = serde_json::from_slice(data) else {
         return;

@@ -1,13 +1,13 @@
-//! What checks may reach: the public Internet, and nothing behind our own walls.
+//! What checks may reach: the public Internet, and nothing inside our own network.
 //!
-//! Anyone with a site chooses where our machines connect, so every request, redirect hop, crawled
-//! link and browser request passes [`Guard::admit`]. It yields a [`Target`], the only thing the
-//! engines can connect to, which holds addresses and no name: what was checked is what is
-//! connected to, and a name that changes its answer in between (DNS rebinding) gains nothing.
+//! Anyone with a site chooses where our machines connect, so every request, redirect, crawled link
+//! and browser request passes [`Guard::admit`]. It returns an [`AdmittedTarget`], the only thing
+//! that engines can connect to. That holds addresses and no name: we connect to exactly what was
+//! checked, and a name that changes its answer in between (DNS rebinding) gains nothing.
 //!
-//! Spellings need no rules of their own. `url` normalizes decimal, octal, hexadecimal, short and
-//! full-width forms of an address before they come here, and names are judged by what they resolve
-//! to.
+//! Unusual spellings need no rules of their own. `url` normalizes decimal, octal, hexadecimal,
+//! short and full-width forms of an address, and names are judged by the addresses that they
+//! resolve to.
 
 mod address;
 mod connect_to;
@@ -26,7 +26,7 @@ use serde_json::json;
 use url::{Host, Url};
 use vedette_domain::check::CheckError;
 
-pub use self::address::Forbidden;
+pub use self::address::ForbiddenAddress;
 pub use self::connect_to::{ConnectTo, ConnectToError};
 pub use self::resolver::Unresolved;
 use self::resolver::{LookupError, Resolver};
@@ -34,22 +34,22 @@ use self::resolver::{LookupError, Resolver};
 /// [`CheckError::code`] of a target that may not be reached.
 pub const TARGET_FORBIDDEN: &str = "target_forbidden";
 
-/// [`CheckError::code`] when no name server could be asked.
+/// [`CheckError::code`] when no name server could be reached.
 pub const RESOLVER_UNAVAILABLE: &str = "resolver_unavailable";
 
-/// What may be reached and how, from configuration. The default is the public Internet, judged by
+/// What may be reached and how, from configuration. The default is the public Internet, with
 /// Mozilla's root certificates.
 #[derive(Debug, Clone, Default)]
 pub struct Outbound {
-    /// Ranges let through although they are not public. An IPv4 range does not cover IPv6 addresses
-    /// that wrap its addresses.
+    /// Networks allowed although they are not public. An IPv4 network does not cover IPv6 addresses
+    /// that embed its addresses.
     pub allow: Vec<IpNet>,
     /// Detours; the first that applies is taken.
     pub connect_to: Vec<ConnectTo>,
-    /// Trust anchors beside Mozilla's.
+    /// Trust anchors in addition to Mozilla's.
     pub extra_roots: Vec<CertificateDer<'static>>,
-    /// Where Vedette itself listens; never reached, even under `allow`. `0.0.0.0` and `::` stand
-    /// for every address of this machine.
+    /// Where Vedette itself listens; never reached, even if `allow` covers it. `0.0.0.0` and `::`
+    /// stand for every address of this machine.
     pub own_listeners: Vec<SocketAddr>,
 }
 
@@ -59,10 +59,10 @@ pub enum GuardError {
     /// The system's resolver configuration is missing or unusable.
     #[error("the resolver configuration cannot be used: {0}")]
     Resolver(String),
-    /// One of [`Outbound::extra_roots`], counted from 1, is not a usable trust anchor.
+    /// One of [`Outbound::extra_roots`] is not a usable trust anchor.
     #[error("extra root certificate {position} cannot be used: {error}")]
     Root {
-        /// Its place in the list, from 1.
+        /// Its position in the list, from 1.
         position: usize,
         /// What is wrong with it.
         error: rustls::Error,
@@ -72,39 +72,39 @@ pub enum GuardError {
     Tls(rustls::Error),
 }
 
-/// A target that the guard refuses. Nothing was connected to.
+/// A target that the guard refuses to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the target is forbidden: {reason}")]
-pub struct Refusal {
+pub struct ForbiddenTarget {
     /// The refused URL, without user name and password.
     pub url: String,
     /// Why.
-    pub reason: RefusalReason,
+    pub reason: ForbiddenReason,
 }
 
 /// Why a target is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RefusalReason {
-    /// Only `http` and `https` are reached.
+pub enum ForbiddenReason {
+    /// Only `http` and `https` are allowed.
     #[error("the scheme \"{0}\" is neither http nor https")]
     Scheme(String),
-    /// The host is, or resolves to, an address that is not of the public Internet.
+    /// The host is, or resolves to, an address outside the public Internet.
     #[error("{0}")]
-    Address(Forbidden),
-    /// The host is, or resolves to, a place where Vedette itself listens.
+    Address(ForbiddenAddress),
+    /// The host is, or resolves to, an address where Vedette itself listens.
     #[error("{0} is an address of this service")]
     OwnListener(SocketAddr),
 }
 
-impl From<Refusal> for CheckError {
-    fn from(refusal: Refusal) -> Self {
+impl From<ForbiddenTarget> for CheckError {
+    fn from(refusal: ForbiddenTarget) -> Self {
         let mut data = json!({ "url": refusal.url });
         match refusal.reason {
-            RefusalReason::Scheme(_) => {}
-            RefusalReason::Address(Forbidden { address, .. }) => {
+            ForbiddenReason::Scheme(_) => {}
+            ForbiddenReason::Address(ForbiddenAddress { address, .. }) => {
                 data["address"] = json!(address.to_string());
             }
-            RefusalReason::OwnListener(listener) => {
+            ForbiddenReason::OwnListener(listener) => {
                 data["address"] = json!(listener.ip().to_string());
             }
         }
@@ -112,36 +112,36 @@ impl From<Refusal> for CheckError {
     }
 }
 
-/// Why [`Guard::admit`] gives no target.
+/// Why [`Guard::admit`] returns no target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdmitted {
     /// The target may not be reached: the check fails.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Forbidden(#[from] ForbiddenTarget),
     /// The target has no address: the check completes, and the target is down.
     #[error(transparent)]
     Unresolved(#[from] Unresolved),
-    /// No name server could be asked, which says nothing of the target: the check fails.
+    /// No name server could be reached, which says nothing about the target: the check fails.
     #[error("no name server can be reached: {0}")]
     ResolverUnavailable(String),
 }
 
-/// Where to connect: at least one address and port, all of them admitted.
+/// Where to connect: at least one address with its port, all of them admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct AdmittedTarget {
     addresses: Vec<SocketAddr>,
 }
 
-impl Target {
-    /// In the order to try: the families in turn, IPv4 first.
+impl AdmittedTarget {
+    /// In the order to try: alternating families, IPv4 first.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 }
 
-/// Decides what is reached, and holds what every engine needs to reach it: the resolver and the
-/// TLS settings. Costly to build (root store, hosts file), cheap to use: one per process.
+/// Decides what may be reached, and holds what every engine needs for it: the resolver and the TLS
+/// settings. Expensive to build (root store, hosts file), cheap to use: one per process.
 pub struct Guard {
     allow: Vec<IpNet>,
     connect_to: Vec<ConnectTo>,
@@ -152,7 +152,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that resolves names as this machine does: `/etc/resolv.conf` and the hosts file.
+    /// A guard that resolves names as this machine does: with `/etc/resolv.conf` and the hosts
+    /// file.
     ///
     /// # Errors
     /// When the system has no usable resolver configuration, or an extra root cannot be used.
@@ -160,8 +161,8 @@ impl Guard {
         Self::build(outbound, Resolver::of_the_system()?)
     }
 
-    /// A guard that asks the given name servers, for tests and unusual networks. What the guard
-    /// relies on in `options` (order of families, bounds on remembered answers) it sets itself.
+    /// A guard that asks the given name servers, for tests and unusual networks. It overrides those
+    /// `options` that it relies on (order of families, cache bounds).
     ///
     /// # Errors
     /// When the resolver cannot be set up, or an extra root cannot be used.
@@ -185,34 +186,34 @@ impl Guard {
         })
     }
 
-    /// Where to connect for `url`, if it may be reached at all.
+    /// Resolves the host of `url`, and checks that it may be reached.
     ///
-    /// A name is refused when *any* of its addresses is forbidden. Connecting to the others alone
-    /// would be as safe, but the verdict would then hang on the order of a DNS answer, and whoever
-    /// publishes an inner address beside a public one should hear of it.
+    /// A name is refused if *any* of its addresses is forbidden. Connecting to the others would be
+    /// as safe, but then the result would depend on the order of a DNS answer, and whoever
+    /// publishes an internal address beside a public one should know.
     ///
     /// # Errors
     /// See [`NotAdmitted`].
-    pub async fn admit(&self, url: &Url) -> Result<Target, NotAdmitted> {
-        let refused = |reason| Refusal { url: without_credentials(url).into(), reason };
+    pub async fn admit(&self, url: &Url) -> Result<AdmittedTarget, NotAdmitted> {
+        let refused = |reason| ForbiddenTarget { url: without_credentials(url).into(), reason };
         let ("http" | "https", Some(host), Some(port)) =
             (url.scheme(), url.host(), url.port_or_known_default())
         else {
-            return Err(refused(RefusalReason::Scheme(url.scheme().to_owned())).into());
+            return Err(refused(ForbiddenReason::Scheme(url.scheme().to_owned())).into());
         };
         let addresses = self.resolve(&host, port).await?;
         for address in &addresses {
             self.check_address(*address).map_err(refused)?;
         }
-        Ok(Target { addresses: alternate_families(addresses) })
+        Ok(AdmittedTarget { addresses: alternate_families(addresses) })
     }
 
-    /// Whether `address` may be reached, on whatever port; for engines that see addresses without
+    /// Checks whether `address` may be reached, on any port; for engines that see addresses without
     /// connecting to them.
     ///
     /// # Errors
-    /// With what the address is, when it is neither public nor allowed by configuration.
-    pub fn check_ip(&self, address: IpAddr) -> Result<(), Forbidden> {
+    /// With the kind of the address, if it is neither public nor allowed by configuration.
+    pub fn check_ip(&self, address: IpAddr) -> Result<(), ForbiddenAddress> {
         match address::forbidden(address) {
             Some(forbidden) if !self.allow.iter().any(|network| network.contains(&address)) => {
                 Err(forbidden)
@@ -221,12 +222,12 @@ impl Guard {
         }
     }
 
-    /// TLS as every engine that trusts what a browser trusts should speak it.
+    /// The TLS settings of every engine that trusts what a browser trusts.
     pub(crate) fn tls(&self) -> &Arc<ClientConfig> {
         &self.tls
     }
 
-    /// The trust anchors of [`Self::tls`], for an engine that judges certificates itself.
+    /// The trust anchors in [`Self::tls`], for an engine that judges certificates itself.
     pub(crate) fn roots(&self) -> &RootCertStore {
         &self.roots
     }
@@ -248,10 +249,10 @@ impl Guard {
         }
     }
 
-    fn check_address(&self, address: SocketAddr) -> Result<(), RefusalReason> {
-        self.check_ip(address.ip()).map_err(RefusalReason::Address)?;
+    fn check_address(&self, address: SocketAddr) -> Result<(), ForbiddenReason> {
+        self.check_ip(address.ip()).map_err(ForbiddenReason::Address)?;
         if self.own_listeners.iter().any(|listener| reaches(address, *listener)) {
-            return Err(RefusalReason::OwnListener(address));
+            return Err(ForbiddenReason::OwnListener(address));
         }
         Ok(())
     }
@@ -262,19 +263,19 @@ fn reaches(address: SocketAddr, listener: SocketAddr) -> bool {
     let (ip, listening) = (address.ip().to_canonical(), listener.ip().to_canonical());
     address.port() == listener.port()
         && (ip == listening
-            // Linux connects the unspecified address to this machine.
+            // On Linux, the unspecified address is this machine.
             || ip.is_unspecified()
             || (listening.is_unspecified() && is_local(ip)))
 }
 
-/// Whether `ip` is an address of this machine: only then a socket can be bound to it. An address
-/// that a router translates to ours cannot be told from here.
+/// Whether `ip` is an address of this machine: only then can a socket be bound to it. An address
+/// that a router translates to ours is not recognized.
 fn is_local(ip: IpAddr) -> bool {
     ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
 }
 
-/// The families in turn, IPv4 first, each in the resolver's order and without repeats, so that one
-/// that is broken costs one attempt (RFC 8305, section 4).
+/// Alternates the families, IPv4 first, each in the resolver's order and without duplicates, so
+/// that a broken family costs one attempt (RFC 8305, section 4).
 fn alternate_families(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let (v4, v6): (Vec<_>, Vec<_>) = addresses.into_iter().partition(SocketAddr::is_ipv4);
     let (mut v4, mut v6) = (v4.into_iter(), v6.into_iter());
@@ -292,16 +293,16 @@ fn alternate_families(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     }
 }
 
-/// `url` without user name and password, which must not come to light in messages.
+/// `url` without user name and password, which must not appear in messages.
 pub(crate) fn without_credentials(url: &Url) -> Url {
     let mut url = url.clone();
-    // Both fail only for URLs that can hold neither.
+    // Both fail only for URLs that can have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url
 }
 
-/// Mozilla's and our operator's.
+/// Mozilla's root certificates and the operator's.
 fn trust_anchors(extra_roots: &[CertificateDer<'static>]) -> Result<RootCertStore, GuardError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for (index, root) in extra_roots.iter().enumerate() {
@@ -310,12 +311,12 @@ fn trust_anchors(extra_roots: &[CertificateDer<'static>]) -> Result<RootCertStor
     Ok(roots)
 }
 
-/// TLS 1.2 and 1.3 by ring, HTTP/2 and HTTP/1.1 offered.
+/// TLS 1.2 and 1.3 by ring, offering HTTP/2 and HTTP/1.1.
 fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, GuardError> {
-    // The provider is named, since another crate of the process may have set another default.
+    // Named explicitly, since another crate of the process may have set another default.
     let mut provider = rustls::crypto::ring::default_provider();
-    // Offered first, as browsers do. A check is all handshake and hardly any data, so the hash is
-    // what a suite costs, and most processors have instructions for SHA-256.
+    // SHA-256 suites first, as in browsers. A check is all handshake and hardly any data, so the
+    // hash dominates the cost, and most processors have instructions for SHA-256.
     provider.cipher_suites.sort_by_key(|suite| {
         !matches!(
             suite.suite(),
@@ -330,7 +331,7 @@ fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, GuardError> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // A resumed session skips the certificate, and a check has to see the certificate of today.
+    // A resumed session skips the certificate, and a check has to see today's certificate.
     config.resumption = rustls::client::Resumption::disabled();
     Ok(config)
 }

@@ -1,9 +1,9 @@
-//! HTTP as every engine speaks it: connections to admitted targets, requests on them, redirects,
-//! and failures in words.
+//! The HTTP layer of all engines: connections to admitted targets, requests, redirects, and errors
+//! in words for people.
 //!
-//! hyper's connections without a client around them: a check must see the target's connection and
-//! certificate as they are now, so there is nothing to pool by default, and a connection is made to
-//! a [`Target`](crate::guard::Target), so there is no name left to resolve.
+//! It uses hyper's connections without a client: a check must see the target's connection and
+//! certificate as they are now, so there is nothing to pool by default. And connections are made to
+//! an [`AdmittedTarget`](crate::guard::AdmittedTarget), so there is no name left to resolve.
 
 mod connection;
 mod dial;
@@ -25,7 +25,7 @@ pub use self::error::{NO_ROUTE, NO_SOCKET};
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
 use crate::guard::Guard;
 
-/// Sends a GET for `url` with `headers`, on a connection of its own. Bounded in time by the caller.
+/// Sends a GET for `url` with `headers`, on a new connection. The caller sets the timeout.
 pub(crate) async fn get(
     guard: &Guard,
     url: &Url,
@@ -35,7 +35,7 @@ pub(crate) async fn get(
     connection.send(request(Method::GET, url, headers)?).await
 }
 
-/// A request without a body. A `Host` among the `headers` takes the place of the URL's.
+/// A request without a body. A `Host` in `headers` replaces that of the URL.
 pub(crate) fn request(
     method: Method,
     url: &Url,
@@ -53,7 +53,7 @@ pub(crate) fn request(
     Ok(request)
 }
 
-/// The media type that a message names, such as `text/html`; empty where it names none.
+/// The media type in `Content-Type`, such as `text/html`; empty if there is none.
 pub(crate) fn media_type(headers: &HeaderMap) -> &str {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     value.and_then(|value| value.split(';').next()).unwrap_or_default().trim()

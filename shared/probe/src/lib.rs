@@ -1,15 +1,16 @@
-//! The check engines of Vedette, and the guard before every connection they make.
+//! The check engines of Vedette, and the guard that every connection they make has to pass.
 //!
 //! - [`guard`] decides what may be reached, and pins the addresses.
-//! - [`browser`] keeps a browser to what the guard admits.
-//! - [`status`] fetches a page once and says whether it is up.
-//! - [`ssl`] reads the certificate of a host and says whether it is valid.
+//! - `http` connects to what the guard admits, for all engines.
+//! - [`browser`] runs a browser behind the guard.
+//! - [`status`] fetches a page once, and reports whether it is up.
+//! - [`ssl`] reads the certificate of a host, and reports whether it is valid.
 //! - [`dns`] looks up a host's records through several resolvers.
-//! - [`links`] crawls a site and says which of its links lead nowhere.
+//! - [`links`] crawls a site, and reports its broken links.
 //! - [`performance`] audits a page with Lighthouse.
 //!
 //! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
-//! a check that could not run. A target that cannot be reached is a result.
+//! a check that could not run. An unreachable target is a result.
 
 pub mod browser;
 pub mod dns;
@@ -29,6 +30,6 @@ pub mod status;
 
 pub use self::request_header::INVALID_HEADER;
 
-/// `User-Agent` of every request to a target: the project, and the page that says what it does.
+/// `User-Agent` of every request to a target: the project, and a page about it.
 pub const USER_AGENT: &str =
     concat!("Vedette/", env!("CARGO_PKG_VERSION"), " (+", env!("CARGO_PKG_HOMEPAGE"), ")");

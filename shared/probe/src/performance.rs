@@ -1,4 +1,5 @@
-//! The `performance` check: a direct GET for its time, then an audit of the page in a browser.
+//! The `performance` check: a direct GET for the response time, then an audit of the page in a
+//! browser.
 
 mod bounded_json;
 mod lighthouse;
@@ -21,15 +22,15 @@ use crate::status::{self, StatusProbe};
 
 pub use vedette_domain::check::lighthouse::AUDIT_FAILED;
 
-/// How long a whole probe may take, unless the caller has less. Lighthouse itself waits for a page
-/// for 45 s, and measures for 10 to 20 s around that on a small machine.
+/// Default deadline of a whole probe. Lighthouse itself waits 45 s for a page, and measures for
+/// another 10 to 20 s on a small machine.
 pub const DEADLINE: Duration = vedette_domain::tool::Tool::Performance.limits().deadline;
 
-/// [`CheckError::code`] when there is nothing to audit with: Lighthouse is not installed or does not
-/// run, or PageSpeed Insights does not take the request.
+/// [`CheckError::code`] when there is no auditor: Lighthouse is not installed or does not run, or
+/// PageSpeed Insights rejects the request.
 pub const AUDITOR_UNAVAILABLE: &str = "auditor_unavailable";
 
-/// [`CheckError::code`] when another audit of this process did not end in time.
+/// [`CheckError::code`] when another audit in this process did not end in time.
 pub const AUDITOR_BUSY: &str = "auditor_busy";
 
 /// What to probe. Not `Debug`: the header's value is a secret.
@@ -44,31 +45,31 @@ pub struct PerformanceProbe<'a> {
     pub deadline: Duration,
 }
 
-/// Who audits.
+/// Audits pages.
 #[derive(Debug, Clone)]
 pub enum Auditor {
     /// Lighthouse on this machine.
     Lighthouse(Lighthouse),
-    /// Google's service, which runs Lighthouse from its own network, and adds field data.
+    /// Google's service, which runs Lighthouse in its own network, and adds field data.
     PageSpeed(PageSpeed),
 }
 
-/// Audits a page once. `response_time` is that of a `status` probe; the audit itself is of a phone
-/// on a slow network, as Lighthouse simulates it. Dropped, it leaves no process behind.
+/// Audits a page once. `response_time` is that of a `status` probe; the audit simulates a phone on
+/// a slow network, as Lighthouse does. Dropping the future leaves no process behind.
 ///
 /// # Errors
-/// When there are no figures, which is never an observation: a page that does not load is the
-/// `status` tool's business. [`AUDIT_FAILED`] where the page is the cause, with Lighthouse's code as
+/// When there are no figures, which is never an observation: a page that does not load is up to the
+/// `status` tool. [`AUDIT_FAILED`] if the page is the cause, with Lighthouse's code as
 /// `data.reason` (`ERRORED_DOCUMENT_REQUEST`, `NO_FCP`...), or ours (`UNREACHABLE`, `TIMEOUT`,
 /// `TOO_LARGE`, `NO_REPORT`); [`AUDITOR_UNAVAILABLE`], [`AUDITOR_BUSY`],
-/// [`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE); and what a status probe fails with.
+/// [`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE); and the errors of a status probe.
 pub async fn probe(
     guard: &Guard,
     auditor: &Auditor,
     probe: &PerformanceProbe<'_>,
 ) -> Result<PerformanceResult, CheckError> {
     let deadline = Instant::now() + probe.deadline;
-    let _turn = auditor.turn(deadline).await?;
+    let _permit = auditor.permit(deadline).await?;
     let answer = status::probe(
         guard,
         &StatusProbe {
@@ -94,12 +95,15 @@ pub async fn probe(
 }
 
 impl Auditor {
-    /// Waits until no other audit of this machine would disturb the figures.
-    async fn turn(&self, deadline: Instant) -> Result<Option<lighthouse::Turn>, CheckError> {
+    /// Waits until no other audit on this machine would distort the figures.
+    async fn permit(
+        &self,
+        deadline: Instant,
+    ) -> Result<Option<lighthouse::AuditPermit>, CheckError> {
         match self {
             Self::PageSpeed(_) => Ok(None),
-            Self::Lighthouse(_) => match timeout_at(deadline, lighthouse::turn()).await {
-                Ok(turn) => Ok(Some(turn)),
+            Self::Lighthouse(_) => match timeout_at(deadline, lighthouse::permit()).await {
+                Ok(permit) => Ok(Some(permit)),
                 Err(_) => Err(CheckError {
                     message: "other audits did not end in time".to_owned(),
                     code: AUDITOR_BUSY.to_owned(),

@@ -1,7 +1,8 @@
-//! The domain that a host is in.
+//! The registered domain of a host.
 
-/// The domain that was registered for `host`, a final dot aside, by the Public Suffix List's ICANN
-/// part: its private part lists names below which a company, not a registry, hands out domains.
+/// The domain that was registered for `host`, by the ICANN part of the Public Suffix List. Its
+/// private part lists domains in which a company, not a registry, hands out names. A trailing dot
+/// is ignored.
 pub(crate) fn registrable_domain(host: &str) -> Option<&str> {
     let is_registrys = |name: &str| {
         psl::suffix(name.as_bytes())
@@ -30,7 +31,7 @@ mod tests {
             ("a.example.com.", Some("example.com")),
             ("www.example.co.uk", Some("example.co.uk")),
             ("xn--bcher-kva.xn--p1ai", Some("xn--bcher-kva.xn--p1ai")),
-            // Handed out by a company, in a domain that a registry knows.
+            // Assigned by a company, in a domain that a registry knows.
             ("shop.github.io", Some("github.io")),
             ("github.io", Some("github.io")),
             ("com", None),

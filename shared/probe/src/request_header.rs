@@ -1,4 +1,4 @@
-//! How our requests introduce themselves, and the request header of a site's settings.
+//! How our requests identify us, and the request header in a site's settings.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::json;
@@ -10,20 +10,20 @@ use vedette_domain::settings::is_sendable_header;
 pub const INVALID_HEADER: &str = "invalid_header";
 
 /// Whether a request to `url` may carry the header meant for `first`: to the same host, and not in
-/// clear text where `first` is encrypted.
+/// clear text if `first` is encrypted.
 pub(crate) fn is_at_home(first: &Url, url: &Url) -> bool {
     url.host() == first.host() && (url.scheme() == "https" || first.scheme() == "http")
 }
 
-/// Names us at the site's own host, where its header may stand in the place of our `User-Agent`.
-/// Not `From`, the standard one: that is for the mailbox of a person.
+/// Identifies us at the site's own host, where its header may replace our `User-Agent`. Not the
+/// standard `From`: that is for a person's mailbox.
 const MONITORED_BY: HeaderName = HeaderName::from_static("x-monitored-by");
 
-/// Who asks.
+/// Our name.
 const NAME: HeaderValue = HeaderValue::from_static(crate::USER_AGENT);
 
-/// Adds who asks to the headers of a request to `url`: our `User-Agent`, and at the host of `first`
-/// the site's own header, too.
+/// Adds our `User-Agent` to the headers of a request to `url`, and at the host of `first` also the
+/// site's own header.
 pub(crate) fn introduce(
     headers: &mut HeaderMap,
     first: &Url,
@@ -39,14 +39,14 @@ pub(crate) fn introduce(
     }
 }
 
-/// The site's own request header; in place of ours where the names are equal.
+/// The site's own request header; it replaces ours of the same name.
 pub(crate) struct RequestHeader {
     name: HeaderName,
     value: HeaderValue,
 }
 
 impl RequestHeader {
-    /// Reads name and value as they are in the settings.
+    /// Parses name and value from the settings.
     pub(crate) fn parse((name, value): (&str, &str)) -> Result<Self, CheckError> {
         let refused = |message: &str| CheckError {
             message: message.to_owned(),
@@ -64,8 +64,8 @@ impl RequestHeader {
         Ok(Self { name: parsed, value })
     }
 
-    /// What a browser adds at the site's own host, as text: who asks, as this header may stand in the
-    /// place of its `User-Agent`, and this header.
+    /// The headers that a browser adds at the site's own host, as text: this one, and our name, as
+    /// this one may replace its `User-Agent`.
     pub(crate) fn to_strings(&self) -> Vec<(String, String)> {
         let mut headers = HeaderMap::from_iter([(MONITORED_BY, NAME)]);
         headers.insert(&self.name, self.value.clone());

@@ -1,10 +1,10 @@
-//! The `ssl` check: one handshake on port 443, and what the certificate is worth.
+//! The `ssl` check: one handshake on port 443, and a verdict on the certificate.
 //!
-//! The handshake takes any certificate, and it is judged afterwards: a verifier that stops at the
-//! first flaw could not say what else is wrong, nor what the certificate says. Nothing is sent over
+//! The handshake accepts any certificate, which is judged afterwards: a verifier that stops at the
+//! first fault could not report the others, nor what the certificate contains. Nothing is sent over
 //! the connection.
 //!
-//! Revocation is not looked up.
+//! Revocation is not checked.
 
 mod certificate;
 mod extension;
@@ -30,56 +30,56 @@ use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
 use vedette_domain::check::{CheckError, SslFailure, SslResult, certificate_time, days_left};
 
-use self::recorder::{Presented, Recorder, Seen};
+use self::recorder::{PresentedChain, Recorded, Recorder};
 use self::verdict::{Expected, judge};
 use crate::guard::{Guard, without_credentials};
 use crate::http;
 
-/// How long a whole probe may take, unless the caller has less.
+/// Default deadline of a whole probe.
 pub const DEADLINE: Duration = vedette_domain::tool::Tool::Ssl.limits().deadline;
 
-/// How long a server is waited for to end the connection, once all is known.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long to wait for the server to close the connection, once everything is known.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What to probe.
 #[derive(Debug, Clone, Copy)]
 pub struct SslProbe<'a> {
-    /// The monitored URL. Only its host counts: the probe goes to port 443, whatever the scheme.
+    /// The monitored URL. Only its host matters: the probe always uses port 443.
     pub url: &'a Url,
     /// For the whole probe; see [`DEADLINE`].
     pub deadline: Duration,
-    /// The present instant, which the certificate's dates are held against.
+    /// The current time, with which the certificate's dates are compared.
     pub now: Timestamp,
 }
 
 /// Probes the certificate of a host once.
 ///
-/// A server that wants a certificate of its clients is judged by its own, though it then refuses
-/// us. The failure is `connection_failed` where nothing was reached, or the connection ended or
-/// fell silent before a certificate; `no_certificate` where the server answered otherwise: not TLS,
-/// none of TLS 1.2 and 1.3, no cipher with a certificate, one that cannot be read, or one whose key
-/// the server does not hold, of which nothing is shown then.
+/// A server that requires a client certificate is judged by its own, although it then rejects us.
+/// The failure is `connection_failed` if the host could not be reached, or the connection ended or
+/// stalled before a certificate came; `no_certificate` if the server answered something else: not
+/// TLS, neither TLS 1.2 nor 1.3, no cipher with a certificate, or a certificate that cannot be
+/// parsed or whose key the server does not hold. Nothing of such a certificate is reported.
 ///
-/// The chain is built from what the server presents, and judged at present; when the certificate
-/// itself is not current, at instants at which it was. A certificate that is not valid yet counts
-/// as `expired`.
+/// The chain is built from what the server presents, and judged at the current time; if the
+/// certificate itself is not current, at times at which it was. A certificate that is not valid yet
+/// counts as `expired`.
 ///
 /// # Errors
-/// When the check could not run, which says nothing of the target: a URL that the guard refuses
-/// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)),
-/// [`NO_ROUTE`](crate::status::NO_ROUTE), [`NO_SOCKET`](crate::status::NO_SOCKET),
+/// When the check could not run, which says nothing about the target: a URL that the guard refuses
+/// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`](crate::status::NO_ROUTE),
+/// [`NO_SOCKET`](crate::status::NO_SOCKET),
 /// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE).
 pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, CheckError> {
     let url = port_443(probe.url);
     let algorithms = guard.tls().crypto_provider().signature_verification_algorithms;
     let recorder = Arc::new(Recorder::new(algorithms));
-    // Outside of what is cut off at the deadline, to say how far it came.
+    // Outside the future that the deadline drops, so that the address is known even then.
     let mut connected_to = None;
     let started = Instant::now();
     let handshake = handshake(guard, &url, &recorder, &mut connected_to);
     let outcome = timeout(probe.deadline, handshake).await;
 
-    let host = Reached { domain: domain(&url), ip: connected_to };
+    let host = ProbedHost { domain: domain(&url), ip: connected_to };
     let (connection, failure, why) = match outcome {
         Ok(Ok(stream)) => {
             (Some(stream), SslFailure::NoCertificate, "the server has no certificate".to_owned())
@@ -92,31 +92,34 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
         }
     };
     match recorder.take() {
-        Seen::Presented(presented) => {
+        Recorded::Presented(presented) => {
             let negotiated = match &connection {
                 Some(stream) => Negotiated::of(stream.get_ref().1),
                 None => Negotiated::broken(presented.version),
             };
-            let result = host.judged(guard, &presented, negotiated, probe.now);
+            let result = host.into_result(guard, &presented, negotiated, probe.now);
             if let Some(stream) = connection {
-                let patience = PATIENCE.min(probe.deadline.saturating_sub(started.elapsed()));
-                // Running out of patience is one more way to part.
-                let _ = timeout(patience, part(stream)).await;
+                let time_limit =
+                    CLOSE_TIMEOUT.min(probe.deadline.saturating_sub(started.elapsed()));
+                // The result stands, however the connection ends.
+                let _ = timeout(time_limit, close(stream)).await;
             }
             Ok(result)
         }
-        Seen::NotItsOwn => Ok(host.without_certificate(
+        Recorded::KeyNotHeld => Ok(host.without_certificate(
             SslFailure::NoCertificate,
             "the server does not hold the key of the certificate that it presents",
         )),
-        Seen::Nothing | Seen::Unproven { .. } => Ok(host.without_certificate(failure, &why)),
+        Recorded::Nothing | Recorded::Unproven { .. } => {
+            Ok(host.without_certificate(failure, &why))
+        }
     }
 }
 
-/// Where the certificate of `url`'s host is: nothing but the host remains.
+/// The URL of the host's certificate: everything but the host is removed.
 fn port_443(url: &Url) -> Url {
     let mut host = without_credentials(url);
-    // They fail for URLs without a host only, which the guard refuses.
+    // They fail only for URLs without a host, which the guard refuses.
     let _ = host.set_scheme("https");
     let _ = host.set_port(None);
     host.set_path("/");
@@ -149,16 +152,16 @@ async fn handshake(
     http::secure(Arc::new(config), stream, name).await
 }
 
-/// Ends a connection as clients do. Merely dropped, with what the server sends after the handshake
-/// unread, it would end in a reset, which servers log. Bounded in time by the caller.
-async fn part(mut stream: TlsStream<TcpStream>) {
+/// Closes a connection properly. Dropping it with unread data would reset it, which servers log.
+/// The caller sets the timeout.
+async fn close(mut stream: TlsStream<TcpStream>) {
     let mut bytes = [0; 1024];
     if stream.shutdown().await.is_ok() {
         while matches!(stream.read(&mut bytes).await, Ok(1..)) {}
     }
 }
 
-/// What was agreed on besides certificates.
+/// What was negotiated besides certificates.
 struct Negotiated {
     protocol: Option<String>,
     cipher_suite: Option<String>,
@@ -170,13 +173,13 @@ impl Negotiated {
         let suite = connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
         Self {
             protocol: connection.protocol_version().and_then(protocol),
-            // rustls sets those of TLS 1.3 apart; as registered, they are TLS_AES_….
+            // rustls prefixes TLS 1.3 suites; the registered names are TLS_AES_….
             cipher_suite: suite.map(|suite| suite.replacen("TLS13_", "TLS_", 1)),
             alpn: connection.alpn_protocol().map(|name| text::text(&String::from_utf8_lossy(name))),
         }
     }
 
-    /// Of a handshake that came as far as the certificate.
+    /// For a handshake that failed after the certificate.
     fn broken(version: ProtocolVersion) -> Self {
         Self { protocol: protocol(version), cipher_suite: None, alpn: None }
     }
@@ -190,17 +193,17 @@ fn protocol(version: ProtocolVersion) -> Option<String> {
     }
 }
 
-/// Which host was probed, and where it was found.
-struct Reached {
+/// The probed host, and its address.
+struct ProbedHost {
     domain: String,
     ip: Option<IpAddr>,
 }
 
-impl Reached {
-    fn judged(
+impl ProbedHost {
+    fn into_result(
         self,
         guard: &Guard,
-        presented: &Presented,
+        presented: &PresentedChain,
         negotiated: Negotiated,
         now: Timestamp,
     ) -> SslResult {

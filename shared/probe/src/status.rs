@@ -16,18 +16,18 @@ use crate::http::{self, RedirectChain, ResponseBody, follow_or_keep};
 pub use crate::http::{NO_ROUTE, NO_SOCKET};
 use crate::request_header::{RequestHeader, introduce};
 
-/// How long a whole probe may take, unless the caller has less.
+/// Default deadline of a whole probe.
 pub const DEADLINE: Duration = vedette_domain::tool::Tool::Status.limits().deadline;
 
-/// Redirects followed; the next one ends the probe without an answer.
+/// Redirects followed; one more ends the probe without a response.
 pub const MAX_REDIRECTS: usize = 10;
 
-/// Bytes of the final answer's body that are read at most, and dropped.
+/// Bytes of the final response's body that are read at most, and discarded.
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// How long that body is waited for. The verdict stands by then; an endless or slow body must not
-/// hold a worker.
-const BODY_PATIENCE: Duration = Duration::from_millis(500);
+/// Timeout of that body. The result is known by then, and an endless or slow body must not block a
+/// worker.
+const BODY_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What to probe. Not `Debug`: the header's value is a secret.
 #[derive(Clone, Copy)]
@@ -42,18 +42,18 @@ pub struct StatusProbe<'a> {
 
 /// Probes a URL once.
 ///
-/// `response_time` runs from the start, the lookup of the name included, to the head of the final
-/// answer, or to the failure; in milliseconds with two decimals. `url` and the URLs of redirects
-/// are as the `url` crate spells them (`https://example.com/` with its slash).
+/// `response_time` runs from the start, including the name lookup, to the head of the final
+/// response, or to the failure; in milliseconds with two decimals. `url` and the URLs of redirects
+/// are as the `url` crate formats them (`https://example.com/` with its slash).
 ///
-/// A `Location` that is empty, not text, not a URL or over 2,048 bytes is not followed: the redirect
-/// itself is then the final answer. An `https` target is down when its certificate is not trusted,
-/// as for any client.
+/// A `Location` that is empty, not text, not a URL or over 2,048 bytes is not followed: the
+/// redirect itself is then the final response. As for any client, an `https` target is down if its
+/// certificate is not trusted.
 ///
 /// # Errors
-/// When the check could not run, which says nothing of the target: a URL or redirect that the guard
-/// refuses ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`], [`NO_SOCKET`],
-/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE),
+/// When the check could not run, which says nothing about the target: a URL or redirect that the
+/// guard refuses ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`],
+/// [`NO_SOCKET`], [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE),
 /// [`INVALID_HEADER`](crate::INVALID_HEADER).
 pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
@@ -64,10 +64,10 @@ pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResul
     let why = match outcome {
         Ok(Ok(Some(mut response))) => {
             let result = result(&chain, response.status().as_u16(), elapsed, None);
-            let patience = BODY_PATIENCE.min(probe.deadline.saturating_sub(elapsed));
-            // Whatever comes of the body, the verdict stands. It is read so that an ordinary server
-            // sees its response fetched, not torn off.
-            let _ = timeout(patience, http::read(response.body_mut(), BODY_LIMIT, |_| {})).await;
+            let time_limit = BODY_TIMEOUT.min(probe.deadline.saturating_sub(elapsed));
+            // The result does not depend on the body. It is read so that an ordinary server sees
+            // its response accepted, not aborted.
+            let _ = timeout(time_limit, http::read(response.body_mut(), BODY_LIMIT, |_| {})).await;
             return Ok(result);
         }
         Ok(Ok(None)) => format!("more than {MAX_REDIRECTS} redirects"),

@@ -1,4 +1,4 @@
-//! A browser that runs, and its tabs.
+//! A running browser and its tabs.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -17,25 +17,25 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
 use vedette_domain::check::CheckError;
 
-use super::pipe::{DevTools, Event, Wire};
+use super::pipe::{DevTools, Event, Transport};
 use super::process::Process;
 use super::sandbox::Trial;
 use super::{Chromium, GuardProxy, exhausted, failed, unavailable};
 use crate::guard::Guard;
 
 /// How long a browser may take to start.
-const START_PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Tabs of ours that are open at a time. Each takes some hundred megabytes at worst.
+/// Tabs open at a time. Each takes some hundred megabytes at worst.
 pub(super) const MAX_TABS: usize = 4;
 
-/// How often what should be closed is looked after.
-const SWEEP: Duration = Duration::from_millis(100);
+/// How often tabs that should be closed are told so again.
+const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Makes standard input and output the pipe that `--remote-debugging-pipe` expects at 3 and 4.
-const ON_PIPE: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
+/// Turns standard input and output into the pipe that `--remote-debugging-pipe` expects at 3 and 4.
+const PIPE_SCRIPT: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
 
-/// A browser that is driven from here. Of its tabs, only ours stay open.
+/// A running browser. Only tabs that we open stay open.
 pub(crate) struct Browser {
     process: Process,
     devtools: DevTools,
@@ -46,19 +46,19 @@ pub(crate) struct Browser {
 
 #[derive(Default)]
 struct Tabs {
-    /// By session.
+    /// Our tabs, by session.
     ours: HashMap<String, Page>,
-    /// How many of ours are about to appear; which they are is known afterwards.
+    /// Tabs of ours being opened; which ones they are is known afterwards.
     opening: usize,
-    /// Who appeared meanwhile: sessions by target.
+    /// Tabs that appeared meanwhile: sessions by target.
     unclaimed: HashMap<String, String>,
-    /// Who is to be gone, by session.
+    /// Tabs being closed, by session.
     closing: HashMap<String, Closing>,
 }
 
-/// Where a [`Tab`] is told what happens in it.
+/// Passes the events of a tab on to its [`Tab`].
 struct Page {
-    life: watch::Sender<Life>,
+    state: watch::Sender<TabState>,
     requests: mpsc::UnboundedSender<Value>,
     permit: OwnedSemaphorePermit,
 }
@@ -66,42 +66,42 @@ struct Page {
 /// A tab that was told to close.
 struct Closing {
     target: String,
-    /// Held until it is gone, where it was one of ours: until then it takes up memory.
+    /// Held until the tab is gone, if it was one of ours: until then it takes up memory.
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 /// What has happened in a tab.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Life {
-    /// Documents that came with all that they name.
+pub(crate) struct TabState {
+    /// Documents that have fired their load event.
     pub(crate) loads: u32,
-    /// Spans of virtual time that have passed.
+    /// Virtual time budgets that have expired.
     pub(crate) spans: u32,
-    /// Whether there are WebSockets or workers, whose messages nobody can wait for.
+    /// Whether there are WebSockets or workers, whose messages cannot be waited for.
     pub(crate) listens: bool,
-    /// Whether the page has broken down.
+    /// Whether the page has crashed.
     pub(crate) crashed: bool,
     /// Whether the tab is closed.
     pub(crate) gone: bool,
 }
 
-/// A tab of ours, closed when the value ends.
+/// A tab of ours, closed when dropped.
 pub(crate) struct Tab<'a> {
     browser: &'a Browser,
     target: String,
     session: String,
-    life: watch::Receiver<Life>,
+    state: watch::Receiver<TabState>,
 }
 
-/// The requests of a tab that wait for us (see `Fetch.enable`).
-pub(crate) struct Requests<'a> {
+/// The paused requests of a tab (see `Fetch.enable`).
+pub(crate) struct PausedRequests<'a> {
     devtools: &'a DevTools,
     session: String,
     paused: mpsc::UnboundedReceiver<Value>,
 }
 
-/// Runs `work` beside a browser behind `proxy`, started with `further` arguments within `patience`,
-/// and ends the browser with it.
+/// Runs `work` with a browser behind `proxy`, started with `extra_arguments` within `time_limit`,
+/// and ends the browser afterwards.
 ///
 /// # Errors
 /// Those of `work`, and when the browser does not start, ends before `work` does, or takes too much
@@ -110,20 +110,20 @@ pub(crate) async fn with_browser<T>(
     guard: &Guard,
     chromium: &Chromium,
     proxy: &GuardProxy,
-    further: &[&str],
-    patience: Duration,
+    extra_arguments: &[&str],
+    time_limit: Duration,
     work: impl AsyncFnOnce(&Browser) -> Result<T, CheckError>,
 ) -> Result<T, CheckError> {
-    let patience = START_PATIENCE.min(patience);
+    let time_limit = START_TIMEOUT.min(time_limit);
     let home = tempfile::tempdir().map_err(failed)?;
     let profile = home.path().join("profile");
-    let command = timeout(patience, chromium.command(proxy.address(), &profile)).await;
+    let command = timeout(time_limit, chromium.command(proxy.address(), &profile)).await;
     let mut command = command.unwrap_or_else(|error| Err(failed(error)))?;
-    command.extend(further.iter().map(|&argument| argument.to_owned()));
-    let (browser, wire) = Browser::start(&command, home).map_err(failed)?;
+    command.extend(extra_arguments.iter().map(|&argument| argument.to_owned()));
+    let (browser, transport) = Browser::start(&command, home).map_err(failed)?;
     let output = {
         let driven = async {
-            match timeout(patience, browser.prepare(proxy)).await {
+            match timeout(time_limit, browser.prepare(proxy)).await {
                 Ok(Some(())) => work(&browser).await,
                 Ok(None) => Err(failed("it does not do as it is told")),
                 Err(error) => Err(failed(error)),
@@ -132,12 +132,12 @@ pub(crate) async fn with_browser<T>(
         let bounded = async {
             tokio::select! {
                 output = driven => output,
-                () = wire.carry(&browser.devtools, |event| browser.on_event(event, proxy)) => {
+                () = transport.run(&browser.devtools, |event| browser.on_event(event, proxy)) => {
                     tracing::warn!("Chromium ended before it was told to");
                     Err(unavailable("Chromium ended during the check"))
                 }
-                never = browser.sweep() => match never {},
-                () = browser.process.outgrown(chromium.memory) => {
+                never = browser.retry_closing() => match never {},
+                () = browser.process.memory_exceeded(chromium.memory) => {
                     Err(exhausted("the pages take more memory than a browser is given"))
                 }
             }
@@ -148,94 +148,97 @@ pub(crate) async fn with_browser<T>(
     output
 }
 
-/// Starts a browser by `command` to see whether it starts.
-pub(super) async fn try_out(command: &[String], home: TempDir) -> Trial {
-    // Where not even a shell starts, this machine is out of something.
-    let Ok((mut browser, wire)) = Browser::start(command, home) else {
+/// Starts a browser to see whether `command` works.
+pub(super) async fn try_start(command: &[String], home: TempDir) -> Trial {
+    // If not even a shell starts, this machine is out of some resource.
+    let Ok((mut browser, transport)) = Browser::start(command, home) else {
         return Trial::Unclear;
     };
     let trial = async {
-        let version = browser.devtools.ask("", "Browser.getVersion", json!({}));
+        let version = browser.devtools.call_untimed("", "Browser.getVersion", json!({}));
         tokio::select! {
             version = version => {
                 return version.map_or(Trial::Unclear, |IgnoredAny| Trial::Starts);
             }
-            () = wire.carry(&browser.devtools, |_| ()) => {}
+            () = transport.run(&browser.devtools, |_| ()) => {}
         }
         let ended = browser.process.leader().wait().await;
         let killed = ended.is_ok_and(|status| status.signal() == Some(Signal::KILL.as_raw()));
         if killed { Trial::Unclear } else { Trial::Ends }
     };
-    let trial = timeout(START_PATIENCE, trial).await.unwrap_or(Trial::Unclear);
+    let trial = timeout(START_TIMEOUT, trial).await.unwrap_or(Trial::Unclear);
     browser.process.end().await;
     trial
 }
 
 impl Browser {
-    fn start(command: &[String], home: TempDir) -> io::Result<(Self, Wire)> {
-        let arguments = ["-c", ON_PIPE, "sh"].into_iter().chain(command.iter().map(String::as_str));
+    fn start(command: &[String], home: TempDir) -> io::Result<(Self, Transport)> {
+        let arguments =
+            ["-c", PIPE_SCRIPT, "sh"].into_iter().chain(command.iter().map(String::as_str));
         let mut process = Process::start("/bin/sh", arguments, home)?;
         let leader = process.leader();
         let (Some(to), Some(from)) = (leader.stdin.take(), leader.stdout.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
-        let (devtools, wire) = DevTools::over(to, from);
+        let (devtools, transport) = DevTools::new(to, from);
         let (tabs, user_agent) = (Mutex::default(), OnceLock::new());
         let permits = Arc::new(Semaphore::new(MAX_TABS));
-        Ok((Self { process, devtools, tabs, permits, user_agent }, wire))
+        Ok((Self { process, devtools, tabs, permits, user_agent }, transport))
     }
 
-    /// Gets it to show its tabs before they do anything, to keep nothing that pages send, and to be
-    /// known to the proxy.
+    /// Makes the browser hold new tabs until we let them run, refuse downloads, and authenticate
+    /// with the proxy.
     async fn prepare(&self, proxy: &GuardProxy) -> Option<()> {
-        let version: Value = self.devtools.ask("", "Browser.getVersion", json!({})).await?;
+        let version: Value =
+            self.devtools.call_untimed("", "Browser.getVersion", json!({})).await?;
         self.user_agent.set(version["userAgent"].as_str()?.to_owned()).ok()?;
         let denied = json!({ "behavior": "deny" });
         let IgnoredAny = self.devtools.call("", "Browser.setDownloadBehavior", denied).await?;
         let halted = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
         let IgnoredAny = self.devtools.call("", "Target.setAutoAttach", halted).await?;
-        // What proves the browser once is sent along with all that it asks for from then on.
+        // Once authenticated, the browser sends the credentials with every request.
         let (tab, requests) = self.open().await?;
         let url = format!("http://{}/", proxy.address());
-        let asked = json!({ "handleAuthRequests": true, "patterns": [{ "urlPattern": url }] });
-        tab.post("Fetch.enable", asked);
+        let patterns = json!({ "handleAuthRequests": true, "patterns": [{ "urlPattern": url }] });
+        tab.post("Fetch.enable", patterns);
         tab.post("Runtime.runIfWaitingForDebugger", json!({}));
         tokio::select! {
-            answer = tab.ask("Page.navigate", json!({ "url": url })) => {
+            answer = tab.call("Page.navigate", json!({ "url": url })) => {
                 answer.map(|IgnoredAny| ())
             }
-            never = requests.let_go(|_| None) => match never {},
+            never = requests.resume(|_| None) => match never {},
         }
     }
 
-    /// Its own `User-Agent`.
+    /// The browser's own `User-Agent`.
     pub(crate) fn user_agent(&self) -> &str {
         self.user_agent.get().map_or("", String::as_str)
     }
 
-    /// A new tab, once fewer than [`MAX_TABS`] are there; it does nothing before
+    /// Opens a tab once fewer than [`MAX_TABS`] are open. It does nothing before
     /// `Runtime.runIfWaitingForDebugger`.
-    pub(crate) async fn open(&self) -> Option<(Tab<'_>, Requests<'_>)> {
+    pub(crate) async fn open(&self) -> Option<(Tab<'_>, PausedRequests<'_>)> {
         let permit = Arc::clone(&self.permits).acquire_owned().await.ok()?;
         let opening = Opening::of(self);
-        // In a window of its own, so that it is drawn.
+        // In a window of its own, so that it is painted.
         let blank = json!({ "url": "about:blank", "newWindow": true });
         let created: Value = self.devtools.call("", "Target.createTarget", blank).await?;
         let target = created["targetId"].as_str()?.to_owned();
-        let (life, told) = watch::channel(Life::default());
+        let (state, receiver) = watch::channel(TabState::default());
         let (requests, paused) = mpsc::unbounded_channel();
         let session = {
             let mut tabs = self.tabs();
             let session = tabs.unclaimed.remove(&target)?;
-            tabs.ours.insert(session.clone(), Page { life, requests, permit });
+            tabs.ours.insert(session.clone(), Page { state, requests, permit });
             session
         };
         drop(opening);
-        let requests = Requests { devtools: &self.devtools, session: session.clone(), paused };
-        Some((Tab { browser: self, target, session, life: told }, requests))
+        let requests =
+            PausedRequests { devtools: &self.devtools, session: session.clone(), paused };
+        Some((Tab { browser: self, target, session, state: receiver }, requests))
     }
 
-    /// How many tabs are open.
+    /// The number of open tabs.
     #[cfg(test)]
     pub(super) async fn count_tabs(&self) -> usize {
         let all = self.devtools.call("", "Target.getTargets", json!({})).await;
@@ -244,15 +247,15 @@ impl Browser {
         targets.iter().filter(|target| target["type"] == "page").count()
     }
 
-    /// Opens a tab as a page would that found a way.
+    /// Opens a tab as a page might that found a way.
     #[cfg(test)]
     pub(super) async fn open_stray(&self, url: &str) {
         let opened = self.devtools.call("", "Target.createTarget", json!({ "url": url })).await;
         opened.map(|IgnoredAny| ()).expect("opened");
     }
 
-    /// Closes a tab; one that is not ours before it has done anything. The page that opened it waits
-    /// until it is let go on.
+    /// Closes a tab; one that is not ours before it has done anything. It has to be resumed,
+    /// because the page that opened it waits for it.
     fn close(
         &self,
         tabs: &mut Tabs,
@@ -266,10 +269,10 @@ impl Browser {
         self.devtools.post(session, "Runtime.runIfWaitingForDebugger", json!({}));
     }
 
-    /// Asks again and again to close what is still open: a page that begins to load forgets that.
-    async fn sweep(&self) -> Infallible {
+    /// Repeats the commands to close tabs: a page that starts to load forgets them.
+    async fn retry_closing(&self) -> Infallible {
         loop {
-            sleep(SWEEP).await;
+            sleep(CLOSE_INTERVAL).await;
             for Closing { target, .. } in self.tabs().closing.values() {
                 self.devtools.post("", "Target.closeTarget", json!({ "targetId": target }));
             }
@@ -288,7 +291,7 @@ impl Browser {
             match method {
                 "Target.attachedToTarget" => {
                     let params = event.params();
-                    // Workers that belong to no tab are not let go on.
+                    // Workers that belong to no tab stay paused.
                     if params["targetInfo"]["type"] != "page" {
                         return;
                     }
@@ -304,7 +307,7 @@ impl Browser {
                     let session = text(&event.params()["sessionId"]);
                     tabs.closing.remove(&session);
                     if let Some(page) = tabs.ours.get(&session) {
-                        page.life.send_modify(|life| life.gone = true);
+                        page.state.send_modify(|state| state.gone = true);
                     }
                 }
                 _ => {}
@@ -315,14 +318,16 @@ impl Browser {
             return;
         };
         match method {
-            "Page.loadEventFired" => page.life.send_modify(|life| life.loads += 1),
-            "Emulation.virtualTimeBudgetExpired" => page.life.send_modify(|life| life.spans += 1),
-            "Network.webSocketCreated" | "Target.attachedToTarget" => {
-                page.life.send_modify(|life| life.listens = true);
+            "Page.loadEventFired" => page.state.send_modify(|state| state.loads += 1),
+            "Emulation.virtualTimeBudgetExpired" => {
+                page.state.send_modify(|state| state.spans += 1);
             }
-            "Inspector.targetCrashed" => page.life.send_modify(|life| life.crashed = true),
+            "Network.webSocketCreated" | "Target.attachedToTarget" => {
+                page.state.send_modify(|state| state.listens = true);
+            }
+            "Inspector.targetCrashed" => page.state.send_modify(|state| state.crashed = true),
             "Page.javascriptDialogOpening" => {
-                // Nobody is there to agree, but a page may be left.
+                // Nobody is there to answer a dialog, but a page may be left.
                 let answer = json!({ "accept": event.params()["type"] == "beforeunload" });
                 self.devtools.post(session, "Page.handleJavaScriptDialog", answer);
             }
@@ -338,7 +343,7 @@ impl Browser {
     }
 }
 
-/// While it is there, tabs that appear may be ours.
+/// While this exists, new tabs may be ours.
 struct Opening<'a>(&'a Browser);
 
 impl<'a> Opening<'a> {
@@ -361,41 +366,43 @@ impl Drop for Opening<'_> {
 }
 
 impl Tab<'_> {
-    /// Sends a command whose answer does not matter.
+    /// Sends a command without waiting for its result.
     pub(crate) fn post(&self, method: &str, params: Value) {
         self.browser.devtools.post(&self.session, method, params);
     }
 
-    /// Sends a command and gives its result, however long it takes; none where that fails.
-    pub(crate) async fn ask<T: DeserializeOwned>(&self, method: &str, params: Value) -> Option<T> {
-        self.browser.devtools.ask(&self.session, method, params).await
+    /// Sends a command and waits for its result, without a timeout; `None` if it fails.
+    pub(crate) async fn call<T: DeserializeOwned>(&self, method: &str, params: Value) -> Option<T> {
+        self.browser.devtools.call_untimed(&self.session, method, params).await
     }
 
     /// What has happened so far.
-    pub(crate) fn life(&self) -> Life {
-        *self.life.borrow()
+    pub(crate) fn state(&self) -> TabState {
+        *self.state.borrow()
     }
 
-    /// Waits until that is so; ends without, where it cannot be so any more.
-    pub(crate) async fn until(&self, mut is_so: impl FnMut(&Life) -> bool) {
-        let _ = self.life.clone().wait_for(|life| life.crashed || life.gone || is_so(life)).await;
+    /// Waits until the condition holds, or cannot hold any more because the page is gone.
+    pub(crate) async fn wait_for(&self, mut is_so: impl FnMut(&TabState) -> bool) {
+        let _ =
+            self.state.clone().wait_for(|state| state.crashed || state.gone || is_so(state)).await;
     }
 }
 
 impl Drop for Tab<'_> {
     fn drop(&mut self) {
         let mut tabs = self.browser.tabs();
-        if let Some(Page { life, permit, .. }) = tabs.ours.remove(&self.session)
-            && !life.borrow().gone
+        if let Some(Page { state, permit, .. }) = tabs.ours.remove(&self.session)
+            && !state.borrow().gone
         {
             self.browser.close(&mut tabs, &self.session, &self.target, Some(permit));
         }
     }
 }
 
-impl Requests<'_> {
-    /// Lets them go on, with the headers that `headers` gives in place of theirs.
-    pub(crate) async fn let_go(mut self, headers: impl Fn(&Value) -> Option<Value>) -> Infallible {
+impl PausedRequests<'_> {
+    /// Resumes the requests as they come, with the headers that `headers` returns instead of
+    /// theirs.
+    pub(crate) async fn resume(mut self, headers: impl Fn(&Value) -> Option<Value>) -> Infallible {
         while let Some(paused) = self.paused.recv().await {
             let mut go_on = json!({ "requestId": paused["requestId"] });
             if let Some(headers) = headers(&paused["request"]) {

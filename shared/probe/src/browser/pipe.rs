@@ -1,5 +1,5 @@
-//! The DevTools protocol over a pipe: JSON messages that end with a zero byte. There is no port for
-//! other users of this machine to find, and the browser ends when the pipe does.
+//! The DevTools protocol over a pipe: JSON messages that end with a zero byte. Unlike a port, a
+//! pipe cannot be found by other users of this machine, and the browser ends when it closes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,47 +14,47 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-/// How long a command may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of a command.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes of a message, beyond which it is passed over: a page's elements are cut at two million
+/// Bytes of a message, beyond which it is skipped. A page's elements are cut at two million
 /// characters, of six bytes each at worst.
-const MESSAGE: u64 = 32 * 1024 * 1024;
+const MAX_MESSAGE: u64 = 32 * 1024 * 1024;
 
 /// Bytes read at a time.
-const PIECE: usize = 64 * 1024;
+const READ_BUFFER: usize = 64 * 1024;
 
-/// Speaks to a browser while a [`Wire`] carries what is said.
+/// Sends commands to a browser, while a [`Transport`] carries the messages.
 pub(super) struct DevTools {
     outbox: mpsc::UnboundedSender<String>,
-    asked: Mutex<Asked>,
+    commands: Mutex<Commands>,
 }
 
-/// Commands sent so far, and who waits for their answers.
+/// The id of the last command, and who waits for results.
 #[derive(Default)]
-struct Asked {
+struct Commands {
     last: u64,
     waiting: HashMap<u64, oneshot::Sender<Option<Box<RawValue>>>>,
 }
 
-/// What a browser tells without being asked.
+/// An event of the browser.
 pub(super) struct Event {
     pub(super) method: String,
-    /// Where it happened; empty for the browser as a whole.
+    /// The session; empty for the browser as a whole.
     pub(super) session: String,
     params: Option<Box<RawValue>>,
 }
 
 impl Event {
-    /// What it says, which pages have a part in: read only where it matters.
+    /// Its parameters. Pages influence them, so they are parsed only if they matter.
     pub(super) fn params(&self) -> Value {
         let read = |params: &RawValue| serde_json::from_str(params.get()).ok();
         self.params.as_deref().and_then(read).unwrap_or_default()
     }
 }
 
-/// What comes through the pipe: an answer, or an event. What pages have a part in is left as text,
-/// which takes no more room than they have sent.
+/// A message from the browser: a result or an event. What pages influence is left as text, which
+/// takes no more memory than they have sent.
 #[derive(Deserialize)]
 struct Message {
     id: Option<u64>,
@@ -66,37 +66,37 @@ struct Message {
 }
 
 /// The two ends of the pipe.
-pub(super) struct Wire {
+pub(super) struct Transport {
     to: ChildStdin,
     from: ChildStdout,
     outbox: mpsc::UnboundedReceiver<String>,
 }
 
 impl DevTools {
-    pub(super) fn over(to: ChildStdin, from: ChildStdout) -> (Self, Wire) {
+    pub(super) fn new(to: ChildStdin, from: ChildStdout) -> (Self, Transport) {
         let (sender, outbox) = mpsc::unbounded_channel();
-        (Self { outbox: sender, asked: Mutex::default() }, Wire { to, from, outbox })
+        (Self { outbox: sender, commands: Mutex::default() }, Transport { to, from, outbox })
     }
 
-    /// Sends a command whose answer does not matter; to the browser as a whole where `session` is
+    /// Sends a command without waiting for its result; to the browser as a whole if `session` is
     /// empty.
     pub(super) fn post(&self, session: &str, method: &str, params: Value) {
         self.send(session, method, params, None);
     }
 
-    /// Sends a command and gives its result; none where the browser refuses, says nothing, or says
-    /// something else than what is asked for.
+    /// Sends a command and waits for its result; `None` if it fails, times out, or has another
+    /// shape.
     pub(super) async fn call<T: DeserializeOwned>(
         &self,
         session: &str,
         method: &str,
         params: Value,
     ) -> Option<T> {
-        timeout(PATIENCE, self.ask(session, method, params)).await.ok()?
+        timeout(COMMAND_TIMEOUT, self.call_untimed(session, method, params)).await.ok()?
     }
 
-    /// The same, however long it takes.
-    pub(super) async fn ask<T: DeserializeOwned>(
+    /// The same without a timeout.
+    pub(super) async fn call_untimed<T: DeserializeOwned>(
         &self,
         session: &str,
         method: &str,
@@ -104,7 +104,7 @@ impl DevTools {
     ) -> Option<T> {
         let (sender, answer) = oneshot::channel();
         let id = self.send(session, method, params, Some(sender));
-        let _forgotten = Forgotten { devtools: self, id };
+        let _pending = PendingCommand { devtools: self, id };
         let result = answer.await.ok()??;
         serde_json::from_str(result.get()).ok()
     }
@@ -116,39 +116,39 @@ impl DevTools {
         params: Value,
         sender: Option<oneshot::Sender<Option<Box<RawValue>>>>,
     ) -> u64 {
-        let mut asked = self.asked();
-        asked.last += 1;
-        let id = asked.last;
-        asked.waiting.extend(sender.map(|sender| (id, sender)));
+        let mut commands = self.commands();
+        commands.last += 1;
+        let id = commands.last;
+        commands.waiting.extend(sender.map(|sender| (id, sender)));
         let mut message = json!({ "id": id, "method": method, "params": params });
         if !session.is_empty() {
             message["sessionId"] = session.into();
         }
-        // Fails where nothing is carried any more; then there is no answer either.
+        // Fails once the transport has ended; then there is no result either.
         let _ = self.outbox.send(format!("{message}\0"));
         id
     }
 
-    fn asked(&self) -> MutexGuard<'_, Asked> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn commands(&self) -> MutexGuard<'_, Commands> {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A command whose answer nobody waits for once the value ends.
-struct Forgotten<'a> {
+/// Forgets a command when nobody waits for its result any more.
+struct PendingCommand<'a> {
     devtools: &'a DevTools,
     id: u64,
 }
 
-impl Drop for Forgotten<'_> {
+impl Drop for PendingCommand<'_> {
     fn drop(&mut self) {
-        self.devtools.asked().waiting.remove(&self.id);
+        self.devtools.commands().waiting.remove(&self.id);
     }
 }
 
-impl Wire {
-    /// Carries commands and answers, and hands events to `on_event`, until the browser has left.
-    pub(super) async fn carry(self, devtools: &DevTools, mut on_event: impl FnMut(Event)) {
+impl Transport {
+    /// Carries commands and results, and passes events to `on_event`, until the browser ends.
+    pub(super) async fn run(self, devtools: &DevTools, mut on_event: impl FnMut(Event)) {
         let Self { mut to, from, mut outbox } = self;
         let send = async {
             while let Some(message) = outbox.recv().await {
@@ -158,14 +158,14 @@ impl Wire {
             }
         };
         let receive = async {
-            let mut from = BufReader::with_capacity(PIECE, from).take(MESSAGE);
-            while let Some(message) = next(&mut from, MESSAGE).await {
+            let mut from = BufReader::with_capacity(READ_BUFFER, from).take(MAX_MESSAGE);
+            while let Some(message) = next(&mut from, MAX_MESSAGE).await {
                 let Ok(message) = serde_json::from_slice::<Message>(&message) else {
                     continue;
                 };
                 let Message { id, method, session, result, params } = message;
                 if let Some(id) = id {
-                    if let Some(waiting) = devtools.asked().waiting.remove(&id) {
+                    if let Some(waiting) = devtools.commands().waiting.remove(&id) {
                         let _ = waiting.send(result);
                     }
                 } else if let Some(method) = method {
@@ -180,8 +180,8 @@ impl Wire {
     }
 }
 
-/// The next message of fewer than `limit` bytes; longer ones are passed over, so that no page can
-/// end a crawl with them. None at the end.
+/// The next message of fewer than `limit` bytes; longer ones are skipped, so that no page can end a
+/// crawl with them. `None` at the end.
 async fn next<R: AsyncBufRead + Unpin>(from: &mut Take<R>, limit: u64) -> Option<Vec<u8>> {
     loop {
         let mut message = Vec::new();
@@ -195,7 +195,7 @@ async fn next<R: AsyncBufRead + Unpin>(from: &mut Take<R>, limit: u64) -> Option
     }
 }
 
-/// Reads on to the end of a message; none where there is no end.
+/// Skips to the end of a message; `None` if there is none.
 async fn pass_over(from: &mut (impl AsyncBufRead + Unpin)) -> Option<()> {
     loop {
         let bytes = from.fill_buf().await.ok().filter(|bytes| !bytes.is_empty())?;
@@ -215,7 +215,7 @@ mod tests {
     #[tokio::test]
     async fn a_message_that_is_too_long_is_passed_over() {
         let bytes = b"ab\0abcdefgh\0\0c\0abcd\0abc\0cut";
-        // However it arrives.
+        // In pieces of any size.
         for piece in [1, 3, 64] {
             let mut from = BufReader::with_capacity(piece, &bytes[..]).take(0);
             let mut messages = Vec::new();

@@ -1,4 +1,4 @@
-//! A browser's processes, which are many, as one.
+//! The processes of a browser, handled as one group.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,18 +13,18 @@ use tokio::process::{Child, Command};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-/// How long killed processes are waited for.
-const DEATH: Duration = Duration::from_secs(2);
+/// How long to wait for killed processes.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How often their memory is counted.
-const SAMPLE: Duration = Duration::from_millis(250);
+/// How often their memory is measured.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A process with all that it starts, in a group of their own that is killed when the value ends.
-/// The fields end in their order, so the processes before their folder.
+/// A process and all that it starts, in a process group that is killed when dropped. Fields are
+/// dropped in order, so the processes end before their folder is removed.
 pub(crate) struct Process {
     group: Group,
     child: Child,
-    /// Where they keep all that they write.
+    /// The folder for all their files.
     _home: TempDir,
 }
 
@@ -32,8 +32,8 @@ pub(crate) struct Process {
 pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 impl Process {
-    /// Starts `program` with its standard streams as pipes, and without our environment, which holds
-    /// credentials.
+    /// Starts `program` with its standard streams as pipes, and without our environment, which
+    /// holds credentials.
     pub(crate) fn start(
         program: impl AsRef<OsStr>,
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
@@ -56,18 +56,18 @@ impl Process {
         Ok(Self { group: Group(group), child, _home: home })
     }
 
-    /// The first process, of which the others are.
+    /// The first process of the group.
     pub(crate) fn leader(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    /// Ends when they have more than `memory` resident bytes.
-    pub(crate) async fn outgrown(&self, memory: u64) {
+    /// Returns when the group has more than `memory` resident bytes.
+    pub(crate) async fn memory_exceeded(&self, memory: u64) {
         let group = self.group.0;
-        // Reading the system's list of processes takes milliseconds.
+        // Reading the system's process list takes milliseconds.
         let resident = || spawn_blocking(move || resident(group));
         while resident().await.unwrap_or_default() <= memory {
-            sleep(SAMPLE).await;
+            sleep(SAMPLE_INTERVAL).await;
         }
         tracing::warn!(memory, "a browser is ended, as its pages take more memory");
     }
@@ -76,24 +76,24 @@ impl Process {
     pub(crate) async fn end(mut self) {
         self.group.kill();
         let gone = async {
-            // Where even waiting fails, there is nothing left to wait for.
+            // If waiting fails, there is nothing to wait for.
             let _ = self.child.wait().await;
             while self.group.is_alive() {
                 sleep(Duration::from_millis(10)).await;
             }
         };
-        // Who is dead and not yet reaped counts as alive, which is up to this machine's init.
-        let _ = timeout(DEATH, gone).await;
+        // A dead process counts as alive until the init process reaps it.
+        let _ = timeout(EXIT_TIMEOUT, gone).await;
     }
 }
 
-/// A process group: the death of its leader alone would not reach what that has started.
+/// A process group: killing its leader alone would leave the other processes running.
 struct Group(Option<Pid>);
 
 impl Group {
     fn kill(&self) {
         if let Some(group) = self.0 {
-            // Fails where nobody is left.
+            // Fails if all of them have ended.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -103,7 +103,7 @@ impl Group {
     }
 }
 
-/// Resident bytes of all members of a group; 0 where the system does not tell.
+/// Resident bytes of all members of a group; 0 if the system does not tell.
 fn resident(group: Option<Pid>) -> u64 {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats = processes.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
@@ -116,7 +116,7 @@ fn resident(group: Option<Pid>) -> u64 {
 
 /// Process group and resident pages, from `/proc/PID/stat` (proc_pid_stat(5)).
 fn group_and_pages(stat: &str) -> Option<(Pid, u64)> {
-    // The name before it may hold anything.
+    // The process name before it may contain anything.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let group = fields.nth(2)?.parse().ok()?;
     Some((Pid::from_raw(group)?, fields.nth(18)?.parse().ok()?))

@@ -1,8 +1,8 @@
-//! The proxy through which a browser reaches what the guard admits, and nothing else.
+//! The proxy through which a browser reaches only what the guard admits.
 
 mod credentials;
 mod meter;
-mod sent;
+mod send_limiter;
 #[cfg(test)]
 mod tests;
 
@@ -31,108 +31,108 @@ use url::{Position, Url};
 
 pub(crate) use self::credentials::Credentials;
 use self::meter::{Budget, Metered};
-use self::sent::Sent;
-use crate::guard::{Guard, NotAdmitted, Refusal};
+use self::send_limiter::SendLimiter;
+use crate::guard::{ForbiddenTarget, Guard, NotAdmitted};
 use crate::http::{
     self, Connection, HEAD_BYTES, HEADER_LINES, MAX_ADDRESSES, RequestBody, ResponseBody,
 };
 
-/// Connections served at once; Chromium opens at most 32 through one proxy, and WebSockets beside
-/// them. What comes beyond waits.
-const CONNECTIONS: usize = 128;
+/// Connections served at once. Chromium opens at most 32 through one proxy, not counting
+/// WebSockets. Further ones wait.
+const MAX_CONNECTIONS: usize = 128;
 
-/// How long a connection to a target may take to make.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of connecting to a target.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection may lie still, in either direction.
-const IDLE: Duration = Duration::from_secs(30);
+/// How long a connection may be idle in both directions.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Refusals remembered; a page can provoke any number of them.
-const REFUSALS: usize = 100;
+/// Refusals kept; a page can cause any number of them.
+const MAX_REFUSALS: usize = 100;
 
 /// How much may pass through a proxy.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    /// Bytes, both ways together, after which everything is cut off.
+pub struct ProxyLimits {
+    /// Bytes in both directions together, after which all connections are cut.
     bytes: u64,
-    /// For how long another address than the site's may be sent more than it is in the long run:
-    /// each second counts for 4096 bytes.
+    /// The burst that may be sent to an address other than the site's, beyond the long-term rate of
+    /// 4096 bytes a second.
     burst: Duration,
 }
 
-impl Bounds {
-    /// Of an audit: many times the heaviest page that is worth measuring.
+impl ProxyLimits {
+    /// For an audit: many times the heaviest page worth measuring.
     pub const AUDIT: Self = Self { bytes: 100 * 1024 * 1024, burst: Duration::from_secs(256) };
-    /// Of a crawl.
+    /// For a crawl.
     pub const CRAWL: Self = Self { bytes: 2 * 1024 * 1024 * 1024, burst: Duration::from_secs(64) };
 }
 
-/// An HTTP proxy on a loopback port that asks the guard before every connection and connects to the
-/// pinned address. It listens as long as the value lives, and serves only during
+/// An HTTP proxy on a loopback port that asks the guard before every connection, and connects to
+/// the pinned address. It listens until it is dropped, but serves only during
 /// [`serve_during`](Self::serve_during), without a task of its own.
 ///
-/// The port is there for everybody on this machine, so it serves only who knows the
-/// [`Credentials`], which are made for the one browser that it is for.
+/// Any user of this machine can reach the port, so the proxy requires [`Credentials`] made for its
+/// one browser.
 pub struct GuardProxy {
     listener: TcpListener,
     address: SocketAddr,
     credentials: Credentials,
     budget: Budget,
-    /// The site's own host, without `www.`, where what is sent is up to its owner.
+    /// The site's own host, without `www.`; what is sent there is up to its owner.
     home: String,
-    sent: Sent,
-    refusals: Mutex<Vec<Refusal>>,
+    sent: SendLimiter,
+    refusals: Mutex<Vec<ForbiddenTarget>>,
 }
 
 impl GuardProxy {
-    /// Listens on a free port of loopback, for a browser that visits the site at `home`.
+    /// Listens on a free loopback port, for a browser that visits the site at `home`.
     ///
     /// # Errors
     /// When this machine has no port or socket left.
-    pub async fn bind(home: &Url, bounds: Bounds) -> io::Result<Self> {
+    pub async fn bind(home: &Url, limits: ProxyLimits) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         Ok(Self {
             address: listener.local_addr()?,
             listener,
             credentials: Credentials::new()?,
-            budget: Budget::new(bounds.bytes),
+            budget: Budget::new(limits.bytes),
             home: host_of(home).to_owned(),
-            sent: Sent::new(bounds.burst),
+            sent: SendLimiter::new(limits.burst),
             refusals: Mutex::default(),
         })
     }
 
-    /// One for the audit of a site that is nowhere.
+    /// A proxy for an audit of no site in particular.
     #[cfg(test)]
     pub(crate) async fn for_nobody() -> Self {
         let nowhere = "http://nowhere.example/".parse().expect("a URL");
-        Self::bind(&nowhere, Bounds::AUDIT).await.expect("a port")
+        Self::bind(&nowhere, ProxyLimits::AUDIT).await.expect("a port")
     }
 
-    /// Where it listens, for `--proxy-server`.
+    /// Its address, for `--proxy-server`.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What its browser proves itself with.
+    /// The credentials of its browser.
     pub(crate) fn credentials(&self) -> &Credentials {
         &self.credentials
     }
 
-    /// What was refused so far, at most the first hundred.
+    /// The refused targets, at most the first hundred.
     #[must_use]
-    pub fn refusals(&self) -> Vec<Refusal> {
+    pub fn refusals(&self) -> Vec<ForbiddenTarget> {
         self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether so many bytes passed that everything was cut off.
+    /// Whether the byte limit was reached, and all connections were cut.
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.budget.is_spent()
     }
 
-    /// Serves until `work` ends, whose output it gives. All connections end with it.
+    /// Serves until `work` ends, and returns its output. Then all connections end.
     pub async fn serve_during<F: Future>(&self, guard: &Guard, work: F) -> F::Output {
         let mut work = pin!(work);
         let mut connections = FuturesUnordered::new();
@@ -140,22 +140,22 @@ impl GuardProxy {
             tokio::select! {
                 output = &mut work => return output,
                 Some(()) = connections.next() => {}
-                Ok((stream, _)) = self.listener.accept(), if connections.len() < CONNECTIONS => {
+                Ok((stream, _)) = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => {
                     connections.push(self.serve(guard, stream));
                 }
             }
         }
     }
 
-    /// One connection of the browser: requests in turn, or one tunnel.
+    /// Serves one connection of the browser: consecutive requests, or one tunnel.
     async fn serve(&self, guard: &Guard, stream: TcpStream) {
         let tunnel = Mutex::new(None);
-        let service = service_fn(|request| self.answer(guard, request, &tunnel));
+        let service = service_fn(|request| self.handle(guard, request, &tunnel));
         let served = server::conn::http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
             .max_headers(HEADER_LINES)
             .timer(TokioTimer::new())
-            .header_read_timeout(IDLE)
+            .header_read_timeout(IDLE_TIMEOUT)
             .serve_connection(TokioIo::new(stream), service)
             .with_upgrades()
             .await;
@@ -169,17 +169,17 @@ impl GuardProxy {
         }
     }
 
-    async fn answer(
+    async fn handle(
         &self,
         guard: &Guard,
         mut request: Request<Incoming>,
         tunnel: &Mutex<Option<Tunnel>>,
-    ) -> Result<Answer, Infallible> {
-        let answer = if !self.credentials.are_in(request.headers()) {
-            return Ok(Credentials::demand());
+    ) -> Result<ProxyResponse, Infallible> {
+        let answer = if !self.credentials.authorize(request.headers()) {
+            return Ok(Credentials::challenge());
         } else if request.method() == Method::CONNECT {
             let browser = hyper::upgrade::on(&mut request);
-            self.open(guard, request.uri()).await.map(|target| {
+            self.open_tunnel(guard, request.uri()).await.map(|target| {
                 *tunnel.lock().unwrap_or_else(PoisonError::into_inner) =
                     Some(Tunnel { browser, target });
                 empty(StatusCode::OK)
@@ -191,22 +191,22 @@ impl GuardProxy {
     }
 
     /// The target's end of a tunnel.
-    async fn open(&self, guard: &Guard, uri: &Uri) -> Result<Metered, StatusCode> {
-        // The guard asks for a scheme; what is spoken in a tunnel (TLS or a WebSocket in clear) is
-        // between browser and target.
+    async fn open_tunnel(&self, guard: &Guard, uri: &Uri) -> Result<Metered, StatusCode> {
+        // The guard needs a scheme. What the tunnel carries (TLS or an unencrypted WebSocket) is up
+        // to browser and target.
         let authority = uri.authority().ok_or(StatusCode::BAD_REQUEST)?;
         let url =
             Url::parse(&format!("https://{authority}/")).map_err(|_| StatusCode::BAD_REQUEST)?;
         self.connect(guard, &url).await
     }
 
-    /// Sends a request on, on a connection of its own.
+    /// Forwards a request on a connection of its own.
     async fn forward(
         &self,
         guard: &Guard,
         mut request: Request<Incoming>,
-    ) -> Result<Answer, StatusCode> {
-        // Only a request meant for a proxy has a whole URL.
+    ) -> Result<ProxyResponse, StatusCode> {
+        // Only requests to a proxy have an absolute URI.
         let uri = request.uri();
         if uri.scheme_str() != Some("http") {
             return Err(StatusCode::BAD_REQUEST);
@@ -225,77 +225,77 @@ impl GuardProxy {
         Ok(response.map(Either::Left))
     }
 
-    /// A connection to the target of `url`, if the guard admits it; else what to tell the browser.
+    /// A connection to the target of `url` if the guard admits it; otherwise the status for the
+    /// browser.
     async fn connect(&self, guard: &Guard, url: &Url) -> Result<Metered, StatusCode> {
         if self.budget.is_spent() {
             return Err(StatusCode::TOO_MANY_REQUESTS);
         }
-        // Where a browser proves itself; and a proxy that asks itself only ties itself up, allowed
-        // loopback or not.
+        // The browser authenticates here. And a proxy that connects to itself would only block
+        // itself, even if loopback is allowed.
         let own = self.address;
         if url.host_str() == Some(&own.ip().to_string()) && url.port() == Some(own.port()) {
             return Err(StatusCode::LOOP_DETECTED);
         }
         let target = guard.admit(url).await.map_err(|error| match error {
-            NotAdmitted::Refused(refusal) => {
-                self.remember(refusal);
+            NotAdmitted::Forbidden(refusal) => {
+                self.record_refusal(refusal);
                 StatusCode::FORBIDDEN
             }
             NotAdmitted::Unresolved(_) | NotAdmitted::ResolverUnavailable(_) => {
                 StatusCode::BAD_GATEWAY
             }
         })?;
-        // The same under a name.
+        // The same by name.
         if target.addresses().contains(&self.address) {
             return Err(StatusCode::LOOP_DETECTED);
         }
-        let is_elsewhere = host_of(url) != self.home;
+        let is_external = host_of(url) != self.home;
         let tried = target.addresses().iter().take(MAX_ADDRESSES);
         let tried: Vec<_> = tried.map(|address| address.ip().to_canonical()).collect();
-        if is_elsewhere && !self.sent.admit(&tried, Instant::now()) {
+        if is_external && !self.sent.try_reserve(&tried, Instant::now()) {
             return Err(StatusCode::TOO_MANY_REQUESTS);
         }
-        match timeout(CONNECT_PATIENCE, http::dial(&target)).await {
+        match timeout(CONNECT_TIMEOUT, http::dial(&target)).await {
             Ok(Ok(stream)) => {
                 let peer = stream.peer_addr().map_err(|_| StatusCode::BAD_GATEWAY)?;
-                let sent = is_elsewhere.then(|| (self.sent.clone(), peer.ip().to_canonical()));
-                Ok(Metered::new(stream, self.budget.clone(), sent, IDLE))
+                let sent = is_external.then(|| (self.sent.clone(), peer.ip().to_canonical()));
+                Ok(Metered::new(stream, self.budget.clone(), sent, IDLE_TIMEOUT))
             }
             Ok(Err(_)) => Err(StatusCode::BAD_GATEWAY),
             Err(_) => Err(StatusCode::GATEWAY_TIMEOUT),
         }
     }
 
-    fn remember(&self, refusal: Refusal) {
+    fn record_refusal(&self, refusal: ForbiddenTarget) {
         let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        if refusals.len() < REFUSALS {
+        if refusals.len() < MAX_REFUSALS {
             refusals.push(refusal);
         }
     }
 }
 
-/// The host of `url`, `www.` aside.
+/// The host of `url`, without `www.`.
 fn host_of(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default();
     host.strip_prefix("www.").unwrap_or(host)
 }
 
-/// What is spoken once the browser has its `200` for a CONNECT.
+/// The two ends of a tunnel, once the browser has the `200` for its CONNECT.
 struct Tunnel {
     browser: OnUpgrade,
     target: Metered,
 }
 
-type Answer = Response<Either<ResponseBody, Empty<Bytes>>>;
+type ProxyResponse = Response<Either<ResponseBody, Empty<Bytes>>>;
 
-fn empty(status: StatusCode) -> Answer {
+fn empty(status: StatusCode) -> ProxyResponse {
     let mut answer = Response::new(Either::Right(Empty::new()));
     *answer.status_mut() = status;
     answer
 }
 
-/// Takes out what concerns one connection only (RFC 9110, section 7.6.1), and what its `Connection`
-/// names beside that.
+/// Removes hop-by-hop headers (RFC 9110, section 7.6.1), including those that `Connection` lists.
 fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)

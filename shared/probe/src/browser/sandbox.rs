@@ -1,57 +1,58 @@
-//! Whether Chromium keeps pages in its sandbox: found out by trying, as kernels, distributions and
-//! containers each have their own way to forbid the user namespaces that it is made of.
+//! Whether Chromium can use its sandbox. This is found out by trying, because kernels,
+//! distributions and containers each have their own way to forbid the user namespaces that it
+//! needs.
 
-/// What stands between a page that has broken the renderer and this machine.
+/// What isolates a page that has compromised the renderer from this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sandbox {
-    /// Chromium's own.
+    /// Chromium's own sandbox.
     Own,
-    /// The same where we are root, as whom Chromium has no sandbox: it starts in a user namespace in
-    /// which it is somebody else.
+    /// The same when we are root, for whom Chromium has no sandbox: it is started as another user
+    /// in a user namespace.
     AsNobody,
-    /// None: such a page has the rights of our process.
+    /// Nothing: such a page has the rights of our process.
     Off,
 }
 
-/// What became of a browser that was started to see whether it starts.
+/// The result of starting a browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trial {
-    /// It answers.
+    /// It responds.
     Starts,
     /// It ended by itself.
     Ends,
-    /// It was killed, or says nothing: an overloaded machine must not cost the sandbox.
+    /// It was killed, or does not respond: an overloaded machine must not cost us the sandbox.
     Unclear,
 }
 
 /// What to do after some trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum SandboxStep {
     /// Try this.
     Try(Sandbox),
     /// Use this from now on.
     Use(Sandbox),
-    /// Say that there is no browser, and try again the next time.
+    /// Report that there is no browser, and try again the next time.
     GiveUp,
 }
 
-/// What follows from the `trials` made so far, the first one first.
-pub(crate) fn next(is_root: bool, trials: &[Trial]) -> Next {
+/// What to do after `trials`, the first one first.
+pub(crate) fn next(is_root: bool, trials: &[Trial]) -> SandboxStep {
     let best = if is_root { Sandbox::AsNobody } else { Sandbox::Own };
     match trials {
-        [] => Next::Try(best),
-        [Trial::Starts] => Next::Use(best),
-        [Trial::Ends] => Next::Try(Sandbox::Off),
-        // Once may have been bad luck, and what follows holds as long as this process lives.
-        [Trial::Ends, Trial::Starts] => Next::Try(best),
-        [Trial::Ends, Trial::Starts, Trial::Ends] => Next::Use(Sandbox::Off),
-        [Trial::Ends, Trial::Starts, Trial::Starts] => Next::Use(best),
-        _ => Next::GiveUp,
+        [] => SandboxStep::Try(best),
+        [Trial::Starts] => SandboxStep::Use(best),
+        [Trial::Ends] => SandboxStep::Try(Sandbox::Off),
+        // One failure may be bad luck, and the decision holds as long as this process lives.
+        [Trial::Ends, Trial::Starts] => SandboxStep::Try(best),
+        [Trial::Ends, Trial::Starts, Trial::Ends] => SandboxStep::Use(Sandbox::Off),
+        [Trial::Ends, Trial::Starts, Trial::Starts] => SandboxStep::Use(best),
+        _ => SandboxStep::GiveUp,
     }
 }
 
 impl Sandbox {
-    /// The words before the browser's own on the command line. `unshare` is part of util-linux.
+    /// What precedes the browser on the command line. `unshare` is part of util-linux.
     pub(crate) const fn launcher(self) -> &'static [&'static str] {
         match self {
             Self::AsNobody => &["unshare", "--user", "--map-user=65534", "--map-group=65534", "--"],
@@ -59,7 +60,7 @@ impl Sandbox {
         }
     }
 
-    /// The argument that it asks of the browser.
+    /// The browser's argument for it.
     pub(crate) const fn argument(self) -> Option<&'static str> {
         match self {
             Self::Off => Some("--no-sandbox"),
@@ -74,8 +75,8 @@ mod tests {
 
     #[test]
     fn the_sandbox_is_off_only_where_the_browser_starts_in_no_other_way() {
-        use Next::{GiveUp, Try, Use};
         use Sandbox::{AsNobody, Off, Own};
+        use SandboxStep::{GiveUp, Try, Use};
         use Trial::{Ends, Starts, Unclear};
         for (is_root, trials, expected) in [
             (false, &[][..], Try(Own)),
@@ -93,7 +94,7 @@ mod tests {
             (false, &[Ends, Starts, Starts], Use(Own)),
             (true, &[Ends, Starts, Starts], Use(AsNobody)),
             (true, &[Ends, Starts, Unclear], GiveUp),
-            // The browser itself is broken, which says nothing of the sandbox.
+            // The browser itself is broken, which says nothing about the sandbox.
             (false, &[Ends, Ends], GiveUp),
             (true, &[Ends, Unclear], GiveUp),
         ] {

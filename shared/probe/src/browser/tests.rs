@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use super::*;
-use crate::guard::{Guard, Outbound, Refusal};
+use crate::guard::{ForbiddenTarget, Guard, Outbound};
 use crate::loopback::certificates::{Authority, CURRENT};
 use crate::loopback::names::{Entry, NameServer};
 use crate::loopback::{Server, installed_chromium, path, redirect, status};
 
 /// Long enough for a browser on a busy machine.
-const PATIENT: Duration = Duration::from_secs(40);
+const TEST_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Reaches 127.0.0.2 alone, and resolves `inner.example` to 127.0.0.1.
 async fn guard() -> (NameServer, Guard) {
@@ -55,7 +55,7 @@ async fn open<'a>(browser: &'a Browser, site: &Server) -> Tab<'a> {
 
 /// Opens the page of `site`, and gives the refusals once the page has asked for `/done`; none where
 /// there is no browser.
-async fn visit(site: &Server, guard: &Guard) -> Option<Vec<Refusal>> {
+async fn visit(site: &Server, guard: &Guard) -> Option<Vec<ForbiddenTarget>> {
     let chromium = installed_chromium()?;
     let proxy = GuardProxy::for_nobody().await;
     // The tests' authority is nobody's.
@@ -64,8 +64,8 @@ async fn visit(site: &Server, guard: &Guard) -> Option<Vec<Refusal>> {
         open(browser, site).await;
         Ok(())
     };
-    let visit = with_browser(guard, &chromium, &proxy, &trusting, PATIENT, done);
-    timeout(PATIENT, visit).await.expect("a page that loads").expect("a browser");
+    let visit = with_browser(guard, &chromium, &proxy, &trusting, TEST_TIMEOUT, done);
+    timeout(TEST_TIMEOUT, visit).await.expect("a page that loads").expect("a browser");
     Some(proxy.refusals())
 }
 
@@ -253,7 +253,7 @@ async fn the_sandbox_is_found_out_once_by_trying() {
 async fn a_machine_that_starts_nothing_says_nothing_of_the_sandbox() {
     let home = tempfile::tempdir().expect("a folder");
     fs::remove_dir(home.path()).expect("a folder that goes");
-    let trial = driver::try_out(&["true".to_owned()], home).await;
+    let trial = driver::try_start(&["true".to_owned()], home).await;
     assert_eq!(trial, sandbox::Trial::Unclear);
 }
 
@@ -341,8 +341,8 @@ async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
         Ok(())
     };
     let guard = crate::loopback::guard();
-    let looked = with_browser(&guard, &chromium, &proxy, &[], PATIENT, look);
-    timeout(PATIENT, looked).await.expect("a page that loads").expect("a browser");
+    let looked = with_browser(&guard, &chromium, &proxy, &[], TEST_TIMEOUT, look);
+    timeout(TEST_TIMEOUT, looked).await.expect("a page that loads").expect("a browser");
     assert_eq!(group(&proxy), Vec::<PathBuf>::new(), "it is gone");
 }
 
@@ -366,7 +366,7 @@ async fn nothing_is_left_of_a_browser_whose_check_is_dropped() {
     };
     let guard = crate::loopback::guard();
     {
-        let mut stayed = pin!(with_browser(&guard, &chromium, &proxy, &[], PATIENT, stay));
+        let mut stayed = pin!(with_browser(&guard, &chromium, &proxy, &[], TEST_TIMEOUT, stay));
         let opened = async {
             while !site.heads().iter().any(|head| path(head) == "/done") {
                 sleep(Duration::from_millis(20)).await;
@@ -374,7 +374,7 @@ async fn nothing_is_left_of_a_browser_whose_check_is_dropped() {
         };
         tokio::select! {
             _ = &mut stayed => panic!("no end"),
-            opened = timeout(PATIENT, opened) => opened.expect("a page that loads"),
+            opened = timeout(TEST_TIMEOUT, opened) => opened.expect("a page that loads"),
         }
         assert!(group(&proxy).len() > 2);
     }
@@ -383,7 +383,7 @@ async fn nothing_is_left_of_a_browser_whose_check_is_dropped() {
             sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENT, gone).await.expect("no process");
+    timeout(TEST_TIMEOUT, gone).await.expect("no process");
 }
 
 #[tokio::test]
@@ -431,8 +431,8 @@ async fn what_a_page_opens_is_closed_before_it_loads() {
         Ok(())
     };
     let guard = crate::loopback::guard();
-    let counted = with_browser(&guard, &chromium, &proxy, &[], PATIENT, count);
-    timeout(PATIENT, counted).await.expect("a page that loads").expect("a browser");
+    let counted = with_browser(&guard, &chromium, &proxy, &[], TEST_TIMEOUT, count);
+    timeout(TEST_TIMEOUT, counted).await.expect("a page that loads").expect("a browser");
 }
 
 #[tokio::test]
@@ -442,8 +442,8 @@ async fn a_browser_that_takes_too_much_memory_ends_the_check() {
     let hungry = Chromium { memory: 50_000_000, ..chromium };
     let stay = async |_: &Browser| std::future::pending::<Result<(), CheckError>>().await;
     let guard = crate::loopback::guard();
-    let stayed = with_browser(&guard, &hungry, &proxy, &[], PATIENT, stay);
-    let error = timeout(PATIENT, stayed).await.expect("an end").expect_err("no room");
+    let stayed = with_browser(&guard, &hungry, &proxy, &[], TEST_TIMEOUT, stay);
+    let error = timeout(TEST_TIMEOUT, stayed).await.expect("an end").expect_err("no room");
     assert_eq!(error.code, BROWSER_EXHAUSTED);
     assert_eq!(group(&proxy), Vec::<PathBuf>::new(), "it is gone");
 }
@@ -464,6 +464,6 @@ async fn a_tab_makes_room_for_another_once_it_is_gone() {
         Ok(())
     };
     let guard = crate::loopback::guard();
-    let counted = with_browser(&guard, &chromium, &proxy, &[], PATIENT, count);
-    timeout(PATIENT, counted).await.expect("an end").expect("a browser");
+    let counted = with_browser(&guard, &chromium, &proxy, &[], TEST_TIMEOUT, count);
+    timeout(TEST_TIMEOUT, counted).await.expect("an end").expect("a browser");
 }

@@ -1,4 +1,4 @@
-//! What the routing registries say of addresses, by Team Cymru's DNS service
+//! What the routing registries know about addresses, by Team Cymru's DNS service
 //! (<https://www.team-cymru.com/ip-asn-mapping>), asked through a resolver.
 
 use std::collections::BTreeMap;
@@ -8,31 +8,30 @@ use hickory_resolver::proto::rr::{Name, RecordType};
 use tokio::time::Instant;
 use vedette_domain::check::{HostingProvider, IpEnrichment};
 
+use super::client::{DohClient, Question};
 use super::message;
-use super::session::{Question, Session};
 use crate::guard::Guard;
 
-/// Addresses asked about at most, the first of the host.
-const ADDRESSES: usize = 6;
+/// Addresses looked up at most, the first ones of the host.
+const MAX_ADDRESSES: usize = 6;
 
-/// Characters kept of a field at most.
+/// Characters kept of a field.
 const FIELD_LIMIT: usize = 128;
 
-/// What is registered of the first public ones of `addresses`; an entry without anything where no
-/// answer came in time.
-pub(super) async fn of(
+/// The registry data of the first public `addresses`; an empty entry if no answer came in time.
+pub(super) async fn enrich(
     guard: &Guard,
-    session: Option<&Session>,
+    client: Option<&DohClient>,
     addresses: &[IpAddr],
     until: Instant,
 ) -> BTreeMap<IpAddr, IpEnrichment> {
     let is_public = |address: &&IpAddr| guard.check_ip(**address).is_ok();
-    let asked: Vec<_> = addresses.iter().filter(is_public).take(ADDRESSES).copied().collect();
-    let Some(session) = session.filter(|_| !asked.is_empty()) else {
+    let asked: Vec<_> = addresses.iter().filter(is_public).take(MAX_ADDRESSES).copied().collect();
+    let Some(client) = client.filter(|_| !asked.is_empty()) else {
         return BTreeMap::new();
     };
     let origins: Vec<_> = asked.iter().map(|address| origin_name(*address)).collect();
-    let origins = texts(guard, session, &origins, until).await;
+    let origins = texts(guard, client, &origins, until).await;
     let mut enriched: BTreeMap<_, _> = asked
         .into_iter()
         .zip(origins)
@@ -42,7 +41,7 @@ pub(super) async fn of(
     systems.sort_unstable();
     systems.dedup();
     let names: Vec<_> = systems.iter().map(|asn| format!("AS{asn}.asn.cymru.com.")).collect();
-    let names = texts(guard, session, &names, until).await;
+    let names = texts(guard, client, &names, until).await;
     let names: BTreeMap<_, _> = systems
         .into_iter()
         .zip(names)
@@ -54,7 +53,7 @@ pub(super) async fn of(
     enriched
 }
 
-/// The system that announces most of the addresses, of equals that of the first address.
+/// The autonomous system that announces most of the addresses; the first address decides a tie.
 pub(super) fn hosting_provider(
     addresses: &[IpAddr],
     enriched: &BTreeMap<IpAddr, IpEnrichment>,
@@ -65,25 +64,25 @@ pub(super) fn hosting_provider(
         .filter_map(|entry| Some((entry.asn?, entry)))
         .collect();
     let share = |asn: u32| known.iter().filter(|(other, _)| *other == asn).count();
-    // The last of equals wins, so the first address comes last.
+    // `max_by_key` returns the last maximum, so the first address comes last.
     let (asn, entry) = known.iter().rev().max_by_key(|(asn, _)| share(*asn))?;
     Some(HostingProvider { asn: *asn, name: entry.as_name.clone() })
 }
 
-/// The texts at each of `names`; none where no answer came.
+/// The texts at each of `names`; empty if there was no answer.
 async fn texts(
     guard: &Guard,
-    session: &Session,
+    client: &DohClient,
     names: &[String],
     until: Instant,
 ) -> Vec<Vec<String>> {
-    // The names are made of addresses and numbers.
+    // The names consist of addresses and numbers.
     let name = |text: &String| Name::from_ascii(text).unwrap_or_default();
     let questions: Vec<Question> = names.iter().map(|text| (name(text), RecordType::TXT)).collect();
     if questions.is_empty() {
         return Vec::new();
     }
-    let replies = session.ask(guard, &questions, until).await;
+    let replies = client.query(guard, &questions, until).await;
     let texts = questions.iter().zip(replies).map(|((name, _), reply)| match reply.message {
         Ok(message) => message::texts(&message, name),
         Err(_) => Vec::new(),
@@ -91,7 +90,8 @@ async fn texts(
     texts.collect()
 }
 
-/// Where Team Cymru keeps the origin of an address: like reverse DNS, in a zone of its own.
+/// The name under which Team Cymru publishes the origin of an address: like reverse DNS, in its own
+/// zone.
 fn origin_name(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => {
@@ -106,15 +106,15 @@ fn origin_name(address: IpAddr) -> String {
     }
 }
 
-/// Of several announcements the one of the smallest network, which is the one that routes.
+/// Of several announcements, the one with the smallest network, which is the one that routes.
 fn most_specific(texts: &[String]) -> Option<IpEnrichment> {
     let length =
         |it: &IpEnrichment| -> Option<u8> { it.prefix.as_ref()?.split_once('/')?.1.parse().ok() };
     texts.iter().filter_map(|text| origin(text)).max_by_key(length)
 }
 
-/// `13335 | 104.16.128.0/20 | US | arin | 2014-03-28`; of several origins, separated by spaces, the
-/// first.
+/// Parses `13335 | 104.16.128.0/20 | US | arin | 2014-03-28`; of several origins, separated by
+/// spaces, takes the first.
 fn origin(text: &str) -> Option<IpEnrichment> {
     let mut fields = text.split('|').map(field);
     let asn = fields.next()??.split(' ').next()?.parse().ok()?;

@@ -1,11 +1,11 @@
-//! What of a lookup reads foreign bytes; see [`crate::fuzzing`].
+//! The entry points of DNS checks for fuzzing; see [`crate::fuzzing`].
 
 use hickory_resolver::proto::rr::Name;
 use vedette_domain::settings::DnsRecordType;
 
 use super::message;
 
-/// Reads a resolver's answer to a question for `www.example.com`, of whatever type.
+/// Reads a resolver's answer to a question for `www.example.com`, of any type.
 pub fn answer(data: &[u8]) {
     let name: Name = "www.example.com.".parse().expect("a name");
     for kind in DnsRecordType::ALL {

@@ -1,18 +1,18 @@
-//! DNS messages: questions out, answers in.
+//! DNS messages: encodes questions, decodes answers.
 
 use hickory_resolver::proto::op::{Edns, Message, MessageType, OpCode, Query};
 use hickory_resolver::proto::rr::{DNSClass, Name, RData, Record, RecordType};
 use vedette_domain::check::{Answer, DnsRecord, Rcode, RecordData};
 use vedette_domain::settings::DnsRecordType;
 
-/// Bytes of an answer at most. Real ones stay under a tenth of it; the 64 KiB that DNS allows, from
-/// every resolver for every type, would be a target's choice of our memory and storage.
+/// Bytes of an answer at most. Real ones stay under a tenth of it. With the 64 KiB that DNS allows,
+/// from every resolver for every type, a target could choose how much we store.
 pub(super) const MESSAGE_LIMIT: usize = 16 * 1024;
 
-/// Links of a CNAME chain followed at most; resolvers give up earlier.
+/// Links of a CNAME chain followed; resolvers give up earlier.
 pub(super) const CHAIN_LIMIT: usize = 16;
 
-/// Records of a type taken at most, the first in order of their values.
+/// Records of a type kept, the first in order of their values.
 pub(super) const RECORD_LIMIT: usize = 100;
 
 /// The type in the protocol's terms.
@@ -27,9 +27,9 @@ pub(super) const fn record_type(kind: DnsRecordType) -> RecordType {
     }
 }
 
-/// The bytes that ask for the records of a type; none for a question that does not fit a message.
+/// Encodes a question; `None` if it does not fit into a message.
 pub(super) fn question(name: &Name, kind: RecordType) -> Option<Vec<u8>> {
-    // With the same id always, as RFC 8484 advises: the HTTP stream tells answers apart.
+    // Always with id 0, as RFC 8484 advises: HTTP streams tell answers apart.
     let mut message = Message::new(0, MessageType::Query, OpCode::Query);
     message.metadata.recursion_desired = true;
     message.add_query(Query::query(name.clone(), kind));
@@ -39,7 +39,7 @@ pub(super) fn question(name: &Name, kind: RecordType) -> Option<Vec<u8>> {
     message.to_vec().ok()
 }
 
-/// Reads the answer to a question; what is wrong with it is told in words for people.
+/// Decodes the answer to a question. Errors are in words for people.
 pub(super) fn answer(bytes: &[u8], name: &Name, kind: RecordType) -> Result<Message, String> {
     let message =
         Message::from_vec(bytes).map_err(|_| "the answer is not a DNS message".to_owned())?;
@@ -54,7 +54,7 @@ pub(super) fn answer(bytes: &[u8], name: &Name, kind: RecordType) -> Result<Mess
     Ok(message)
 }
 
-/// What an answer says of `host`'s records of a type. Other records in it are left out.
+/// What an answer says about `host`'s records of a type. Other records are ignored.
 pub(super) fn read(message: &Message, host: &Name, kind: DnsRecordType) -> Answer {
     let mut records = Vec::new();
     let mut owner = host;
@@ -84,7 +84,7 @@ pub(super) fn read(message: &Message, host: &Name, kind: DnsRecordType) -> Answe
     }
 }
 
-/// The TXT records that an answer gives for `name`, each as one text.
+/// The TXT records in an answer for `name`, each as one text.
 pub(super) fn texts(message: &Message, name: &Name) -> Vec<String> {
     let answer = read(message, name, DnsRecordType::Txt);
     let text = |record: DnsRecord| match record.data {
@@ -122,7 +122,7 @@ fn record(record: &Record) -> Option<DnsRecord> {
     Some(DnsRecord { host: text_of(&record.name), ttl: record.ttl, data })
 }
 
-/// In lower case, without the dot at its end.
+/// In lower case, without a trailing dot.
 fn text_of(name: &Name) -> String {
     let mut text = name.to_ascii();
     text.make_ascii_lowercase();

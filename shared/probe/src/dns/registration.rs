@@ -16,47 +16,46 @@ use crate::guard::Guard;
 use crate::http::{self, RedirectChain, follow_or_keep};
 use crate::registrable::registrable_domain;
 
-/// Redirects followed: from the service that knows all registries to one, and from there to the
-/// registrar's.
+/// Redirects followed: from the bootstrap service to the registry, and from there to the registrar.
 const MAX_REDIRECTS: usize = 4;
 
-/// Bytes of an answer at most; real ones have some 10 KiB.
+/// Bytes of a response at most; real ones have about 10 KiB.
 const BODY_LIMIT: usize = 256 * 1024;
 
-/// Characters kept of a registrar's name at most.
+/// Characters kept of a registrar's name.
 const NAME_LIMIT: usize = 128;
 
-/// How long an answer is good. Registrations last for years, and RDAP services refuse those who ask
-/// often.
-const REMEMBERED: Duration = Duration::from_secs(12 * 3600);
+/// How long a registration is cached. Registrations last for years, and RDAP services limit
+/// frequent clients.
+const CACHE_TTL: Duration = Duration::from_secs(12 * 3600);
 
-/// How long a failure is not tried again.
-const FAILURE_REMEMBERED: Duration = Duration::from_secs(600);
+/// How long a failure is cached.
+const FAILURE_CACHE_TTL: Duration = Duration::from_secs(600);
 
-/// Domains remembered at most.
-const DOMAINS: usize = 2_000;
+/// Domains cached at most.
+const MAX_CACHED: usize = 2_000;
 
-/// Of redirects without end.
+/// The error of endless redirects.
 const CIRCLES: &str = "the registry redirects in circles";
 
-/// Finds registrations, and remembers them.
-pub(super) struct Registry {
+/// Finds registrations, and caches them.
+pub(super) struct RdapClient {
     service: Option<Url>,
-    known: Mutex<HashMap<String, Known>>,
+    entries: Mutex<HashMap<String, CacheEntry>>,
 }
 
-struct Known {
+struct CacheEntry {
     until: Instant,
     registration: Result<Registration, String>,
 }
 
-impl Registry {
+impl RdapClient {
     pub(super) fn new(service: Option<Url>) -> Self {
-        Self { service, known: Mutex::default() }
+        Self { service, entries: Mutex::default() }
     }
 
-    /// The registration of the domain that holds `host`, or why it is not known, in words for
-    /// people; there by `until`.
+    /// The registration of the domain of `host`, or why it is not known, in words for people; by
+    /// `until`.
     pub(super) async fn registration(
         &self,
         guard: &Guard,
@@ -67,31 +66,31 @@ impl Registry {
             return Err("registrations are not asked for here".to_owned());
         };
         let domain = registrable_domain(host).ok_or("the host is not in a registered domain")?;
-        if let Some(known) = self.recall(domain) {
+        if let Some(known) = self.cached(domain) {
             return known;
         }
         let found = timeout_at(until, fetch(guard, service, domain)).await;
         let found = found.unwrap_or_else(|_| Err("the registry did not answer in time".to_owned()));
-        self.remember(domain, found.clone());
+        self.cache(domain, found.clone());
         found
     }
 
-    fn recall(&self, domain: &str) -> Option<Result<Registration, String>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+    fn cached(&self, domain: &str) -> Option<Result<Registration, String>> {
+        let known = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get(domain).filter(|known| known.until > Instant::now())?;
         Some(known.registration.clone())
     }
 
-    fn remember(&self, domain: &str, registration: Result<Registration, String>) {
-        let lifetime = if registration.is_ok() { REMEMBERED } else { FAILURE_REMEMBERED };
+    fn cache(&self, domain: &str, registration: Result<Registration, String>) {
+        let lifetime = if registration.is_ok() { CACHE_TTL } else { FAILURE_CACHE_TTL };
         let now = Instant::now();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= DOMAINS {
+        let mut known = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_CACHED {
             known.retain(|_, known| known.until > now);
         }
-        // Those that do not fit are asked for again.
-        if known.len() < DOMAINS {
-            known.insert(domain.to_owned(), Known { until: now + lifetime, registration });
+        // Domains that do not fit are looked up again.
+        if known.len() < MAX_CACHED {
+            known.insert(domain.to_owned(), CacheEntry { until: now + lifetime, registration });
         }
     }
 }
@@ -122,7 +121,7 @@ async fn fetch(guard: &Guard, service: &Url, domain: &str) -> Result<Registratio
             let body = body.map_err(|_| "the registry's answer is too large")?;
             read(domain, &body.to_bytes())
         }
-        // To the URL that it came from.
+        // An empty `Location` is the URL itself.
         301 | 302 | 303 | 307 | 308
             if response.headers().get(LOCATION).is_some_and(HeaderValue::is_empty) =>
         {
@@ -157,7 +156,7 @@ fn read(domain: &str, body: &[u8]) -> Result<Registration, String> {
     })
 }
 
-/// The full name (`fn`) on the business card (RFC 7095) of the entity with the role of registrar.
+/// The full name (`fn`) on the vCard (RFC 7095) of the entity with the role of registrar.
 fn registrar(object: &Value) -> Option<String> {
     let has_role = |entity: &&Value| {
         entity["roles"].as_array().is_some_and(|roles| roles.iter().any(|it| it == "registrar"))

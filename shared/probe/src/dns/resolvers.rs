@@ -1,44 +1,44 @@
-//! What DNS checks ask, kept between them.
+//! The clients that DNS checks share.
 
 use url::Url;
 
-use super::registration::Registry;
+use super::client::DohClient;
+use super::registration::RdapClient;
 use super::servers::DohServers;
-use super::session::Session;
 
-/// The resolvers with their connections, and what registries said: one per process. Dropping it
-/// closes the connections.
+/// The DNS and RDAP clients with their connections and caches: one per process. Dropping it closes
+/// the connections.
 pub struct Resolvers {
-    sessions: Vec<Session>,
-    registry: Registry,
+    clients: Vec<DohClient>,
+    registry: RdapClient,
 }
 
 impl Resolvers {
-    /// Where registrations of all top-level domains are found: a service that redirects to the
-    /// registry that IANA lists for the domain (RFC 9224).
+    /// The bootstrap service for all top-level domains: it redirects to the registry that IANA
+    /// lists for the domain (RFC 9224).
     pub const RDAP: &str = "https://rdap.org/domain/";
 
-    /// Asks `servers` for records and, where there is one, the RDAP service at `rdap` for domains,
-    /// whose names are appended to its path; see [`Self::RDAP`].
+    /// Queries `servers` for records, and the RDAP service at `rdap`, if any, for domains. Their
+    /// names are appended to its path; see [`Self::RDAP`].
     ///
-    /// They are connected to as targets are: by the guard, through its detours and with its trust
-    /// anchors. A resolver in a private network has to be allowed by configuration.
+    /// Both are connected to like targets: through the guard, with its detours and trust anchors. A
+    /// resolver in a private network has to be allowed by configuration.
     pub fn new(servers: &DohServers, rdap: Option<Url>) -> Self {
         Self {
-            sessions: servers.as_slice().iter().cloned().map(Session::new).collect(),
-            registry: Registry::new(rdap),
+            clients: servers.as_slice().iter().cloned().map(DohClient::new).collect(),
+            registry: RdapClient::new(rdap),
         }
     }
 
-    pub(super) fn sessions(&self) -> impl Iterator<Item = &Session> {
-        self.sessions.iter()
+    pub(super) fn clients(&self) -> impl Iterator<Item = &DohClient> {
+        self.clients.iter()
     }
 
-    pub(super) fn session(&self, index: usize) -> Option<&Session> {
-        self.sessions.get(index)
+    pub(super) fn client(&self, index: usize) -> Option<&DohClient> {
+        self.clients.get(index)
     }
 
-    pub(super) fn registry(&self) -> &Registry {
+    pub(super) fn registry(&self) -> &RdapClient {
         &self.registry
     }
 }

@@ -1,31 +1,31 @@
-//! The DNS-over-HTTPS servers that are asked, as they are configured.
+//! The DNS-over-HTTPS servers to query, as configured.
 
 use std::fmt;
 use std::str::FromStr;
 
 use url::Url;
 
-/// Servers at most: each is asked six questions a check.
+/// Servers at most: each is asked six questions per check.
 pub const MAX_SERVERS: usize = 8;
 
 /// Characters of a server's name at most.
 const NAME_LIMIT: usize = 32;
 
-/// Three public resolvers of different hands; the third blocks what it takes for a threat.
+/// Three independent public resolvers; the third blocks what it considers a threat.
 const DEFAULT: &str = "cloudflare=https://cloudflare-dns.com/dns-query,\
                        google=https://dns.google/dns-query,\
                        quad9=https://dns.quad9.net/dns-query";
 
-/// A resolver that is asked by DNS over HTTPS.
+/// A DNS-over-HTTPS server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DohServer {
     /// Its name in results.
     pub name: String,
-    /// Where it takes queries.
+    /// The URL that it answers queries at.
     pub url: Url,
 }
 
-/// Why a text is not a [`DohServer`], or a list of them.
+/// Why a text is not a [`DohServer`], or not a list of them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DohServerError {
     /// No `=`.
@@ -37,7 +37,7 @@ pub enum DohServerError {
     /// After the `=`.
     #[error("\"{0}\" is not an https URL without user name, query and fragment")]
     Url(String),
-    /// Results are told apart by the names.
+    /// Results are distinguished by these names.
     #[error("the name \"{0}\" is there twice")]
     Repeated(String),
     /// Fewer than one or more than [`MAX_SERVERS`].
@@ -75,12 +75,12 @@ impl fmt::Display for DohServer {
     }
 }
 
-/// The servers in the order in which their answers are preferred, with names that differ in more
-/// than case.
+/// Servers in the order in which their answers are preferred, with names that differ in more than
+/// case.
 ///
-/// Read from a comma list, with white space around its items; the default is Cloudflare, Google
-/// and Quad9. The server named [`quad9`](vedette_domain::check::FILTERING_RESOLVER) is taken for
-/// one that blocks threats.
+/// Parsed from a comma-separated list; white space around items is ignored. The default is
+/// Cloudflare, Google and Quad9. The server named
+/// [`quad9`](vedette_domain::check::FILTERING_RESOLVER) is taken to block threats.
 ///
 /// ```
 /// use vedette_probe::dns::DohServers;
@@ -127,7 +127,7 @@ impl FromStr for DohServers {
 
 impl Default for DohServers {
     fn default() -> Self {
-        // Correct by a test; were it not, checks would fail for want of a resolver.
+        // A test parses it. If it were wrong, checks would fail for lack of a resolver.
         DEFAULT.parse().unwrap_or(Self(Vec::new()))
     }
 }

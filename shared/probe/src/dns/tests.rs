@@ -1,3 +1,5 @@
+//! DNS checks against resolvers and registries on loopback.
+
 mod answers;
 mod beside;
 mod failures;

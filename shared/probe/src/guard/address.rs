@@ -1,7 +1,7 @@
 //! Which addresses belong to the public Internet.
 //!
 //! Sources: the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates),
-//! and the one metadata address that clouds put into public space.
+//! and a cloud's metadata address in public space.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,16 +10,16 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// An address that no check may reach, and what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Forbidden {
+pub struct ForbiddenAddress {
     /// The refused address.
     pub address: IpAddr,
-    /// The special range that holds it; none where only the global unicast space is public.
+    /// The special range that contains it; `None` for IPv6 outside the global unicast space.
     pub network: Option<IpNet>,
     /// What the range is for, such as `a private address`.
     pub kind: &'static str,
 }
 
-impl fmt::Display for Forbidden {
+impl fmt::Display for ForbiddenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is {}", self.address, self.kind)?;
         match self.network {
@@ -65,12 +65,12 @@ const FORBIDDEN_V4: [Range; 17] = [
     v4([240, 0, 0, 0], 4, "a reserved address"),           // RFC 1112
 ];
 
-/// The only IPv6 space handed out for the public Internet (RFC 4291, IANA's global unicast
-/// registry). What lies outside is refused whole, so a range that is reserved tomorrow, or wraps an
-/// IPv4 address, needs no entry here.
+/// The only IPv6 space allocated for the public Internet (RFC 4291, IANA's global unicast
+/// registry). Everything else is refused, so ranges that are reserved later, or embed IPv4
+/// addresses, need no entry here.
 const GLOBAL_UNICAST: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Inside the global unicast space, and still not public.
+/// Inside the global unicast space, but not public.
 const FORBIDDEN_GLOBAL_V6: [Range; 4] = [
     v6([0x2001, 0, 0], 23, "an IETF protocol address"), // RFC 2928; holds Teredo, which wraps IPv4
     v6([0x2001, 0xdb8, 0], 32, "a documentation address"), // RFC 3849
@@ -78,7 +78,7 @@ const FORBIDDEN_GLOBAL_V6: [Range; 4] = [
     v6([0x3fff, 0, 0], 20, "a documentation address"),  // RFC 9637
 ];
 
-/// Names for the best-known ranges outside the global unicast space, for the message only.
+/// Names of the best-known ranges outside the global unicast space, for messages only.
 const NAMED_V6: [Range; 10] = [
     Range { network: host(Ipv6Addr::UNSPECIFIED), kind: "the unspecified address" },
     Range { network: host(Ipv6Addr::LOCALHOST), kind: "the loopback address" },
@@ -102,16 +102,20 @@ const fn host(address: Ipv6Addr) -> IpNet {
     IpNet::V6(Ipv6Net::new_assert(address, 128))
 }
 
-/// Why `address` is not of the public Internet, if it is not.
-pub(super) fn forbidden(address: IpAddr) -> Option<Forbidden> {
-    let of = |range: &Range| Forbidden { address, network: Some(range.network), kind: range.kind };
+/// Why `address` is not part of the public Internet, if it is not.
+pub(super) fn forbidden(address: IpAddr) -> Option<ForbiddenAddress> {
+    let of = |range: &Range| ForbiddenAddress {
+        address,
+        network: Some(range.network),
+        kind: range.kind,
+    };
     let in_range = |range: &&Range| range.network.contains(&address);
     match address {
         IpAddr::V4(_) => FORBIDDEN_V4.iter().find(in_range).map(of),
         IpAddr::V6(v6) if GLOBAL_UNICAST.contains(&v6) => {
             FORBIDDEN_GLOBAL_V6.iter().find(in_range).map(of)
         }
-        IpAddr::V6(_) => Some(NAMED_V6.iter().find(in_range).map(of).unwrap_or(Forbidden {
+        IpAddr::V6(_) => Some(NAMED_V6.iter().find(in_range).map(of).unwrap_or(ForbiddenAddress {
             address,
             network: None,
             kind: "outside the global unicast space 2000::/3",

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use url::Host;
 
-/// One detour: requests to `host` and `port` connect to `address`, like curl's `--connect-to`.
+/// A detour: requests to `host` and `port` connect to `address`, like curl's `--connect-to`.
 ///
-/// The request itself stays as it was: `Host` header, TLS server name and URLs in results. The
-/// address is checked by the guard like any other.
+/// The request itself does not change: `Host` header, TLS server name and URLs in results. The
+/// guard checks the address like any other.
 ///
-/// Read from `HOST:PORT:ADDR:PORT`, with IPv6 in brackets on either side:
+/// Parsed from `HOST:PORT:ADDR:PORT`, with IPv6 addresses in brackets:
 ///
 /// ```
 /// use vedette_probe::guard::ConnectTo;
@@ -20,9 +20,9 @@ use url::Host;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectTo {
-    /// Host of the URL, normalized as in URLs (lower case, punycode), without a trailing dot.
+    /// Host of the URL, normalized (lower case, punycode), without a trailing dot.
     pub host: Host,
-    /// Port of the URL, the scheme's default included.
+    /// Port of the URL, which may be the scheme's default.
     pub port: u16,
     /// Where to connect.
     pub address: SocketAddr,
@@ -75,7 +75,7 @@ impl FromStr for ConnectTo {
     }
 }
 
-/// Splits at the colon behind a host, which may be an IPv6 address in brackets.
+/// Splits at the colon after a host, which may be an IPv6 address in brackets.
 fn split_host(text: &str) -> Option<(&str, &str)> {
     if text.starts_with('[') {
         let end = text.find(']')? + 1;
@@ -97,7 +97,7 @@ fn without_trailing_dot(name: &str) -> &str {
 }
 
 fn parse_port(text: &str) -> Result<u16, ConnectToError> {
-    // `u16::from_str` also takes a sign, which no port has.
+    // `u16::from_str` also accepts a sign.
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(port) if digits && port != 0 => Ok(port),

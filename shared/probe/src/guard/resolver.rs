@@ -1,4 +1,4 @@
-//! Names to addresses, through the system's name servers and hosts file.
+//! Resolves names through the system's name servers and hosts file.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use hickory_resolver::proto::rr::Name;
 
 use super::GuardError;
 
-/// Answers are remembered for their TTL, but no longer than the fastest cadence, so that a check
-/// sees a moved site at once while the hops and tools of one round share a lookup.
-const REMEMBERED: Duration = Duration::from_secs(60);
+/// Answers are cached for their TTL, but no longer than the shortest cadence, so that a check sees
+/// a moved site at once, while the redirects and tools of one round share a lookup.
+const MAX_TTL: Duration = Duration::from_secs(60);
 
-/// Queries in flight on one TCP connection to a name server. The crate's 32 would turn a burst of
-/// checks behind a server that truncates into false outages.
-const QUERIES_IN_FLIGHT: usize = 4096;
+/// Queries in flight on one TCP connection to a name server. With the crate's default of 32, a
+/// burst of checks behind a server that truncates would look like an outage.
+const MAX_QUERIES_IN_FLIGHT: usize = 4096;
 
-/// Why a name gave no address. The target is then unreachable: its checks complete, and are down.
+/// Why a name has no address. Its target is unreachable: checks complete, and report it down.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
-    /// Not a name that DNS can hold (RFC 1035: labels of 1 to 63 bytes, 253 bytes in all).
+    /// Not a valid DNS name (RFC 1035: labels of 1 to 63 bytes, 253 bytes in all).
     #[error("not a valid domain name")]
     InvalidName,
     /// NXDOMAIN.
@@ -42,7 +42,7 @@ pub enum Unresolved {
 
 pub(super) enum LookupError {
     Unresolved(Unresolved),
-    /// No name server could even be asked; the text is for the log and operators.
+    /// No name server could be reached; the text is for operators.
     Unavailable(String),
 }
 
@@ -61,18 +61,18 @@ impl Resolver {
         let mut builder =
             TokioResolver::builder_with_config(config, provider).with_options(options);
         let options = builder.options_mut();
-        // IPv4 first: some hosts of ours (AWS Lambda) have no IPv6, and response times stay
+        // IPv4 first: some of our hosts (AWS Lambda) have no IPv6, and response times stay
         // comparable between hosts.
         options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-        options.positive_max_ttl = Some(REMEMBERED);
-        // A confirmation retry must ask again, not hear our own memory of the failure.
+        options.positive_max_ttl = Some(MAX_TTL);
+        // A confirmation retry must ask again, not get the cached failure.
         options.negative_max_ttl = Some(Duration::ZERO);
-        options.max_active_requests = QUERIES_IN_FLIGHT;
+        options.max_active_requests = MAX_QUERIES_IN_FLIGHT;
         builder.build().map(Self).map_err(|error| GuardError::Resolver(error.to_string()))
     }
 
-    /// All addresses of `host`, taken as an absolute name: search domains of this machine would
-    /// lead a public name inward.
+    /// All addresses of `host`, taken as an absolute name: this machine's search domains could turn
+    /// a public name into an internal one.
     pub(super) async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
         let mut name =
             Name::from_ascii(host).map_err(|_| LookupError::Unresolved(Unresolved::InvalidName))?;
@@ -98,12 +98,12 @@ fn classify(error: NetError) -> LookupError {
         NetError::Io(_) | NetError::Busy | NetError::NoConnections => {
             return LookupError::Unavailable(error.to_string());
         }
-        // What remains is an answer that broke the protocol.
+        // Anything else is an invalid answer.
         _ => Unresolved::Failed("the name server's answer is not valid".to_owned()),
     })
 }
 
-/// By the names of IANA's DNS RCODE registry that people search for.
+/// Uses the names of IANA's DNS RCODE registry that people search for.
 fn rcode(code: ResponseCode) -> String {
     match code {
         ResponseCode::FormErr => "FORMERR".to_owned(),

@@ -1,3 +1,5 @@
+//! What the guard admits and refuses.
+
 mod names;
 
 use std::net::SocketAddr;
@@ -23,11 +25,12 @@ fn socket(text: &str) -> SocketAddr {
     text.parse().expect("an address and port")
 }
 
-fn refused_address(outcome: &Result<Target, NotAdmitted>) -> Option<IpAddr> {
+fn refused_address(outcome: &Result<AdmittedTarget, NotAdmitted>) -> Option<IpAddr> {
     match outcome {
-        Err(NotAdmitted::Refused(Refusal { reason: RefusalReason::Address(of), .. })) => {
-            Some(of.address)
-        }
+        Err(NotAdmitted::Forbidden(ForbiddenTarget {
+            reason: ForbiddenReason::Address(of),
+            ..
+        })) => Some(of.address),
         _ => None,
     }
 }
@@ -95,7 +98,7 @@ async fn only_http_and_https_are_admitted() {
         assert!(
             matches!(
                 &outcome,
-                Err(NotAdmitted::Refused(Refusal { reason: RefusalReason::Scheme(scheme), .. }))
+                Err(NotAdmitted::Forbidden(ForbiddenTarget { reason: ForbiddenReason::Scheme(scheme), .. }))
                     if text.starts_with(scheme.as_str())
             ),
             "{text}: {outcome:?}"
@@ -153,8 +156,9 @@ async fn our_own_listeners_are_refused_even_under_allow() {
         let outcome = guard_of(outbound).admit(&url(text)).await;
         match outcome {
             Ok(_) => assert!(admitted, "{listener} {text}"),
-            Err(NotAdmitted::Refused(Refusal {
-                reason: RefusalReason::OwnListener(_), ..
+            Err(NotAdmitted::Forbidden(ForbiddenTarget {
+                reason: ForbiddenReason::OwnListener(_),
+                ..
             })) => assert!(!admitted, "{listener} {text}"),
             other => panic!("{listener} {text}: {other:?}"),
         }
@@ -192,7 +196,10 @@ async fn a_detour_comes_before_the_lookup_and_is_checked_like_any_address() {
     let own = guard.admit(&url("http://1.1.1.1/")).await;
     assert!(matches!(
         own,
-        Err(NotAdmitted::Refused(Refusal { reason: RefusalReason::OwnListener(_), .. }))
+        Err(NotAdmitted::Forbidden(ForbiddenTarget {
+            reason: ForbiddenReason::OwnListener(_),
+            ..
+        }))
     ));
 }
 
@@ -203,7 +210,7 @@ async fn a_refusal_is_a_check_error_without_credentials() {
         let guard = &guard;
         async move {
             match guard.admit(&url(text)).await {
-                Err(NotAdmitted::Refused(refusal)) => CheckError::from(refusal),
+                Err(NotAdmitted::Forbidden(refusal)) => CheckError::from(refusal),
                 other => panic!("{text}: {other:?}"),
             }
         }

@@ -1,4 +1,4 @@
-//! A connection that speaks HTTP, and the responses on it.
+//! An HTTP connection, and the responses on it.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -22,21 +22,21 @@ use super::{Error, dial, secure, server_name};
 use crate::guard::Guard;
 
 /// Bytes of a message's head, and of what is buffered or in flight beyond it. Servers and proxies
-/// send heads of 8 to 32 KiB at most.
+/// send heads of at most 8 to 32 KiB.
 pub(crate) const HEAD_BYTES: usize = 64 * 1024;
 
-/// Header lines of a message; hyper's own 100 is within reach of real sites.
+/// Header lines of a message; some real sites exceed hyper's default of 100.
 pub(crate) const HEADER_LINES: usize = 256;
 
-/// What a request sends: bytes of ours, or what a browser uploads.
+/// The body of a request: our own bytes, or a browser's upload.
 pub(crate) type RequestBody = Either<Full<Bytes>, Incoming>;
 
-/// A connection on which requests can be sent. It ends when it is dropped, with all its handles.
+/// A connection on which requests can be sent. It closes when its last handle is dropped.
 pub(crate) struct Connection {
     sender: Sender,
-    /// `None` once it has ended or runs among the `tasks`.
+    /// `None` once it has ended or been spawned onto `tasks`.
     driver: Option<Driver>,
-    /// What HTTP/2 runs beside its requests. Dropping the set aborts them.
+    /// HTTP/2's background tasks, aborted when the set is dropped.
     tasks: Option<Arc<Mutex<JoinSet<()>>>>,
 }
 
@@ -45,18 +45,18 @@ enum Sender {
     Http2(http2::SendRequest<RequestBody>),
 }
 
-/// hyper's half of a connection, polled beside whatever waits for it: no task to spawn for it, and
+/// hyper's half of a connection, polled together with whatever waits for it: no task to spawn, and
 /// none that outlives the check. Its errors reach the request or the body, too.
 type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Connection {
-    /// Connects to the target of `url`, if the guard admits it. Bounded in time by the caller.
+    /// Connects to the target of `url`, if the guard admits it. The caller sets the timeout.
     pub(crate) async fn to(guard: &Guard, url: &Url) -> Result<Self, Error> {
         let target = guard.admit(url).await?;
         Self::open(guard, dial(&target).await?, url).await
     }
 
-    /// Speaks HTTP on what was connected to for `url`; by TLS where that says so.
+    /// Starts HTTP on a TCP connection made for `url`; over TLS if its scheme is `https`.
     pub(crate) async fn open(guard: &Guard, stream: TcpStream, url: &Url) -> Result<Self, Error> {
         if url.scheme() != "https" {
             return Self::http1(stream).await;
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// Speaks HTTP/1.1.
+    /// Starts HTTP/1.1.
     pub(crate) async fn http1<S>(stream: S) -> Result<Self, Error>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -77,7 +77,7 @@ impl Connection {
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(HEAD_BYTES)
             .max_headers(HEADER_LINES)
-            // What browsers put up with does not make a site down.
+            // What browsers tolerate does not make a site down.
             .allow_spaces_after_header_name_in_responses(true)
             .allow_obsolete_multiline_headers_in_responses(true)
             .ignore_invalid_headers_in_responses(true)
@@ -104,8 +104,8 @@ impl Connection {
         Ok(Self { sender: Sender::Http2(sender), driver: Some(driver), tasks: Some(tasks) })
     }
 
-    /// Sends a request whose URI is absolute, and waits for the head of the response. Bounded in
-    /// time by the caller.
+    /// Sends a request with an absolute URI, and waits for the head of the response. The caller
+    /// sets the timeout.
     pub(crate) async fn send(
         mut self,
         mut request: Request<RequestBody>,
@@ -113,7 +113,7 @@ impl Connection {
         let driver = &mut self.driver;
         let response = match &mut self.sender {
             Sender::Http1(sender) => {
-                // The path alone, and the authority as a header: RFC 9112, section 3.2.
+                // The path only, and the authority as a header: RFC 9112, section 3.2.
                 let path = request.uri().path_and_query().cloned();
                 *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
                 drive(driver, sender.send_request(request)).await
@@ -132,7 +132,7 @@ impl Connection {
         Ok(response.map(|incoming| ResponseBody { incoming, connection: self }))
     }
 
-    /// Whether another request can be sent; waits for the end of the one before.
+    /// Waits until the previous response has ended; returns whether another request can be sent.
     pub(crate) async fn is_ready(&mut self) -> bool {
         match &mut self.sender {
             Sender::Http1(sender) => drive(&mut self.driver, sender.ready()).await.is_ok(),
@@ -140,7 +140,7 @@ impl Connection {
         }
     }
 
-    /// Whether it is known that no more requests can be sent.
+    /// Whether the connection is known to be closed.
     pub(crate) fn is_closed(&self) -> bool {
         match &self.sender {
             Sender::Http1(sender) => sender.is_closed(),
@@ -148,12 +148,12 @@ impl Connection {
         }
     }
 
-    /// Whether it carries many requests at a time, as HTTP/2 does.
+    /// Whether it carries concurrent requests, as HTTP/2 does.
     pub(crate) const fn is_multiplexed(&self) -> bool {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// Another handle on a connection that carries many requests at a time; `None` on HTTP/1.1.
+    /// Another handle on a connection that carries concurrent requests; `None` for HTTP/1.1.
     pub(crate) fn share(&mut self) -> Option<Self> {
         let (Sender::Http2(sender), Some(tasks)) = (&self.sender, &self.tasks) else {
             return None;
@@ -173,7 +173,7 @@ pub(crate) struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// The connection, whatever of the body is still to come.
+    /// The connection, however much of the body has been read.
     pub(crate) fn into_connection(self) -> Connection {
         self.connection
     }
@@ -201,8 +201,8 @@ impl Body for ResponseBody {
     }
 }
 
-/// Hands up to `limit` bytes of `body` to `sink` as they come; says whether that was all. Bounded in
-/// time by the caller.
+/// Passes up to `limit` bytes of `body` to `sink` as they arrive; returns whether that was all. The
+/// caller sets the timeout.
 pub(crate) async fn read<B: Body<Data = Bytes> + Unpin>(
     body: &mut B,
     limit: usize,
@@ -222,13 +222,13 @@ pub(crate) async fn read<B: Body<Data = Bytes> + Unpin>(
     Ok(body.is_end_stream())
 }
 
-/// The output of `future`, which waits for the connection of `driver`.
+/// Awaits `future` while polling the connection that it depends on.
 async fn drive<F: Future>(driver: &mut Option<Driver>, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|context| poll_driven(driver, context, |context| future.as_mut().poll(context))).await
 }
 
-/// Polls what waits for the connection of `driver`, and the driver where it has to wait.
+/// Polls `poll`, and if it is pending, the connection that it depends on.
 fn poll_driven<T>(
     driver: &mut Option<Driver>,
     context: &mut Context<'_>,
@@ -240,7 +240,7 @@ fn poll_driven<T>(
         && connection.as_mut().poll(context).is_ready()
     {
         *driver = None;
-        // What the connection did last may be what is waited for.
+        // The connection's last step may have completed it.
         return poll(context);
     }
     output
@@ -250,12 +250,12 @@ fn lock(tasks: &Mutex<JoinSet<()>>) -> std::sync::MutexGuard<'_, JoinSet<()>> {
     tasks.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the tasks that hyper's HTTP/2 needs, as long as their connection lives.
+/// Spawns hyper's HTTP/2 tasks, which live as long as their connection.
 #[derive(Clone)]
 struct Tasks(Weak<Mutex<JoinSet<()>>>);
 
 impl Tasks {
-    /// Runs them in this set.
+    /// Spawns them onto this set.
     fn of(tasks: &Arc<Mutex<JoinSet<()>>>) -> Self {
         Self(Arc::downgrade(tasks))
     }
@@ -268,7 +268,8 @@ where
     fn execute(&self, task: F) {
         if let Some(tasks) = self.0.upgrade() {
             let mut tasks = lock(&tasks);
-            // A set holds what ended until it is asked for, and hyper spawns for each request.
+            // A set keeps finished tasks until they are joined, and hyper spawns one for each
+            // request.
             while tasks.try_join_next().is_some() {}
             tasks.spawn(task);
         }

@@ -14,17 +14,17 @@ use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
 
 use super::Error;
-use crate::guard::Target;
+use crate::guard::AdmittedTarget;
 
-/// How long an attempt goes on alone before the next address is tried beside it: the Connection
+/// How long to wait for an address before the next one is tried concurrently: the Connection
 /// Attempt Delay of RFC 8305, section 5.
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// Addresses tried at most, since the length of a DNS answer is the target's choice.
+/// Addresses tried at most, because the target controls the length of a DNS answer.
 pub(crate) const MAX_ADDRESSES: usize = 8;
 
-/// Connects to the first address of `target` that accepts. Bounded in time by the caller.
-pub(crate) async fn dial(target: &Target) -> Result<TcpStream, Error> {
+/// Connects to the first address of `target` that accepts. The caller sets the timeout.
+pub(crate) async fn dial(target: &AdmittedTarget) -> Result<TcpStream, Error> {
     let mut untried = target.addresses().iter().take(MAX_ADDRESSES);
     let mut attempts = FuturesUnordered::new();
     let mut failures = Vec::new();
@@ -51,18 +51,19 @@ async fn attempt(address: SocketAddr) -> (SocketAddr, io::Result<TcpStream>) {
     (address, dial_address(address).await)
 }
 
-/// Connects to one address of a target. Bounded in time by the caller.
+/// Connects to one address of a target. The caller sets the timeout.
 pub(crate) async fn dial_address(address: SocketAddr) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
-    // Requests are small and answers awaited: nothing is gained by delaying a segment.
+    // Requests are small and responses awaited: delaying a segment gains nothing.
     stream.set_nodelay(true)?;
     Ok(stream)
 }
 
-/// The failure that says most about the target, of those of its addresses.
+/// The error that says most about the target, of those of its addresses.
 pub(crate) fn most_telling(failures: Vec<(SocketAddr, io::Error)>) -> Error {
     let mut telling = failures.into_iter().filter_map(|(address, error)| {
-        // An IPv6 address beside an IPv4 one says nothing on a machine without IPv6.
+        // On a machine without IPv6, the failure of an IPv6 address says nothing if there is an
+        // IPv4 one.
         (!(address.is_ipv6() && has_no_route(&error))).then_some(error)
     });
     match telling.next() {
@@ -72,7 +73,7 @@ pub(crate) fn most_telling(failures: Vec<(SocketAddr, io::Error)>) -> Error {
     }
 }
 
-/// The name by which the host of `url` is asked for and verified in TLS.
+/// The name of the host of `url` for SNI and certificate verification.
 pub(crate) fn server_name(url: &Url) -> Result<ServerName<'static>, Error> {
     match url.host() {
         Some(Host::Ipv4(address)) => Ok(ServerName::IpAddress(address.into())),
@@ -84,7 +85,7 @@ pub(crate) fn server_name(url: &Url) -> Result<ServerName<'static>, Error> {
     }
 }
 
-/// Speaks TLS on a connection to the server with this `name`.
+/// Performs the TLS handshake with the server called `name`.
 pub(crate) async fn secure(
     config: Arc<ClientConfig>,
     stream: TcpStream,
@@ -93,14 +94,14 @@ pub(crate) async fn secure(
     TlsConnector::from(config).connect(name, stream).await.map_err(Error::Handshake)
 }
 
-/// How systems without IPv6 refuse an IPv6 address: no route, no source address (IPv6 switched off
-/// on every interface), or no such family (not in the kernel).
+/// How systems without IPv6 refuse an IPv6 address: no route, no source address (IPv6 disabled on
+/// every interface), or no such family (not in the kernel).
 fn has_no_route(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable)
         || error.raw_os_error() == Some(libc::EAFNOSUPPORT)
 }
 
-/// `AddrNotAvailable` is how a connect says that all local ports are taken.
+/// `AddrNotAvailable` means that all local ports are in use.
 fn is_exhausted(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::OutOfMemory)
         || matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS))

@@ -1,7 +1,7 @@
-//! Why a request has no response: one type, and one place for the words.
+//! Why a request has no response: one error type, worded in one place.
 //!
-//! The words are for people, and our own: the libraries' texts change, quote what was sent, and
-//! speak to programmers.
+//! The wording is our own and for people: the libraries' texts change, quote what was sent, and
+//! address programmers.
 
 use std::error::Error as StdError;
 use std::io;
@@ -20,10 +20,10 @@ pub const NO_ROUTE: &str = "no_route";
 /// [`CheckError::code`] when this machine is out of sockets, ports or memory.
 pub const NO_SOCKET: &str = "no_socket";
 
-/// Why a request has no response. Its text is for people.
+/// Why a request has no response. `Display` is for people.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The guard gave no address to connect to.
+    /// The guard returned no address to connect to.
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),
     /// This machine has no route to IPv6, and the target has no other addresses.
@@ -32,31 +32,33 @@ pub(crate) enum Error {
     /// This machine is out of sockets, ports or memory.
     #[error("this machine is out of sockets")]
     NoSocket(#[source] io::Error),
-    /// The target accepted no connection.
+    /// The target did not accept a connection.
     #[error("{}", of_connection(.0))]
     Connection(#[source] io::Error),
-    /// The URL's host is no name for TLS.
+    /// The URL's host is not a valid name for TLS.
     #[error("TLS: no certificate can be for this host name")]
     ServerName,
     /// The TLS handshake failed.
     #[error("{}", of_handshake(.0))]
     Handshake(#[source] io::Error),
-    /// No HTTP request can carry the URL, for its length or a byte in it.
+    /// The URL cannot be sent in an HTTP request, because of its length or a byte in it.
     #[error("the URL cannot be requested")]
     NotSendable,
-    /// The connection was made, and brought no response.
+    /// There was a connection, but no response.
     #[error("{}", of_exchange(.0))]
     Exchange(#[source] hyper::Error),
 }
 
 impl Error {
-    /// Why the target gave no response, in words for people.
+    /// Why the target did not respond, in words for people.
     ///
     /// # Errors
-    /// When the check could not run, which says nothing of the target.
+    /// When the check could not run, which says nothing about the target.
     pub(crate) fn target_failure(self, url: &Url) -> Result<String, CheckError> {
         let (message, code) = match &self {
-            Self::NotAdmitted(NotAdmitted::Refused(refusal)) => return Err(refusal.clone().into()),
+            Self::NotAdmitted(NotAdmitted::Forbidden(refusal)) => {
+                return Err(refusal.clone().into());
+            }
             Self::NotAdmitted(NotAdmitted::ResolverUnavailable(why)) => {
                 tracing::warn!(%why, "no name server can be reached");
                 ("no name server can be reached".to_owned(), RESOLVER_UNAVAILABLE)
@@ -82,7 +84,7 @@ impl Error {
     }
 }
 
-/// A connection that failed, before or after it was made.
+/// A connection that failed, before or after it was established.
 fn of_connection(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused",
@@ -112,17 +114,18 @@ fn of_handshake(error: &io::Error) -> String {
     }
 }
 
-/// A request that got no answer on a connection that was made.
+/// A request without a response on an established connection.
 fn of_exchange(error: &hyper::Error) -> String {
     if let Some(error) = io_source(error) {
         return match tls_error(error) {
-            // TLS 1.3 servers judge the client, such as for its missing certificate, afterwards.
+            // With TLS 1.3, servers reject the client, for example for its missing certificate,
+            // afterwards.
             Some(error) => of_tls(error),
             None => of_connection(error).into(),
         };
     }
     if error.is_parse() {
-        // Also for a head beyond the limits, which hyper does not tell apart for clients.
+        // Also for a head beyond our limits, which hyper does not distinguish for clients.
         "the answer is not valid HTTP".into()
     } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
         "connection closed before an answer".into()
@@ -142,7 +145,7 @@ fn io_source(error: &hyper::Error) -> Option<&io::Error> {
     None
 }
 
-/// What TLS itself says of a failure; `None` where only the connection failed.
+/// The TLS error; `None` if only the connection failed.
 fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
@@ -171,7 +174,7 @@ fn of_alert(alert: AlertDescription) -> String {
         AlertDescription::ProtocolVersion => "no common protocol version",
         AlertDescription::HandshakeFailure => "the server refused the handshake",
         AlertDescription::InternalError => "internal error of the server",
-        // The registered number (RFC 8446, section 6) finds the rest in any manual.
+        // The registered number (RFC 8446, section 6) identifies any other alert.
         alert => {
             return format!("the server refused the connection (alert {})", u8::from(alert));
         }

@@ -1,4 +1,4 @@
-//! A stream that is read a little at a time.
+//! A stream that yields between reads.
 
 use std::io;
 use std::pin::Pin;
@@ -6,15 +6,15 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes that are read before others have their turn.
-const TURN: usize = 16 * 1024;
+/// Bytes read before the stream yields to other tasks.
+const READ_BUDGET: usize = 16 * 1024;
 
-/// Lets others have their turn between reads. hyper reads on as long as there is something, and
-/// does not come back for what it only passes over, such as interim answers and small frames: a
-/// server that sends them without end would hold up the clock by which it is given up.
+/// Yields to other tasks regularly. hyper reads as long as there is data, and does not return for what
+/// it skips, such as interim responses and small frames: a server that sends them endlessly would
+/// block the very timer that gives it up.
 pub(super) struct Paced<S> {
     stream: S,
-    /// Bytes read in this turn.
+    /// Bytes read since it last yielded.
     taken: usize,
 }
 
@@ -30,7 +30,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.taken >= TURN {
+        if self.taken >= READ_BUDGET {
             self.taken = 0;
             context.waker().wake_by_ref();
             return Poll::Pending;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_endless_stream_lets_others_have_their_turn() {
+    async fn an_endless_stream_yields_to_other_tasks() {
         let mut stream = pin!(Paced::new(tokio::io::repeat(b'x')));
         let mut context = Context::from_waker(Waker::noop());
         let mut bytes = vec![0; 4 * 1024];
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(turns, [turn, turn].concat());
 
         let mut all = Vec::new();
-        let size = 10 * TURN as u64;
+        let size = 10 * READ_BUDGET as u64;
         Paced::new(tokio::io::repeat(b'x')).take(size).read_to_end(&mut all).await.expect("bytes");
         assert_eq!(all.len() as u64, size, "nothing is lost");
     }

@@ -1,4 +1,4 @@
-//! From what a page writes to the one spelling under which a link is known.
+//! Canonical URLs: the one spelling under which a link is known.
 
 use std::borrow::Cow;
 
@@ -8,29 +8,29 @@ use url::{Position, Url};
 use crate::guard::without_credentials;
 pub(super) use crate::http::MAX_URL;
 
-/// The longest reference that is read at all, in bytes. A URL of [`MAX_URL`] can be written
-/// longer, with dot segments, but no honest page does so.
+/// The longest reference that is parsed, in bytes. A URL of [`MAX_URL`] can be written longer, with
+/// dot segments, but no honest page does that.
 const REFERENCE_LIMIT: usize = 2 * MAX_URL;
 
 /// What a reference in a page is.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reference {
-    /// A URL of the web in canonical form: without fragment, user name and password, otherwise as
-    /// the WHATWG URL standard serializes it (scheme and host in lower case, punycode, no default
-    /// port, no dot segments).
+    /// An `http` or `https` URL in canonical form: without fragment, user name and password,
+    /// otherwise as the WHATWG URL standard serializes it (scheme and host in lower case, punycode,
+    /// no default port, no dot segments).
     Web(String),
-    /// A part of the page itself.
+    /// A fragment of the page itself.
     Fragment,
-    /// Not of the web, such as `mailto:`, `tel:`, `javascript:` or `data:`.
-    Elsewhere,
-    /// Longer than we handle.
+    /// Of another scheme, such as `mailto:`, `tel:`, `javascript:` or `data:`.
+    OtherScheme,
+    /// Longer than we check.
     TooLong,
-    /// Meant for the web, and no URL, such as `http://` or `https://a b/`. No browser can follow
-    /// it. Holds it as it was written.
+    /// Not a valid URL, such as `http://` or `https://a b/`, which no browser can follow. Holds the
+    /// reference as written.
     Invalid(String),
 }
 
-/// What the references of a page are relative to.
+/// The base URL of a page's references.
 pub(super) struct Base {
     url: Url,
     /// Length of scheme, host and port in `url`.
@@ -39,24 +39,24 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Of a page at `url` that is written in `encoding`; `href` is that of its `base` element.
+    /// The base of a page at `url` in `encoding`; `href` is that of its `base` element.
     pub(super) fn new(url: &Url, href: Option<&str>, encoding: &'static Encoding) -> Self {
         let joined = href.and_then(|href| url.join(href).ok());
         let joined = joined.filter(|base| matches!(base.scheme(), "http" | "https"));
         let url = without_credentials(joined.as_ref().unwrap_or(url));
         let origin = url[..Position::BeforePath].len();
-        // The standard has queries in the encoding of the page, but never in UTF-16.
+        // By the standard, queries are in the encoding of the page, but never in UTF-16.
         Self { url, origin, encoding: encoding.output_encoding() }
     }
 
-    /// What `reference` is, as a browser would read it.
+    /// Resolves `reference` as a browser would.
     pub(super) fn resolve(&self, reference: &str) -> Reference {
         let reference = reference.trim_matches(|c: char| c <= ' ');
         if reference.starts_with('#') {
             return Reference::Fragment;
         }
-        if is_elsewhere(reference) {
-            return Reference::Elsewhere;
+        if has_other_scheme(reference) {
+            return Reference::OtherScheme;
         }
         if reference.len() > REFERENCE_LIMIT {
             return Reference::TooLong;
@@ -76,14 +76,14 @@ impl Base {
             options.encoding_override(Some(encode)).parse(reference)
         };
         match parsed {
-            Ok(url) if !matches!(url.scheme(), "http" | "https") => Reference::Elsewhere,
+            Ok(url) if !matches!(url.scheme(), "http" | "https") => Reference::OtherScheme,
             Ok(url) => within_limit(canonical(url)),
             Err(_) => Reference::Invalid(reference.to_owned()),
         }
     }
 }
 
-/// The canonical form of a URL of the web.
+/// The canonical form of an `http` or `https` URL.
 pub(super) fn canonical(mut url: Url) -> String {
     url.set_fragment(None);
     if !url.username().is_empty() || url.password().is_some() {
@@ -96,9 +96,9 @@ fn within_limit(url: String) -> Reference {
     if url.len() > MAX_URL { Reference::TooLong } else { Reference::Web(url) }
 }
 
-/// Whether `reference` starts with a scheme other than those of the web, without parsing what may
-/// be a picture in a `data:` URL.
-fn is_elsewhere(reference: &str) -> bool {
+/// Whether `reference` starts with another scheme than `http` or `https`; found out without parsing
+/// what may be an image in a `data:` URL.
+fn has_other_scheme(reference: &str) -> bool {
     let Some((scheme, _)) = reference.split_once(':') else {
         return false;
     };
@@ -108,14 +108,14 @@ fn is_elsewhere(reference: &str) -> bool {
         && !scheme.eq_ignore_ascii_case("https")
 }
 
-/// Whether `reference` is a path, perhaps with a query, that the parser would leave as it is: the
-/// most common kind by far.
+/// Whether `reference` is a path, perhaps with a query, that parsing would not change. This is by
+/// far the most common kind.
 fn is_plain(reference: &str) -> bool {
     let mut previous = 0;
     reference.starts_with('/')
         && reference.bytes().all(|byte| {
             let plain = match byte {
-                // Another host, in the second place, or a segment that may be `.` or `..`.
+                // As the second character, it starts a host; a dot may start a `.` or `..` segment.
                 b'/' => previous != b'/',
                 b'.' => previous != b'/',
                 byte => byte.is_ascii_alphanumeric() || b"-_~?=&".contains(&byte),
@@ -125,7 +125,7 @@ fn is_plain(reference: &str) -> bool {
         })
 }
 
-/// Scheme, host and port of a canonical URL: what one connection is good for.
+/// Scheme, host and port of a canonical URL: what a connection can be reused for.
 pub(super) fn origin_of(canonical: &str) -> &str {
     let host = canonical.find("://").map_or(0, |at| at + 3);
     let end = canonical[host..].find('/').map_or(canonical.len(), |at| host + at);
@@ -143,7 +143,7 @@ pub(super) fn host_of(canonical: &str) -> &str {
     }
 }
 
-/// The same host name with or without `www.`, in one spelling.
+/// A host name without `www.`.
 pub(super) fn without_www(host: &str) -> &str {
     host.strip_prefix("www.").unwrap_or(host)
 }
@@ -216,7 +216,7 @@ mod tests {
             "blob:https://example.com/1",
             "about:blank",
         ] {
-            assert_eq!(base.resolve(reference), Reference::Elsewhere, "{reference:?}");
+            assert_eq!(base.resolve(reference), Reference::OtherScheme, "{reference:?}");
         }
         for reference in ["#", "#part", " #part"] {
             assert_eq!(base.resolve(reference), Reference::Fragment, "{reference:?}");
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(base.resolve(&format!("/{}", "ü".repeat(MAX_URL / 3))), Reference::TooLong);
         assert_eq!(base.resolve(&format!("/{}", "./".repeat(MAX_URL))), Reference::TooLong);
         let data = format!("data:,{}", "a".repeat(1_000_000));
-        assert_eq!(base.resolve(&data), Reference::Elsewhere);
+        assert_eq!(base.resolve(&data), Reference::OtherScheme);
     }
 
     #[test]

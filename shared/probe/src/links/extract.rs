@@ -1,4 +1,4 @@
-//! The links of an HTML page, read while it arrives.
+//! Extracts the links of an HTML page while it arrives.
 
 mod attributes;
 
@@ -14,47 +14,46 @@ pub(super) use self::attributes::charset;
 use self::attributes::{read_anchor, read_element};
 use super::canonical::{Base, Reference};
 
-/// Anchors, which most links are.
+/// Anchors: most links.
 static ANCHORS: LazyLock<Option<Selector>> = LazyLock::new(|| "a, area".parse().ok());
 
-/// Other elements that have links. A tag that is none of all these is passed over without being
-/// taken apart.
+/// Other elements with links. The parser skips all other tags.
 static OTHERS: LazyLock<Option<Selector>> = LazyLock::new(|| {
     "link, img, source, script, iframe, frame, embed, object, video, audio, track, input, base, meta"
         .parse()
         .ok()
 });
 
-/// Bytes that the parser may hold: for a tag that arrives in pieces, and for the elements that are
-/// open, some thirty thousand.
+/// Bytes that the parser may use: for a tag that arrives in pieces, and for open elements, about
+/// thirty thousand.
 const PARSER_MEMORY: usize = 4 * 1024 * 1024;
 
-/// Links that are read of one page, and bytes of their canonical URLs.
+/// Links taken from a page, and bytes of their canonical URLs.
 const LINKS_LIMIT: usize = 20_000;
 const TEXT_LIMIT: usize = 2 * 1024 * 1024;
 
-/// What a link is for.
+/// What a link refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Something to go to, which may be a page with further links.
+    /// A document, which may have more links.
     Page,
-    /// Something that a page is made of, or refers to.
+    /// A resource of the page.
     Part,
 }
 
-/// The links of a page in the order of the document, with repeats.
+/// The links of a page in document order, with duplicates.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct PageLinks {
-    /// All the texts, end to end.
+    /// All URLs, concatenated.
     text: String,
-    /// Where each ends, and what it is.
+    /// The end of each in `text`, its kind, and whether it is valid.
     ends: Vec<(usize, Kind, bool)>,
 }
 
-/// One link of a page.
+/// A link of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageLink<'a> {
-    /// Its canonical URL, or what was written where that is no URL.
+    /// Its canonical URL, or what was written if that is not a URL.
     pub(super) url: &'a str,
     pub(super) kind: Kind,
     /// Whether it is a URL.
@@ -71,7 +70,7 @@ impl PageLinks {
         })
     }
 
-    /// Bytes held.
+    /// Its size in bytes.
     pub(super) fn size(&self) -> usize {
         self.text.len() + self.ends.len() * size_of::<(usize, Kind, bool)>()
     }
@@ -86,41 +85,41 @@ impl PageLinks {
     }
 }
 
-/// What the elements of a page say, as written.
+/// The references in a page, as written.
 #[derive(Default)]
 struct Written {
     references: PageLinks,
     /// `href` of the first `base` element.
     base: Option<String>,
-    /// The encoding that the page names for itself.
+    /// The encoding that the page declares.
     encoding: Option<&'static Encoding>,
 }
 
-/// Reads a page piece by piece.
+/// Extracts the links of a page chunk by chunk.
 pub(super) struct Extractor {
     written: Arc<Mutex<Written>>,
-    /// The encoding that the server names.
+    /// The encoding that the server declares.
     declared: Option<&'static Encoding>,
     reader: Reader,
 }
 
-/// What it would write is dropped.
+/// A parser whose output is discarded.
 type Parser = HtmlRewriter<'static, fn(&[u8])>;
 
 enum Reader {
-    /// Until the first bytes tell the encoding.
+    /// Until the first bytes reveal the encoding.
     Unstarted,
     Running {
         rewriter: Box<Parser>,
-        /// Where the page is in an encoding that tags cannot be read in.
+        /// For encodings that are not ASCII-compatible.
         decoder: Option<Decoder>,
     },
-    /// The page broke a limit of the parser: what was read stands.
+    /// The page exceeded a limit of the parser; the links so far are kept.
     Ended,
 }
 
 impl Extractor {
-    /// For a page whose `Content-Type` names the charset `declared`.
+    /// For a page whose `Content-Type` declares the charset `declared`.
     pub(super) fn new(declared: Option<&str>) -> Self {
         Self {
             written: Arc::default(),
@@ -129,7 +128,7 @@ impl Extractor {
         }
     }
 
-    /// Takes in the next piece.
+    /// Parses the next chunk.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -154,7 +153,7 @@ impl Extractor {
         }
     }
 
-    /// A byte order mark counts most, then the server's word, then the page's own.
+    /// A byte order mark takes precedence, then the server's declaration, then the page's own.
     fn start(&mut self, first: &[u8]) {
         if let Some((encoding, _)) = Encoding::for_bom(first) {
             self.declared = Some(encoding);
@@ -178,7 +177,7 @@ impl Extractor {
             .with_memory_settings(
                 MemorySettings::new().with_max_allowed_memory_usage(PARSER_MEMORY),
             )
-            // Browsers read every page, however broken.
+            // Like browsers, accept any page.
             .with_strict(false);
         let sink: fn(&[u8]) = |_| {};
         let rewriter = Box::new(HtmlRewriter::new(settings, sink));
@@ -199,7 +198,7 @@ impl Extractor {
     pub(super) fn finish(mut self, url: &Url) -> PageLinks {
         if let Reader::Running { rewriter, .. } = std::mem::replace(&mut self.reader, Reader::Ended)
         {
-            // What an unfinished tag would have said is not known.
+            // An unfinished tag at the end is ignored.
             let _ = rewriter.end();
         }
         let written = std::mem::take(&mut *self.lock());
@@ -213,7 +212,7 @@ impl Extractor {
             match base.resolve(reference) {
                 Reference::Web(url) => links.push(&url, kind, true),
                 Reference::Invalid(text) => links.push(&text, kind, false),
-                Reference::Fragment | Reference::Elsewhere | Reference::TooLong => {}
+                Reference::Fragment | Reference::OtherScheme | Reference::TooLong => {}
             }
             if links.is_full() {
                 break;

@@ -1,7 +1,8 @@
 //! The HTTP client of a crawl.
 //!
-//! Unlike the status check, which looks at one connection, a crawl asks the same few servers
-//! thousands of times: connections are kept, and what the guard admitted is remembered for a moment.
+//! Unlike the status check, which looks at one connection, a crawl sends the same few servers
+//! thousands of requests. So connections are kept alive, and what the guard admitted is cached for
+//! a moment.
 
 mod coding;
 mod pool;
@@ -24,126 +25,132 @@ use vedette_domain::check::CheckError;
 pub(super) use self::coding::{Coding, unpack};
 use self::pool::{Peer, Pool};
 use super::canonical::{origin_of, without_www};
-use super::traffic::{Share, Traffic, Turn};
-use crate::guard::{Guard, NotAdmitted, Target};
+use super::rate_limit::{CrawlLimiter, CrawlQuota, Permit};
+use crate::guard::{AdmittedTarget, Guard, NotAdmitted};
 use crate::http::{self, Connection, MAX_ADDRESSES, RequestBody, ResponseBody};
 use crate::request_header::{RequestHeader, introduce};
 
-/// How long the head of an answer is waited for, once the request's turn has come; the connection
-/// included.
-const HEAD_PATIENCE: Duration = Duration::from_secs(15);
+/// Timeout from a request's turn to the head of its response, connecting included.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a body that matters is waited for.
-const BODY_PATIENCE: Duration = Duration::from_secs(15);
+/// Timeout of a body that matters.
+const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long, and for how many bytes, a body that does not matter is taken in so that its connection
-/// can be used again.
-const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+/// Time and bytes spent on reading a body that does not matter, so that its connection can be
+/// reused.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 const DRAIN_LIMIT: usize = 64 * 1024;
 
-/// How long an admitted target is connected to without asking the guard again. As long as the
-/// guard's resolver remembers an answer: a name that moves is followed no later for it.
-const PINNED: Duration = Duration::from_secs(60);
+/// How long an admitted target is used without asking the guard again. As long as the guard's
+/// resolver caches an answer, so that a moved name is noticed no later.
+const PIN_TTL: Duration = Duration::from_secs(60);
 
-/// How long a name lookup may take, and a connection to make, TLS included.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of a name lookup, and of connecting, TLS included.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long an address may take to accept where there is another one to try: one at a time, so that
-/// a request has a turn at one address alone. That is one packet lost, and another.
-const ATTEMPT_PATIENCE: Duration = Duration::from_secs(2);
+/// Timeout of connecting to an address if there is another one to try. Addresses are tried one
+/// after the other, because a request has a permit for one address only. It allows for one lost
+/// packet, and a second.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Sends requests to admitted targets.
 pub(super) struct Client<'a> {
     guard: &'a Guard,
-    share: Share<'a>,
-    /// The monitored URL, whose host gets `header`.
+    quota: CrawlQuota<'a>,
+    /// The monitored URL; its host gets `header`.
     home: &'a Url,
     header: Option<&'a RequestHeader>,
     pool: Pool,
-    /// By origin (scheme, host and port); as many as there are links at most.
-    places: Mutex<HashMap<Box<str>, Arc<Place>>>,
-    /// The next [`Place::id`].
+    /// By origin (scheme, host and port); at most one per link.
+    origins: Mutex<HashMap<Box<str>, Arc<PinnedOrigin>>>,
+    /// The next [`PinnedOrigin::id`].
     next_id: AtomicU32,
-    /// Held by the page that is unpacked or taken apart: a step of that takes milliseconds, and all
-    /// pages at once would take a step each before anything else had its turn.
-    pub(super) reading: tokio::sync::Mutex<()>,
+    /// Held by the page that is being decoded or parsed: a step takes milliseconds, and all pages
+    /// at once would each take one before anything else could run.
+    pub(super) parsing: tokio::sync::Mutex<()>,
 }
 
-/// Where an origin was found to be.
-struct Place {
-    /// Names it among the connections: one to where an origin was before is used no more, as its
-    /// requests would count elsewhere.
+/// The addresses of an origin.
+struct PinnedOrigin {
+    /// Identifies it in the connection pool. A connection to the origin's former addresses is not
+    /// reused, as its requests would count for the wrong address.
     id: u32,
-    target: Target,
+    target: AdmittedTarget,
     since: Instant,
 }
 
-/// Why a request has no answer.
+/// Why a request has no response.
 #[derive(Debug)]
-pub(super) enum NoAnswer {
-    /// The server was reached, and gave none.
-    Silent,
+pub(super) enum FetchError {
+    /// The server was reached, but did not respond.
+    NoResponse,
     /// The server could not be reached.
     Unreachable,
-    /// The name was not looked up in time.
-    Unresolved,
+    /// The name lookup timed out.
+    LookupTimedOut,
     /// The guard refuses it.
     Forbidden(CheckError),
-    /// The request could not be made, which says nothing of the target.
-    Unable(CheckError),
-    /// Too much is asked of the address at the moment.
-    NoTurn,
+    /// The request could not be made, which says nothing about the target.
+    CheckFailed(CheckError),
+    /// The address has reached its rate limit.
+    Throttled,
 }
 
 impl<'a> Client<'a> {
     pub(super) fn new(
         guard: &'a Guard,
-        traffic: &'a Traffic,
+        limiter: &'a CrawlLimiter,
         home: &'a Url,
         header: Option<&'a RequestHeader>,
     ) -> Self {
         Self {
             guard,
-            share: traffic.share(),
+            quota: limiter.quota(),
             home,
             header,
             pool: Pool::default(),
-            places: Mutex::default(),
+            origins: Mutex::default(),
             next_id: AtomicU32::new(0),
-            reading: tokio::sync::Mutex::default(),
+            parsing: tokio::sync::Mutex::default(),
         }
     }
 
-    /// Sends a request without body once its turn has come, and waits for the head of its answer.
-    pub(super) async fn send(&self, method: Method, url: &Url) -> Result<Answer, NoAnswer> {
+    /// Waits for a permit, sends a request without a body, and waits for the head of the response.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+    ) -> Result<CrawlResponse, FetchError> {
         let request = self.request(&method, url)?;
-        let admitted = timeout(CONNECT_PATIENCE, self.admit(url)).await;
-        let place = admitted.unwrap_or(Err(NoAnswer::Unresolved))?;
+        let admitted = timeout(CONNECT_TIMEOUT, self.pin(url)).await;
+        let origin = admitted.unwrap_or(Err(FetchError::LookupTimedOut))?;
         let is_own = self.is_own(url);
-        if let Some((peer, mut connection)) = self.pool.take(place.id) {
-            let Some(turn) = self.share.turn(peer.address, is_own).await else {
+        if let Some((peer, mut connection)) = self.pool.take(origin.id) {
+            let Some(permit) = self.quota.acquire(peer.address, is_own).await else {
                 self.pool.keep(peer, connection);
-                return Err(NoAnswer::NoTurn);
+                return Err(FetchError::Throttled);
             };
             let request = self.request(&method, url)?;
-            let response = timeout(HEAD_PATIENCE, async {
+            let response = timeout(HEAD_TIMEOUT, async {
                 if connection.is_ready().await { connection.send(request).await.ok() } else { None }
             });
             match response.await {
-                Ok(Some(response)) => return Ok(Answer::new(response, peer, turn)),
-                // It may have been closed in the meantime, which is no answer: ask again on a new one.
+                Ok(Some(response)) => return Ok(CrawlResponse::new(response, peer, permit)),
+                // The idle connection may have been closed, which is not a response: retry on a new
+                // one.
                 Ok(None) => {}
-                Err(_) => return Err(NoAnswer::Silent),
+                Err(_) => return Err(FetchError::NoResponse),
             }
         }
-        let mut untried = place.target.addresses().iter().take(MAX_ADDRESSES);
+        let mut untried = origin.target.addresses().iter().take(MAX_ADDRESSES);
         let mut failures = Vec::new();
         while let Some(address) = untried.next() {
-            let peer = Peer { place: place.id, address: address.ip().to_canonical() };
-            let turn = self.share.turn(peer.address, is_own).await.ok_or(NoAnswer::NoTurn)?;
+            let peer = Peer { origin: origin.id, address: address.ip().to_canonical() };
+            let permit =
+                self.quota.acquire(peer.address, is_own).await.ok_or(FetchError::Throttled)?;
             let since = Instant::now();
-            let patience = if untried.len() > 0 { ATTEMPT_PATIENCE } else { CONNECT_PATIENCE };
-            let dialed = timeout(patience, http::dial_address(*address)).await;
+            let time_limit = if untried.len() > 0 { ATTEMPT_TIMEOUT } else { CONNECT_TIMEOUT };
+            let dialed = timeout(time_limit, http::dial_address(*address)).await;
             let stream = match dialed.unwrap_or(Err(io::ErrorKind::TimedOut.into())) {
                 Ok(stream) => stream,
                 Err(error) => {
@@ -152,88 +159,88 @@ impl<'a> Client<'a> {
                 }
             };
             let opened = Connection::open(self.guard, stream, url);
-            let Ok(Ok(connection)) = timeout_at(since + CONNECT_PATIENCE, opened).await else {
-                return Err(NoAnswer::Unreachable);
+            let Ok(Ok(connection)) = timeout_at(since + CONNECT_TIMEOUT, opened).await else {
+                return Err(FetchError::Unreachable);
             };
-            return match timeout_at(since + HEAD_PATIENCE, connection.send(request)).await {
-                Ok(Ok(response)) => Ok(Answer::new(response, peer, turn)),
-                Ok(Err(_)) | Err(_) => Err(NoAnswer::Silent),
+            return match timeout_at(since + HEAD_TIMEOUT, connection.send(request)).await {
+                Ok(Ok(response)) => Ok(CrawlResponse::new(response, peer, permit)),
+                Ok(Err(_)) | Err(_) => Err(FetchError::NoResponse),
             };
         }
-        Err(NoAnswer::of(http::most_telling(failures), url))
+        Err(FetchError::of(http::most_telling(failures), url))
     }
 
-    /// Whether `url` is on the site's own host, `www.` aside: what the site's owner has us ask.
+    /// Whether `url` is on the site's own host, with or without `www.`.
     pub(super) fn is_own(&self, url: &Url) -> bool {
         let [host, home] = [url, self.home].map(|url| url.host_str().map(without_www));
         host == home
     }
 
-    async fn admit(&self, url: &Url) -> Result<Arc<Place>, NoAnswer> {
-        let origin = origin_of(url.as_str());
-        let known = self.places().get(origin).map(Arc::clone);
-        if let Some(place) = known.filter(|place| place.since.elapsed() < PINNED) {
-            return Ok(place);
+    async fn pin(&self, url: &Url) -> Result<Arc<PinnedOrigin>, FetchError> {
+        let key = origin_of(url.as_str());
+        let known = self.origins().get(key).map(Arc::clone);
+        if let Some(origin) = known.filter(|origin| origin.since.elapsed() < PIN_TTL) {
+            return Ok(origin);
         }
         let target = self.guard.admit(url).await;
-        let target = target.map_err(|error| NoAnswer::of(error.into(), url))?;
-        let mut places = self.places();
-        let id = match places.get(origin) {
-            Some(place) if place.target == target => place.id,
+        let target = target.map_err(|error| FetchError::of(error.into(), url))?;
+        let mut origins = self.origins();
+        let id = match origins.get(key) {
+            Some(origin) if origin.target == target => origin.id,
             _ => self.next_id.fetch_add(1, Ordering::Relaxed),
         };
-        let place = Arc::new(Place { id, target, since: Instant::now() });
-        places.insert(origin.into(), Arc::clone(&place));
-        Ok(place)
+        let origin = Arc::new(PinnedOrigin { id, target, since: Instant::now() });
+        origins.insert(key.into(), Arc::clone(&origin));
+        Ok(origin)
     }
 
-    fn places(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Place>>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn origins(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<PinnedOrigin>>> {
+        self.origins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn request(&self, method: &Method, url: &Url) -> Result<Request<RequestBody>, NoAnswer> {
+    fn request(&self, method: &Method, url: &Url) -> Result<Request<RequestBody>, FetchError> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
         introduce(&mut headers, self.home, url, self.header);
-        http::request(method.clone(), url, headers).map_err(|_| NoAnswer::Silent)
+        http::request(method.clone(), url, headers).map_err(|_| FetchError::NoResponse)
     }
 }
 
-impl NoAnswer {
+impl FetchError {
     fn of(error: http::Error, url: &Url) -> Self {
-        let is_refused = matches!(error, http::Error::NotAdmitted(NotAdmitted::Refused(_)));
+        let is_refused = matches!(error, http::Error::NotAdmitted(NotAdmitted::Forbidden(_)));
         match error.target_failure(url) {
             Ok(_) => Self::Unreachable,
             Err(error) if is_refused => Self::Forbidden(error),
-            Err(error) => Self::Unable(error),
+            Err(error) => Self::CheckFailed(error),
         }
     }
 }
 
-/// The head of an answer, with the connection that brings its body.
-pub(super) struct Answer {
+/// The head of a response, with the connection that brings its body.
+pub(super) struct CrawlResponse {
     pub(super) status: u16,
     headers: HeaderMap,
     body: ResponseBody,
     peer: Peer,
-    /// Ends with the answer.
-    _turn: Turn,
+    /// Held until the response has been read.
+    _permit: Permit,
 }
 
-impl Answer {
-    fn new(response: Response<ResponseBody>, peer: Peer, turn: Turn) -> Self {
+impl CrawlResponse {
+    fn new(response: Response<ResponseBody>, peer: Peer, permit: Permit) -> Self {
         let (head, body) = response.into_parts();
         let (status, headers) = (head.status.as_u16(), head.headers);
-        Self { status, headers, body, peer, _turn: turn }
+        Self { status, headers, body, peer, _permit: permit }
     }
 
-    /// Whether it sends the visitor elsewhere.
+    /// Whether it is a redirect.
     pub(super) fn is_redirect(&self) -> bool {
         (300..400).contains(&self.status) && self.headers.contains_key(LOCATION)
     }
 
-    /// Where to, from `url`, in canonical form.
+    /// The target of a redirect from `url`, in canonical form.
     pub(super) fn location(&self, url: &Url) -> Option<Url> {
         let next = http::location(&self.headers, url)?;
         matches!(next.scheme(), "http" | "https").then_some(next)
@@ -251,8 +258,8 @@ impl Answer {
         Coding::of(self.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes))
     }
 
-    /// How long `Retry-After` says to stay away. A date counts from the `Date` of the answer, so
-    /// that clocks may differ; where there is none, it is as good as never.
+    /// The time in `Retry-After`. A date is compared with the response's own `Date`, so that clocks
+    /// may differ; without a `Date`, it counts as forever.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         let date = |text: &str| httpdate::parse_http_date(text).ok();
         let text = |name| self.headers.get(name).and_then(|value| value.to_str().ok());
@@ -267,17 +274,16 @@ impl Answer {
         })
     }
 
-    /// Hands the body to `sink` as it comes, up to `limit` bytes. Ends early where it is late or
-    /// breaks off: what came is worth having.
+    /// Passes up to `limit` bytes of the body to `sink` as they arrive. Ends early at the timeout
+    /// or if the body breaks off: what arrived is worth having.
     pub(super) async fn read(&mut self, limit: usize, sink: impl FnMut(&[u8])) {
-        let _ = timeout(BODY_PATIENCE, http::read(&mut self.body, limit, sink)).await;
+        let _ = timeout(BODY_TIMEOUT, http::read(&mut self.body, limit, sink)).await;
     }
 
-    /// Keeps the connection for the next request where the rest of the body is short, or a stream of
-    /// its own, which can be left alone.
+    /// Returns the connection to the pool if the rest of the body is short, or is an HTTP/2 stream,
+    /// which can be abandoned.
     pub(super) async fn finish(mut self, client: &Client<'_>) {
-        let drained =
-            timeout(DRAIN_PATIENCE, http::read(&mut self.body, DRAIN_LIMIT, |_| {})).await;
+        let drained = timeout(DRAIN_TIMEOUT, http::read(&mut self.body, DRAIN_LIMIT, |_| {})).await;
         let connection = self.body.into_connection();
         if let Ok(Ok(ended)) = drained
             && (ended || connection.is_multiplexed())

@@ -1,11 +1,12 @@
-//! What a crawl knows and what it still has to do: pure, and breadth-first.
+//! The frontier of a crawl: the links it knows and has still to visit, in breadth-first order.
+//! Pure.
 //!
-//! Hosts other than the site's did not ask to be crawled. What is asked of them is limited, and has
-//! the form of jobs with pauses between, each of which is one request.
+//! External hosts did not ask to be crawled. So they get few requests: each job is one request,
+//! with pauses between.
 
 mod host;
+mod schedule;
 mod trap;
-mod turns;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
@@ -24,32 +25,32 @@ use super::visit::is_broken;
 use super::{Limits, Progress};
 use crate::registrable::registrable_domain;
 
-/// Requests under way at all hosts elsewhere.
-const ELSEWHERE_REQUESTS: usize = 32;
+/// Concurrent requests to all external hosts together.
+const MAX_EXTERNAL_REQUESTS: usize = 32;
 
-/// Links to a host elsewhere up to which its `robots.txt` is not asked for.
-const FEW_LINKS: u32 = 10;
+/// Links to an external host up to which its `robots.txt` is not fetched.
+const ROBOTS_THRESHOLD: u32 = 10;
 
-/// Bytes of rules of hosts elsewhere that are kept. What another `robots.txt` rules is as good as
+/// Bytes of rules kept for external hosts. Links under any further `robots.txt` count as
 /// disallowed.
 const RULES_LIMIT: usize = 32 * 1024 * 1024;
 
-/// Requests without an answer in a row before an origin elsewhere is given up: each takes up to
-/// fifteen seconds, and a host that is gone can have hundreds of links. The site's own hosts are
-/// asked to the end.
-const GIVEN_UP: u32 = 3;
+/// Consecutive requests without a response after which an external origin is given up: each takes
+/// up to fifteen seconds, and a dead host can have hundreds of links. The site's own hosts are
+/// never given up.
+const MAX_UNANSWERED: u32 = 3;
 
-/// How long a host is left alone where too much is asked of its address.
-const TURN_PAUSE: Duration = Duration::from_secs(1);
+/// How long a host is paused when its address has reached its rate limit.
+const THROTTLE_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often a link is asked for again whose server asks us to come back later.
-const RETRIES: u8 = 2;
+/// How often a link is retried whose server asks us to come back later.
+const MAX_RETRIES: u8 = 2;
 
-/// Bytes of URLs that are remembered. Reaching it is reaching the limit on links, which at the usual
-/// length of URLs comes first.
+/// Bytes of URLs kept. Reaching it counts as reaching the limit on links, which comes first with
+/// URLs of the usual length.
 const TEXT_LIMIT: usize = 32 * 1024 * 1024;
 
-/// Endings of what is no page, to be checked by HEAD rather than fetched.
+/// Extensions of files that are not pages; they are checked by HEAD, not fetched.
 const FILES: [&str; 44] = [
     "7z", "aac", "apk", "avi", "avif", "bmp", "bz2", "css", "csv", "dmg", "doc", "docx", "eot",
     "epub", "exe", "gif", "gz", "ico", "iso", "jpeg", "jpg", "js", "json", "m4a", "m4v", "mov",
@@ -57,12 +58,12 @@ const FILES: [&str; 44] = [
     "webm", "webp", "woff2", "xlsx", "zip",
 ];
 
-/// What is crawled and what is left out.
+/// What is crawled and what is ignored.
 pub(super) struct Scope {
     /// Hosts of the site.
     pub(super) hosts: Vec<String>,
-    /// The port of the site's URL as canonical URLs spell it, such as `:8080`; empty for the default
-    /// of its scheme.
+    /// The port of the site's URL as canonical URLs spell it, such as `:8080`; empty for the
+    /// scheme's default.
     pub(super) port: String,
     pub(super) ignore: IgnorePaths,
     pub(super) ignore_external: bool,
@@ -70,13 +71,13 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Whether a canonical URL is on the site's own host, on whatever port.
+    /// Whether a canonical URL is on the site's own host, on any port.
     pub(super) fn is_own(&self, url: &str) -> bool {
         let host = host_of(url);
         self.hosts.iter().any(|own| own == host)
     }
 
-    /// Counts the host of `url` as the site's, too, if it is the same name with or without `www.`.
+    /// Adds the host of `url` to the site if it is the same name with or without `www.`.
     pub(super) fn adopt(&mut self, url: &str) {
         let host = host_of(url);
         let is_same = |own: &String| without_www(own) == without_www(host);
@@ -85,62 +86,61 @@ impl Scope {
         }
     }
 
-    /// Whether a canonical URL is of the site itself: on its own host, and on its own port or on the
-    /// default one. What listens on other ports is another thing, to be checked, not searched.
+    /// Whether a canonical URL is part of the site itself: on its own host, and on its own or the
+    /// default port. Links to other ports are checked, not searched.
     fn is_site(&self, url: &str) -> bool {
         let port = origin_of(url).rsplit_once(host_of(url)).map_or("", |(_, port)| port);
         self.is_own(url) && (port.is_empty() || port == self.port)
     }
 }
 
-/// Names a link, in the order in which the links were met.
+/// Identifies a link. Ids follow the order of discovery.
 pub(super) type LinkId = u32;
 
-/// The site's URL, which comes first. What it answers counts in any case.
-pub(super) const START: LinkId = 0;
+/// The site's URL, which comes first. Its status counts in any case.
+pub(super) const START_LINK: LinkId = 0;
 
 /// Where a link was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Source {
-    /// On the page, or behind the redirect, with this id.
+    /// On the page, or as the redirect target, of this link.
     Link(LinkId),
-    /// In the sitemap with this number.
+    /// In the sitemap with this index.
     Sitemap(u32),
 }
 
-/// What is to be done next.
+/// What to do next.
 #[derive(Debug, PartialEq)]
 pub(super) enum Job {
-    /// Fetch the `robots.txt` for the origin of this URL; nothing else is asked of it before.
+    /// Fetch the `robots.txt` for the origin of this URL, before any other request to it.
     Robots { origin: u32, url: String },
     /// Visit a link.
-    Visit { link: LinkId, url: String, by: Means },
-    /// Nothing: a link was settled without a visit, such as by its `robots.txt`. Finding that out can
-    /// take a millisecond, and there can be thousands of such links, so whoever asks may have other
-    /// things to see to.
-    LeftOut,
+    Visit { link: LinkId, url: String, by: VisitKind },
+    /// A link was resolved without a visit, for example by its `robots.txt`. That can take a
+    /// millisecond, and there can be thousands of such links, so the caller may want to yield.
+    Skipped,
 }
 
-/// How a link is visited.
+/// How to visit a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Means {
+pub(super) enum VisitKind {
     /// By HEAD, at first.
     Head,
-    /// By GET, after a HEAD that settled nothing.
+    /// By GET, after HEAD failed.
     Get,
-    /// By GET, to be searched as a page.
+    /// By GET, and search it as a page.
     Search,
 }
 
-/// What became of a link.
+/// The state of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum State {
     Waiting,
-    UnderWay,
-    /// HTTP status, and whether it is a redirect.
+    InFlight,
+    /// The HTTP status, and whether it is a redirect.
     Answered(u16, bool),
     DisallowedByRobots,
-    /// One too many of its domain.
+    /// Beyond the limit of its domain.
     OverLimit,
     /// Its server asked to be left alone.
     RateLimited,
@@ -154,10 +154,10 @@ struct Link {
     origin: u32,
     /// Whether it is to be searched as a page.
     search: bool,
-    /// Whether HEAD settled nothing.
+    /// Whether HEAD has failed.
     by_get: bool,
-    /// How often it was put off.
-    put_off: u8,
+    /// How often it was postponed.
+    postponed: u8,
     state: State,
 }
 
@@ -165,18 +165,18 @@ struct Link {
 #[derive(Default)]
 struct Origin {
     host: u32,
-    /// Whether it is of the site itself.
+    /// Whether it is part of the site itself.
     site: bool,
     robots: RobotsState,
-    /// Links to visit, in the order in which they were met.
+    /// Links to visit, in the order of discovery.
     queue: VecDeque<LinkId>,
-    /// Links elsewhere that were visited before the rules were known.
-    unruled: Vec<LinkId>,
-    /// Visits without an answer since the last one that had one.
+    /// External links that were visited before the rules were known.
+    awaiting_rules: Vec<LinkId>,
+    /// Consecutive visits without a response.
     unanswered: u32,
-    /// Whether anything was ever answered.
+    /// Whether it has ever responded.
     has_answered: bool,
-    /// Whether it is among those of its host that have something to do.
+    /// Whether it is in its host's queue of origins with work.
     is_listed: bool,
 }
 
@@ -184,21 +184,21 @@ struct Origin {
 enum RobotsState {
     #[default]
     Unknown,
-    Asked,
+    Requested,
     Known(Option<Robots>),
-    /// Not to be had, for which this becomes of all links.
-    Withheld(State),
+    /// Unavailable; all links get this state.
+    Unavailable(State),
 }
 
-/// Which limits kept something out.
+/// Which limits were reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Cut {
+pub(super) struct LimitsHit {
     pub(super) pages: bool,
     pub(super) links: bool,
     pub(super) depth: bool,
 }
 
-/// All the links of a crawl, each once.
+/// All links of a crawl, each once.
 pub(super) struct Frontier {
     pub(super) scope: Scope,
     limits: Limits,
@@ -206,23 +206,23 @@ pub(super) struct Frontier {
     sitemaps: Vec<String>,
     origins: IndexMap<Box<str>, Origin>,
     hosts: IndexMap<Box<str>, Host>,
-    /// Links elsewhere by registered domain.
+    /// Number of external links by registered domain.
     domains: HashMap<Box<str>, u32>,
-    /// The time between two requests to a host elsewhere.
+    /// The time between two requests to an external host.
     pause: Duration,
-    /// Hosts elsewhere that have something to do now.
+    /// External hosts with work that may be requested now.
     ready: VecDeque<u32>,
-    /// Hosts elsewhere that have something to do later.
+    /// External hosts with work that has to wait.
     later: BTreeSet<(Instant, u32)>,
-    /// Requests to hosts elsewhere that are under way.
-    elsewhere: usize,
-    /// Bytes of the rules of hosts elsewhere.
+    /// Requests to external hosts in flight.
+    external_requests: usize,
+    /// Bytes of the rules of external hosts.
     rules: usize,
     traps: Traps,
     text: usize,
-    /// Pages that are being fetched to be searched.
+    /// Pages being fetched to be searched.
     searching: u32,
-    pub(super) cut: Cut,
+    pub(super) limits_hit: LimitsHit,
     pub(super) trapped: u32,
     pub(super) progress: Progress,
 }
@@ -240,34 +240,34 @@ impl Frontier {
             pause,
             ready: VecDeque::new(),
             later: BTreeSet::new(),
-            elsewhere: 0,
+            external_requests: 0,
             rules: 0,
             traps: Traps::default(),
             text: 0,
             searching: 0,
-            cut: Cut::default(),
+            limits_hit: LimitsHit::default(),
             trapped: 0,
             progress: Progress::default(),
         }
     }
 
-    /// Takes in the site's URL, which no page links to, and no setting leaves out.
+    /// Adds the site's URL, which no page links to and no setting ignores.
     pub(super) fn start(&mut self, url: &str) -> LinkId {
-        self.insert(url, Source::Link(START), 0, true)
+        self.insert(url, Source::Link(START_LINK), 0, true)
     }
 
-    /// Takes in a sitemap as a source.
+    /// Adds a sitemap as a source of links.
     pub(super) fn sitemap(&mut self, url: String) -> Source {
         self.sitemaps.push(url);
         Source::Sitemap(self.sitemaps.len() as u32 - 1)
     }
 
-    /// Takes in a link, and says which it is if it is one to care about.
-    pub(super) fn meet(&mut self, link: PageLink<'_>, source: Source) -> Option<LinkId> {
+    /// Adds a link; returns its id unless it is ignored.
+    pub(super) fn discover(&mut self, link: PageLink<'_>, source: Source) -> Option<LinkId> {
         let PageLink { url, kind, valid } = link;
         if let Some(id) = self.links.get_index_of(url) {
             if kind == Kind::Page {
-                self.search_after_all(id);
+                self.upgrade_to_page(id);
             }
             return Some(id as LinkId);
         }
@@ -276,7 +276,7 @@ impl Frontier {
             return None;
         }
         if self.links.len() >= self.limits.links as usize || self.text + url.len() > TEXT_LIMIT {
-            self.cut.links = true;
+            self.limits_hit.links = true;
             return None;
         }
         let depth = match source {
@@ -284,18 +284,18 @@ impl Frontier {
             Source::Sitemap(_) => 1,
         };
         if !valid {
-            return Some(self.insert_settled(url, source, depth, State::Answered(0, false)));
+            return Some(self.insert_resolved(url, source, depth, State::Answered(0, false)));
         }
-        if !own && self.is_one_too_many(url) {
-            return Some(self.insert_settled(url, source, depth, State::OverLimit));
+        if !own && self.exceeds_domain_limit(url) {
+            return Some(self.insert_resolved(url, source, depth, State::OverLimit));
         }
         let search =
             kind == Kind::Page && self.scope.is_site(url) && self.is_worth_searching(url, depth);
         Some(self.insert(url, source, depth, search))
     }
 
-    /// A link that was known as a part of a page turns out to be a page itself.
-    fn search_after_all(&mut self, id: usize) {
+    /// A link that was known as a page's resource turns out to be a page.
+    fn upgrade_to_page(&mut self, id: usize) {
         let Some((url, link)) = self.links.get_index(id) else {
             return;
         };
@@ -322,7 +322,7 @@ impl Frontier {
             return false;
         }
         if depth > self.limits.depth {
-            self.cut.depth = true;
+            self.limits_hit.depth = true;
             return false;
         }
         if self.traps.is_trap(url) {
@@ -332,37 +332,37 @@ impl Frontier {
         true
     }
 
-    /// Whether enough links of the domain of a canonical URL elsewhere were met, without this one.
-    fn is_one_too_many(&mut self, url: &str) -> bool {
-        let host = host_elsewhere(url);
+    /// Counts a link to the domain of an external URL; returns whether it is beyond the limit.
+    fn exceeds_domain_limit(&mut self, url: &str) -> bool {
+        let host = external_host(url);
         let domain = registrable_domain(host).unwrap_or(host);
         if !self.domains.contains_key(domain) {
             self.domains.insert(domain.into(), 0);
         }
-        let met = self.domains.get_mut(domain);
-        met.is_none_or(|met| {
-            *met += 1;
-            *met > self.limits.links_per_domain
+        let links = self.domains.get_mut(domain);
+        links.is_none_or(|links| {
+            *links += 1;
+            *links > self.limits.links_per_domain
         })
     }
 
     fn insert(&mut self, url: &str, source: Source, depth: u32, search: bool) -> LinkId {
         let origin = self.origin(url);
         let state = State::Waiting;
-        let link = Link { source, depth, origin, search, by_get: false, put_off: 0, state };
+        let link = Link { source, depth, origin, search, by_get: false, postponed: 0, state };
         let id = self.add(url, link);
         self.enqueue(id, origin);
         self.count(origin);
         id
     }
 
-    /// Takes in a link that is not visited.
-    fn insert_settled(&mut self, url: &str, source: Source, depth: u32, state: State) -> LinkId {
+    /// Adds a link that is not visited.
+    fn insert_resolved(&mut self, url: &str, source: Source, depth: u32, state: State) -> LinkId {
         let origin = u32::MAX;
         let search = false;
-        let link = Link { source, depth, origin, search, by_get: false, put_off: 0, state };
+        let link = Link { source, depth, origin, search, by_get: false, postponed: 0, state };
         let id = self.add(url, link);
-        self.settle(id, state);
+        self.record(id, state);
         id
     }
 
@@ -371,8 +371,8 @@ impl Frontier {
         self.links.insert_full(url.into(), link).0 as LinkId
     }
 
-    /// Whether an answer makes a link count as broken.
-    fn counts(&self, status: u16, redirects: bool) -> bool {
+    /// Whether a response makes a link count as broken.
+    fn is_reported(&self, status: u16, redirects: bool) -> bool {
         is_broken(status) && !(redirects && self.scope.ignore_redirects)
     }
 
@@ -388,7 +388,7 @@ impl Frontier {
         self.links[id as usize].depth
     }
 
-    /// The links that have no verdict, by reason.
+    /// The number of links without a result, by reason.
     pub(super) fn skipped(&self) -> SkippedLinks {
         let mut skipped = SkippedLinks::default();
         for link in self.links.values() {
@@ -398,16 +398,16 @@ impl Frontier {
                 State::OverLimit => skipped.over_limit += 1,
                 State::RateLimited => skipped.rate_limited += 1,
                 State::Forbidden => skipped.forbidden += 1,
-                State::Waiting | State::UnderWay | State::Unchecked => skipped.unchecked += 1,
+                State::Waiting | State::InFlight | State::Unchecked => skipped.unchecked += 1,
             }
         }
         skipped
     }
 
-    /// The broken links in the order in which they were met.
+    /// The broken links in the order of discovery.
     pub(super) fn broken(&self) -> impl Iterator<Item = BrokenLink> {
         self.links.iter().filter_map(|(url, link)| match link.state {
-            State::Answered(status, redirects) if self.counts(status, redirects) => {
+            State::Answered(status, redirects) if self.is_reported(status, redirects) => {
                 let source = match link.source {
                     Source::Link(page) => self.url(page),
                     Source::Sitemap(number) => &self.sitemaps[number as usize],
@@ -419,18 +419,18 @@ impl Frontier {
     }
 }
 
-/// The host of a canonical URL elsewhere, whose final dot makes no other host.
-fn host_elsewhere(url: &str) -> &str {
+/// The host of an external canonical URL, without a trailing dot.
+fn external_host(url: &str) -> &str {
     let host = host_of(url);
     host.strip_suffix('.').unwrap_or(host)
 }
 
-/// Whether what is left to visit there will not be answered either.
+/// Whether an origin is taken for dead.
 const fn is_given_up(origin: &Origin) -> bool {
-    origin.unanswered >= GIVEN_UP
+    origin.unanswered >= MAX_UNANSWERED
 }
 
-/// Whether a canonical URL ends like something that is no page.
+/// Whether a canonical URL has the extension of a file that is not a page.
 fn is_file(url: &str) -> bool {
     let path = path_and_query_of(url).split('?').next().unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();

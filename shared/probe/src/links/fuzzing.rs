@@ -1,4 +1,4 @@
-//! What of a crawl reads foreign bytes; see [`crate::fuzzing`].
+//! The entry points of crawls for fuzzing; see [`crate::fuzzing`].
 
 use encoding_rs::{UTF_8, WINDOWS_1252};
 use url::Url;
@@ -8,7 +8,7 @@ use super::extract::{Extractor, PageLink};
 use super::robots::Robots;
 use super::sitemap;
 
-/// What a server may say of its page's encoding.
+/// Charsets that a server may declare for its page.
 const CHARSETS: [Option<&str>; 8] = [
     None,
     Some("utf-8"),
@@ -20,8 +20,8 @@ const CHARSETS: [Option<&str>; 8] = [
     Some("nonsense"),
 ];
 
-/// Reads the links of a page. The first byte chooses the encoding that the server names, the second
-/// the length of the pieces in which the page arrives.
+/// Extracts the links of a page. The first byte selects the charset that the server declares, the
+/// second the length of the chunks in which the page arrives.
 pub fn page(data: &[u8]) {
     let [charset, length, html @ ..] = data else {
         return;
@@ -72,7 +72,7 @@ pub fn robots(data: &[u8]) {
 /// Reads a sitemap.
 pub fn sitemap(data: &[u8]) {
     let text = sitemap::text(data);
-    let mut reading = sitemap::Reading::new(&text);
+    let mut reading = sitemap::SitemapParser::new(&text);
     while reading.step() {}
     let found = reading.finish();
     assert!(found.sitemaps.len() <= sitemap::FILES_LIMIT);

@@ -2,23 +2,23 @@
 
 use super::canonical::{origin_of, path_and_query_of};
 
-/// What a crawl leaves out: URLs that match are neither crawled nor checked.
+/// What a crawl ignores: matching URLs are neither crawled nor checked.
 ///
-/// A pattern is compared, case by case, with the path of a link on the site's own host:
+/// A pattern is compared, case-sensitively, with the path of a link on the site's own host:
 ///
-/// - `*` stands for any run of characters, also none, and slashes too.
-/// - With a `*`, the pattern describes the whole path: `/blog/*` is all below `/blog/`, `*.pdf` is
-///   every path that ends in `.pdf`, `*/print` every one that ends in `/print`.
-/// - Without, it is a path and everything below it: `/blog` is `/blog`, `/blog/` and `/blog/2026`,
-///   but not `/blogger`.
-/// - A leading slash may be left out: `blog` is `/blog`.
+/// - `*` matches any run of characters, including none, and including slashes.
+/// - With a `*`, the pattern matches the whole path: `/blog/*` is everything below `/blog/`,
+///   `*.pdf` every path that ends in `.pdf`, `*/print` every one that ends in `/print`.
+/// - Without, it matches a path and everything below it: `/blog` is `/blog`, `/blog/` and
+///   `/blog/2026`, but not `/blogger`.
+/// - The leading slash is optional: `blog` is `/blog`.
 /// - A pattern with a `?` is compared with path and query, any other with the path alone: `/search`
 ///   is also `/search?q=1`, and `/list?*page=*` is every page of a list.
-/// - A pattern that starts with `http://` or `https://` is compared with whole URLs in the same way,
-///   on any host: `https://social.example/*`.
+/// - A pattern that starts with `http://` or `https://` is compared with whole URLs, on any host:
+///   `https://social.example/*`.
 ///
-/// Links are compared as their canonical spelling has them, with percent-encoding; characters beyond
-/// ASCII in a pattern stand for their encoded form. A pattern that is empty or `/` is every path.
+/// Links are compared in canonical form, with percent-encoding; non-ASCII characters in a pattern
+/// stand for their encoded form. A pattern that is empty or `/` matches every path.
 pub(super) struct IgnorePaths(Vec<Pattern>);
 
 struct Pattern {
@@ -33,8 +33,8 @@ impl IgnorePaths {
         Self(patterns.into_iter().map(Pattern::new).collect())
     }
 
-    /// Whether the link at this canonical URL is left out; `own` says whether it is on the site's
-    /// own host.
+    /// Whether to ignore the link at this canonical URL; `own` says whether it is on the site's own
+    /// host.
     pub(super) fn matches(&self, url: &str, own: bool) -> bool {
         self.0.iter().any(|pattern| (own || pattern.whole_url) && pattern.matches(url))
     }
@@ -77,8 +77,8 @@ fn is_below(path: &str, subject: &str) -> bool {
     }
 }
 
-/// Whether all of `subject` is as `pattern` says, `*` being any run of bytes. On a mismatch only the
-/// last star takes one byte more, so the work is at most the product of the lengths.
+/// Whether `pattern` matches all of `subject`, `*` being any run of bytes. On a mismatch only the
+/// last star takes one more byte, so the work is at most the product of the lengths.
 fn glob(pattern: &[u8], subject: &[u8]) -> bool {
     let (mut at, mut position) = (0, 0);
     let mut retry = None;
@@ -100,7 +100,7 @@ fn glob(pattern: &[u8], subject: &[u8]) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// `text` with characters beyond ASCII, and spaces, in percent-encoding as in URLs.
+/// `text` with non-ASCII characters and spaces percent-encoded, as in URLs.
 fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -179,7 +179,7 @@ mod tests {
         assert!(!IgnorePaths::new([]).matches("https://example.com/", true));
     }
 
-    /// The same by definition: each star tries every length.
+    /// The definition, without shortcuts: each star tries every length.
     fn slowly(pattern: &[u8], subject: &[u8]) -> bool {
         match pattern.split_first() {
             None => subject.is_empty(),

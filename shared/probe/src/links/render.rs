@@ -1,9 +1,9 @@
-//! Pages as a browser shows them: for sites whose links are made by scripts.
+//! Renders pages, for sites whose links are made by scripts.
 //!
-//! One Chromium for the crawl, a few tabs at a time. All that it asks for goes through a
-//! [`GuardProxy`]; the site's request header is put on each request by itself, so that it reaches
-//! the own host only. Where a page cannot be rendered, as it was fetched has to do; where the browser
-//! itself is gone, the crawl fails.
+//! One Chromium per crawl, with a few tabs at a time. All its traffic goes through a
+//! [`GuardProxy`]. The site's request header is added to each request separately, so that it is
+//! sent to the site's own host only. If a page cannot be rendered, its HTML as fetched is used; if
+//! the browser is gone, the crawl fails.
 
 use std::time::Duration;
 
@@ -15,33 +15,33 @@ use url::Url;
 use vedette_domain::check::CheckError;
 
 use super::canonical::host_of;
-use crate::browser::{self, Bounds, Browser, Chromium, GuardProxy, Tab};
+use crate::browser::{self, Browser, Chromium, GuardProxy, ProxyLimits, Tab};
 use crate::guard::Guard;
 use crate::request_header::{RequestHeader, is_at_home};
 
-/// How long a page may take to load and come to rest; what it shows by then is read.
-const LOAD_PATIENCE: Duration = Duration::from_secs(8);
+/// How long a page may take to load and settle; then it is read as it is.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How long a page's own clock runs on once it has loaded, as long as it waits for no request. It
-/// jumps from timer to timer, so that this takes no time.
-const REST: Duration = Duration::from_secs(1);
+/// How far a page's own clock runs after it has loaded. It jumps from timer to timer, which takes
+/// no time, and stands still while requests are pending.
+const VIRTUAL_TIME_BUDGET: Duration = Duration::from_secs(1);
 
-/// How long a page is given to be drawn, where it is at all.
-const DRAWING: Duration = Duration::from_millis(250);
+/// How long to wait for a page to be painted.
+const DRAW_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How long a page that listens to WebSockets or workers may go on doing so.
-const LISTENING: Duration = Duration::from_millis(500);
+/// How long a page with WebSockets or workers may go on.
+const LISTEN_TIME: Duration = Duration::from_millis(500);
 
-/// How long a page may take to be read.
-const READ_PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of reading a page.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Ends once the page was drawn, which brings what asks for it, or for being seen.
+/// Resolves once the page has been painted, which runs what waits for that or for becoming visible.
 const DRAWN: &str =
     "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))";
 
-/// What is read of a page: where it is by now, its elements (up to two million characters), and the
-/// HTTP status that it came with, 0 where that is not known. Read in a world of its own, where no
-/// script of the page has put something else in the place of what is asked for.
+/// What is read from a page: its current URL, its elements (up to two million characters), and the
+/// HTTP status that it came with, 0 if unknown. Evaluated in an isolated world, where the page's
+/// scripts cannot have replaced these functions.
 const READ: &str = "[
   location.href,
   document.documentElement ? document.documentElement.outerHTML.slice(0, 2097152).toWellFormed() : '',
@@ -58,42 +58,42 @@ pub(super) struct Renderer<'a> {
     headers: Vec<(String, String)>,
 }
 
-/// A page as it is shown.
+/// A rendered page.
 pub(super) struct Rendered {
-    /// Where it is, which scripts may have changed.
+    /// Its URL, which scripts may have changed.
     pub(super) url: Url,
     pub(super) html: String,
 }
 
-/// Runs `work` beside a browser that starts within `patience`, and ends the browser with it.
+/// Runs `work` with a browser that must start within `time_limit`, and ends the browser afterwards.
 pub(super) async fn with_browser<T>(
     guard: &Guard,
     chromium: &Chromium,
     home: &Url,
     header: Option<&RequestHeader>,
-    patience: Duration,
+    time_limit: Duration,
     work: impl AsyncFnOnce(&Renderer<'_>) -> Result<T, CheckError>,
 ) -> Result<T, CheckError> {
-    let proxy = GuardProxy::bind(home, Bounds::CRAWL).await.map_err(browser::failed)?;
+    let proxy = GuardProxy::bind(home, ProxyLimits::CRAWL).await.map_err(browser::failed)?;
     let pictureless = ["--blink-settings=imagesEnabled=false"];
     let crawl = async |browser: &Browser| {
-        // The browser's own, and ours behind it.
+        // The browser's own, followed by ours.
         let user_agent = format!("{} {}", browser.user_agent(), crate::USER_AGENT);
         let headers = header.map(RequestHeader::to_strings).unwrap_or_default();
         work(&Renderer { browser, user_agent, home, headers }).await
     };
     let output =
-        browser::with_browser(guard, chromium, &proxy, &pictureless, patience, crawl).await?;
+        browser::with_browser(guard, chromium, &proxy, &pictureless, time_limit, crawl).await?;
     if proxy.is_exhausted() {
-        // What was cut off would be missing without a word.
+        // Links that were cut off would be missing silently.
         return Err(browser::exhausted("the pages load more than a crawl may take"));
     }
     Ok(output)
 }
 
 impl Renderer<'_> {
-    /// The page at `url` as it is shown once it has come to rest; none where that fails, or scripts
-    /// have left the host. `clock` is told when the page begins to wait for a tab, and when it has one.
+    /// The page at `url` once it has settled; `None` if that fails, or if scripts have left the
+    /// host. `clock` is called when the page starts to wait for a tab, and when it has one.
     pub(super) async fn render(
         &self,
         url: &Url,
@@ -104,13 +104,13 @@ impl Renderer<'_> {
         clock(Some(Instant::now()));
         let shown = async {
             self.prepare(&tab);
-            // What it shows by then is read.
-            let _ = timeout(LOAD_PATIENCE, load(&tab, url)).await;
+            // After the timeout, the page is read as it is.
+            let _ = timeout(LOAD_TIMEOUT, load(&tab, url)).await;
             read(&tab).await
         };
         let rendered = tokio::select! {
             rendered = shown => rendered?,
-            never = requests.let_go(|request| self.headers(request)) => match never {},
+            never = requests.resume(|request| self.headers(request)) => match never {},
         };
         let is_at_host = matches!(rendered.url.scheme(), "http" | "https")
             && host_of(rendered.url.as_str()) == host_of(url.as_str());
@@ -119,7 +119,7 @@ impl Renderer<'_> {
 
     fn prepare(&self, tab: &Tab<'_>) {
         tab.post("Page.enable", json!({}));
-        // These two tell of WebSockets and workers.
+        // These two report WebSockets and workers.
         tab.post("Network.enable", json!({}));
         let workers = json!({
             "autoAttach": true,
@@ -136,7 +136,7 @@ impl Renderer<'_> {
         tab.post("Runtime.runIfWaitingForDebugger", json!({}));
     }
 
-    /// The headers of a request to the own host, with ours; none for other requests.
+    /// The headers of a request to the site's own host, with ours added; `None` for other requests.
     fn headers(&self, request: &Value) -> Option<Value> {
         let url = Url::parse(request["url"].as_str()?).ok()?;
         if !is_at_home(self.home, &url) {
@@ -153,37 +153,37 @@ impl Renderer<'_> {
     }
 }
 
-/// Goes to `url`, and waits until the page has nothing more to do of its own accord.
+/// Navigates to `url`, and waits until the page has nothing left to do on its own.
 async fn load(tab: &Tab<'_>, url: &Url) -> Option<()> {
-    let navigated: Value = tab.ask("Page.navigate", json!({ "url": url.as_str() })).await?;
+    let navigated: Value = tab.call("Page.navigate", json!({ "url": url.as_str() })).await?;
     if navigated["errorText"].is_string() {
         return None;
     }
-    tab.until(|life| life.loads > 0).await;
+    tab.wait_for(|state| state.loads > 0).await;
     let drawn = json!({ "expression": DRAWN, "awaitPromise": true });
-    let drawn = timeout(DRAWING, tab.ask::<IgnoredAny>("Runtime.evaluate", drawn));
-    let (_, _) = tokio::join!(run_on(tab, REST), drawn);
-    if tab.life().listens {
-        sleep(LISTENING).await;
+    let drawn = timeout(DRAW_TIMEOUT, tab.call::<IgnoredAny>("Runtime.evaluate", drawn));
+    let (_, _) = tokio::join!(run_virtual_time(tab, VIRTUAL_TIME_BUDGET), drawn);
+    if tab.state().listens {
+        sleep(LISTEN_TIME).await;
     }
-    // What came of all that may have asked for more.
-    run_on(tab, REST).await;
+    // Whatever the waiting above has triggered.
+    run_virtual_time(tab, VIRTUAL_TIME_BUDGET).await;
     Some(())
 }
 
-/// Lets the page's clock run on, as fast as the page can follow. It stands still while the page
-/// waits for requests, and afterwards.
-async fn run_on(tab: &Tab<'_>, span: Duration) {
-    let before = tab.life().spans;
+/// Lets the page's clock run by `span`, as fast as the page can follow. The clock stands still
+/// while requests are pending, and afterwards.
+async fn run_virtual_time(tab: &Tab<'_>, span: Duration) {
+    let before = tab.state().spans;
     let policy = json!({
         "policy": "pauseIfNetworkFetchesPending",
         "budget": span.as_millis() as u64,
     });
     tab.post("Emulation.setVirtualTimePolicy", policy);
-    tab.until(|life| life.spans > before).await;
+    tab.wait_for(|state| state.spans > before).await;
 }
 
-/// The main frame of a tab; what is in it is left unread.
+/// The main frame of a tab; everything else in the tree is skipped.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Frames {
@@ -206,7 +206,7 @@ struct World {
     execution_context_id: u64,
 }
 
-/// The answer to [`READ`]: anything else fails at its first wrong element.
+/// The result of [`READ`]. A value of another shape is rejected at its first wrong element.
 #[derive(Deserialize)]
 struct Evaluated {
     result: Remote,
@@ -219,19 +219,19 @@ struct Remote {
 
 async fn read(tab: &Tab<'_>) -> Option<Rendered> {
     let answer = async {
-        let Frames { frame_tree } = tab.ask("Page.getFrameTree", json!({})).await?;
+        let Frames { frame_tree } = tab.call("Page.getFrameTree", json!({})).await?;
         let frame = json!({ "frameId": frame_tree.frame.id });
-        let world: World = tab.ask("Page.createIsolatedWorld", frame).await?;
+        let world: World = tab.call("Page.createIsolatedWorld", frame).await?;
         let expression = json!({
             "expression": READ,
             "returnByValue": true,
             "contextId": world.execution_context_id,
         });
-        tab.ask("Runtime.evaluate", expression).await
+        tab.call("Runtime.evaluate", expression).await
     };
-    let Evaluated { result } = timeout(READ_PATIENCE, answer).await.ok()??;
+    let Evaluated { result } = timeout(READ_TIMEOUT, answer).await.ok()??;
     let (url, html, status) = result.value;
-    // The proxy's own answers, too, look like pages of the host.
+    // The proxy's own responses look like pages of the host, too.
     if !matches!(status, 0 | 200 | 304) {
         return None;
     }

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long other results wait for a late one, which is then handed on when it arrives: order is for
-/// the sake of equal results, and one slow page must not hold up a crawl.
+/// How long other results wait for a late one, which is then handed on when it arrives: the order
+/// makes results reproducible, but one slow page must not hold up a crawl.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Names a slot.
+/// Identifies a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ticket(u64);
 
-/// Slots of results that were requested and have not been handed on.
+/// Slots of results that were requested and not yet handed on.
 pub(super) struct ReorderBuffer<T> {
     /// The ticket of the first slot.
     first: u64,
@@ -23,7 +23,7 @@ pub(super) struct ReorderBuffer<T> {
 }
 
 enum Slot<T> {
-    /// Since when it is waited for; `None` while its request waits in a queue of ours.
+    /// Since when it has been awaited; `None` while its request is in one of our own queues.
     Waiting(Option<Instant>),
     Arrived(T),
 }
@@ -39,14 +39,14 @@ impl<T> ReorderBuffer<T> {
         Ticket(self.first + self.slots.len() as u64 - 1)
     }
 
-    /// Starts the clock of a slot anew, or stops it.
+    /// Restarts the clock of a slot, or stops it.
     pub(super) fn set_clock(&mut self, ticket: Ticket, since: Option<Instant>) {
         if let Some(slot @ Slot::Waiting(_)) = self.slot(ticket) {
             *slot = Slot::Waiting(since);
         }
     }
 
-    /// Fills a slot. Gives the result back where it was too late to be waited for.
+    /// Fills a slot. Returns the result if it came too late for its slot.
     pub(super) fn insert(&mut self, ticket: Ticket, result: T) -> Option<T> {
         let Some(slot) = self.slot(ticket) else {
             return Some(result);
@@ -56,7 +56,7 @@ impl<T> ReorderBuffer<T> {
         None
     }
 
-    /// The next result, if it is its turn.
+    /// The next result, if it is due.
     pub(super) fn pop(&mut self, now: Instant) -> Option<T> {
         while self.arrived > 0 {
             if self.front_deadline().is_some_and(|until| until.is_none_or(|until| now < until)) {
@@ -71,12 +71,13 @@ impl<T> ReorderBuffer<T> {
         None
     }
 
-    /// When results that wait for a late one are handed on without it.
+    /// When waiting results are handed on without a late one.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
         self.front_deadline().flatten().filter(|_| self.arrived > 0)
     }
 
-    /// Until when the first slot is waited for, if it is; `Some(None)` while its clock stands.
+    /// Until when the first slot is awaited, if it is empty; `Some(None)` while its clock is
+    /// stopped.
     fn front_deadline(&self) -> Option<Option<Instant>> {
         match self.slots.front()? {
             Slot::Waiting(since) => Some(since.map(|since| since + MAX_WAIT)),

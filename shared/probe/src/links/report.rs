@@ -1,4 +1,4 @@
-//! What a crawl comes to.
+//! The result of a crawl.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::frontier::State;
 use super::{Crawl, LinksProbe};
 
 impl Crawl {
-    /// The result after `elapsed`; `in_time` says whether the crawl came to its end.
+    /// The result after `elapsed`; `in_time` says whether the crawl finished.
     pub(super) fn result(
         &self,
         probe: &LinksProbe<'_>,
@@ -33,7 +33,7 @@ impl Crawl {
             traps: self.frontier.trapped,
             robots_txt: self.robots_txt,
             sitemap_urls: self.sitemap_urls,
-            // Decided by what is cut.
+            // Set when lists are cut.
             truncated: false,
         };
         LinksResult::new(facts, self.frontier.broken())
@@ -41,7 +41,7 @@ impl Crawl {
 
     fn finish_reason(&self, in_time: bool) -> FinishReason {
         if self.frontier.progress.pages == 0 {
-            if let Some(reason) = self.refused {
+            if let Some(reason) = self.entry_failure {
                 return reason;
             }
             match self.frontier.state(self.entry) {
@@ -49,20 +49,20 @@ impl Crawl {
                 State::OverLimit | State::RateLimited | State::Forbidden | State::Unchecked => {
                     return FinishReason::Unreachable;
                 }
-                // Behind a redirect, and by its address no page.
+                // A redirect target whose extension is not a page's.
                 State::Answered(200, _) => return FinishReason::NotHtml,
                 State::Answered(..) => return FinishReason::Unreachable,
-                State::Waiting | State::UnderWay => {}
+                State::Waiting | State::InFlight => {}
             }
         }
-        let cut = self.frontier.cut;
+        let limits_hit = self.frontier.limits_hit;
         if !in_time {
             FinishReason::Deadline
-        } else if cut.pages {
+        } else if limits_hit.pages {
             FinishReason::PageLimit
-        } else if cut.links {
+        } else if limits_hit.links {
             FinishReason::LinkLimit
-        } else if cut.depth {
+        } else if limits_hit.depth {
             FinishReason::DepthLimit
         } else {
             FinishReason::Completed

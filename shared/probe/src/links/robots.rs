@@ -5,37 +5,37 @@ use texting_robots::Robot;
 /// The product token that rules may name.
 const TOKEN: &str = "vedette";
 
-/// Bytes of a `robots.txt` that are read. RFC 9309 asks for 500 KiB; each rule is held against each
-/// link, so that this also bounds our work.
+/// Bytes of a `robots.txt` that are read. RFC 9309 asks for 500 KiB. Each rule is compared with
+/// each link, so this also bounds our work.
 pub(super) const SIZE_LIMIT: usize = 512 * 1024;
 
-/// Rules that are obeyed, of all groups; one with a `$` counts [`ANCHORED`] times.
+/// Rules obeyed in total; one with a `$` counts as [`ANCHORED`].
 const RULES: usize = 2_000;
 
-/// What a rule with a `$` counts: it becomes a regular expression, of up to [`RULE_SIZE`] and
-/// a millisecond to compile, where any other is a text to compare.
+/// The weight of a rule with a `$`: it becomes a regular expression of up to [`RULE_SIZE`], which
+/// takes up to a millisecond to compile. All other rules are compared as text.
 const ANCHORED: usize = 8;
 
-/// Bytes of the largest regular expression that a rule becomes.
+/// Bytes of the largest regular expression of a rule.
 const RULE_SIZE: usize = 100 * 1024;
 
-/// Lines that are read: many more than a file of [`SIZE_LIMIT`] with rules in it has.
+/// Lines read: many more than a file of [`SIZE_LIMIT`] with rules has.
 const LINES: usize = 20_000;
 
-/// What a `*` or a `$` of such a rule takes of memory, about.
+/// Approximate memory for a `*` or `$` in such a rule.
 const STATES: usize = 16 * 1024;
 
-/// The rules for us in one `robots.txt`.
+/// The rules for us in a `robots.txt`.
 pub(super) struct Robots {
     robot: Robot,
-    /// Bytes that it takes at most, about.
+    /// Its approximate maximum size in memory, in bytes.
     pub(super) size: usize,
 }
 
 impl Robots {
-    /// Reads a file. One that cannot be read has no rules, as if it were absent.
+    /// Parses a file. An invalid one has no rules, as if it were absent.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        // The parser takes a NUL for the end of a line, too.
+        // To the parser, a NUL ends a line, too.
         let lines = text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r' | 0));
         let mut rules = 0;
         let mut size = 0;

@@ -1,4 +1,4 @@
-//! Sitemaps (sitemaps.org): XML, an index of further ones, or one URL a line.
+//! Sitemaps (sitemaps.org): XML, an index of other sitemaps, or one URL per line.
 
 use std::borrow::Cow;
 
@@ -7,79 +7,80 @@ use quick_xml::events::Event;
 
 use super::canonical::MAX_URL;
 
-/// Bytes of one sitemap that are read, unpacked.
+/// Decoded bytes of a sitemap that are read.
 pub(super) const SIZE_LIMIT: usize = 10 * 1024 * 1024;
 
-/// Sitemaps that are read of one site.
+/// Sitemaps read per site.
 pub(super) const FILES_LIMIT: usize = 20;
 
-/// URLs that are taken from one sitemap: as many as the protocol allows it.
+/// URLs taken from one sitemap: as many as the protocol allows.
 pub(super) const URLS_LIMIT: usize = 50_000;
 
-/// Tags, texts or lines that are read at a time.
+/// Tags, texts or lines parsed per step.
 const STEP: usize = 1_000;
 
-/// Bytes of a location, as written; a longer one is no URL that is checked.
+/// Bytes of a location, as written; a longer one is not a URL that is checked.
 const LOCATION_LIMIT: usize = 4 * MAX_URL;
 
-/// Bytes of URLs that are taken from all the sitemaps of a site.
+/// Bytes of URLs taken from all sitemaps of a site.
 pub(super) const TEXT_LIMIT: usize = 8 * 1024 * 1024;
 
-/// What a sitemap names, as written.
+/// The locations in a sitemap, as written.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Sitemap {
     pub(super) pages: Vec<String>,
     pub(super) sitemaps: Vec<String>,
 }
 
-/// Reads a sitemap step by step; from a broken one what comes before the fault, and nothing from
-/// what is none.
-pub(super) enum Reading<'t> {
+/// Parses a sitemap step by step. Of an invalid one, it returns what precedes the fault.
+pub(super) enum SitemapParser<'t> {
     Xml(Xml<'t>),
-    Lines(Found, std::str::Lines<'t>),
+    Lines(Collected, std::str::Lines<'t>),
 }
 
-/// What was found so far.
+/// The locations found so far.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Collected {
     sitemap: Sitemap,
     /// Bytes of its pages.
     bytes: usize,
 }
 
-/// An XML sitemap, read up to somewhere.
+/// A partly parsed XML sitemap.
 pub(super) struct Xml<'t> {
     reader: Reader<&'t [u8]>,
-    found: Found,
+    collected: Collected,
     in_index: bool,
     location: Option<String>,
 }
 
-impl<'t> Reading<'t> {
-    /// Reads the text of a sitemap; see [`text`].
+impl<'t> SitemapParser<'t> {
+    /// Starts parsing the text of a sitemap; see [`text`].
     pub(super) fn new(text: &'t str) -> Self {
         if !text.trim_start().starts_with('<') {
-            return Self::Lines(Found::default(), text.lines());
+            return Self::Lines(Collected::default(), text.lines());
         }
         let mut reader = Reader::from_str(text);
         reader.config_mut().check_end_names = false;
         reader.config_mut().allow_unmatched_ends = true;
         reader.config_mut().allow_dangling_amp = true;
-        Self::Xml(Xml { reader, found: Found::default(), in_index: false, location: None })
+        Self::Xml(Xml { reader, collected: Collected::default(), in_index: false, location: None })
     }
 
-    /// Reads on for a while; says whether there is more.
+    /// Parses one step; returns whether there is more.
     pub(super) fn step(&mut self) -> bool {
         (0..STEP).all(|_| match self {
             Self::Xml(xml) => xml.read(),
-            Self::Lines(found, lines) => lines.next().is_some_and(|line| found.line(line.trim())),
+            Self::Lines(collected, lines) => {
+                lines.next().is_some_and(|line| collected.line(line.trim()))
+            }
         })
     }
 
-    /// What was found.
+    /// The locations found.
     pub(super) fn finish(self) -> Sitemap {
         match self {
-            Self::Xml(Xml { found, .. }) | Self::Lines(found, _) => found.sitemap,
+            Self::Xml(Xml { collected, .. }) | Self::Lines(collected, _) => collected.sitemap,
         }
     }
 }
@@ -90,8 +91,8 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.strip_prefix(MARK).unwrap_or(bytes))
 }
 
-impl Found {
-    /// Takes in a page; says whether there is room for more.
+impl Collected {
+    /// Adds a page; returns whether there is room for more.
     fn page(&mut self, url: &str) -> bool {
         self.bytes += url.len();
         let has_room = self.bytes <= TEXT_LIMIT && self.sitemap.pages.len() < URLS_LIMIT;
@@ -101,7 +102,7 @@ impl Found {
         has_room
     }
 
-    /// Takes in a further sitemap; says whether there is room for more.
+    /// Adds another sitemap; returns whether there is room for more.
     fn sitemap(&mut self, url: &str) -> bool {
         self.sitemap.sitemaps.push(url.to_owned());
         self.sitemap.sitemaps.len() < FILES_LIMIT
@@ -114,13 +115,13 @@ impl Found {
 }
 
 impl Xml<'_> {
-    /// Takes in what comes next; says whether to go on.
+    /// Processes the next event; returns whether to continue.
     fn read(&mut self) -> bool {
         match self.reader.read_event() {
             Ok(Event::Start(element)) => match element.local_name().as_ref() {
                 "sitemap" => self.in_index = true,
                 "url" => self.in_index = false,
-                // Pictures and videos have a location too, in a namespace of their own.
+                // Images and videos have locations, too, in their own namespaces.
                 "loc" if element.name().prefix().is_none() => self.location = Some(String::new()),
                 _ => {}
             },
@@ -131,9 +132,9 @@ impl Xml<'_> {
                 if let Some(location) = self.location.take() {
                     let url = htmlize::unescape(location.trim());
                     return if self.in_index {
-                        self.found.sitemap(&url)
+                        self.collected.sitemap(&url)
                     } else {
-                        self.found.page(&url)
+                        self.collected.page(&url)
                     };
                 }
             }
@@ -144,7 +145,7 @@ impl Xml<'_> {
     }
 }
 
-/// Adds to a location, and gives up one that is too long.
+/// Appends to a location, and drops one that is too long.
 fn append(location: &mut Option<String>, text: &str) {
     if let Some(written) = location {
         if written.len() + text.len() > LOCATION_LIMIT {
@@ -161,7 +162,7 @@ mod tests {
 
     fn parse(bytes: &[u8]) -> Sitemap {
         let text = text(bytes);
-        let mut reading = Reading::new(&text);
+        let mut reading = SitemapParser::new(&text);
         while reading.step() {}
         reading.finish()
     }
@@ -196,7 +197,7 @@ mod tests {
             ),
             ("<urlset><url><loc>/x</loc></url><url><loc>/y</loc", &["/x"], &[]),
             ("<urlset><url><loc>/x</url></urlset>", &[], &[]),
-            ("<!doctype html><title>Not found</title><p>loc", &[], &[]),
+            ("<!doctype html><title>Not collected</title><p>loc", &[], &[]),
             ("", &[], &[]),
         ] {
             let sitemap = parse(text.as_bytes());

@@ -1,3 +1,5 @@
+//! Crawls of sites on loopback.
+
 mod bounds;
 mod elsewhere;
 mod judging;
@@ -11,7 +13,7 @@ use std::sync::LazyLock;
 
 use vedette_domain::check::{BrokenLink, SkippedLinks};
 
-use super::traffic::Pace;
+use super::rate_limit::RateLimits;
 use super::*;
 use crate::loopback::guard;
 use crate::loopback::site::{Reply, Site};
@@ -30,23 +32,27 @@ fn of(url: &Url) -> LinksProbe<'_> {
 }
 
 /// As many requests at a time as ever, without pauses.
-fn brisk() -> Traffic {
-    Traffic::of(Pace { pause: Duration::ZERO, interval: Duration::ZERO, ..Pace::default() })
+fn brisk() -> CrawlLimiter {
+    CrawlLimiter::with_limits(RateLimits {
+        pause: Duration::ZERO,
+        interval: Duration::ZERO,
+        ..RateLimits::default()
+    })
 }
 
-async fn crawl_with(guard: &Guard, traffic: &Traffic, crawl: &LinksProbe<'_>) -> LinksResult {
-    let result = probe(guard, traffic, crawl, |_| {}).await.expect("completed");
+async fn crawl_with(guard: &Guard, limiter: &CrawlLimiter, crawl: &LinksProbe<'_>) -> LinksResult {
+    let result = probe(guard, limiter, crawl, |_| {}).await.expect("completed");
     assert!(result.found as usize >= result.urls.len());
     assert_eq!(result.crawled, result.crawl.pages);
     result
 }
 
-async fn crawl_at(traffic: &Traffic, crawl: &LinksProbe<'_>) -> LinksResult {
-    crawl_with(&guard(), traffic, crawl).await
+async fn crawl_at(limiter: &CrawlLimiter, crawl: &LinksProbe<'_>) -> LinksResult {
+    crawl_with(&guard(), limiter, crawl).await
 }
 
 async fn crawl_as(guard: &Guard, crawl: &LinksProbe<'_>) -> LinksResult {
-    crawl_with(guard, &Traffic::default(), crawl).await
+    crawl_with(guard, &CrawlLimiter::default(), crawl).await
 }
 
 async fn crawl(url: &Url) -> LinksResult {
@@ -112,7 +118,7 @@ async fn a_crawl_can_be_moved_between_threads_and_tells_how_far_it_is() {
     tokio::spawn(async move {
         let guard = guard();
         let heard = move |progress| heard.lock().expect("no panic").push(progress);
-        probe(&guard, &Traffic::default(), &of(&url), heard).await
+        probe(&guard, &CrawlLimiter::default(), &of(&url), heard).await
     })
     .await
     .expect("no panic")

@@ -1,4 +1,4 @@
-//! One visit to one URL: what a link leads to, and what a page holds.
+//! One visit to one URL: the status of a link, and the links of a page.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -10,161 +10,160 @@ use vedette_domain::check::CheckError;
 
 use super::canonical::canonical;
 use super::extract::{Extractor, PageLinks, charset};
-use super::fetch::{Answer, Client, Coding, NoAnswer, unpack};
+use super::fetch::{Client, Coding, CrawlResponse, FetchError, unpack};
 use super::render::{Rendered, Renderer};
 use super::robots::{self, Robots};
-use super::sitemap::{self, Reading, Sitemap};
+use super::sitemap::{self, Sitemap, SitemapParser};
 use crate::http::RedirectChain;
 use crate::registrable::registrable_domain;
 
 /// Bytes of a page that are searched for links; the rest is ignored.
 const PAGE_LIMIT: usize = 2 * 1024 * 1024;
 
-/// Bytes of a page that are read at a time, where all of it is there.
-const PIECE: usize = 16 * 1024;
+/// Bytes parsed at a time where the whole page is at hand.
+const CHUNK: usize = 16 * 1024;
 
-/// Redirects that are followed to a `robots.txt` (RFC 9309 asks for five) or a sitemap.
-const REDIRECTS: usize = 5;
+/// Redirects followed to a `robots.txt` (RFC 9309 asks for five) or a sitemap.
+const MAX_REDIRECTS: usize = 5;
 
-/// How long a server is left alone that says there were too many requests, and not for how long.
-const REST: Duration = Duration::from_secs(1);
+/// The pause after a 429 without `Retry-After`.
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What a visit found.
 #[derive(Debug)]
 pub(super) struct Visit {
-    pub(super) verdict: Verdict,
-    /// Where it redirects to.
+    pub(super) outcome: VisitOutcome,
+    /// The target of a redirect.
     pub(super) location: Option<String>,
-    /// The links on it, where it is a page and was to be searched.
+    /// The links of a page that was to be searched.
     pub(super) links: Option<PageLinks>,
 }
 
-/// What a visit says of a link.
+/// What a visit says about a link.
 #[derive(Debug)]
-pub(super) enum Verdict {
-    /// HTTP status, 0 where no answer came; and whether it is a redirect.
+pub(super) enum VisitOutcome {
+    /// The HTTP status, 0 without a response; and whether it is a redirect.
     Status(u16, bool),
-    /// HEAD found it broken, or was not answered, which GET may be.
-    Unsettled,
-    /// An answer with this status that asks us to come back later.
-    Busy { status: u16, pause: Duration },
-    /// Not connected to.
+    /// HEAD failed, but GET may succeed.
+    Inconclusive,
+    /// A response with this status that asks us to come back later.
+    RetryLater { status: u16, pause: Duration },
+    /// The guard refuses it.
     Forbidden(CheckError),
-    /// Could not be checked, for reasons of ours.
+    /// It could not be checked, for reasons of ours.
     Unchecked(CheckError),
-    /// Its name was not looked up in time.
-    Unresolved,
-    /// Not asked for, as too much is asked of its address at the moment.
-    NoTurn,
+    /// The name lookup timed out.
+    LookupTimedOut,
+    /// Not requested: its address has reached its rate limit.
+    Throttled,
 }
 
 impl Visit {
-    fn of(answer: &Answer, url: &Url) -> Self {
-        let redirects = answer.is_redirect();
-        let verdict = match pause(answer) {
-            Some(pause) => Verdict::Busy { status: answer.status, pause },
-            None => Verdict::Status(answer.status, redirects),
+    fn of(response: &CrawlResponse, url: &Url) -> Self {
+        let redirects = response.is_redirect();
+        let outcome = match pause(response) {
+            Some(pause) => VisitOutcome::RetryLater { status: response.status, pause },
+            None => VisitOutcome::Status(response.status, redirects),
         };
         Self {
-            verdict,
-            location: if redirects { answer.location(url).map(String::from) } else { None },
+            outcome,
+            location: if redirects { response.location(url).map(String::from) } else { None },
             links: None,
         }
     }
 }
 
-/// How long the server asks to be left alone: where there were too many requests, or it is out of
-/// service and says until when.
-fn pause(answer: &Answer) -> Option<Duration> {
-    match answer.status {
-        429 => Some(answer.retry_after().unwrap_or(REST)),
-        503 => answer.retry_after(),
+/// The pause that the server asks for: after a 429, or a 503 with `Retry-After`.
+fn pause(response: &CrawlResponse) -> Option<Duration> {
+    match response.status {
+        429 => Some(response.retry_after().unwrap_or(DEFAULT_RETRY_AFTER)),
+        503 => response.retry_after(),
         _ => None,
     }
 }
 
-impl From<NoAnswer> for Visit {
-    fn from(error: NoAnswer) -> Self {
-        let verdict = match error {
-            NoAnswer::Silent | NoAnswer::Unreachable => Verdict::Status(0, false),
-            NoAnswer::Forbidden(error) => Verdict::Forbidden(error),
-            NoAnswer::Unable(error) => Verdict::Unchecked(error),
-            NoAnswer::Unresolved => Verdict::Unresolved,
-            NoAnswer::NoTurn => Verdict::NoTurn,
+impl From<FetchError> for Visit {
+    fn from(error: FetchError) -> Self {
+        let outcome = match error {
+            FetchError::NoResponse | FetchError::Unreachable => VisitOutcome::Status(0, false),
+            FetchError::Forbidden(error) => VisitOutcome::Forbidden(error),
+            FetchError::CheckFailed(error) => VisitOutcome::Unchecked(error),
+            FetchError::LookupTimedOut => VisitOutcome::LookupTimedOut,
+            FetchError::Throttled => VisitOutcome::Throttled,
         };
-        Self { verdict, location: None, links: None }
+        Self { outcome, location: None, links: None }
     }
 }
 
-/// Whether a link with this status is broken, by the words of the API.
+/// Whether the API calls a link with this status broken.
 pub(super) const fn is_broken(status: u16) -> bool {
     !matches!(status, 200 | 301 | 302 | 303)
 }
 
 /// Checks a link that is not to be searched.
 ///
-/// HEAD spares both sides the body, but many servers answer it wrongly or not at all: what it finds
-/// broken is unsettled, to be asked for again by GET, and that counts.
+/// HEAD saves both sides the body, but many servers implement it wrongly or not at all: if it
+/// fails, the link is retried by GET, and that result counts.
 pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Visit {
     let is_head = method == Method::HEAD;
     match client.send(method, url).await {
-        Ok(answer) => {
-            let mut visit = Visit::of(&answer, url);
-            answer.finish(client).await;
-            if let Verdict::Status(status, false) = visit.verdict
+        Ok(response) => {
+            let mut visit = Visit::of(&response, url);
+            response.finish(client).await;
+            if let VisitOutcome::Status(status, false) = visit.outcome
                 && is_head
                 && is_broken(status)
             {
-                visit.verdict = Verdict::Unsettled;
+                visit.outcome = VisitOutcome::Inconclusive;
             }
             visit
         }
-        Err(NoAnswer::Silent) if is_head => {
-            Visit { verdict: Verdict::Unsettled, location: None, links: None }
+        Err(FetchError::NoResponse) if is_head => {
+            Visit { outcome: VisitOutcome::Inconclusive, location: None, links: None }
         }
         Err(error) => error.into(),
     }
 }
 
-/// Fetches a page and searches it: as it came, or as `renderer` shows it. `clock` is told when the page
-/// begins to wait for a tab, and when it has one.
+/// Fetches a page and extracts its links: from the HTML as it arrived, or as `renderer` shows it.
+/// `clock` is called when the page starts to wait for a tab, and when it has one.
 pub(super) async fn page(
     client: &Client<'_>,
     renderer: Option<&Renderer<'_>>,
     url: &Url,
     clock: impl Fn(Option<Instant>),
 ) -> Visit {
-    let mut answer = match client.send(Method::GET, url).await {
-        Ok(answer) => answer,
+    let mut response = match client.send(Method::GET, url).await {
+        Ok(response) => response,
         Err(error) => return error.into(),
     };
-    let mut visit = Visit::of(&answer, url);
-    if answer.status == 200 && is_html(answer.media_type()) {
-        let mut extractor = Extractor::new(charset(answer.content_type()));
-        let coding = answer.coding();
+    let mut visit = Visit::of(&response, url);
+    if response.status == 200 && is_html(response.media_type()) {
+        let mut extractor = Extractor::new(charset(response.content_type()));
+        let coding = response.coding();
         let mut packed = Vec::new();
         if coding == Coding::Identity {
-            answer.read(PAGE_LIMIT, |bytes| extractor.write(bytes)).await;
+            response.read(PAGE_LIMIT, |bytes| extractor.write(bytes)).await;
         } else {
-            packed = body(&mut answer, PAGE_LIMIT).await;
+            packed = body(&mut response, PAGE_LIMIT).await;
         }
-        // One at a time, so that one decoder with its window is there, however many pages wait.
-        let _turn = client.reading.lock().await;
+        // One page at a time, so that only one decoder with its window is in memory.
+        let _permit = client.parsing.lock().await;
         if !packed.is_empty() {
             let mut html = Vec::new();
             unpack(coding, &packed, PAGE_LIMIT, |bytes| html.extend_from_slice(bytes));
             drop(packed);
-            // As if it arrived, so that a page made to be hard to read holds up nothing.
+            // In small chunks, so that a page made to be slow to parse blocks nothing.
             write(&mut extractor, &html).await;
         }
         tokio::task::yield_now().await;
         visit.links = Some(extractor.finish(url));
     }
-    answer.finish(client).await;
+    response.finish(client).await;
     if let (Some(renderer), Some(links)) = (renderer, &mut visit.links)
         && let Some(Rendered { url, html }) = renderer.render(url, clock).await
     {
-        let _turn = client.reading.lock().await;
+        let _permit = client.parsing.lock().await;
         let mut extractor = Extractor::new(Some("utf-8"));
         write(&mut extractor, &html.as_bytes()[..html.floor_char_boundary(PAGE_LIMIT)]).await;
         *links = extractor.finish(&url);
@@ -172,40 +171,40 @@ pub(super) async fn page(
     visit
 }
 
-/// Writes all that is there as if it arrived.
+/// Writes a page in chunks, and yields between them.
 async fn write(extractor: &mut Extractor, html: &[u8]) {
-    for piece in html.chunks(PIECE) {
+    for piece in html.chunks(CHUNK) {
         tokio::task::yield_now().await;
         extractor.write(piece);
     }
 }
 
-/// What came of asking for a `robots.txt`.
-pub(super) enum Rules {
-    /// What it says; nothing where there is none, or nobody to answer.
+/// The outcome of fetching a `robots.txt`.
+pub(super) enum RobotsOutcome {
+    /// Its rules; `None` if there are none, or the host cannot be reached.
     Known(Option<Robots>),
-    /// The server was silent, in trouble, or asked to be left alone for so long.
-    Withheld(Option<Duration>),
-    /// It was not asked for, as too much is asked of its address at the moment.
-    NoTurn,
+    /// No response, a server error, or a request to come back after this time.
+    Unavailable(Option<Duration>),
+    /// Not requested: the address has reached its rate limit.
+    Throttled,
 }
 
-/// The `robots.txt` that rules over `url`. One that is refused, one that cannot be read, and one that
-/// is said to be in another domain, is as good as absent.
-pub(super) async fn robots(client: &Client<'_>, url: &Url) -> Rules {
+/// The `robots.txt` for `url`. One that is denied, invalid, or redirected to another domain counts
+/// as absent.
+pub(super) async fn robots(client: &Client<'_>, url: &Url) -> RobotsOutcome {
     let Ok(url) = url.join("/robots.txt") else {
-        return Rules::Known(None);
+        return RobotsOutcome::Known(None);
     };
     let domain = domain_of(&url).to_owned();
     match file(client, &url, robots::SIZE_LIMIT, |next| domain_of(next) == domain).await {
-        Ok(text) => Rules::Known(text.and_then(|text| Robots::parse(&text))),
-        Err(NoFile::Withheld(pause)) => Rules::Withheld(pause),
-        Err(NoFile::Unreachable) => Rules::Known(None),
-        Err(NoFile::NoTurn) => Rules::NoTurn,
+        Ok(text) => RobotsOutcome::Known(text.and_then(|text| Robots::parse(&text))),
+        Err(FileError::Unavailable(pause)) => RobotsOutcome::Unavailable(pause),
+        Err(FileError::Unreachable) => RobotsOutcome::Known(None),
+        Err(FileError::Throttled) => RobotsOutcome::Throttled,
     }
 }
 
-/// What the sitemaps at `urls` name, with the sitemap of each; those of an index included.
+/// The URLs in the sitemaps at `urls`, by sitemap. Sitemap indexes are followed.
 pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String, Vec<String>)> {
     let mut waiting = urls;
     let mut found = Vec::new();
@@ -220,7 +219,7 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
         };
         let Sitemap { pages, sitemaps } = {
             let text = sitemap::text(&text);
-            let mut reading = Reading::new(&text);
+            let mut reading = SitemapParser::new(&text);
             while reading.step() {
                 tokio::task::yield_now().await;
             }
@@ -237,73 +236,73 @@ pub(super) async fn sitemaps(client: &Client<'_>, urls: Vec<Url>) -> Vec<(String
     found
 }
 
-/// Why a file cannot be had.
-enum NoFile {
-    /// The server was silent, in trouble, or asked to be left alone for so long.
-    Withheld(Option<Duration>),
-    /// Nobody is there to answer, or may be asked.
+/// Why a file cannot be fetched.
+enum FileError {
+    /// No response, a server error, or a request to come back after this time.
+    Unavailable(Option<Duration>),
+    /// The host cannot be reached, or may not be.
     Unreachable,
-    /// Too much is asked of its address at the moment.
-    NoTurn,
+    /// The address has reached its rate limit.
+    Throttled,
 }
 
-impl From<NoAnswer> for NoFile {
-    fn from(error: NoAnswer) -> Self {
+impl From<FetchError> for FileError {
+    fn from(error: FetchError) -> Self {
         match error {
-            NoAnswer::Silent => Self::Withheld(None),
-            NoAnswer::Unreachable
-            | NoAnswer::Unresolved
-            | NoAnswer::Forbidden(_)
-            | NoAnswer::Unable(_) => Self::Unreachable,
-            NoAnswer::NoTurn => Self::NoTurn,
+            FetchError::NoResponse => Self::Unavailable(None),
+            FetchError::Unreachable
+            | FetchError::LookupTimedOut
+            | FetchError::Forbidden(_)
+            | FetchError::CheckFailed(_) => Self::Unreachable,
+            FetchError::Throttled => Self::Throttled,
         }
     }
 }
 
-/// The domain that `url` is in, which is its host where nobody registered one.
+/// The registered domain of `url`, or its host if there is none.
 fn domain_of(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default();
     registrable_domain(host).unwrap_or(host)
 }
 
-/// The file at `url`, unpacked, up to `limit` bytes; none where there is none. Redirects are followed
-/// to where `may_follow` says: hosts elsewhere are asked for what a page links to.
+/// The decoded file at `url`, up to `limit` bytes; `None` if there is none. Follows redirects only
+/// where `may_follow` allows, because external hosts get only the requests that pages ask for.
 async fn file(
     client: &Client<'_>,
     url: &Url,
     limit: usize,
     may_follow: impl Fn(&Url) -> bool,
-) -> Result<Option<Vec<u8>>, NoFile> {
+) -> Result<Option<Vec<u8>>, FileError> {
     let may_follow = &may_follow;
     let request = |url: Url| async move {
-        let mut answer = client.send(Method::GET, &url).await?;
-        if answer.is_redirect() {
-            let next = answer.location(&url).filter(may_follow);
-            answer.finish(client).await;
+        let mut response = client.send(Method::GET, &url).await?;
+        if response.is_redirect() {
+            let next = response.location(&url).filter(may_follow);
+            response.finish(client).await;
             return Ok(next.map_or(ControlFlow::Break(None), ControlFlow::Continue));
         }
-        if let Some(pause) = pause(&answer) {
-            return Err(NoFile::Withheld(Some(pause)));
+        if let Some(pause) = pause(&response) {
+            return Err(FileError::Unavailable(Some(pause)));
         }
-        let (status, coding) = (answer.status, answer.coding());
-        let bytes = if status == 200 { body(&mut answer, limit).await } else { Vec::new() };
-        answer.finish(client).await;
+        let (status, coding) = (response.status, response.coding());
+        let bytes = if status == 200 { body(&mut response, limit).await } else { Vec::new() };
+        response.finish(client).await;
         match status {
             200 => Ok(ControlFlow::Break(Some(unpacked(coding, bytes, limit)))),
-            500.. => Err(NoFile::Withheld(None)),
+            500.. => Err(FileError::Unavailable(None)),
             _ => Ok(ControlFlow::Break(None)),
         }
     };
-    Ok(RedirectChain::new(url).follow(REDIRECTS, request).await?.flatten())
+    Ok(RedirectChain::new(url).follow(MAX_REDIRECTS, request).await?.flatten())
 }
 
-async fn body(answer: &mut Answer, limit: usize) -> Vec<u8> {
+async fn body(response: &mut CrawlResponse, limit: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    answer.read(limit, |piece| bytes.extend_from_slice(piece)).await;
+    response.read(limit, |piece| bytes.extend_from_slice(piece)).await;
     bytes
 }
 
-/// The content of a body, which may be packed by the protocol, and be a packed file, too.
+/// Decodes a body, and a compressed file inside it.
 fn unpacked(coding: Coding, bytes: Vec<u8>, limit: usize) -> Vec<u8> {
     const GZIP: [u8; 2] = [0x1f, 0x8b];
     let coding = match coding {
@@ -321,7 +320,8 @@ fn unpacked(coding: Coding, bytes: Vec<u8>, limit: usize) -> Vec<u8> {
     content
 }
 
-/// Whether a body of this media type is searched for links; one without is, as browsers do.
+/// Whether a body of this media type is searched for links. Like browsers, we take one without a
+/// type for HTML.
 fn is_html(media_type: &str) -> bool {
     ["", "text/html", "application/xhtml+xml"].iter().any(|it| media_type.eq_ignore_ascii_case(it))
 }

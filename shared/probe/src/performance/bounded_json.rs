@@ -1,19 +1,19 @@
-//! JSON that a page has a say in, read within bounds.
+//! Parses JSON that a page has influenced, within limits.
 
 use serde_json::Value;
 
-/// Objects in a report; real ones have some ten thousand. One takes up to seven hundred bytes of
-/// memory, a hundred times what it is written in.
-const OBJECTS: usize = 100_000;
+/// Objects in a report at most; real ones have about ten thousand. One takes up to seven hundred
+/// bytes of memory, a hundred times its text.
+const MAX_OBJECTS: usize = 100_000;
 
-/// What is set apart by commas in a report; real ones have less than a hundred thousand.
-const VALUES: usize = 1_000_000;
+/// Commas in a report at most; real ones have fewer than a hundred thousand.
+const MAX_VALUES: usize = 1_000_000;
 
-/// Reads JSON; none where it is not that, or beyond the bounds.
+/// Parses JSON; `None` if it is invalid or exceeds the limits.
 pub(super) fn parse(bytes: &[u8]) -> Option<Value> {
-    // Those within texts count, too: they are few.
+    // Those inside strings count, too; they are few.
     let count = |wanted| bytes.iter().filter(|byte| **byte == wanted).count();
-    if count(b'{') > OBJECTS || count(b',') > VALUES {
+    if count(b'{') > MAX_OBJECTS || count(b',') > MAX_VALUES {
         return None;
     }
     serde_json::from_slice(bytes).ok()
@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn what_would_take_much_memory_is_not_read() {
-        for (unit, most) in [("{}", OBJECTS), ("0", VALUES + 1)] {
+        for (unit, most) in [("{}", MAX_OBJECTS), ("0", MAX_VALUES + 1)] {
             let list = |count: usize| format!("[{}]", vec![unit; count].join(","));
             assert!(parse(list(most).as_bytes()).is_some(), "{unit}");
             assert!(parse(list(most + 1).as_bytes()).is_none(), "{unit}");

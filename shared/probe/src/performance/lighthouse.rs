@@ -1,4 +1,4 @@
-//! Lighthouse in a process of its own: Node, with a Chromium behind the guard's proxy.
+//! Runs Lighthouse in Node, with a Chromium behind the guard's proxy.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,24 +11,24 @@ use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::{bounded_json, unavailable};
-use crate::browser::{self, Bounds, Chromium, GuardProxy, Process};
+use crate::browser::{self, Chromium, GuardProxy, Process, ProxyLimits};
 use crate::guard::Guard;
 
-/// Two audits at once would share the processor, and measure each other.
+/// Concurrent audits would share the processor, and distort each other's figures.
 static AUDITS: Semaphore = Semaphore::const_new(1);
 
-/// Bytes of a report; real ones have 100 to 500 KB.
-const REPORT: u64 = 8 * 1024 * 1024;
+/// Bytes of a report at most; real ones have 100 to 500 KB.
+const MAX_REPORT: u64 = 8 * 1024 * 1024;
 
-/// Bytes of what Node and Chromium write to stderr that are kept for the log.
-const COMPLAINTS: usize = 2 * 1024;
+/// Bytes of stderr of Node and Chromium kept for the log.
+const MAX_STDERR: usize = 2 * 1024;
 
-/// The right to audit on this machine.
-pub(super) type Turn = SemaphorePermit<'static>;
+/// Permission to audit on this machine.
+pub(super) type AuditPermit = SemaphorePermit<'static>;
 
-/// Waits for the right to audit.
-pub(super) async fn turn() -> Turn {
-    // It is never closed, which is the only way to fail.
+/// Waits for permission to audit.
+pub(super) async fn permit() -> AuditPermit {
+    // Fails only if the semaphore is closed, which it never is.
     AUDITS.acquire().await.expect("an open semaphore")
 }
 
@@ -44,14 +44,14 @@ pub struct Lighthouse {
 }
 
 impl Lighthouse {
-    /// What is installed in `folder`; Node is the one in there, else one on `path`, as in the `PATH`
-    /// variable, and the browser as [`Chromium::find`] finds it.
+    /// Finds what is installed in `folder`. Node is the one in there, or one on `path`, as in the
+    /// `PATH` variable; [`Chromium::find`] finds the browser.
     ///
     /// # Errors
     /// With [`AUDITOR_UNAVAILABLE`](super::AUDITOR_UNAVAILABLE) or
     /// [`BROWSER_UNAVAILABLE`](browser::BROWSER_UNAVAILABLE) when a piece is missing.
     pub fn find(folder: &Path, chrome: Option<&Path>, path: &OsStr) -> Result<Self, CheckError> {
-        // The audit runs in a folder of its own.
+        // Absolute, because the audit runs in another folder.
         let folder = &std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let script = folder.join("audit.mjs");
         if !script.is_file() || !folder.join("node_modules/lighthouse").is_dir() {
@@ -64,14 +64,14 @@ impl Lighthouse {
         Ok(Self { node, script, chromium: Chromium::find(chrome, folder, path)? })
     }
 
-    /// Audits `url`. Bounded in time by the caller.
+    /// Audits `url`. The caller sets the timeout.
     pub(super) async fn audit(
         &self,
         guard: &Guard,
         url: &Url,
         header: Option<(&str, &str)>,
     ) -> Result<SpeedMetrics, CheckError> {
-        let proxy = GuardProxy::bind(url, Bounds::AUDIT).await;
+        let proxy = GuardProxy::bind(url, ProxyLimits::AUDIT).await;
         let proxy = proxy.map_err(|error| cannot_start(&error))?;
         let home = tempfile::tempdir().map_err(|error| cannot_start(&error))?;
         let chromium = self.chromium.command(proxy.address(), &home.path().join("profile")).await?;
@@ -105,7 +105,7 @@ fn cannot_start(error: &io::Error) -> CheckError {
     unavailable("Lighthouse cannot be started")
 }
 
-/// Asks Node for `request`, and gives the report.
+/// Sends Node the `request`, and returns the report.
 async fn finish(mut process: Process, memory: u64, request: &Value) -> Result<Value, CheckError> {
     let node = process.leader();
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
@@ -114,25 +114,25 @@ async fn finish(mut process: Process, memory: u64, request: &Value) -> Result<Va
         return Err(unavailable("Lighthouse cannot be asked"));
     };
     let conversation = async {
-        // Who does not listen may still say why.
+        // A process that does not read may still print why.
         let _ = stdin.write_all(format!("{request}\n").as_bytes()).await;
         let mut report = Vec::new();
-        stdout.take(REPORT).read_to_end(&mut report).await?;
-        // Open until here: Node ends when it closes.
+        stdout.take(MAX_REPORT).read_to_end(&mut report).await?;
+        // Open until here, because Node exits when it closes.
         drop(stdin);
         Ok::<_, io::Error>(report)
     };
-    let mut complaints = Vec::new();
-    let told = async {
+    let mut stderr_start = Vec::new();
+    let report = async {
         let mut conversation = std::pin::pin!(conversation);
         tokio::select! {
             report = &mut conversation => report,
-            () = keep(stderr, &mut complaints) => conversation.await,
+            () = keep(stderr, &mut stderr_start) => conversation.await,
         }
     };
     let report = tokio::select! {
-        report = told => report,
-        () = process.outgrown(memory) => {
+        report = report => report,
+        () = process.memory_exceeded(memory) => {
             process.end().await;
             return Err(lighthouse::failed("the page takes too much memory to audit", "TOO_LARGE"));
         }
@@ -141,7 +141,7 @@ async fn finish(mut process: Process, memory: u64, request: &Value) -> Result<Va
     let report = report.ok().and_then(|report| bounded_json::parse(&report));
     report.ok_or_else(|| {
         tracing::warn!(
-            complaints = %String::from_utf8_lossy(&complaints).trim(),
+            stderr_start = %String::from_utf8_lossy(&stderr_start).trim(),
             "an audit ended without a report"
         );
         lighthouse::failed("the audit ended without a report", "NO_REPORT")
@@ -152,7 +152,7 @@ async fn finish(mut process: Process, memory: u64, request: &Value) -> Result<Va
 async fn keep(mut stream: impl AsyncRead + Unpin, kept: &mut Vec<u8>) {
     let mut buffer = [0; 1024];
     while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-        let room = COMPLAINTS - kept.len();
+        let room = MAX_STDERR - kept.len();
         kept.extend_from_slice(&buffer[..read.min(room)]);
     }
 }

@@ -13,10 +13,10 @@ use super::{AUDITOR_UNAVAILABLE, bounded_json, unavailable};
 use crate::guard::Guard;
 use crate::http;
 
-/// Bytes of an answer; real ones have up to a megabyte, with their pictures.
-const ANSWER: usize = 8 * 1024 * 1024;
+/// Bytes of a response at most; real ones have up to a megabyte, with their screenshots.
+const MAX_RESPONSE: usize = 8 * 1024 * 1024;
 
-/// What stands before Lighthouse's code in the message of a page that could not be audited.
+/// What precedes Lighthouse's code in the error message for a page.
 const LIGHTHOUSE_ERROR: &str = "Lighthouse returned error: ";
 
 /// Access to PageSpeed Insights.
@@ -27,18 +27,17 @@ pub struct PageSpeed {
 }
 
 impl PageSpeed {
-    /// Where Google answers.
+    /// Google's endpoint.
     pub const ENDPOINT: &str = "https://www.googleapis.com/pagespeedonline/v5/runPagespeed";
 
-    /// With an API key, or an empty one for the few requests that are free, at
-    /// [`ENDPOINT`](Self::ENDPOINT) or a stand-in for it.
+    /// With an API key, or an empty one for the few free requests, at [`ENDPOINT`](Self::ENDPOINT)
+    /// or a stand-in for it.
     #[must_use]
     pub fn new(key: String, endpoint: Url) -> Self {
         Self { key, endpoint }
     }
 
-    /// Audits `url`. Bounded in time by the caller. Nothing here says the key: not the errors, and
-    /// not the log.
+    /// Audits `url`. The caller sets the timeout. The key appears neither in errors nor in the log.
     pub(super) async fn audit(&self, guard: &Guard, url: &Url) -> Result<SpeedMetrics, CheckError> {
         let no_answer = || unavailable("PageSpeed Insights cannot be reached");
         let request = self.request(url);
@@ -47,13 +46,13 @@ impl PageSpeed {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let response = http::get(guard, &request, headers).await.map_err(|_| no_answer())?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER).collect().await;
+        let body = Limited::new(response.into_body(), MAX_RESPONSE).collect().await;
         let body = body.map_err(|_| no_answer())?.to_bytes();
         let answer = bounded_json::parse(&body).unwrap_or(Value::Null);
         if status == StatusCode::OK {
             return lighthouse::pagespeed(&answer);
         }
-        Err(refusal(status, &answer))
+        Err(api_error(status, &answer))
     }
 
     fn request(&self, url: &Url) -> Url {
@@ -79,9 +78,10 @@ impl fmt::Debug for PageSpeed {
     }
 }
 
-/// What an answer other than 200 means: the page, where it names Lighthouse, else the service or
-/// the key. Of its message only Lighthouse's code is passed on, since the rest could quote anything.
-fn refusal(status: StatusCode, answer: &Value) -> CheckError {
+/// What a response other than 200 means: the page is the cause if it names Lighthouse, otherwise
+/// the service or the key. Only Lighthouse's code is passed on, since the rest of the message could
+/// quote anything.
+fn api_error(status: StatusCode, answer: &Value) -> CheckError {
     let reason: Option<String> = answer["error"]["message"]
         .as_str()
         .and_then(|message| message.split_once(LIGHTHOUSE_ERROR))

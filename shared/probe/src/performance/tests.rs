@@ -1,3 +1,5 @@
+//! Audits by a stand-in for Lighthouse, by a real one where it is installed, and by PageSpeed Insights.
+
 use std::fs;
 use std::path::Path;
 
@@ -227,7 +229,7 @@ async fn an_audit_without_end_leaves_no_process_and_no_file() {
 #[tokio::test]
 async fn audits_take_turns() {
     let fake = fake("exit 1");
-    let _turn = lighthouse::turn().await;
+    let _turn = lighthouse::permit().await;
     let url = Url::parse("http://127.0.0.1:1/").expect("a URL");
     let given = PerformanceProbe { deadline: Duration::from_millis(50), ..of(&url) };
     let error = probe(&guard(), &fake.auditor, &given).await.expect_err("busy");

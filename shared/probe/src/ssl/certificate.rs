@@ -1,4 +1,4 @@
-//! A certificate read in full.
+//! The contents of a certificate.
 
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use rustls::pki_types::CertificateDer;
@@ -31,16 +31,15 @@ const MAX_ATTRIBUTES: usize = 20;
 /// Extensions kept.
 const MAX_EXTENSIONS: usize = 30;
 
-/// Certificates of the chain kept, and looked into for what is wrong with it; a path has at most
-/// seven that are accepted.
+/// Certificates of the chain kept and searched for faults; an accepted path has at most seven.
 pub(super) const MAX_CHAIN: usize = 10;
 
-/// Reads a certificate, whatever follows it.
+/// Parses a certificate, and ignores what follows it.
 pub(super) fn read<'a>(der: &'a CertificateDer<'_>) -> Option<X509Certificate<'a>> {
     X509Certificate::from_der(der.as_ref()).ok().map(|(_, certificate)| certificate)
 }
 
-/// All that a server's certificate says. `chain` is what the server presented, its own first.
+/// All contents of a server's certificate. `chain` is what the server presented, its own first.
 pub(super) fn info(
     certificate: &X509Certificate<'_>,
     chain: &[CertificateDer<'_>],
@@ -53,7 +52,7 @@ pub(super) fn info(
         protocol: negotiated.protocol,
         cipher_suite: negotiated.cipher_suite,
         alpn: negotiated.alpn,
-        // Counted from 0.
+        // Versions are encoded from 0.
         version: certificate.version().0.saturating_add(1),
         serial_number: hex(certificate.raw_serial()),
         subject: attributes(certificate.subject()),
@@ -114,12 +113,12 @@ pub(super) fn common_name(name: &X509Name<'_>) -> Option<String> {
     name.iter_common_name().next().map(attribute_value)
 }
 
-/// What people call the bearer of `name`: its common name, or else its organization.
+/// The usual name of the holder of `name`: its common name, or else its organization.
 pub(super) fn usual_name(name: &X509Name<'_>) -> Option<String> {
     common_name(name).or_else(|| name.iter_organization().next().map(attribute_value))
 }
 
-/// The hosts and others that a certificate is for.
+/// The hosts and other names that a certificate is for.
 pub(super) fn alternative_names(certificate: &X509Certificate<'_>) -> AlternativeNames {
     let mut names = AlternativeNames::default();
     let listed =
@@ -142,7 +141,7 @@ pub(super) fn alternative_names(certificate: &X509Certificate<'_>) -> Alternativ
     names
 }
 
-/// What a public key is.
+/// Algorithm and size of a public key.
 pub(super) fn key(key: &SubjectPublicKeyInfo<'_>) -> CertificateKey {
     let algorithm = &key.algorithm.algorithm;
     if *algorithm == OID_PKCS1_RSAENCRYPTION {
@@ -179,6 +178,6 @@ fn rsa_bits(key: &RSAPublicKey<'_>) -> u32 {
     let zeros = key.modulus.iter().take_while(|byte| **byte == 0).count();
     let digits = &key.modulus[zeros..];
     let unused = digits.first().map_or(0, |byte| byte.leading_zeros());
-    // A certificate of 64 KiB at most holds it.
+    // Cannot overflow: certificates have at most 64 KiB.
     (digits.len() * 8) as u32 - unused
 }

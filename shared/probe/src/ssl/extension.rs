@@ -1,4 +1,4 @@
-//! What the usual extensions say, in the words of OpenSSL's `-text`.
+//! The contents of common extensions, in the wording of OpenSSL's `-text`.
 
 use std::net::IpAddr;
 
@@ -12,10 +12,10 @@ use x509_parser::oid_registry::{
 
 use super::text::{bounded, hex, name, oid, text};
 
-/// Facts of an extension kept.
+/// Values kept of an extension.
 const MAX_VALUES: usize = 20;
 
-/// What an extension says, one fact each, and how many more it has.
+/// The values of an extension, and how many more it has.
 pub(super) fn values(extension: &ParsedExtension<'_>) -> (Vec<String>, usize) {
     use ParsedExtension as Parsed;
     match extension {
@@ -24,7 +24,7 @@ pub(super) fn values(extension: &ParsedExtension<'_>) -> (Vec<String>, usize) {
             let is_ca = if constraints.ca { "CA:TRUE" } else { "CA:FALSE" };
             keep(std::iter::once(is_ca.to_owned()).chain(path))
         }
-        // Written as a list, at most nine words.
+        // Formatted as a list of at most nine words.
         Parsed::KeyUsage(usage) => keep(usage.to_string().split(", ").map(str::to_owned)),
         Parsed::ExtendedKeyUsage(usage) => keep(purposes(usage)),
         Parsed::SubjectKeyIdentifier(id) => keep([hex(id.0)]),
@@ -95,7 +95,7 @@ fn subtrees(constraints: &NameConstraints<'_>) -> impl Iterator<Item = String> {
     permitted.into_iter().chain(list("excluded", &constraints.excluded_subtrees))
 }
 
-/// A name with its kind: `DNS:example.com`.
+/// A name with its type: `DNS:example.com`.
 pub(super) fn general_name(general: &GeneralName<'_>) -> String {
     match general {
         GeneralName::DNSName(host) => format!("DNS:{}", text(host)),
@@ -114,7 +114,7 @@ pub(super) fn general_name(general: &GeneralName<'_>) -> String {
     }
 }
 
-/// An address of four or sixteen bytes.
+/// An IP address of four or sixteen bytes.
 pub(super) fn address(bytes: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
     v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()

@@ -1,4 +1,4 @@
-//! What of a handshake reads foreign bytes; see [`crate::fuzzing`].
+//! The entry points of certificate checks for fuzzing; see [`crate::fuzzing`].
 
 use jiff::Timestamp;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -6,20 +6,20 @@ use rustls::{ProtocolVersion, RootCertStore};
 
 use super::Negotiated;
 use super::certificate;
-use super::recorder::Presented;
+use super::recorder::PresentedChain;
 use super::verdict::{Expected, judge};
 
-/// Reads a certificate, and judges it as a server's own and as one that signed itself.
+/// Parses a certificate, and judges it as a server's own and as self-signed.
 pub fn certificate(data: &[u8]) {
     let der = CertificateDer::from(data.to_vec());
     let Some(read) = certificate::read(&der) else {
         return;
     };
     let mut roots = RootCertStore::empty();
-    // One that can be no authority is not needed as one.
+    // A certificate that cannot be an authority's is not needed as one.
     let _ = roots.add(der.clone());
     for (chain, holds_key) in [(vec![der.clone()], true), (vec![der.clone(), der.clone()], false)] {
-        let presented = Presented {
+        let presented = PresentedChain {
             name: ServerName::try_from("example.com").expect("a name"),
             chain,
             holds_key,

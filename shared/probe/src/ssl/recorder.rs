@@ -1,4 +1,4 @@
-//! Keeps what a server presents, whatever it is, to be judged afterwards.
+//! Records what a server presents, to be judged afterwards.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,40 +10,39 @@ use webpki::EndEntityCert;
 
 use super::certificate;
 
-/// Takes every certificate, and refuses only a server that does not hold the key of its own: of
-/// that one there would be nothing to say, as it can present anybody's.
+/// Accepts every certificate, and rejects only a server that does not hold its key: there is
+/// nothing to report about such a certificate, which may be anybody's.
 #[derive(Debug)]
 pub(super) struct Recorder {
     algorithms: WebPkiSupportedAlgorithms,
-    seen: Mutex<Seen>,
+    seen: Mutex<Recorded>,
 }
 
-/// How far a handshake came.
+/// How far a handshake has come.
 #[derive(Debug, Default)]
-pub(super) enum Seen {
-    /// The server presented nothing yet.
+pub(super) enum Recorded {
+    /// The server has presented nothing yet.
     #[default]
     Nothing,
-    /// It presented certificates, but not yet that the first is its own.
+    /// It has presented certificates, but not yet proved that it holds the key of the first.
     Unproven { name: ServerName<'static>, chain: Vec<CertificateDer<'static>> },
-    /// The first certificate is not its own.
-    NotItsOwn,
-    /// It presented certificates, of which the first is its own as far as can be known.
-    Presented(Presented),
+    /// It does not hold the key of the first certificate.
+    KeyNotHeld,
+    /// It has presented certificates, and holds the key of the first as far as we can verify.
+    Presented(PresentedChain),
 }
 
-/// What a server presented.
+/// The certificates that a server presented.
 #[derive(Debug)]
-pub(super) struct Presented {
-    /// The host that was asked for.
+pub(super) struct PresentedChain {
+    /// The requested host.
     pub(super) name: ServerName<'static>,
-    /// At least its own certificate, which is the first.
+    /// At least one certificate, the server's own first.
     pub(super) chain: Vec<CertificateDer<'static>>,
-    /// Whether the server has shown that it holds the key of its certificate; false when the
-    /// certificate or the key are of a kind by which nothing can be shown to us. It is never valid
-    /// then.
+    /// Whether the server has proved that it holds the key of its certificate; false if certificate
+    /// or key are of a kind that we cannot verify. The certificate is never valid then.
     pub(super) holds_key: bool,
-    /// The TLS version that was agreed on.
+    /// The negotiated TLS version.
     pub(super) version: ProtocolVersion,
 }
 
@@ -52,39 +51,39 @@ impl Recorder {
         Self { algorithms, seen: Mutex::default() }
     }
 
-    /// What was seen up to now, which is then forgotten.
-    pub(super) fn take(&self) -> Seen {
+    /// Takes what was recorded so far.
+    pub(super) fn take(&self) -> Recorded {
         std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn set(&self, seen: Seen) {
+    fn set(&self, seen: Recorded) {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
     }
 
-    /// Notes whether the server signed with the key of its certificate.
+    /// Records whether the server signed with the key of its certificate.
     fn note_signature(
         &self,
         outcome: Result<HandshakeSignatureValid, Error>,
         version: ProtocolVersion,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let Seen::Unproven { name, chain } = self.take() else {
-            // rustls hands over the certificate first, and once.
+        let Recorded::Unproven { name, chain } = self.take() else {
+            // rustls verifies the certificate first, and once.
             return Err(Error::General("a signature without a certificate".to_owned()));
         };
         let holds_key = outcome.is_ok();
         if let Err(error) = outcome
             && chain.first().is_none_or(can_be_shown)
         {
-            self.set(Seen::NotItsOwn);
+            self.set(Recorded::KeyNotHeld);
             return Err(error);
         }
-        self.set(Seen::Presented(Presented { name, chain, holds_key, version }));
+        self.set(Recorded::Presented(PresentedChain { name, chain, holds_key, version }));
         Ok(HandshakeSignatureValid::assertion())
     }
 }
 
-/// Whether signatures by the key of a certificate can be verified: what ring does, and what webpki
-/// reads.
+/// Whether we can verify signatures by the key of a certificate: ring must support the key, and
+/// webpki parse the certificate.
 fn can_be_shown(der: &CertificateDer<'_>) -> bool {
     let Some(certificate) = certificate::read(der) else { return false };
     let key = certificate::key(certificate.public_key());
@@ -108,7 +107,7 @@ impl ServerCertVerifier for Recorder {
     ) -> Result<ServerCertVerified, Error> {
         let chain = std::iter::once(end_entity).chain(intermediates);
         let chain = chain.map(|der| der.clone().into_owned()).collect();
-        self.set(Seen::Unproven { name: server_name.to_owned(), chain });
+        self.set(Recorded::Unproven { name: server_name.to_owned(), chain });
         Ok(ServerCertVerified::assertion())
     }
 

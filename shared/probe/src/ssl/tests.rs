@@ -1,3 +1,5 @@
+//! Certificate checks against servers on loopback.
+
 mod handshake;
 mod judging;
 mod reading;
@@ -14,7 +16,7 @@ use crate::loopback::certificates::{Authority, CURRENT, Identity, params};
 use crate::loopback::{Server, guard, guard_of, status};
 
 /// Long enough for anything that is to succeed on a busy machine.
-const PATIENT: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Short, for what is to run out of time.
 const HASTY: Duration = Duration::from_millis(200);
@@ -38,7 +40,7 @@ fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) 
 
 async fn completed(guard: &Guard, host: &str) -> SslResult {
     let url = format!("https://{host}/").parse().expect("a URL");
-    let probe = SslProbe { url: &url, deadline: PATIENT, now: now() };
+    let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now() };
     super::probe(guard, &probe).await.expect("a completed check")
 }
 

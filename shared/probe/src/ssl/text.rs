@@ -1,4 +1,4 @@
-//! Texts and lists out of certificates, bounded: all of them are the server's choice.
+//! Texts and lists from certificates, bounded, because the server controls all of them.
 
 use data_encoding::HEXLOWER;
 use ring::digest::{Algorithm, digest};
@@ -10,7 +10,7 @@ use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 /// The longest text kept, in characters. A host name has at most 253.
 const MAX_TEXT: usize = 256;
 
-/// The longest object identifier written out, in bytes; real ones have at most twenty or so.
+/// The longest object identifier written out, in bytes; real ones have at most about twenty.
 const MAX_OID: usize = 64;
 
 /// The first `limit` of `items`, and how many more there are.
@@ -25,8 +25,7 @@ pub(super) fn text(text: &str) -> String {
     clipped(text, MAX_TEXT)
 }
 
-/// `text` without control characters, cut after `limit` characters, an ellipsis in place of the
-/// last.
+/// `text` without control characters, cut to `limit` characters with an ellipsis as the last.
 pub(super) fn clipped(text: &str, limit: usize) -> String {
     let cut = text.chars().nth(limit).is_some();
     let kept = text.chars().take(if cut { limit.saturating_sub(1) } else { limit });
@@ -49,7 +48,7 @@ pub(super) fn oid(oid: &Oid<'_>) -> String {
     if oid.as_bytes().len() > MAX_OID { hex(oid.as_bytes()) } else { text(&oid.to_id_string()) }
 }
 
-/// The short name of an object identifier, where it is a usual one.
+/// The short name of a well-known object identifier.
 pub(super) fn known_oid(oid: &Oid<'_>) -> Option<String> {
     oid2abbrev(oid, oid_registry()).ok().map(str::to_owned)
 }
@@ -63,7 +62,7 @@ pub(super) fn oid_name(identifier: &Oid<'_>) -> String {
 pub(super) fn name(name: &X509Name<'_>) -> String {
     let mut written = String::new();
     for attribute in name.iter_attributes() {
-        // Longer is cut anyway, whatever follows.
+        // Longer texts are cut anyway.
         if written.len() > 4 * MAX_TEXT {
             break;
         }
@@ -74,7 +73,7 @@ pub(super) fn name(name: &X509Name<'_>) -> String {
     text(&written)
 }
 
-/// The value of a name's attribute; hexadecimal where it is not text.
+/// The value of a name's attribute; hexadecimal if it is not text.
 pub(super) fn attribute_value(attribute: &AttributeTypeAndValue<'_>) -> String {
     let value: &Any<'_> = attribute.attr_value();
     match value.tag() {

@@ -1,4 +1,4 @@
-//! What is wrong with a certificate: its dates, its names and its chain, each judged on its own.
+//! What is wrong with a certificate: dates, names and chain are judged independently.
 
 use std::time::Duration;
 
@@ -11,33 +11,33 @@ use webpki::{EndEntityCert, Error, KeyUsage};
 use x509_parser::certificate::X509Certificate;
 
 use super::certificate::{MAX_CHAIN, alternative_names, key, read};
-use super::recorder::Presented;
+use super::recorder::PresentedChain;
 use super::text::{clipped, name};
 
-/// Hosts of a certificate named in a message.
+/// Hosts of a certificate listed in a message.
 const HOSTS_NAMED: usize = 3;
 
-/// The longest message, in characters: it stays in the list of checks.
+/// The longest message, in characters: it appears in lists of checks.
 const MAX_MESSAGE: usize = 600;
 
-/// What a certificate is held against.
+/// What a certificate is compared with.
 pub(super) struct Expected<'a> {
-    /// The host that was asked for, as people know it.
+    /// The requested host, in readable form.
     pub(super) domain: &'a str,
-    /// The authorities that are trusted.
+    /// The trusted authorities.
     pub(super) roots: &'a RootCertStore,
-    /// The kinds of signatures that are accepted.
+    /// The accepted signature algorithms.
     pub(super) algorithms: WebPkiSupportedAlgorithms,
-    /// The present instant.
+    /// The current time.
     pub(super) now: Timestamp,
 }
 
-/// All that is wrong, the gravest first.
+/// All faults, the most serious first.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict(Vec<(SslFailure, String)>);
 
 impl Verdict {
-    /// The gravest failure; none when the certificate is valid.
+    /// The most serious fault; `None` if the certificate is valid.
     pub(super) fn failure(&self) -> Option<SslFailure> {
         self.0.first().map(|(failure, _)| *failure)
     }
@@ -47,24 +47,24 @@ impl Verdict {
         self.0.iter().all(|(failure, _)| *failure != SslFailure::UntrustedChain)
     }
 
-    /// All that is wrong, for people; none when the certificate is valid.
+    /// All faults in words for people; `None` if the certificate is valid.
     pub(super) fn message(&self) -> Option<String> {
         let words: Vec<_> = self.0.iter().map(|(_, words)| words.as_str()).collect();
         (!words.is_empty()).then(|| clipped(&words.join("; "), MAX_MESSAGE))
     }
 }
 
-/// Judges what a server presented; `certificate` is the first of it.
+/// Judges what a server presented; `certificate` is the first certificate of it.
 pub(super) fn judge(
     certificate: &X509Certificate<'_>,
-    presented: &Presented,
+    presented: &PresentedChain,
     expected: &Expected<'_>,
 ) -> Verdict {
     let chain = Chain { certificate, presented };
     let mut found = Vec::new();
     found.extend(out_of_date(certificate, expected.now).map(|why| (SslFailure::Expired, why)));
     found.extend(other_host(&chain, expected).map(|why| (SslFailure::HostnameMismatch, why)));
-    // What keeps the server from proving its key may be why the chain is not trusted, too.
+    // The reason why the key cannot be verified may also be why the chain is not trusted.
     let key = (!presented.holds_key).then(|| unproven_key(certificate));
     found.extend(untrusted(&chain, expected).or(key).map(|why| (SslFailure::UntrustedChain, why)));
     Verdict(found)
@@ -88,14 +88,14 @@ fn validity(certificate: &X509Certificate<'_>) -> (i64, i64) {
     (validity.not_before.timestamp(), validity.not_after.timestamp())
 }
 
-/// What a server presented, and its own certificate as it was read.
+/// What a server presented, and its own certificate, parsed.
 struct Chain<'a> {
     certificate: &'a X509Certificate<'a>,
-    presented: &'a Presented,
+    presented: &'a PresentedChain,
 }
 
 fn other_host(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
-    // What cannot be judged at all is not trusted, which is said of the chain.
+    // A certificate that cannot be judged is reported as an untrusted chain.
     let own = EndEntityCert::try_from(chain.presented.chain.first()?).ok()?;
     own.verify_is_valid_for_subject_name(&chain.presented.name).err()?;
     let names = alternative_names(chain.certificate);
@@ -121,7 +121,7 @@ fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
         Err(error) => return Some(chain_words(&error, chain)),
     };
     let verify = |second: i64| {
-        // Certificates of before the epoch are not current at it: none is trusted by this.
+        // Certificates from before the epoch are not current then, so this trusts none of them.
         let time = Duration::from_secs(u64::try_from(second).unwrap_or_default());
         let time = UnixTime::since_unix_epoch(time);
         let roots = &expected.roots.roots;
@@ -133,8 +133,8 @@ fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
     if (from..=to).contains(&now) {
         return verify(now).err().map(|error| chain_words(&error, chain));
     }
-    // An expired certificate is held against the instants at which it was not: the chain is sound
-    // when it was so at any of them. The middle comes first, as the issuers were current by then.
+    // An expired certificate is judged at times at which it was current: the chain is sound if it
+    // was so at any of them. The middle comes first, when the issuers were probably current.
     let middle = from + to.saturating_sub(from) / 2;
     let outcome =
         verify(middle).or_else(|error| verify(to).or_else(|_| verify(from)).map_err(|_| error));
@@ -145,7 +145,7 @@ fn untrusted(chain: &Chain<'_>, expected: &Expected<'_>) -> Option<String> {
 fn chain_words(error: &Error, chain: &Chain<'_>) -> String {
     let words = match error {
         Error::UnknownIssuer => return unknown_issuer(chain),
-        // Self-signed certificates are often made as those of an authority.
+        // Self-signed certificates are often made as an authority's.
         Error::CaUsedAsEndEntity if is_self_issued(chain.certificate) => {
             return unknown_issuer(chain);
         }
@@ -190,7 +190,7 @@ fn unix_time(time: UnixTime) -> String {
     certificate_time(i64::try_from(time.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// Where a chain breaks off: followed from issuer to issuer among the certificates presented.
+/// Where a chain breaks: follows it from issuer to issuer among the presented certificates.
 fn unknown_issuer(chain: &Chain<'_>) -> String {
     if is_self_issued(chain.certificate) {
         return "the certificate is self-signed".to_owned();
@@ -198,7 +198,8 @@ fn unknown_issuer(chain: &Chain<'_>) -> String {
     let issuers: Vec<_> =
         chain.presented.chain.iter().take(MAX_CHAIN).skip(1).filter_map(read).collect();
     let mut last = chain.certificate;
-    // No more steps than issuers: one that is self-signed is its own, and two may name each other.
+    // No more steps than issuers: a self-signed one is its own issuer, and two may issue each
+    // other.
     for _ in 0..issuers.len() {
         let issuer =
             issuers.iter().find(|issuer| issuer.subject().as_raw() == last.issuer().as_raw());

@@ -1,3 +1,5 @@
+//! Status probes against servers on loopback: requests, headers and results.
+
 mod failures;
 mod redirects;
 mod tls;
@@ -9,13 +11,13 @@ use crate::loopback::names::{Entry, NameServer};
 use crate::loopback::{Server, guard, guard_of, path, redirect, status};
 
 /// Long enough for anything that is to succeed on a busy machine.
-const PATIENT: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Short, for what is to run out of time.
 const HASTY: Duration = Duration::from_millis(200);
 
 fn of(url: &Url) -> StatusProbe<'_> {
-    StatusProbe { url, header: None, deadline: PATIENT }
+    StatusProbe { url, header: None, deadline: TEST_TIMEOUT }
 }
 
 async fn completed(guard: &Guard, url: &Url) -> StatusResult {

@@ -110,7 +110,7 @@ pub(crate) fn cases() -> Vec<Case> {
     for packed in [zeros_in_gzip(), zeros_in_brotli()] {
         assert!(packed.len() < 100_000);
     }
-    [transport(), redirects(), patience(), heads(), packed(), markup(), links(), files()]
+    [transport(), redirects(), time_limit(), heads(), packed(), markup(), links(), files()]
         .into_iter()
         .flatten()
         .collect()
@@ -161,7 +161,7 @@ fn redirects() -> Vec<Case> {
     ]
 }
 
-fn patience() -> Vec<Case> {
+fn time_limit() -> Vec<Case> {
     let later = |after: &'static str| {
         move || {
             let head = "HTTP/1.1 429 Later\r\nContent-Length: 0\r\nConnection: close\r\n";
@@ -169,9 +169,9 @@ fn patience() -> Vec<Case> {
         }
     };
     vec![
-        page("patience is asked for again and again", later("Retry-After: 0\r\n")),
-        page("patience is asked for without end", later("Retry-After: 18446744073709551615\r\n")),
-        page("patience is asked for by dates", || {
+        page("time_limit is asked for again and again", later("Retry-After: 0\r\n")),
+        page("time_limit is asked for without end", later("Retry-After: 18446744073709551615\r\n")),
+        page("time_limit is asked for by dates", || {
             let dates = "Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n\
                          Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n";
             vec![bytes(format!("HTTP/1.1 503 Later\r\nContent-Length: 0\r\n{dates}\r\n"))]

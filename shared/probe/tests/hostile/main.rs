@@ -19,7 +19,7 @@ use url::Url;
 use vedette_domain::settings::LinksSettings;
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
 use vedette_probe::guard::{Guard, Outbound};
-use vedette_probe::links::{self, Limits, LinksProbe, Traffic};
+use vedette_probe::links::{self, CrawlLimiter, Limits, LinksProbe};
 use vedette_probe::performance::{self, Auditor, PageSpeed, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
@@ -164,8 +164,8 @@ impl Suite {
         let (limits, deadline) = (Limits::default(), DEADLINE);
         let probe =
             LinksProbe { url, header: None, settings: &settings, browser: None, limits, deadline };
-        let traffic = Traffic::default();
-        let crawl = links::probe(guard, &traffic, &probe, |_| {});
+        let limiter = CrawlLimiter::default();
+        let crawl = links::probe(guard, &limiter, &probe, |_| {});
         let result = self.timed("links", name, crawl).await;
         if let Err(error) = result {
             self.note(format!("{name}: links: {error:?}"));

@@ -1,4 +1,4 @@
-//! What a browser proves itself with to the proxy that is its own.
+//! The credentials by which a browser authenticates with its proxy.
 
 use std::io;
 
@@ -11,16 +11,16 @@ use ring::hmac;
 use ring::rand::{self, SystemRandom};
 use serde_json::{Value, json};
 
-use super::Answer;
+use super::ProxyResponse;
 
-/// There is one user, whom only the password proves.
+/// The only user; the password is the secret.
 const USERNAME: &str = "vedette";
 
-/// The credentials of one run: a password of 256 random bits, and the header that it makes. Not
+/// The credentials of one run: a password of 256 random bits, and the header made of it. Not
 /// `Debug`.
 pub(crate) struct Credentials {
     password: String,
-    /// The header is compared by its tag, which takes the same time whatever differs.
+    /// The header is compared by its HMAC tag, in constant time.
     key: hmac::Key,
     tag: hmac::Tag,
 }
@@ -37,21 +37,21 @@ impl Credentials {
         Ok(Self { password, key, tag })
     }
 
-    /// As DevTools and puppeteer name them.
+    /// In the form of DevTools and Puppeteer.
     pub(crate) fn to_json(&self) -> Value {
         json!({ "username": USERNAME, "password": self.password })
     }
 
-    /// Whether a request brings them.
-    pub(super) fn are_in(&self, headers: &HeaderMap) -> bool {
+    /// Whether a request has them.
+    pub(super) fn authorize(&self, headers: &HeaderMap) -> bool {
         let is_ours = |value: &HeaderValue| {
             hmac::verify(&self.key, value.as_bytes(), self.tag.as_ref()).is_ok()
         };
         headers.get(PROXY_AUTHORIZATION).is_some_and(is_ours)
     }
 
-    /// The answer to who brings none, or others.
-    pub(super) fn demand() -> Answer {
+    /// The response to a request without them.
+    pub(super) fn challenge() -> ProxyResponse {
         let mut answer = Response::new(Either::Right(Empty::new()));
         *answer.status_mut() = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
         let realm = HeaderValue::from_static("Basic realm=\"vedette\"");

@@ -1,4 +1,4 @@
-//! A connection whose bytes and idle time are bounded.
+//! A connection with a byte budget and an idle timeout.
 
 use std::future::Future;
 use std::io;
@@ -13,9 +13,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::sent::Sent;
+use super::send_limiter::SendLimiter;
 
-/// Bytes that a number of connections may still take, together.
+/// The bytes that a group of connections may still transfer.
 #[derive(Clone)]
 pub(super) struct Budget(Arc<AtomicU64>);
 
@@ -28,21 +28,21 @@ impl Budget {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// Takes what passed already: a buffer's worth beyond the end is no matter.
+    /// Deducts bytes already transferred; exceeding the budget by one buffer does not matter.
     fn spend(&self, bytes: usize) {
         let take = |left: u64| Some(left.saturating_sub(bytes as u64));
-        // Never fails, as the closure always gives a value.
+        // Never fails, as the closure always returns a value.
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
     }
 }
 
-/// A connection to a target. Ends when the budget is spent, when the target was sent enough, or when
-/// nothing moved either way for `idle` while it was read from.
+/// A connection to a target. Ends when the budget is spent, when the target was sent too much, or
+/// when it was idle in both directions for `idle` while being read.
 pub(super) struct Metered {
     stream: TcpStream,
     budget: Budget,
-    /// Where what is sent counts, and for whom; not at the site's own host.
-    sent: Option<(Sent, IpAddr)>,
+    /// The limiter and the address that sent bytes count for; `None` for the site's own host.
+    sent: Option<(SendLimiter, IpAddr)>,
     idle: Duration,
     deadline: Pin<Box<Sleep>>,
 }
@@ -51,7 +51,7 @@ impl Metered {
     pub(super) fn new(
         stream: TcpStream,
         budget: Budget,
-        sent: Option<(Sent, IpAddr)>,
+        sent: Option<(SendLimiter, IpAddr)>,
         idle: Duration,
     ) -> Self {
         Self { stream, budget, sent, idle, deadline: Box::pin(sleep(idle)) }
@@ -95,7 +95,7 @@ impl AsyncWrite for Metered {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.check_budget()?;
-        if self.sent.as_ref().is_some_and(|(sent, peer)| sent.is_enough(*peer, Instant::now())) {
+        if self.sent.as_ref().is_some_and(|(sent, peer)| sent.is_exhausted(*peer, Instant::now())) {
             return Poll::Ready(Err(io::Error::other("the target was sent enough")));
         }
         let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;

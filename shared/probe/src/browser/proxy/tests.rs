@@ -1,3 +1,5 @@
+//! What the proxy forwards, tunnels, refuses and limits.
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -125,10 +127,10 @@ async fn what_the_guard_refuses_is_not_connected_to() {
             "https://169.254.169.254/".to_owned(),
         ]
     );
-    for _ in 0..REFUSALS {
-        proxy.remember(proxy.refusals()[0].clone());
+    for _ in 0..MAX_REFUSALS {
+        proxy.record_refusal(proxy.refusals()[0].clone());
     }
-    assert_eq!(proxy.refusals().len(), REFUSALS);
+    assert_eq!(proxy.refusals().len(), MAX_REFUSALS);
 }
 
 #[tokio::test]
@@ -174,8 +176,8 @@ async fn what_is_sent_to_others_than_the_site_is_bounded() {
     let allow = vec!["127.0.0.0/8".parse().expect("a network")];
     let guard = guard_of(Outbound { allow, ..Outbound::default() });
     let (home, elsewhere) = (site.url("/"), other.address);
-    let mut proxy = GuardProxy::bind(&home, Bounds::CRAWL).await.expect("a port");
-    proxy.sent = Sent::new(Duration::from_secs(2));
+    let mut proxy = GuardProxy::bind(&home, ProxyLimits::CRAWL).await.expect("a port");
+    proxy.sent = SendLimiter::new(Duration::from_secs(2));
     let mut others = Vec::new();
     for _ in 0..12 {
         assert_eq!(code(&proxy, &guard, &format!("GET {home}")).await, 200);
@@ -186,7 +188,7 @@ async fn what_is_sent_to_others_than_the_site_is_bounded() {
     assert_eq!(site.connections(), 12);
 
     // What follows in a connection counts, too.
-    proxy.sent = Sent::new(Duration::from_secs(2));
+    proxy.sent = SendLimiter::new(Duration::from_secs(2));
     let long = "a".repeat(1_000_000);
     let head = format!("CONNECT {elsewhere} HTTP/1.1\r\nHost: x\r\n\r\n");
     let answer = ask(&proxy, &guard, &format!("{head}{long}")).await;

@@ -1,3 +1,5 @@
+//! How the guard resolves names.
+
 use super::*;
 
 #[tokio::test]
@@ -116,7 +118,7 @@ async fn a_name_that_resolves_to_our_own_listener_is_refused() {
     let guard = names.guard(outbound);
     assert!(guard.admit(&url("http://me.example/")).await.is_ok());
     let outcome = guard.admit(&url("http://me.example:8787/")).await;
-    let Err(NotAdmitted::Refused(refusal)) = outcome else { panic!("{outcome:?}") };
+    let Err(NotAdmitted::Forbidden(refusal)) = outcome else { panic!("{outcome:?}") };
     assert_eq!(
         refusal.to_string(),
         "the target is forbidden: 127.0.0.1:8787 is an address of this service"

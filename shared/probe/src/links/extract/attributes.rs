@@ -7,8 +7,8 @@ use lol_html::send::Element;
 
 use super::{Kind, Written};
 
-/// Values of `rel` that name something to fetch. Of the others, `preconnect` and `dns-prefetch` name
-/// a host only, and `pingback` and the like are addresses of services that refuse a visitor.
+/// Values of `rel` whose target is fetched. Of the others, `preconnect` and `dns-prefetch` name
+/// only a host, and `pingback` and the like are service endpoints that reject visitors.
 const FETCHED: [&str; 17] = [
     "stylesheet",
     "icon",
@@ -34,7 +34,7 @@ pub(super) fn read_anchor(anchor: &Element<'_, '_>, written: &mut Written) {
     if let Some(href) = anchor.get_attribute("href")
         && !written.references.is_full()
     {
-        // What is to be downloaded is no page to search.
+        // A download is not a page to search.
         let kind = if anchor.has_attribute("download") { Kind::Part } else { Kind::Page };
         add(&href, kind, written);
     }
@@ -116,13 +116,12 @@ fn add(value: &str, kind: Kind, written: &mut Written) {
     written.references.push(&decoded(value), kind, true);
 }
 
-/// The value of an attribute, character references resolved.
+/// The value of an attribute with character references decoded.
 fn decoded(value: &str) -> Cow<'_, str> {
     if value.contains('&') { htmlize::unescape_attribute(value) } else { Cow::Borrowed(value) }
 }
 
-/// The URLs of a `srcset` attribute: the standard's algorithm, but for the descriptors, which are
-/// passed over.
+/// The URLs in a `srcset` attribute, by the standard's algorithm without the descriptors.
 pub(super) fn srcset(set: &str) -> impl Iterator<Item = &str> {
     let mut rest = set;
     std::iter::from_fn(move || {
@@ -135,7 +134,7 @@ pub(super) fn srcset(set: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What follows the comma that ends the descriptors; commas in parentheses do not.
+/// The text after the comma that ends the descriptors; commas in parentheses do not.
 fn skip_descriptors(text: &str) -> &str {
     let mut in_parentheses = false;
     for (at, c) in text.char_indices() {

@@ -1,3 +1,5 @@
+//! Which links are found in HTML.
+
 use proptest::prelude::*;
 
 use super::attributes::{charset, refresh, srcset};

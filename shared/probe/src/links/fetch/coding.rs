@@ -1,4 +1,4 @@
-//! Content codings: gzip, deflate and Brotli, unpacked within bounds.
+//! Content codings: decodes gzip, deflate and Brotli within limits.
 
 use std::io::{self, Write};
 
@@ -6,27 +6,27 @@ use brotli_decompressor::DecompressorWriter;
 use flate2::bufread::GzDecoder;
 use flate2::write::{DeflateDecoder, ZlibDecoder};
 
-/// What a crawl accepts. Brotli is unpacked where it comes unasked, but its window costs up to
-/// 16 MiB, and gzip serves the links of a page as well.
+/// The codings that a crawl accepts. Brotli is decoded if a server uses it anyway, but its window
+/// costs up to 16 MiB, and gzip does as well for links.
 pub(super) const ACCEPTED: &str = "gzip, deflate";
 
-/// Members of a gzip body that are unpacked; tools that pack side by side write one for each 64 KiB
-/// or more. One costs a decoder of some tens of kilobytes, and may hold nothing.
+/// Members of a gzip body that are decoded. Parallel compressors write one for each 64 KiB or more.
+/// Each costs a decoder of some tens of kilobytes, and may be empty.
 const MEMBERS: usize = 1_000;
 
-/// How a body is packed.
+/// The content coding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::links) enum Coding {
     Identity,
     Gzip,
     Deflate,
     Brotli,
-    /// Not one that we can unpack.
+    /// One that we cannot decode.
     Unknown,
 }
 
 impl Coding {
-    /// Of a `Content-Encoding` header. Several codings upon each other are unknown: nobody does so.
+    /// Parses a `Content-Encoding` header. Several codings at once are unknown: nobody uses them.
     pub(super) fn of(header: Option<&[u8]>) -> Self {
         let name = header.unwrap_or_default().trim_ascii().to_ascii_lowercase();
         match name.as_slice() {
@@ -39,15 +39,15 @@ impl Coding {
     }
 }
 
-/// Unpacks `body` into `sink`, up to `limit` bytes, after which nothing more is unpacked: a few
-/// packed bytes can stand for gigabytes. A body that is cut off or broken gives what comes before.
+/// Decodes `body` into `sink`, up to `limit` bytes: a few compressed bytes can expand to gigabytes.
+/// Of a truncated or corrupt body, it decodes what it can.
 pub(in crate::links) fn unpack(coding: Coding, body: &[u8], limit: usize, sink: impl FnMut(&[u8])) {
     let output = Bounded { left: limit, sink };
-    // Errors are the end of what can be read: of the limit, or of a broken body.
+    // An error ends decoding: at the limit, or where a body is corrupt.
     match coding {
         Coding::Identity => drop({ output }.write_all(body)),
         Coding::Gzip => gunzip(output, body),
-        // The name stands for zlib, but some servers leave its frame away.
+        // `deflate` means the zlib format, but some servers send raw deflate.
         Coding::Deflate if is_zlib(body) => write(ZlibDecoder::new(output), body),
         Coding::Deflate => write(DeflateDecoder::new(output), body),
         Coding::Brotli => write(DecompressorWriter::new(output, 4096), body),
@@ -80,7 +80,7 @@ fn is_zlib(body: &[u8]) -> bool {
     }
 }
 
-/// Hands on what it is given until the limit is reached, which is an error.
+/// Passes bytes on until the limit, which is an error.
 struct Bounded<F> {
     left: usize,
     sink: F,

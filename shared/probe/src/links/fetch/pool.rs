@@ -1,4 +1,4 @@
-//! The idle connections of a crawl.
+//! The pool of idle connections of a crawl.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -6,27 +6,27 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::http::Connection;
 
-/// Connections kept while nothing is asked of them, of all origins together.
+/// Idle connections kept, for all origins together.
 const MAX_IDLE: usize = 64;
 
-/// Where a connection leads.
+/// The remote end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Peer {
-    /// Of its origin.
-    pub(super) place: u32,
-    /// The one address of the origin that it was made to.
+    /// The id of its origin.
+    pub(super) origin: u32,
+    /// The address of the origin that it is connected to.
     pub(super) address: IpAddr,
 }
 
-/// Connections on which nothing is under way, the longest unused first. Dropping it closes them.
+/// Idle connections, the least recently used first. Dropping it closes them.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<VecDeque<(Peer, Connection)>>);
 
 impl Pool {
-    /// A connection to the place that was used before.
-    pub(super) fn take(&self, place: u32) -> Option<(Peer, Connection)> {
+    /// Takes the most recently used connection to an origin.
+    pub(super) fn take(&self, origin: u32) -> Option<(Peer, Connection)> {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = idle.iter().rposition(|(peer, _)| peer.place == place)?;
+        let at = idle.iter().rposition(|(peer, _)| peer.origin == origin)?;
         let (peer, connection) = &mut idle[at];
         if !connection.is_closed()
             && let Some(shared) = connection.share()
@@ -36,12 +36,12 @@ impl Pool {
         idle.remove(at)
     }
 
-    /// Keeps a connection on which nothing is under way.
+    /// Keeps an idle connection.
     pub(super) fn keep(&self, peer: Peer, connection: Connection) {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // One is enough where one carries many requests, and the last used is the one that works.
+        // One HTTP/2 connection is enough, and the last used is the one that works.
         if connection.is_multiplexed() {
-            idle.retain(|(of, other)| of.place != peer.place || !other.is_multiplexed());
+            idle.retain(|(of, other)| of.origin != peer.origin || !other.is_multiplexed());
         }
         if idle.len() == MAX_IDLE {
             idle.pop_front();

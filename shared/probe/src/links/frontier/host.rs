@@ -1,102 +1,103 @@
-//! How much a host is asked at a time, and when it is left alone.
+//! Limits of a host: concurrent requests, pauses and back-off.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Requests under way at the site's own hosts.
-const OWN_REQUESTS: usize = 16;
+/// Concurrent requests to the site's own hosts.
+const MAX_OWN_REQUESTS: usize = 16;
 
-/// The time between two requests, one under way at a time, to the site's own hosts once they asked for
-/// more rest than they can be given.
+/// The time between two requests to the site's own hosts, one at a time, once they have asked for
+/// longer back-off than we can give.
 const SLOW_PAUSE: Duration = Duration::from_secs(1);
 
-/// Requests under way at one host elsewhere, which did not ask to be checked.
-const HOST_REQUESTS: usize = 2;
+/// Concurrent requests to one external host.
+const MAX_HOST_REQUESTS: usize = 2;
 
-/// The longest rest that a host is given when it asks for one, and all its rests together.
-const REST: Duration = Duration::from_secs(30);
-const RESTS: Duration = Duration::from_secs(60);
+/// The longest back-off that a host gets at once, and in total.
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
+const MAX_TOTAL_BACKOFF: Duration = Duration::from_secs(60);
 
-/// The site's own hosts are one host here, with this index.
+/// The index of the site's own hosts, which count as one.
 pub(super) const OWN: u32 = 0;
 
-/// What is asked a few things at a time, with pauses.
+/// A host and its limits.
 #[derive(Default)]
 pub(super) struct Host {
     pub(super) origins: Vec<u32>,
-    /// Those of them that have something to do.
+    /// Its origins that have work.
     pub(super) waiting: VecDeque<u32>,
-    /// Links to it, where it is elsewhere.
+    /// Links to it, if it is external.
     pub(super) links: u32,
-    under_way: usize,
-    /// Whether it is among those that have something to do.
+    in_flight: usize,
+    /// Whether it is in a queue of hosts with work.
     pub(super) is_listed: bool,
-    /// When its pause is over.
+    /// When its pause ends.
     paused_until: Option<Instant>,
-    /// When the rest that it asked for is over.
-    rests_until: Option<Instant>,
-    /// How long it rested so far.
-    rested: Duration,
-    /// Whether it asked for more rest than there is time for, and is asked no more.
+    /// When the back-off that it asked for ends.
+    backs_off_until: Option<Instant>,
+    /// Its total back-off so far.
+    backed_off: Duration,
+    /// Whether it asked for more back-off than there is time for, and gets no more requests.
     pub(super) is_closed: bool,
-    /// Whether it is the site's own, asked for more rest than there is time for, and is asked slowly.
+    /// Whether it is the site's own, asked for more back-off than there is time for, and is crawled
+    /// slowly.
     pub(super) is_slow: bool,
 }
 
 impl Host {
-    /// Whether something may be asked of it once its time has come.
+    /// Whether it has work, and a free place among its concurrent requests.
     pub(super) fn has_room(&self, index: u32) -> bool {
         let places = match index {
             OWN if self.is_slow => 1,
-            OWN => OWN_REQUESTS,
-            _ => HOST_REQUESTS,
+            OWN => MAX_OWN_REQUESTS,
+            _ => MAX_HOST_REQUESTS,
         };
-        !self.waiting.is_empty() && self.under_way < places
+        !self.waiting.is_empty() && self.in_flight < places
     }
 
-    /// Until when nothing may be asked of it, where that is not over.
+    /// The end of its pause or back-off, if that is in the future.
     pub(super) fn not_before(&self, now: Instant) -> Option<Instant> {
-        self.paused_until.max(self.rests_until).filter(|until| *until > now)
+        self.paused_until.max(self.backs_off_until).filter(|until| *until > now)
     }
 
-    /// A request is under way; the next one starts no earlier than a pause after it.
-    pub(super) fn enter(&mut self, now: Instant, pause: Duration) {
-        self.under_way += 1;
+    /// Counts a request. The next one starts after a pause at the earliest.
+    pub(super) fn start_request(&mut self, now: Instant, pause: Duration) {
+        self.in_flight += 1;
         let pause = if self.is_slow { pause.max(SLOW_PAUSE) } else { pause };
         self.paused_until = Some(now + pause);
     }
 
-    /// It is asked slowly from now on.
+    /// Crawls it slowly from now on.
     pub(super) fn slow_down(&mut self, now: Instant) {
         self.is_slow = true;
         self.pause_until(now + SLOW_PAUSE);
     }
 
-    /// Nothing is asked of it until then, which is no rest that it asked for.
+    /// Pauses it, without counting that as back-off.
     pub(super) fn pause_until(&mut self, until: Instant) {
         self.paused_until = self.paused_until.max(Some(until));
     }
 
-    /// A request is over.
-    pub(super) const fn leave(&mut self) {
-        self.under_way -= 1;
+    /// Ends a request.
+    pub(super) const fn release(&mut self) {
+        self.in_flight -= 1;
     }
 
-    /// Gives it the rest that it asks for, if that is over in time.
-    pub(super) fn rest(&mut self, pause: Duration, now: Instant, deadline: Instant) -> bool {
-        if pause > REST || now + pause >= deadline {
+    /// Backs off for as long as the host asks. Returns false if that would end too late.
+    pub(super) fn back_off(&mut self, pause: Duration, now: Instant, deadline: Instant) -> bool {
+        if pause > MAX_BACKOFF || now + pause >= deadline {
             return false;
         }
-        let resting = self.rests_until.map_or(now, |until| until.max(now));
-        // Requests that were under way together ask for one rest.
+        let resting = self.backs_off_until.map_or(now, |until| until.max(now));
+        // Concurrent requests that are all refused ask for the same back-off.
         let longer = (now + pause).saturating_duration_since(resting);
-        if self.rested + longer > RESTS {
+        if self.backed_off + longer > MAX_TOTAL_BACKOFF {
             return false;
         }
-        self.rested += longer;
-        self.rests_until = Some(resting + longer);
+        self.backed_off += longer;
+        self.backs_off_until = Some(resting + longer);
         true
     }
 }
@@ -123,11 +124,11 @@ mod tests {
             (200, 0, true, None),
         ] {
             let pause = Duration::from_secs(pause);
-            assert_eq!(host.rest(pause, at(now), at(1_000)), rests, "{now}");
+            assert_eq!(host.back_off(pause, at(now), at(1_000)), rests, "{now}");
             assert_eq!(host.not_before(at(now)), until.map(at), "{now}");
         }
         let mut host = Host::default();
-        assert!(!host.rest(Duration::from_secs(9), at(0), at(9)), "not over in time");
-        assert!(host.rest(Duration::from_secs(9), at(0), at(10)));
+        assert!(!host.back_off(Duration::from_secs(9), at(0), at(9)), "not over in time");
+        assert!(host.back_off(Duration::from_secs(9), at(0), at(10)));
     }
 }

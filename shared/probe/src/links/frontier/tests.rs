@@ -1,15 +1,17 @@
+//! The order of jobs, and what becomes of links, without a network.
+
 use std::sync::LazyLock;
 
 use super::*;
-use crate::links::visit::Rules;
+use crate::links::visit::RobotsOutcome;
 
 const PAUSE: Duration = Duration::from_millis(150);
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+static START_LINK: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// So many milliseconds after the start.
 fn at(millis: u64) -> Instant {
-    *START + Duration::from_millis(millis)
+    *START_LINK + Duration::from_millis(millis)
 }
 
 /// No test comes near it.
@@ -35,8 +37,8 @@ fn link(url: &str, kind: Kind) -> PageLink<'_> {
     PageLink { url, kind, valid: true }
 }
 
-fn meet(frontier: &mut Frontier, url: &str, kind: Kind, page: LinkId) -> Option<LinkId> {
-    frontier.meet(link(url, kind), Source::Link(page))
+fn discover(frontier: &mut Frontier, url: &str, kind: Kind, page: LinkId) -> Option<LinkId> {
+    frontier.discover(link(url, kind), Source::Link(page))
 }
 
 /// All that can be done now, `robots.txt` files being absent, as `P` for pages, `C` for checks, and
@@ -46,14 +48,14 @@ fn jobs_at(frontier: &mut Frontier, now: Instant) -> Vec<String> {
     while let Some(job) = frontier.next_job(now) {
         match job {
             Job::Robots { origin, .. } => {
-                frontier.ruled(origin, Rules::Known(None), now, deadline());
+                frontier.set_rules(origin, RobotsOutcome::Known(None), now, deadline());
             }
-            Job::LeftOut => {}
+            Job::Skipped => {}
             Job::Visit { url, by, .. } => {
                 let letter = match by {
-                    Means::Search => 'P',
-                    Means::Head => 'C',
-                    Means::Get => 'G',
+                    VisitKind::Search => 'P',
+                    VisitKind::Head => 'C',
+                    VisitKind::Get => 'G',
                 };
                 jobs.push(format!("{letter} {url}"));
             }
@@ -66,8 +68,8 @@ fn jobs(frontier: &mut Frontier) -> Vec<String> {
     jobs_at(frontier, at(0))
 }
 
-fn rules(text: &str) -> Rules {
-    Rules::Known(Robots::parse(text.as_bytes()))
+fn rules(text: &str) -> RobotsOutcome {
+    RobotsOutcome::Known(Robots::parse(text.as_bytes()))
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn links_are_visited_once_in_the_order_met_and_pages_of_the_site_searched() {
         ("https://site.example/default-port", Kind::Page),
         ("http://other.example/", Kind::Page),
     ] {
-        meet(&mut frontier, url, kind, 0);
+        discover(&mut frontier, url, kind, 0);
     }
     let mut jobs = jobs(&mut frontier);
     assert_eq!(frontier.progress.queued, 0);
@@ -133,16 +135,16 @@ fn a_part_that_turns_out_a_page_is_searched_after_all() {
     for visited in [false, true] {
         let mut frontier = frontier();
         let url = "http://site.example:8080/a";
-        let id = meet(&mut frontier, url, Kind::Part, 0).expect("new");
+        let id = discover(&mut frontier, url, Kind::Part, 0).expect("new");
         if visited {
             assert_eq!(jobs(&mut frontier).len(), 2);
-            frontier.visited(id, State::Answered(200, false), false);
+            frontier.record_visit(id, State::Answered(200, false), false);
         }
-        assert_eq!(meet(&mut frontier, url, Kind::Page, 0), Some(id));
+        assert_eq!(discover(&mut frontier, url, Kind::Page, 0), Some(id));
         assert_eq!(jobs(&mut frontier).pop().expect("a job"), format!("P {url}"));
-        frontier.visited(id, State::Answered(404, false), false);
+        frontier.record_visit(id, State::Answered(404, false), false);
         assert_eq!((frontier.progress.links, frontier.progress.found), (1, 1), "counted once");
-        assert_eq!(meet(&mut frontier, url, Kind::Page, 0), Some(id));
+        assert_eq!(discover(&mut frontier, url, Kind::Page, 0), Some(id));
         assert_eq!(jobs(&mut frontier), [""; 0]);
     }
 }
@@ -150,13 +152,13 @@ fn a_part_that_turns_out_a_page_is_searched_after_all() {
 #[test]
 fn nothing_is_asked_of_the_site_before_its_rules_are_known() {
     let mut frontier = frontier();
-    meet(&mut frontier, "http://site.example:8080/no", Kind::Page, 0);
+    discover(&mut frontier, "http://site.example:8080/no", Kind::Page, 0);
     let Some(Job::Robots { origin, url }) = frontier.next_job(at(0)) else {
         panic!("rules first");
     };
     assert_eq!(url, "http://site.example:8080/");
     assert_eq!(frontier.next_job(at(0)), None);
-    frontier.ruled(origin, rules("User-agent: *\nDisallow: /no\n"), at(0), deadline());
+    frontier.set_rules(origin, rules("User-agent: *\nDisallow: /no\n"), at(0), deadline());
     assert_eq!(jobs(&mut frontier), ["P http://site.example:8080/"]);
     assert_eq!(frontier.skipped().robots, 1);
 }
@@ -165,13 +167,13 @@ fn nothing_is_asked_of_the_site_before_its_rules_are_known() {
 fn links_that_are_left_out_are_told_one_by_one() {
     let mut frontier = frontier();
     for number in 0..3 {
-        meet(&mut frontier, &format!("http://site.example:8080/no{number}"), Kind::Page, 0);
+        discover(&mut frontier, &format!("http://site.example:8080/no{number}"), Kind::Page, 0);
     }
     assert!(matches!(frontier.next_job(at(0)), Some(Job::Robots { .. })));
-    frontier.ruled(0, rules("User-agent: *\nDisallow: /no\n"), at(0), deadline());
+    frontier.set_rules(0, rules("User-agent: *\nDisallow: /no\n"), at(0), deadline());
     assert!(matches!(frontier.next_job(at(0)), Some(Job::Visit { link: 0, .. })));
     for left_out in 1..=3 {
-        assert_eq!(frontier.next_job(at(0)), Some(Job::LeftOut));
+        assert_eq!(frontier.next_job(at(0)), Some(Job::Skipped));
         assert_eq!(frontier.skipped().robots, left_out);
     }
     assert_eq!(frontier.next_job(at(0)), None);
@@ -180,7 +182,7 @@ fn links_that_are_left_out_are_told_one_by_one() {
 /// Meets this many links to a host elsewhere, on the site's first page.
 fn meet_elsewhere(frontier: &mut Frontier, host: &str, numbers: std::ops::Range<u32>) {
     for number in numbers {
-        meet(frontier, &format!("http://{host}/{number}"), Kind::Page, 0);
+        discover(frontier, &format!("http://{host}/{number}"), Kind::Page, 0);
     }
 }
 
@@ -199,9 +201,9 @@ fn a_host_elsewhere_is_asked_two_things_at_a_time_with_pauses() {
     assert_eq!(jobs_at(&mut frontier, at(150)), [elsewhere('C', 1)]);
     assert_eq!(jobs_at(&mut frontier, at(1_000)), [""; 0], "no third");
     assert_eq!(frontier.due(at(1_000)), None, "it waits for an answer, not for a time");
-    frontier.visited(1, State::Answered(200, false), false);
+    frontier.record_visit(1, State::Answered(200, false), false);
     assert_eq!(jobs_at(&mut frontier, at(1_000)), [elsewhere('C', 2)]);
-    frontier.ask_again(2);
+    frontier.retry_by_get(2);
     assert_eq!(jobs_at(&mut frontier, at(1_149)), [""; 0], "also for the same link by GET");
     assert_eq!(jobs_at(&mut frontier, at(1_150)), [elsewhere('G', 1)]);
 }
@@ -225,10 +227,10 @@ fn hosts_elsewhere_together_leave_room_for_the_site() {
     for number in 0..40 {
         meet_elsewhere(&mut frontier, &format!("{number}.example"), 0..1);
     }
-    assert_eq!(jobs(&mut frontier).len(), ELSEWHERE_REQUESTS);
-    meet(&mut frontier, "http://site.example:8080/a", Kind::Page, 0);
+    assert_eq!(jobs(&mut frontier).len(), MAX_EXTERNAL_REQUESTS);
+    discover(&mut frontier, "http://site.example:8080/a", Kind::Page, 0);
     assert_eq!(jobs(&mut frontier), ["P http://site.example:8080/a"]);
-    frontier.visited(1, State::Answered(200, false), false);
+    frontier.record_visit(1, State::Answered(200, false), false);
     assert_eq!(jobs(&mut frontier).len(), 1);
 }
 
@@ -242,7 +244,7 @@ fn links_to_a_domain_elsewhere_are_limited_under_all_its_names() {
     }
     meet_elsewhere(&mut frontier, "127.0.0.1", 0..1);
     meet_elsewhere(&mut frontier, "127.0.0.1", 0..1);
-    meet(&mut frontier, "http://site.example:9090/own", Kind::Page, 0);
+    discover(&mut frontier, "http://site.example:9090/own", Kind::Page, 0);
     let skipped = frontier.skipped();
     assert_eq!((skipped.over_limit, skipped.unchecked), (10, 1 + 30 + 1 + 1));
     let before = frontier.links.len();
@@ -257,7 +259,7 @@ fn rules_elsewhere_are_asked_for_where_there_are_many_links() {
     jobs(&mut frontier);
     meet_elsewhere(&mut frontier, "other.example", 0..10);
     assert_eq!(jobs_at(&mut frontier, at(0)), [elsewhere('C', 0)]);
-    frontier.visited(1, State::Answered(404, false), false);
+    frontier.record_visit(1, State::Answered(404, false), false);
     assert_eq!(jobs_at(&mut frontier, at(150)), [elsewhere('C', 1)]);
     assert_eq!((frontier.progress.links, frontier.progress.found), (1, 1));
     meet_elsewhere(&mut frontier, "other.example:81", 10..12);
@@ -265,13 +267,13 @@ fn rules_elsewhere_are_asked_for_where_there_are_many_links() {
         panic!("rules before the next visit");
     };
     assert_eq!(url, "http://other.example/");
-    frontier.ruled(origin, rules("User-agent: *\nDisallow: /\n"), at(300), deadline());
-    frontier.visited(2, State::Answered(404, false), false);
+    frontier.set_rules(origin, rules("User-agent: *\nDisallow: /\n"), at(300), deadline());
+    frontier.record_visit(2, State::Answered(404, false), false);
     assert_eq!(frontier.skipped().robots, 2, "also what was visited before, or was under way");
     assert_eq!((frontier.progress.links, frontier.progress.found), (0, 0));
     let left = [450, 600].map(|time| {
         std::iter::from_fn(|| frontier.next_job(at(time)))
-            .filter(|job| *job != Job::LeftOut)
+            .filter(|job| *job != Job::Skipped)
             .count()
     });
     assert_eq!((left, frontier.skipped().robots), ([1, 0], 10), "the rules of the other port");
@@ -283,13 +285,13 @@ fn rules_that_are_withheld_allow_all_of_the_site_and_nothing_elsewhere() {
         let mut frontier = frontier();
         meet_elsewhere(&mut frontier, "other.example", 0..11);
         assert!(matches!(frontier.next_job(at(0)), Some(Job::Robots { origin: 0, .. })));
-        frontier.ruled(0, Rules::Withheld(None), at(0), deadline());
+        frontier.set_rules(0, RobotsOutcome::Unavailable(None), at(0), deadline());
         assert!(matches!(frontier.next_job(at(0)), Some(Job::Visit { link: 0, .. })));
-        frontier.visited(0, State::Answered(200, false), true);
+        frontier.record_visit(0, State::Answered(200, false), true);
         let Some(Job::Robots { origin, .. }) = frontier.next_job(at(0)) else {
             panic!("rules first");
         };
-        frontier.ruled(origin, Rules::Withheld(pause), at(0), deadline());
+        frontier.set_rules(origin, RobotsOutcome::Unavailable(pause), at(0), deadline());
         assert_eq!(jobs_at(&mut frontier, at(10_000)), [""; 0]);
         assert_eq!(frontier.progress.found, 0);
         let expected = SkippedLinks { unchecked, rate_limited, ..SkippedLinks::default() };
@@ -304,7 +306,7 @@ fn rules_elsewhere_are_kept_within_bounds() {
     let robots = |size| {
         let mut robots = Robots::parse(b"").expect("readable");
         robots.size = size;
-        Rules::Known(Some(robots))
+        RobotsOutcome::Known(Some(robots))
     };
     for (host, size, visits) in
         [("one.example", RULES_LIMIT, 1), ("two.example", 1, 0), ("three.example", 0, 1)]
@@ -313,7 +315,7 @@ fn rules_elsewhere_are_kept_within_bounds() {
         let Some(Job::Robots { origin, .. }) = frontier.next_job(at(0)) else {
             panic!("rules first");
         };
-        frontier.ruled(origin, robots(size), at(0), deadline());
+        frontier.set_rules(origin, robots(size), at(0), deadline());
         assert_eq!(jobs_at(&mut frontier, at(150)).len(), visits, "{host}");
     }
 }
@@ -323,13 +325,13 @@ fn an_origin_elsewhere_that_gives_no_answer_is_given_up() {
     for (first, found, unchecked) in [(0, 9, 0), (200, 3, 5)] {
         let mut frontier = frontier();
         jobs(&mut frontier);
-        frontier.visited(0, State::Answered(200, false), false);
+        frontier.record_visit(0, State::Answered(200, false), false);
         meet_elsewhere(&mut frontier, "other.example", 0..9);
         let visits = if first == 0 { 3 } else { 4 };
         for link in 1..=visits {
             assert_eq!(jobs_at(&mut frontier, at(1_000 * u64::from(link))).len(), 1);
             let status = if link == 1 { first } else { 0 };
-            frontier.visited(link, State::Answered(status, false), false);
+            frontier.record_visit(link, State::Answered(status, false), false);
         }
         assert_eq!(jobs_at(&mut frontier, at(10_000)), [""; 0]);
         assert_eq!(frontier.progress.found, found, "and is broken if it never gave one");
@@ -343,9 +345,9 @@ fn the_site_is_asked_to_the_end() {
     jobs(&mut frontier);
     for number in 0..4 {
         let url = format!("http://site.example:8080/{number}");
-        let link = meet(&mut frontier, &url, Kind::Page, 0).expect("new");
+        let link = discover(&mut frontier, &url, Kind::Page, 0).expect("new");
         assert_eq!(jobs(&mut frontier).len(), 1);
-        frontier.visited(link, State::Answered(0, false), false);
+        frontier.record_visit(link, State::Answered(0, false), false);
     }
 }
 
@@ -356,7 +358,7 @@ fn what_had_no_turn_is_asked_for_later() {
     meet_elsewhere(&mut frontier, "other.example", 0..1);
     for second in 0..9 {
         assert_eq!(jobs_at(&mut frontier, at(1_000 * second)), [elsewhere('C', 0)]);
-        frontier.wait_for_turn(1, at(1_000 * second));
+        frontier.throttle(1, at(1_000 * second));
         assert_eq!(jobs_at(&mut frontier, at(1_000 * second + 999)), [""; 0]);
     }
     meet_elsewhere(&mut frontier, "other.example", 1..11);
@@ -364,15 +366,15 @@ fn what_had_no_turn_is_asked_for_later() {
         let Some(Job::Robots { origin, .. }) = frontier.next_job(at(1_000 * second)) else {
             panic!("rules first");
         };
-        frontier.ruled(origin, Rules::NoTurn, at(1_000 * second), deadline());
+        frontier.set_rules(origin, RobotsOutcome::Throttled, at(1_000 * second), deadline());
         assert_eq!(frontier.next_job(at(1_000 * second + 999)), None);
     }
     assert_eq!((frontier.skipped().unchecked, frontier.progress.found), (12, 0));
 }
 
 /// Puts a visit to this link off, which is under way.
-fn put_off(frontier: &mut Frontier, link: LinkId, seconds: u64, now: Instant) {
-    frontier.put_off(link, 429, Duration::from_secs(seconds), now, deadline());
+fn postpone(frontier: &mut Frontier, link: LinkId, seconds: u64, now: Instant) {
+    frontier.postpone(link, 429, Duration::from_secs(seconds), now, deadline());
 }
 
 #[test]
@@ -383,8 +385,8 @@ fn a_host_rests_as_long_as_it_asks_for() {
         meet_elsewhere(&mut frontier, host, 0..3);
         while frontier.next_job(at(0)).is_some() {}
         while frontier.next_job(at(150)).is_some() {}
-        put_off(&mut frontier, 2, 7, at(1_000));
-        put_off(&mut frontier, 1, 5, at(1_000));
+        postpone(&mut frontier, 2, 7, at(1_000));
+        postpone(&mut frontier, 1, 5, at(1_000));
         assert_eq!(jobs_at(&mut frontier, at(7_999)), [""; 0], "{host}");
         assert_eq!(frontier.due(at(7_999)), Some(at(8_000)));
         let again = jobs_at(&mut frontier, at(8_000));
@@ -400,10 +402,10 @@ fn a_link_is_put_off_a_few_times() {
         jobs(&mut frontier);
         meet_elsewhere(&mut frontier, host, 0..2);
         let mut time = 0;
-        for _ in 0..=RETRIES {
+        for _ in 0..=MAX_RETRIES {
             time += 1_000;
             while frontier.next_job(at(time)).is_some() {}
-            put_off(&mut frontier, 1, 0, at(time));
+            postpone(&mut frontier, 1, 0, at(time));
         }
         let Progress { links, found, .. } = frontier.progress;
         assert_eq!((links, found, frontier.skipped().rate_limited), counted, "{host}");
@@ -417,7 +419,7 @@ fn who_asks_for_more_rest_than_there_is_time_for_is_left_alone() {
         jobs(&mut frontier);
         meet_elsewhere(&mut frontier, "other.example", 0..3);
         while frontier.next_job(at(0)).is_some() {}
-        put_off(&mut frontier, 1, seconds, at(0));
+        postpone(&mut frontier, 1, seconds, at(0));
         assert_eq!(jobs_at(&mut frontier, at(1_000)), [""; 0]);
         assert_eq!(frontier.skipped().rate_limited, left_out);
         assert_eq!(frontier.progress.found, 0);
@@ -430,21 +432,21 @@ fn a_site_that_asks_for_more_rest_than_there_is_time_for_is_asked_slowly() {
     jobs(&mut frontier);
     meet_elsewhere(&mut frontier, "site.example:8080", 0..6);
     assert_eq!(jobs(&mut frontier).len(), 6);
-    put_off(&mut frontier, 1, 31, at(0));
-    put_off(&mut frontier, 2, 31, at(0));
+    postpone(&mut frontier, 1, 31, at(0));
+    postpone(&mut frontier, 2, 31, at(0));
     assert_eq!((frontier.skipped().rate_limited, frontier.progress.found), (2, 0));
     for link in 3..=6 {
-        frontier.visited(link, State::Answered(429 - link as u16, false), false);
+        frontier.record_visit(link, State::Answered(429 - link as u16, false), false);
     }
     assert_eq!(frontier.progress.found, 4, "other answers count");
-    put_off(&mut frontier, 0, 31, at(0));
+    postpone(&mut frontier, 0, 31, at(0));
     assert_eq!(frontier.progress.found, 5, "and that to the site's URL");
     meet_elsewhere(&mut frontier, "site.example:8080", 6..9);
     assert_eq!(jobs_at(&mut frontier, at(999)), [""; 0]);
     for (time, link) in [(1_000, 7), (2_000, 8), (3_000, 9)] {
         assert_eq!(jobs_at(&mut frontier, at(time)).len(), 1, "{time}");
         assert_eq!(jobs_at(&mut frontier, at(time + 5_000)), [""; 0], "one at a time");
-        frontier.visited(link, State::Answered(200, false), false);
+        frontier.record_visit(link, State::Answered(200, false), false);
         assert_eq!(jobs_at(&mut frontier, at(time + 999)), [""; 0]);
     }
 }
@@ -456,10 +458,10 @@ fn a_site_that_had_all_the_rest_there_is_is_asked_slowly() {
     meet_elsewhere(&mut frontier, "site.example:8080", 0..1);
     for time in [0, 30_000] {
         assert_eq!(jobs_at(&mut frontier, at(time)), ["P http://site.example:8080/0"]);
-        put_off(&mut frontier, 1, 30, at(time));
+        postpone(&mut frontier, 1, 30, at(time));
     }
     assert_eq!(jobs_at(&mut frontier, at(60_000)).len(), 1);
-    put_off(&mut frontier, 1, 1, at(60_000));
+    postpone(&mut frontier, 1, 1, at(60_000));
     assert_eq!((frontier.skipped().rate_limited, frontier.progress.found), (1, 0));
 }
 

@@ -1,9 +1,9 @@
-//! Addresses that look endless.
+//! Crawler traps.
 //!
-//! A trap is a page that links to ever new addresses of itself: a calendar whose months go on, a
-//! relative link that grows by a segment with each click, filters that combine. What looks like one
-//! is still checked, but not searched for more. Calendars that go on by clicks alone are left to the
-//! limit on depth.
+//! A trap is a page that links to ever new URLs of itself: a calendar without end, a relative link
+//! that grows by a segment with each click, combinations of filters. URLs that look like one are
+//! checked, but not searched. A calendar whose pages link only to the next one is left to the limit
+//! on depth.
 
 use std::collections::HashMap;
 
@@ -18,15 +18,15 @@ const REPEATS: usize = 3;
 /// Queries to one path that are searched.
 const QUERIES: u32 = 500;
 
-/// Recognizes traps by what was seen before.
+/// Recognizes traps by the URLs seen before.
 #[derive(Default)]
 pub(super) struct Traps {
-    /// Queries seen, by what precedes them.
+    /// Number of queries seen, by path.
     queries: HashMap<Box<str>, u32>,
 }
 
 impl Traps {
-    /// Whether a canonical URL that was not seen before leads into a trap.
+    /// Whether a new canonical URL leads into a trap.
     pub(super) fn is_trap(&mut self, url: &str) -> bool {
         let Some((address, _)) = url.split_once('?') else {
             return is_repetitive(path_and_query_of(url));

@@ -1,3 +1,5 @@
+//! The limits of a crawl.
+
 use super::*;
 use crate::loopback::Server;
 
@@ -60,8 +62,8 @@ async fn dropping_a_crawl_leaves_nothing_running() {
     let url = site.url("/");
     let guard = guard();
     let crawl = of(&url);
-    let traffic = Traffic::default();
-    let crawl = probe(&guard, &traffic, &crawl, |_| {});
+    let limiter = CrawlLimiter::default();
+    let crawl = probe(&guard, &limiter, &crawl, |_| {});
     assert!(tokio::time::timeout(Duration::from_millis(150), crawl).await.is_err());
     tokio::time::sleep(Duration::from_millis(50)).await;
     let asked = site.asked().len();

@@ -23,13 +23,13 @@ async fn four_crawls_at_once_are_no_weapon() {
             .collect(),
         ..Outbound::default()
     });
-    let traffic = brisk();
+    let limiter = brisk();
     let crawl = async |crawl: usize| {
         let link = |number| format!("http://{}/{number}", name(crawl));
         let site = Site::of(&[("/", &anchors((0..LINKS).map(link)))]).await;
         let url = site.url("/");
         let deadline = Duration::from_secs(120);
-        crawl_with(&guard, &traffic, &LinksProbe { deadline, ..of(&url) }).await
+        crawl_with(&guard, &limiter, &LinksProbe { deadline, ..of(&url) }).await
     };
     for result in futures::future::join_all((0..4).map(crawl)).await {
         assert_eq!((result.found, result.crawl.links), (0, 1 + 500));
@@ -120,19 +120,19 @@ async fn a_request_counts_at_the_address_that_it_is_sent_to_alone() {
         ..Outbound::default()
     });
     let site = Site::of(&[("/", &anchors((0..9).map(|number| format!("/{number}"))))]).await;
-    let traffic = Traffic::of(Pace { under_way: 1, ..Pace::default() });
+    let limiter = CrawlLimiter::with_limits(RateLimits { in_flight: 1, ..RateLimits::default() });
     for (name, busy, pages) in [
         ("first", "127.0.0.2", 1),
         ("first", "127.0.0.1", 0),
         // Nobody is there at its first address.
         ("second", "127.0.0.3", 1),
     ] {
-        let others = traffic.share();
-        let _turn = others.turn(busy.parse().expect("an address"), true).await.expect("a turn");
+        let others = limiter.quota();
+        let _turn = others.acquire(busy.parse().expect("an address"), true).await.expect("a turn");
         let url = format!("http://{name}.example:{}/", site.address.port());
         let url = url.parse().expect("a URL");
         let deadline = Duration::from_secs(if pages == 0 { 1 } else { 20 });
-        let result = crawl_with(&guard, &traffic, &LinksProbe { deadline, ..of(&url) }).await;
+        let result = crawl_with(&guard, &limiter, &LinksProbe { deadline, ..of(&url) }).await;
         assert_eq!((result.crawled, result.found), (pages, 9 * pages), "{name} {busy}");
     }
 }
@@ -149,14 +149,15 @@ async fn who_waits_for_a_busy_address_keeps_no_other_host_waiting() {
     });
     let busy = (0..80).map(|host| format!("http://host{host}.third.com/"));
     let site = Site::of(&[("/", &anchors(busy.chain([elsewhere.url("/x").to_string()])))]).await;
-    let pace = Pace { under_way: 1, patience: Duration::from_millis(20), ..Pace::default() };
-    let traffic = Traffic::of(pace);
-    let others = traffic.share();
+    let pace =
+        RateLimits { in_flight: 1, max_wait: Duration::from_millis(20), ..RateLimits::default() };
+    let limiter = CrawlLimiter::with_limits(pace);
+    let others = limiter.quota();
     let address = "127.0.0.3".parse().expect("an address");
-    let _turn = others.turn(address, true).await.expect("a turn");
+    let _turn = others.acquire(address, true).await.expect("a turn");
     let url = site.url("/");
     let deadline = Duration::from_secs(3);
-    let result = crawl_with(&guard, &traffic, &LinksProbe { deadline, ..of(&url) }).await;
+    let result = crawl_with(&guard, &limiter, &LinksProbe { deadline, ..of(&url) }).await;
     assert_eq!(broken(&result, &site), [format!("404 {} /", elsewhere.url("/x"))]);
     assert_eq!(result.crawl.skipped.unchecked, 80, "and is not broken");
 }

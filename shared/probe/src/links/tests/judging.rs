@@ -1,3 +1,5 @@
+//! Which links are broken.
+
 use super::*;
 use crate::loopback::Server;
 

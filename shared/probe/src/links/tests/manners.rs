@@ -1,3 +1,5 @@
+//! `robots.txt`, 429 and `Retry-After` on the site itself.
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Encodings, compression and sizes of pages.
+
 use std::io::Write;
 
 use flate2::Compression;

@@ -70,7 +70,8 @@ async fn a_browser_that_does_not_start_fails_the_check() {
     let url = site.url("/");
     let chromium = Chromium::at("/no/such/chromium".into());
     let crawl = LinksProbe { browser: Some(&chromium), ..of(&url) };
-    let error = probe(&guard(), &Traffic::default(), &crawl, |_| {}).await.expect_err("no browser");
+    let error =
+        probe(&guard(), &CrawlLimiter::default(), &crawl, |_| {}).await.expect_err("no browser");
     assert_eq!(error.code, "browser_unavailable");
 }
 
@@ -151,7 +152,8 @@ async fn a_browser_that_leaves_fails_the_check() {
     let url = site.url("/");
     let chromium = Chromium::at(executable);
     let crawl = LinksProbe { browser: Some(&chromium), ..of(&url) };
-    let error = probe(&guard(), &Traffic::default(), &crawl, |_| {}).await.expect_err("no browser");
+    let error =
+        probe(&guard(), &CrawlLimiter::default(), &crawl, |_| {}).await.expect_err("no browser");
     assert_eq!(error.code, "browser_unavailable");
     assert_eq!(error.message, "Chromium ended during the check");
 }

@@ -1,3 +1,5 @@
+//! What belongs to a site, and what is ignored.
+
 use super::*;
 use crate::guard::Outbound;
 use crate::loopback::guard_of;
@@ -87,7 +89,7 @@ async fn the_request_header_goes_to_the_own_host_only() {
 
     let header = Some(("X Token", "s3cret"));
     let error =
-        probe(&guard(), &Traffic::default(), &LinksProbe { header, ..of(&url) }, |_| {}).await;
+        probe(&guard(), &CrawlLimiter::default(), &LinksProbe { header, ..of(&url) }, |_| {}).await;
     let error = error.expect_err("not sent");
     assert_eq!(error.code, "invalid_header");
 }
@@ -149,14 +151,16 @@ async fn a_site_that_may_not_be_reached_fails_the_check() {
     let site = Site::of(&[("/", "")]).await;
     let url = site.url("/");
     let guard = guard_of(Outbound::default());
-    let error = probe(&guard, &Traffic::default(), &of(&url), |_| {}).await.expect_err("refused");
+    let error =
+        probe(&guard, &CrawlLimiter::default(), &of(&url), |_| {}).await.expect_err("refused");
     assert_eq!(
         (error.code.as_str(), &error.data["address"]),
         ("target_forbidden", &"127.0.0.1".into())
     );
     assert_eq!(site.connections(), 0);
     let url = "ftp://127.0.0.1/".parse().expect("a URL");
-    let error = probe(&guard, &Traffic::default(), &of(&url), |_| {}).await.expect_err("refused");
+    let error =
+        probe(&guard, &CrawlLimiter::default(), &of(&url), |_| {}).await.expect_err("refused");
     assert_eq!(error.code, "target_forbidden");
 }
 

@@ -1,3 +1,5 @@
+//! Handshakes that succeed, fail or stall.
+
 use rustls::version::{TLS12, TLS13};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -82,7 +84,7 @@ async fn a_server_that_does_not_end_is_left() {
         let started = Instant::now();
         let result = completed(&guard_to(SITE, server.address, &[authority.root()]), SITE).await;
         assert!(result.is_valid, "{result:?}");
-        assert!(started.elapsed() < PATIENT, "{:?}", started.elapsed());
+        assert!(started.elapsed() < TEST_TIMEOUT, "{:?}", started.elapsed());
     }
 }
 
@@ -249,7 +251,7 @@ async fn port_443_is_asked_whatever_the_url_says() {
         "http://user:pass@site.example:8080/",
     ] {
         let url = url.parse().expect("a URL");
-        let probe = SslProbe { url: &url, deadline: PATIENT, now: now() };
+        let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now() };
         let result = super::probe(&guard, &probe).await.expect("a completed check");
         assert_eq!((result.is_valid, result.domain.as_str()), (true, SITE), "{url}");
     }
@@ -278,7 +280,7 @@ async fn a_forbidden_target_fails_the_check() {
     let guard = guard_of(Outbound::default());
     for text in ["https://127.0.0.1/", "http://10.0.0.1:8080/", "https://[::1]/"] {
         let url: Url = text.parse().expect("a URL");
-        let probe = SslProbe { url: &url, deadline: PATIENT, now: now() };
+        let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now() };
         let error: CheckError = super::probe(&guard, &probe).await.expect_err("refused");
         assert_eq!(error.code, TARGET_FORBIDDEN, "{text}");
     }
@@ -288,7 +290,7 @@ async fn a_forbidden_target_fails_the_check() {
 async fn no_name_server_fails_the_check() {
     let guard = guard();
     let url = "https://site.example/".parse().expect("a URL");
-    let probe = SslProbe { url: &url, deadline: PATIENT, now: now() };
+    let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now() };
     let error = super::probe(&guard, &probe).await.expect_err("not resolved");
     assert_eq!(error.code, crate::guard::RESOLVER_UNAVAILABLE);
     assert_eq!(error.data, json!({ "url": "https://site.example/" }));

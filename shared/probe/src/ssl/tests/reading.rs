@@ -1,3 +1,5 @@
+//! What is reported of a certificate.
+
 use rcgen::string::{BmpString, TeletexString};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, CrlDistributionPoint, CustomExtension,

@@ -1,3 +1,5 @@
+//! Which redirects a status probe follows.
+
 use super::*;
 use crate::guard::Outbound;
 

@@ -1,3 +1,5 @@
+//! Certificates and TLS versions as a status probe sees them.
+
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 

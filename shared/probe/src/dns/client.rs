@@ -1,8 +1,8 @@
-//! A resolver's HTTP/2 connection, and the questions on it.
+//! A DNS-over-HTTPS client for one resolver, with its HTTP/2 connection.
 //!
-//! All questions of a check share a connection, and so do checks that follow one another closely:
-//! a handshake costs more than all six answers. It belongs to the [`Session`]; dropping that ends
-//! it, and whoever asks may go at any time.
+//! All questions of a check share a connection, and so do checks in close succession: a handshake
+//! costs more than all six answers. The connection belongs to the [`DohClient`] and ends with it;
+//! queries may be dropped at any time.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ use super::servers::DohServer;
 use crate::guard::Guard;
 use crate::http::{self, Connection, RequestBody};
 
-/// A connection that was idle for longer is not trusted to be alive.
+/// A connection idle for longer is assumed to be dead.
 const IDLE_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a question on a connection from before may go unanswered until it is asked on a new
-/// one: a machine that slept in between does not know that the connection is gone.
-const REUSE_PATIENCE: Duration = Duration::from_secs(1);
+/// Timeout of a question on a reused connection, after which it is asked on a new one: a machine
+/// that was suspended does not know that the connection is gone.
+const REUSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Media type of DNS messages (RFC 8484, section 6).
 const DNS_MESSAGE: &str = "application/dns-message";
@@ -37,34 +37,34 @@ const TIMED_OUT: &str = "no answer in time";
 /// A name and the type of the records asked for.
 pub(super) type Question = (Name, RecordType);
 
-/// What came of a question.
+/// The outcome of a question.
 pub(super) struct Reply {
     pub(super) message: Result<Message, String>,
     /// Without the time to connect.
     latency: Duration,
-    /// Whether nothing came back at all.
+    /// Whether there was no response at all.
     is_lost: bool,
 }
 
-/// Why a question has no answer that can be read.
-enum Failure {
-    /// Nothing came back.
+/// Why a question has no usable answer.
+enum QueryFailure {
+    /// No response.
     Lost(String),
-    /// Something else did.
+    /// An unusable response.
     Refused(String),
 }
 
 impl Reply {
-    fn new(answer: Result<Message, Failure>, latency: Duration) -> Self {
+    fn new(answer: Result<Message, QueryFailure>, latency: Duration) -> Self {
         let (message, is_lost) = match answer {
             Ok(message) => (Ok(message), false),
-            Err(Failure::Refused(why)) => (Err(why), false),
-            Err(Failure::Lost(why)) => (Err(why), true),
+            Err(QueryFailure::Refused(why)) => (Err(why), false),
+            Err(QueryFailure::Lost(why)) => (Err(why), true),
         };
         Self { message, latency, is_lost }
     }
 
-    /// As the domain sees it: what it says of `host`'s records of a type.
+    /// What the reply says about `host`'s records of a type, for the domain crate.
     pub(super) fn lookup(&self, host: &Name, kind: DnsRecordType) -> Lookup {
         Lookup {
             answer: match &self.message {
@@ -77,13 +77,13 @@ impl Reply {
 }
 
 /// One resolver and the connection to it.
-pub(super) struct Session {
+pub(super) struct DohClient {
     server: DohServer,
-    /// With when it was last used.
+    /// The connection, and when it was last used.
     connection: Mutex<Option<(Connection, Instant)>>,
 }
 
-impl Session {
+impl DohClient {
     pub(super) fn new(server: DohServer) -> Self {
         Self { server, connection: Mutex::new(None) }
     }
@@ -92,8 +92,8 @@ impl Session {
         &self.server
     }
 
-    /// Asks all questions at once; the replies are in their order, and there by `until`.
-    pub(super) async fn ask(
+    /// Asks all questions at once. Replies come in the same order, and by `until`.
+    pub(super) async fn query(
         &self,
         guard: &Guard,
         questions: &[Question],
@@ -101,51 +101,56 @@ impl Session {
     ) -> Vec<Reply> {
         let all: Vec<_> = questions.iter().collect();
         let Some(connection) = self.reusable().await else {
-            return self.ask_anew(guard, &all, until).await;
+            return self.query_anew(guard, &all, until).await;
         };
-        let patience = until.min(Instant::now() + REUSE_PATIENCE);
-        let mut replies = self.ask_on(connection, &all, patience).await;
+        let first_try_until = until.min(Instant::now() + REUSE_TIMEOUT);
+        let mut replies = self.query_on(connection, &all, first_try_until).await;
         let lost: Vec<_> = (0..replies.len()).filter(|index| replies[*index].is_lost).collect();
         if lost.is_empty() {
             return replies;
         }
         let again: Vec<_> = lost.iter().map(|index| &questions[*index]).collect();
-        let renewed = self.ask_anew(guard, &again, until).await;
+        let renewed = self.query_anew(guard, &again, until).await;
         for (index, reply) in lost.into_iter().zip(renewed) {
             replies[index] = reply;
         }
         replies
     }
 
-    async fn ask_anew(&self, guard: &Guard, questions: &[&Question], until: Instant) -> Vec<Reply> {
+    async fn query_anew(
+        &self,
+        guard: &Guard,
+        questions: &[&Question],
+        until: Instant,
+    ) -> Vec<Reply> {
         let opened = timeout_at(until, self.open(guard)).await;
         match opened.unwrap_or_else(|_| Err("no connection in time".to_owned())) {
-            Ok(connection) => self.ask_on(connection, questions, until).await,
+            Ok(connection) => self.query_on(connection, questions, until).await,
             Err(why) => {
-                let reply = |_| Reply::new(Err(Failure::Lost(why.clone())), Duration::ZERO);
+                let reply = |_| Reply::new(Err(QueryFailure::Lost(why.clone())), Duration::ZERO);
                 questions.iter().map(reply).collect()
             }
         }
     }
 
-    async fn ask_on(
+    async fn query_on(
         &self,
         mut connection: Connection,
         questions: &[&Question],
         until: Instant,
     ) -> Vec<Reply> {
-        // A connection of a session can always be shared.
-        let asked = questions.iter().filter_map(|question| Some((question, connection.share()?)));
-        join_all(asked.map(|(question, connection)| async move {
+        // Only connections that can be shared are kept.
+        let queries = questions.iter().filter_map(|question| Some((question, connection.share()?)));
+        join_all(queries.map(|(question, connection)| async move {
             let started = Instant::now();
             let reply = timeout_at(until, exchange(&self.server, connection, question)).await;
-            let answer = reply.unwrap_or_else(|_| Err(Failure::Lost(TIMED_OUT.to_owned())));
+            let answer = reply.unwrap_or_else(|_| Err(QueryFailure::Lost(TIMED_OUT.to_owned())));
             Reply::new(answer, started.elapsed())
         }))
         .await
     }
 
-    /// The connection from before, if it can be used again.
+    /// The existing connection, if it can be reused.
     async fn reusable(&self) -> Option<Connection> {
         let mut kept = self.connection.lock().await;
         let (mut connection, last_used) = kept.take()?;
@@ -157,7 +162,7 @@ impl Session {
         shared
     }
 
-    /// A new connection, which is kept.
+    /// Opens a connection and keeps it.
     async fn open(&self, guard: &Guard) -> Result<Connection, String> {
         let opened = Connection::to(guard, &self.server.url).await;
         let mut connection = opened.map_err(|error| error.to_string())?;
@@ -171,8 +176,8 @@ async fn exchange(
     server: &DohServer,
     connection: Connection,
     (name, kind): &Question,
-) -> Result<Message, Failure> {
-    let refused = |why: &str| Failure::Refused(why.to_owned());
+) -> Result<Message, QueryFailure> {
+    let refused = |why: &str| QueryFailure::Refused(why.to_owned());
     let question =
         message::question(name, *kind).ok_or_else(|| refused("the question has no form"))?;
     let headers =
@@ -182,18 +187,18 @@ async fn exchange(
     let mut request = request.map_err(|_| refused("the resolver's URL cannot be requested"))?;
     *request.body_mut() = RequestBody::Left(Full::from(question));
     let response = connection.send(request).await;
-    let response = response.map_err(|error| Failure::Lost(error.to_string()))?;
+    let response = response.map_err(|error| QueryFailure::Lost(error.to_string()))?;
     if response.status() != StatusCode::OK {
-        return Err(Failure::Refused(format!("HTTP {}", response.status().as_u16())));
+        return Err(QueryFailure::Refused(format!("HTTP {}", response.status().as_u16())));
     }
     if !http::media_type(response.headers()).eq_ignore_ascii_case(DNS_MESSAGE) {
         return Err(refused("the answer is not a DNS message"));
     }
     let body = Limited::new(response.into_body(), MESSAGE_LIMIT).collect().await;
     let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
-        Ok(error) => Failure::Lost(http::Error::Exchange(*error).to_string()),
-        // The only other error is that of the limit.
+        Ok(error) => QueryFailure::Lost(http::Error::Exchange(*error).to_string()),
+        // The only other error is the size limit.
         Err(_) => refused("the answer is too large"),
     })?;
-    message::answer(&body.to_bytes(), name, *kind).map_err(Failure::Refused)
+    message::answer(&body.to_bytes(), name, *kind).map_err(QueryFailure::Refused)
 }
