@@ -83,9 +83,9 @@ pub(crate) async fn history(
     import(&inside.database, rows)
 }
 
-/// Fills a closed table with so many more checks of these sites, copies of the one that each has:
-/// the expiry finds one that has expired among so many that it removes as many as sites checked
-/// every minute add, and the rest stays.
+/// Fills a closed table with so many more checks of these sites, copies of the one that each has.
+/// The oldest of each site have expired since the expiry came by: as many as make it remove, on its
+/// way through the table, what sites checked every minute add. The rest stays.
 pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<(), Box<dyn Error>> {
     let file = data.join("vedette.db");
     let database = Database::new(file.to_str().ok_or("a folder that is not Unicode")?)?;
@@ -93,6 +93,7 @@ pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<()
     let looked_at_a_minute = Expiry::PAGE as f64 * 60.0 / Expiry::PAUSE.as_secs_f64();
     let one_in = (looked_at_a_minute / sites.len() as f64).max(1.0) as usize;
     let long_ago = Timestamp::from_second(1)?;
+    let per_site = checks / sites.len();
     let mut rows = Vec::new();
     for site in sites {
         let stream = keys::check(
@@ -106,13 +107,13 @@ pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<()
             Some(AttributeValue::N(at)) => at.parse()?,
             _ => return Err("no time to live".into()),
         };
-        for number in 1..=checks / sites.len() {
+        let kept = per_site - per_site / one_in;
+        for number in 1..=per_site {
             let at = newest - SignedDuration::from_mins(i64::try_from(number)?);
             let id = CheckId::automatic(*site, Tool::Status, RunReason::Scheduled, at);
             let check = Check::finished(id, Finish::Skipped, at);
             let check = Check { status: CheckStatus::Completed, ..check };
-            let has_expired = (rows.len() + number).is_multiple_of(one_in);
-            let expires_at = if has_expired { long_ago } else { Timestamp::from_second(lasts)? };
+            let expires_at = if number > kept { long_ago } else { Timestamp::from_second(lasts)? };
             rows.push(copy(&pattern, &check, expires_at)?);
         }
         if rows.len() > 20_000 {
