@@ -9,6 +9,7 @@ mod issues;
 mod me;
 mod monitoring;
 mod reports;
+mod request_id;
 mod route;
 mod router;
 mod sites;
@@ -18,9 +19,10 @@ use std::future::ready;
 
 use lambda_http::http::header::HOST;
 use lambda_http::http::request::Parts;
-use lambda_http::{Body, Request};
+use lambda_http::{Body, Request, RequestExt as _};
 use tokio::task::spawn_blocking;
-use tracing::error;
+use tracing::{Instrument as _, Span, error, info_span};
+use uuid::Uuid;
 use vedette_domain::account::{Permission, Scope};
 use vedette_domain::id::UserId;
 use vedette_http::access::{self, Caller};
@@ -35,6 +37,7 @@ use self::route::{Context, Handler, Work, route};
 
 pub use reports::performance::DAYS_DEFAULT as PERFORMANCE_DAYS;
 pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
+pub use request_id::RequestId;
 pub use route::Route;
 pub use router::{FALLBACK, dispatch, named};
 pub use sites::{SITES_MAX, site_sorts};
@@ -81,6 +84,38 @@ pub async fn serve<F>(
 where
     F: Future<Output = Result<Body, ApiError>> + Send,
 {
+    let id = RequestId::of(head);
+    let mut response = outcome(app, route, head, body).instrument(span(route, head, &id)).await;
+    if let Some(id) = id {
+        id.name_fault(&mut response);
+    }
+    response
+}
+
+/// What the log says of a request beside each event: what it is called, and what it is about.
+fn span(route: &Route, head: &Parts, id: &Option<RequestId>) -> Span {
+    let parameters = head.path_parameters();
+    let uuid = |name| parameters.first(name).and_then(|text| Uuid::try_parse(text).ok());
+    info_span!(
+        "request",
+        route = route.name,
+        request_id = id.as_ref().map(display),
+        team = uuid("team").map(display),
+        site = uuid("site").map(display),
+        check = uuid("check").map(display),
+        issue = uuid("issue").map(display),
+    )
+}
+
+async fn outcome<F>(
+    app: &App,
+    route: &Route,
+    head: &Parts,
+    body: impl FnOnce(UserId) -> F + Send,
+) -> Response
+where
+    F: Future<Output = Result<Body, ApiError>> + Send,
+{
     let (outcome, rate) = match &route.work {
         Work::Refuse(refuse) => (Err(refuse(head)), None),
         Work::Authorized { scope, handler } => {
@@ -95,7 +130,7 @@ where
     };
     let response = outcome.unwrap_or_else(|refusal| {
         if refusal.is_fault() {
-            error!(route = route.name, error = refusal.with_causes(), "request failed");
+            error!(error = refusal.with_causes(), "request failed");
         }
         refusal.into_response()
     });

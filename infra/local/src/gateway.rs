@@ -26,6 +26,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
+use vedette_api::RequestId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_runtime::App;
@@ -164,12 +165,16 @@ impl Gateway {
         }
     }
 
-    async fn answer_always(&self, request: hyper::Request<Incoming>) -> Response {
+    async fn answer_always(&self, mut request: hyper::Request<Incoming>) -> Response {
+        let id = RequestId(self.app.entropy.request_id());
+        request.extensions_mut().insert(id.clone());
         let answered = AssertUnwindSafe(self.answer(request)).catch_unwind().await;
-        answered.unwrap_or_else(|_| {
-            error!("a request ended in a panic");
+        let mut response = answered.unwrap_or_else(|_| {
+            error!(request_id = %id, "a request ended in a panic");
             ApiError::internal("panic").into_response()
-        })
+        });
+        id.name_fault(&mut response);
+        response
     }
 
     async fn answer(&self, request: hyper::Request<Incoming>) -> Response {

@@ -6,6 +6,7 @@ use lambda_http::http::header::{ACCEPT_ENCODING, ETAG, RETRY_AFTER, WWW_AUTHENTI
 use serde_json::{Map, Value, json};
 use vedette_http::access::{LIMIT_HEADER, REMAINING_HEADER};
 use vedette_http::error::ApiError;
+use vedette_http::response::REQUEST_ID_HEADER;
 
 /// A way in which any request may end.
 pub(crate) struct Refusal {
@@ -27,6 +28,8 @@ enum Headers {
     Encodings,
     /// The gateway's own answers have none of these.
     RetryAfter,
+    /// The same.
+    RequestId,
 }
 
 /// All of them, by status.
@@ -100,14 +103,14 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         name: "InternalError",
         description: "Something is wrong with the service; of the gateway: a function failed.",
         sample: || ApiError::internal(""),
-        headers: Headers::None,
+        headers: Headers::RequestId,
     },
     Refusal {
         name: "Unavailable",
         description: "Something that the service needs did not answer, or took too long. Trying \
                       again may help.",
         sample: || ApiError::Unavailable(""),
-        headers: Headers::None,
+        headers: Headers::RequestId,
     },
 ];
 
@@ -160,6 +163,7 @@ impl Headers {
             }
             Self::Challenge => json!({ (WWW_AUTHENTICATE.as_str()): header("Challenge") }),
             Self::RetryAfter => json!({ (RETRY_AFTER.as_str()): header("RetryAfter") }),
+            Self::RequestId => json!({ (REQUEST_ID_HEADER): header("RequestId") }),
         }
     }
 }
@@ -219,6 +223,10 @@ pub(crate) fn headers() -> Value {
         "RetryAfter": {
             "description": "Seconds until the next minute.",
             "schema": { "type": "integer", "minimum": 1, "maximum": 60 },
+        },
+        "RequestId": {
+            "description": "What the service's log calls the request.",
+            "schema": { "type": "string" },
         },
         "Tag": {
             "description": "Names the answer, for `If-None-Match`.",

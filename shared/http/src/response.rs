@@ -15,6 +15,9 @@ use crate::gzip;
 /// An answer to a client.
 pub type Response = lambda_http::http::Response<Body>;
 
+/// Names a request in the answer to a fault.
+pub const REQUEST_ID_HEADER: &str = "x-request-id";
+
 /// A single resource or a plain list: `{ "data": … }`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]

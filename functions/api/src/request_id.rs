@@ -1,0 +1,41 @@
+//! What a request is called, in logs and in the answer to a fault: by it the two find each other.
+
+use std::fmt;
+
+use lambda_http::RequestExt as _;
+use lambda_http::http::HeaderValue;
+use lambda_http::http::request::Parts;
+use lambda_http::request::RequestContext;
+use vedette_http::response::{REQUEST_ID_HEADER, Response};
+
+/// The name of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(pub String);
+
+impl RequestId {
+    /// The name that the gateway gave: ours as an extension, API Gateway in its context.
+    pub(crate) fn of(head: &Parts) -> Option<Self> {
+        if let Some(id) = head.extensions.get::<Self>() {
+            return Some(id.clone());
+        }
+        match head.request_context_ref()? {
+            RequestContext::ApiGatewayV2(context) => context.request_id.clone().map(Self),
+            _ => None,
+        }
+    }
+
+    /// Says the name in an answer that tells of a fault.
+    pub fn name_fault(&self, response: &mut Response) {
+        if response.status().is_server_error()
+            && let Ok(id) = HeaderValue::from_str(&self.0)
+        {
+            response.headers_mut().insert(REQUEST_ID_HEADER, id);
+        }
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
