@@ -29,12 +29,13 @@ pub(crate) fn team_monitoring(schemas: &mut Schemas) -> Body {
         "properties": { "monitoring_settings": settings::of_team(schemas) },
         "required": ["monitoring_settings"],
     });
-    Body { is_required: true, schema }
+    Body { is_required: true, schema: schemas.named("MonitoringUpdate", schema) }
 }
 
 /// A new site.
 pub(crate) fn new_site(schemas: &mut Schemas) -> Body {
-    Body { is_required: true, schema: site(schemas) }
+    let schema = site(schemas);
+    Body { is_required: true, schema: schemas.named("SiteCreate", schema) }
 }
 
 /// What a client changes in a site.
@@ -44,11 +45,19 @@ pub(crate) fn changed_site(schemas: &mut Schemas) -> Body {
         "description": "Whether the team keeps the site at the top.",
         "type": "boolean",
     });
-    Body { is_required: true, schema }
+    Body { is_required: true, schema: schemas.named("SiteUpdate", schema) }
 }
 
 /// Many new sites.
-pub(crate) fn new_sites() -> Body {
+pub(crate) fn new_sites(schemas: &mut Schemas) -> Body {
+    let site = json!({
+        "type": "object",
+        "properties": {
+            "url": { "description": "As for one site.", "type": "string" },
+            "name": { "description": "As for one site.", "type": "string" },
+        },
+        "required": ["url"],
+    });
     let schema = json!({
         "type": "object",
         "properties": { "sites": {
@@ -56,18 +65,11 @@ pub(crate) fn new_sites() -> Body {
             "type": "array",
             "minItems": 1,
             "maxItems": SITES_MAX,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "url": { "description": "As for one site.", "type": "string" },
-                    "name": { "description": "As for one site.", "type": "string" },
-                },
-                "required": ["url"],
-            },
+            "items": schemas.named("SiteEntry", site),
         } },
         "required": ["sites"],
     });
-    Body { is_required: true, schema }
+    Body { is_required: true, schema: schemas.named("SitesCreate", schema) }
 }
 
 /// Which checks are to be run.
@@ -91,7 +93,7 @@ pub(crate) fn check_run(schemas: &mut Schemas) -> Body {
             },
         },
     });
-    Body { is_required: false, schema }
+    Body { is_required: false, schema: schemas.named("CheckRun", schema) }
 }
 
 fn site(schemas: &mut Schemas) -> Value {
@@ -124,13 +126,13 @@ fn site(schemas: &mut Schemas) -> Value {
                 "type": "boolean",
             },
             "monitoring_settings": settings::of_site(schemas),
-            "dns_expected_records": expected_records(),
+            "dns_expected_records": expected_records(schemas),
         },
         "required": ["url"],
     })
 }
 
-fn expected_records() -> Value {
+fn expected_records(schemas: &mut Schemas) -> Value {
     let types = DnsRecordType::ALL.map(|kind| {
         let (description, mut value) = expected_value(kind);
         value["type"] = "string".into();
@@ -142,15 +144,16 @@ fn expected_records() -> Value {
         });
         (kind.as_str().to_owned(), values)
     });
-    json!({
+    let records = json!({
         "description": format!(
             "The DNS records that must be there, by type, together at most {BYTES_MAX} bytes. Null \
              and `{{}}` clear them: then the next check is the baseline."
         ),
-        "type": ["object", "null"],
+        "type": "object",
         "properties": serde_json::Map::from_iter(types),
         "additionalProperties": false,
-    })
+    });
+    json!({ "anyOf": [schemas.named("ExpectedRecords", records), { "type": "null" }] })
 }
 
 /// What is expected of records of a type, in words and as a schema.

@@ -4,6 +4,8 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+use vedette_domain::schema;
+use vedette_domain::settings::Rule;
 use vedette_http::paging::Collection;
 use vedette_http::response::Data;
 
@@ -31,14 +33,33 @@ impl Schemas {
         schema.to_value()
     }
 
-    /// The schema of `{ "data": … }`.
+    /// The schema of `{ "data": … }` of one resource.
     pub(crate) fn data<T: JsonSchema>(&mut self) -> Value {
-        self.of::<Data<T>>()
+        let schema = self.of::<Data<T>>();
+        self.named(&format!("{}Response", T::schema_name()), schema)
+    }
+
+    /// The schema of `{ "data": [… ] }`, all resources at once.
+    pub(crate) fn list<T: JsonSchema>(&mut self) -> Value {
+        let schema = self.of::<Data<Vec<T>>>();
+        self.named(&format!("{}List", T::schema_name()), schema)
     }
 
     /// The schema of a page of a collection.
     pub(crate) fn page<T: JsonSchema + 'static>(&mut self) -> Value {
-        self.of::<Collection<'static, T>>()
+        let schema = self.of::<Collection<'static, T>>();
+        self.named(&format!("{}Page", T::schema_name()), schema)
+    }
+
+    /// The schema of what a setting may be.
+    pub(crate) fn values(&mut self, rule: Rule) -> Value {
+        schema::values(rule, &mut self.generator).to_value()
+    }
+
+    /// Gives a schema a name, and refers to it from then on.
+    pub(crate) fn named(&mut self, name: &str, schema: Value) -> Value {
+        self.generator.definitions_mut().insert(name.to_owned(), schema);
+        json!({ "$ref": format!("#/components/schemas/{name}") })
     }
 
     /// All schemas that have names.

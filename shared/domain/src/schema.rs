@@ -4,10 +4,14 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::Map;
 
 use crate::issue::Fingerprint;
 use crate::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
-use crate::settings::{STATUS_INCIDENT_CODES, TimeOfDay};
+use crate::settings::{
+    DnsRecordType, IGNORE_PATH_MAX, INTEGER_MAX, PAGE_URL_MAX, Rule, STATUS_INCIDENT_CODES,
+    Setting, TimeOfDay,
+};
 
 /// What a [`TimeOfDay`] looks like.
 pub const TIME_OF_DAY: &str = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
@@ -48,15 +52,6 @@ pub(crate) fn cadence(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Response codes that count as failed.
-pub(crate) fn incident_codes(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array",
-        "items": { "type": "integer", "enum": STATUS_INCIDENT_CODES.map(|option| option.code) },
-        "uniqueItems": true,
-    })
-}
-
 /// When reminders are sent.
 pub(crate) fn intervals(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
@@ -64,4 +59,45 @@ pub(crate) fn intervals(_: &mut SchemaGenerator) -> Schema {
         "items": { "type": "integer", "enum": ESCALATION_PRESETS.map(|preset| preset.minutes) },
         "uniqueItems": true,
     })
+}
+
+/// A tool's own settings as they are shown: all of them, always.
+pub(crate) fn own_settings(
+    about: &str,
+    settings: &[Setting],
+    generator: &mut SchemaGenerator,
+) -> Schema {
+    let properties = settings.iter().map(|setting| {
+        let mut schema = values(setting.rule, generator);
+        schema.insert("description".to_owned(), setting.description.into());
+        (setting.name.to_owned(), schema.to_value())
+    });
+    json_schema!({
+        "description": about,
+        "type": "object",
+        "properties": Map::from_iter(properties),
+        "required": settings.iter().map(|setting| setting.name).collect::<Vec<_>>(),
+    })
+}
+
+/// What a setting may be.
+pub fn values(rule: Rule, generator: &mut SchemaGenerator) -> Schema {
+    let list =
+        |items: Schema| json_schema!({ "type": "array", "items": items, "uniqueItems": true });
+    match rule {
+        Rule::Boolean => json_schema!({ "type": "boolean" }),
+        Rule::Integer(min, max) => {
+            json_schema!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        Rule::Limit => {
+            json_schema!({ "type": ["integer", "null"], "minimum": 1, "maximum": INTEGER_MAX })
+        }
+        Rule::StatusCodes => {
+            let codes = STATUS_INCIDENT_CODES.map(|option| option.code);
+            list(json_schema!({ "type": "integer", "enum": codes }))
+        }
+        Rule::RecordTypes => list(generator.subschema_for::<DnsRecordType>()),
+        Rule::Paths => list(json_schema!({ "type": "string", "maxLength": IGNORE_PATH_MAX })),
+        Rule::Page => json_schema!({ "type": ["string", "null"], "maxLength": PAGE_URL_MAX }),
+    }
 }

@@ -9,6 +9,7 @@
 //! may add fields.
 
 mod codes;
+mod declare;
 mod dns;
 mod header;
 mod issue;
@@ -24,21 +25,20 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 pub use codes::{CodeGroup, STATUS_INCIDENT_CODES, StatusCodeOption};
+pub use declare::{Overrides, OwnSettings, Rule, Setting};
 pub use dns::{DnsRecordType, ExpectedRecords};
 pub use header::{
     HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, PROXY_HEADERS, RequestHeader,
     UNSENDABLE_HEADERS, is_sendable_header,
 };
 pub use issue::{DnsIssueSettings, IssueSettings};
-pub use overrides::{
-    DnsOverrides, LinksOverrides, PerformanceOverrides, SiteOverrides, SslOverrides,
-    StatusOverrides, ToolOverride, ToolsOverrides,
-};
+pub use overrides::{SiteOverrides, ToolOverride, ToolsOverrides};
 pub use page::{PAGE_URL_MAX, PageUrlError, check_page_url};
 pub use time_of_day::TimeOfDay;
 pub use tools::{
-    DnsSettings, LinksSettings, PerformanceSettings, SslSettings, StatusSettings, ToolDefaults,
-    ToolSettings, Tools,
+    DnsOverrides, DnsSettings, LinksOverrides, LinksSettings, PerformanceOverrides,
+    PerformanceSettings, SslOverrides, SslSettings, StatusOverrides, StatusSettings, ToolSettings,
+    Tools, own_settings,
 };
 pub use update::{EscalationUpdate, QuietTimeUpdate, TeamUpdate};
 
@@ -56,6 +56,10 @@ pub const INCIDENT_FOLLOW_UP_MINUTES: RangeInclusive<u32> = 1..=60;
 pub const PERFORMANCE_SCORE: RangeInclusive<u32> = 1..=100;
 /// The longest item of `ignore_paths`, in characters.
 pub const IGNORE_PATH_MAX: usize = 255;
+/// The most items of `ignore_paths`; our own limit, it keeps a site within one stored item.
+pub const IGNORE_PATHS_MAX: usize = 100;
+/// The most bytes of all `ignore_paths` together; our own limit, for the same reason.
+pub const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 
 /// A team's monitoring settings, or a site's once resolved: the API's `settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

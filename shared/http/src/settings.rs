@@ -23,7 +23,6 @@ use vedette_domain::settings::{
 };
 
 pub use expected_records::{BYTES_MAX, VALUE_MAX, VALUES_MAX, parse_expected_records};
-pub use tools::{IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX};
 
 use crate::validation::{Errors, Field};
 

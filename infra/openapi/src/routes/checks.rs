@@ -38,10 +38,7 @@ fn list(schemas: &mut Schemas) -> Operation {
 fn create(schemas: &mut Schemas) -> Operation {
     let accepted = Success {
         status: StatusCode::ACCEPTED,
-        ..Success::ok(
-            "The queued checks, in the order asked for.",
-            schemas.data::<Vec<CheckResource>>(),
-        )
+        ..Success::ok("The queued checks, in the order asked for.", schemas.list::<CheckResource>())
     };
     Operation {
         route: "checks.create",

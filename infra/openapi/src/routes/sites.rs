@@ -81,7 +81,7 @@ fn bulk(schemas: &mut Schemas) -> Operation {
                       be created while others are not: look at the three lists before sending \
                       anything again.",
         query: Vec::new(),
-        body: Some(request::new_sites()),
+        body: Some(request::new_sites(schemas)),
         success: Success::ok("What became of each URL.", schemas.data::<SitesOutcome>()),
     }
 }

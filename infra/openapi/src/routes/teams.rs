@@ -14,7 +14,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                           included. The list has no pages.",
             query: Vec::new(),
             body: None,
-            success: Success::ok("The teams.", schemas.data::<Vec<TeamResource>>()).followed_by(
+            success: Success::ok("The teams.", schemas.list::<TeamResource>()).followed_by(
                 "/data/0/uuid",
                 "team",
                 &[

@@ -6,11 +6,11 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use super::codes::STATUS_INCIDENT_CODES;
+use super::declare::{OwnSettings, Rule, Setting, own_settings};
 use super::dns::DnsRecordType;
+use super::{CONFIRMATION_RETRY_MINUTES, INCIDENT_FOLLOW_UP_MINUTES, PERFORMANCE_SCORE};
 use crate::tool::Tool;
 
-const DAY: u32 = 1_440;
-const WEEK: u32 = 10_080;
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 const TWO: NonZeroU32 = ONE.saturating_add(1);
 const FIVE: NonZeroU32 = ONE.saturating_add(4);
@@ -73,10 +73,10 @@ impl Tools {
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema),
-    schemars(inline, bound = "S: ToolDefaults + Serialize + schemars::JsonSchema")
+    schemars(inline, bound = "S: OwnSettings + Serialize + schemars::JsonSchema")
 )]
 #[serde(default)]
-#[serde(bound(deserialize = "S: ToolDefaults + Deserialize<'de>"))]
+#[serde(bound(deserialize = "S: OwnSettings + Deserialize<'de>"))]
 pub struct ToolSettings<S> {
     /// Whether the tool runs automatically and may open issues.
     pub enabled: bool,
@@ -94,211 +94,95 @@ pub struct ToolSettings<S> {
     pub settings: S,
 }
 
-/// A tool's own settings, whose defaults a new team starts from.
-pub trait ToolDefaults: Default {
-    /// Minutes between two automatic checks, before the plan's minimum.
-    const CADENCE_MINUTES: u32;
-}
-
-impl<S: ToolDefaults> Default for ToolSettings<S> {
+impl<S: OwnSettings> Default for ToolSettings<S> {
     fn default() -> Self {
         Self { enabled: true, cadence_minutes: S::CADENCE_MINUTES, settings: S::default() }
     }
 }
 
-/// When status checks open and resolve an issue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct StatusSettings {
-    /// Response codes that count as failed, each one of [`STATUS_INCIDENT_CODES`]; no response
-    /// always counts.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(
-            description = "Response codes that count as failed; no response always counts.",
-            schema_with = "crate::schema::incident_codes"
-        )
-    )]
-    pub incident_status_codes: BTreeSet<u16>,
-    /// Failed checks in a row before an issue opens.
-    pub failures_to_open: NonZeroU32,
-    /// Successful checks in a row before it resolves.
-    pub successes_to_resolve: NonZeroU32,
-    /// Minutes until a failure is looked at again, 1 to 5.
-    pub confirmation_retry_minutes: u32,
-    /// Minutes between follow-ups of an active issue, 1 to 60.
-    pub incident_follow_up_minutes: u32,
-}
-
-impl Default for StatusSettings {
-    fn default() -> Self {
-        Self {
-            incident_status_codes: STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect(),
-            failures_to_open: TWO,
-            successes_to_resolve: ONE,
-            confirmation_retry_minutes: 2,
-            incident_follow_up_minutes: 5,
-        }
+own_settings! {
+    /// When status checks open and resolve an issue.
+    StatusSettings as "StatusSettings", StatusOverrides, every 5 minutes {
+        /// Response codes that count as failed; no response always counts.
+        incident_status_codes: BTreeSet<u16> =
+            STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect(), Rule::StatusCodes;
+        /// Failed checks in a row before an issue opens.
+        failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
+        /// Successful checks in a row before it resolves.
+        successes_to_resolve: NonZeroU32 = ONE, Rule::POSITIVE;
+        /// Minutes until a failure is looked at again.
+        confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
+        /// Minutes between follow-ups of an active issue.
+        incident_follow_up_minutes: u32 = 5, Rule::within(&INCIDENT_FOLLOW_UP_MINUTES);
     }
 }
 
-impl ToolDefaults for StatusSettings {
-    const CADENCE_MINUTES: u32 = 5;
-}
-
-/// When certificate checks open an issue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct SslSettings {
-    /// Days before expiry from which the certificate is reported.
-    pub expiry_days: NonZeroU32,
-    /// Failed checks in a row before an issue opens.
-    pub failures_to_open: NonZeroU32,
-    /// Minutes until a failure is looked at again, 1 to 5.
-    pub confirmation_retry_minutes: u32,
-}
-
-impl Default for SslSettings {
-    fn default() -> Self {
-        Self { expiry_days: FOURTEEN, failures_to_open: TWO, confirmation_retry_minutes: 2 }
+own_settings! {
+    /// When certificate checks open an issue.
+    SslSettings as "SslSettings", SslOverrides, every 1440 minutes {
+        /// Days before expiry from which the certificate is reported.
+        expiry_days: NonZeroU32 = FOURTEEN, Rule::POSITIVE;
+        /// Failed checks in a row before an issue opens.
+        failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
+        /// Minutes until a failure is looked at again.
+        confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
     }
 }
 
-impl ToolDefaults for SslSettings {
-    const CADENCE_MINUTES: u32 = DAY;
-}
-
-/// When DNS checks open an issue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct DnsSettings {
-    /// Whether only failed lookups open an issue, and changed records do not.
-    pub hard_failures_only: bool,
-    /// Failed checks in a row before an issue opens.
-    pub failures_to_open: NonZeroU32,
-    /// Minutes until a failure is looked at again, 1 to 5.
-    pub confirmation_retry_minutes: u32,
-    /// The record types watched for changes.
-    pub monitored_record_types: BTreeSet<DnsRecordType>,
-}
-
-impl Default for DnsSettings {
-    fn default() -> Self {
-        Self {
-            hard_failures_only: false,
-            failures_to_open: TWO,
-            confirmation_retry_minutes: 2,
-            monitored_record_types: DnsRecordType::ALL.into(),
-        }
+own_settings! {
+    /// When DNS checks open an issue.
+    DnsSettings as "DnsSettings", DnsOverrides, every 60 minutes {
+        /// Whether only failed lookups open an issue, and changed records do not.
+        hard_failures_only: bool = false, Rule::Boolean;
+        /// Failed checks in a row before an issue opens.
+        failures_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
+        /// Minutes until a failure is looked at again.
+        confirmation_retry_minutes: u32 = 2, Rule::within(&CONFIRMATION_RETRY_MINUTES);
+        /// The record types watched for changes.
+        monitored_record_types: BTreeSet<DnsRecordType> = DnsRecordType::ALL.into(), Rule::RecordTypes;
     }
 }
 
-impl ToolDefaults for DnsSettings {
-    const CADENCE_MINUTES: u32 = 60;
-}
-
-/// What a crawl looks at, and when broken links open an issue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "BrokenLinksSettings")
-)]
-#[serde(default)]
-pub struct LinksSettings {
-    /// Broken URLs in one crawl that make a breach.
-    pub min_broken_count: NonZeroU32,
-    /// Breaches in a row before an issue opens.
-    pub consecutive_breaches_to_open: NonZeroU32,
-    /// Path patterns left out of the crawl, each at most 255 characters.
-    pub ignore_paths: BTreeSet<String>,
-    /// Whether links outside the site's host are left out.
-    pub ignore_external_links: bool,
-    /// Whether redirect responses are left out.
-    pub ignore_redirects: bool,
-}
-
-impl Default for LinksSettings {
-    fn default() -> Self {
-        Self {
-            min_broken_count: FIVE,
-            consecutive_breaches_to_open: ONE,
-            ignore_paths: BTreeSet::new(),
-            ignore_external_links: false,
-            ignore_redirects: false,
-        }
+own_settings! {
+    /// What a crawl looks at, and when broken links open an issue.
+    LinksSettings as "BrokenLinksSettings", LinksOverrides, every 10080 minutes {
+        /// Broken URLs in one crawl that make a breach.
+        min_broken_count: NonZeroU32 = FIVE, Rule::POSITIVE;
+        /// Breaches in a row before an issue opens.
+        consecutive_breaches_to_open: NonZeroU32 = ONE, Rule::POSITIVE;
+        /// Path patterns left out of the crawl.
+        ignore_paths: BTreeSet<String> = BTreeSet::new(), Rule::Paths;
+        /// Whether links outside the site's host are left out.
+        ignore_external_links: bool = false, Rule::Boolean;
+        /// Whether redirect responses are left out.
+        ignore_redirects: bool = false, Rule::Boolean;
     }
 }
 
-impl ToolDefaults for LinksSettings {
-    const CADENCE_MINUTES: u32 = WEEK;
-}
-
-/// Which page is audited, and the budget beyond which an issue opens.
-///
-/// The legacy `max_response_time_ms` is shown beside `max_ttfb_ms`, always equal to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, into = "PerformanceShape")]
-pub struct PerformanceSettings {
-    /// The page audited, on the site's own domain; `None` is the site's root. A team has none.
-    pub url: Option<String>,
-    /// The lowest acceptable score, 1 to 100.
-    pub min_score: u32,
-    /// The longest acceptable time to first byte, in milliseconds.
-    pub max_ttfb_ms: Option<NonZeroU32>,
-    /// The longest acceptable Time to Interactive, in seconds.
-    pub max_load_time_seconds: Option<NonZeroU32>,
-    /// Breaches in a row before an issue opens.
-    pub consecutive_breaches_to_open: NonZeroU32,
-}
-
-impl Default for PerformanceSettings {
-    fn default() -> Self {
-        Self {
-            url: None,
-            min_score: 50,
-            max_ttfb_ms: None,
-            max_load_time_seconds: None,
-            consecutive_breaches_to_open: TWO,
-        }
+own_settings! {
+    /// Which page is audited, and the budget beyond which an issue opens.
+    PerformanceSettings as "PerformanceSettings", PerformanceOverrides, every 1440 minutes {
+        /// The page audited, on the site's own host; null is the site's root. A team has none.
+        url: Option<String> = None, Rule::Page;
+        /// The lowest acceptable score.
+        min_score: u32 = 50, Rule::within(&PERFORMANCE_SCORE);
+        /// The longest acceptable time to first byte, in milliseconds; null is no limit.
+        #[formerly("max_response_time_ms", "The older name of `max_ttfb_ms`, which wins over it; always shown equal to it.")]
+        max_ttfb_ms: Option<NonZeroU32> = None, Rule::Limit;
+        /// The longest acceptable Time to Interactive, in seconds; null is no limit.
+        max_load_time_seconds: Option<NonZeroU32> = None, Rule::Limit;
+        /// Breaches in a row before an issue opens.
+        consecutive_breaches_to_open: NonZeroU32 = TWO, Rule::POSITIVE;
     }
 }
 
-impl ToolDefaults for PerformanceSettings {
-    const CADENCE_MINUTES: u32 = DAY;
-}
-
-/// [`PerformanceSettings`] as the API shows it.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-struct PerformanceShape {
-    /// The page audited, on the site's own host; null is the site's root. A team has none.
-    url: Option<String>,
-    /// The lowest acceptable score, 1 to 100.
-    min_score: u32,
-    /// The older name of `max_ttfb_ms`, always equal to it.
-    max_response_time_ms: Option<NonZeroU32>,
-    /// The longest acceptable time to first byte, in milliseconds; null is no limit.
-    max_ttfb_ms: Option<NonZeroU32>,
-    /// The longest acceptable Time to Interactive, in seconds; null is no limit.
-    max_load_time_seconds: Option<NonZeroU32>,
-    /// Breaches in a row before an issue opens.
-    consecutive_breaches_to_open: NonZeroU32,
-}
-
-impl From<PerformanceSettings> for PerformanceShape {
-    fn from(settings: PerformanceSettings) -> Self {
-        Self {
-            url: settings.url,
-            min_score: settings.min_score,
-            max_response_time_ms: settings.max_ttfb_ms,
-            max_ttfb_ms: settings.max_ttfb_ms,
-            max_load_time_seconds: settings.max_load_time_seconds,
-            consecutive_breaches_to_open: settings.consecutive_breaches_to_open,
-        }
+/// What can be set of a tool beside `enabled` and `cadence_minutes`.
+pub const fn own_settings(tool: Tool) -> &'static [Setting] {
+    match tool {
+        Tool::Status => StatusSettings::SETTINGS,
+        Tool::Ssl => SslSettings::SETTINGS,
+        Tool::Dns => DnsSettings::SETTINGS,
+        Tool::BrokenLinks => LinksSettings::SETTINGS,
+        Tool::Performance => PerformanceSettings::SETTINGS,
     }
 }

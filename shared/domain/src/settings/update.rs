@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::overrides::{ToolsOverrides, set};
+use super::declare::set;
+use super::overrides::ToolsOverrides;
 use super::time_of_day::TimeOfDay;
 use super::{Escalation, QuietTime, RequestHeader};
 

@@ -19,7 +19,7 @@ pub struct UserResource {
 
 /// Whom a token belongs to.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Me"))]
 pub struct MeResource {
     /// The token's owner.
     user: UserResource,

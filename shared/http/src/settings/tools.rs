@@ -1,24 +1,19 @@
 //! Reads the settings of the five tools.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
 
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use vedette_domain::plan::{CADENCE_MINUTES, Plan};
 use vedette_domain::settings::{
-    CONFIRMATION_RETRY_MINUTES, DnsOverrides, DnsRecordType, IGNORE_PATH_MAX,
-    INCIDENT_FOLLOW_UP_MINUTES, INTEGER_MAX, LinksOverrides, PAGE_URL_MAX, PERFORMANCE_SCORE,
-    PageUrlError, PerformanceOverrides, STATUS_INCIDENT_CODES, SslOverrides, StatusOverrides,
-    ToolOverride, ToolsOverrides, check_page_url,
+    DnsRecordType, IGNORE_PATH_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX, INTEGER_MAX,
+    PAGE_URL_MAX, PageUrlError, Rule, STATUS_INCIDENT_CODES, Setting, ToolOverride, ToolsOverrides,
+    check_page_url, own_settings,
 };
 use vedette_domain::tool::Tool;
 
 use super::{CHOICES_MAX, Level};
 use crate::validation::{Errors, Field, Fields};
-
-/// The most items of `ignore_paths`; our own limit, it keeps a site within one stored item.
-pub const IGNORE_PATHS_MAX: usize = 100;
-/// The most bytes of all `ignore_paths` together; our own limit, for the same reason.
-pub const IGNORE_PATHS_BYTES_MAX: usize = 8_192;
 
 /// Reads the map of tools.
 pub(super) fn read(
@@ -28,25 +23,22 @@ pub(super) fn read(
     errors: &mut Errors,
 ) -> ToolsOverrides {
     let tools = ToolsOverrides {
-        status: read_tool(sent, Tool::Status, level, plan, errors, read_status),
-        ssl: read_tool(sent, Tool::Ssl, level, plan, errors, read_ssl),
-        dns: read_tool(sent, Tool::Dns, level, plan, errors, read_dns),
-        broken_links: read_tool(sent, Tool::BrokenLinks, level, plan, errors, read_links),
-        performance: read_tool(sent, Tool::Performance, level, plan, errors, |fields, errors| {
-            read_performance(fields, level, errors)
-        }),
+        status: read_tool(sent, Tool::Status, level, plan, errors),
+        ssl: read_tool(sent, Tool::Ssl, level, plan, errors),
+        dns: read_tool(sent, Tool::Dns, level, plan, errors),
+        broken_links: read_tool(sent, Tool::BrokenLinks, level, plan, errors),
+        performance: read_tool(sent, Tool::Performance, level, plan, errors),
     };
     sent.only(&Tool::ALL.map(Tool::as_str), errors);
     tools
 }
 
-fn read_tool<O: Default>(
+fn read_tool<O: DeserializeOwned + Default>(
     tools: &Fields<'_>,
     tool: Tool,
     level: Level<'_>,
     plan: Plan,
     errors: &mut Errors,
-    read_own: impl FnOnce(&Fields<'_>, &mut Errors) -> O,
 ) -> ToolOverride<O> {
     let Some(fields) = tools.field(tool.as_str()).object(errors) else {
         return ToolOverride::default();
@@ -63,11 +55,7 @@ fn read_tool<O: Default>(
     let read = ToolOverride {
         enabled,
         cadence_minutes: read_cadence(&cadence, tool, plan, errors),
-        settings: fields
-            .field("settings")
-            .object(errors)
-            .map(|own| read_own(&own, errors))
-            .unwrap_or_default(),
+        settings: read_own(&fields.field("settings"), own_settings(tool), level, errors),
     };
     fields.only(&["enabled", "cadence_minutes", "settings"], errors);
     read
@@ -100,83 +88,54 @@ fn read_cadence(field: &Field<'_>, tool: Tool, plan: Plan, errors: &mut Errors) 
     Some(minutes)
 }
 
-fn read_status(fields: &Fields<'_>, errors: &mut Errors) -> StatusOverrides {
-    let codes = STATUS_INCIDENT_CODES.map(|option| u32::from(option.code));
-    let incident_status_codes: Option<BTreeSet<u16>> =
-        fields.field("incident_status_codes").list(CHOICES_MAX, errors, |item, errors| {
-            item.integer_of(&codes, errors).and_then(|code| u16::try_from(code).ok())
-        });
-    let read = StatusOverrides {
-        incident_status_codes,
-        failures_to_open: fields.field("failures_to_open").positive(errors),
-        successes_to_resolve: fields.field("successes_to_resolve").positive(errors),
-        confirmation_retry_minutes: read_retry(fields, errors),
-        incident_follow_up_minutes: fields
-            .field("incident_follow_up_minutes")
-            .integer(INCIDENT_FOLLOW_UP_MINUTES, errors),
-    };
-    let known = [
-        "incident_status_codes",
-        "failures_to_open",
-        "successes_to_resolve",
-        "confirmation_retry_minutes",
-        "incident_follow_up_minutes",
-    ];
+/// Reads a tool's own settings, each by the rule for its values.
+fn read_own<O: DeserializeOwned + Default>(
+    field: &Field<'_>,
+    settings: &[Setting],
+    level: Level<'_>,
+    errors: &mut Errors,
+) -> O {
+    let Some(fields) = field.object(errors) else { return O::default() };
+    let mut read = Map::new();
+    for Setting { name, kept_as, rule, .. } in settings {
+        // Of one setting under two names, the present name comes last and decides, null included.
+        if let Some(value) = read_value(&fields.field(name), *rule, level, errors) {
+            read.insert((*kept_as).to_owned(), value);
+        }
+    }
+    let known: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
     fields.only(&known, errors);
-    read
+    serde_json::from_value(read.into()).unwrap_or_else(|error| {
+        field.refuse(errors, format_args!("cannot be read: {error}"));
+        O::default()
+    })
 }
 
-fn read_ssl(fields: &Fields<'_>, errors: &mut Errors) -> SslOverrides {
-    let read = SslOverrides {
-        expiry_days: fields.field("expiry_days").positive(errors),
-        failures_to_open: fields.field("failures_to_open").positive(errors),
-        confirmation_retry_minutes: read_retry(fields, errors),
-    };
-    fields.only(&["expiry_days", "failures_to_open", "confirmation_retry_minutes"], errors);
-    read
+fn read_value(
+    field: &Field<'_>,
+    rule: Rule,
+    level: Level<'_>,
+    errors: &mut Errors,
+) -> Option<Value> {
+    Some(match rule {
+        Rule::Boolean => field.boolean(errors)?.into(),
+        Rule::Integer(min, max) => field.integer(min..=max, errors)?.into(),
+        Rule::Limit => field.nullable(|field| field.integer(1..=INTEGER_MAX, errors))?.into(),
+        Rule::StatusCodes => {
+            let codes = STATUS_INCIDENT_CODES.map(|option| u32::from(option.code));
+            field.list(CHOICES_MAX, errors, |item, errors| {
+                item.integer_of(&codes, errors).map(Value::from)
+            })?
+        }
+        Rule::RecordTypes => field.list(CHOICES_MAX, errors, |item, errors| {
+            item.one_of(&DnsRecordType::ALL, errors).map(|kind| Value::from(kind.as_str()))
+        })?,
+        Rule::Paths => read_paths(field, errors)?,
+        Rule::Page => read_page(field, level, errors)?.into(),
+    })
 }
 
-fn read_dns(fields: &Fields<'_>, errors: &mut Errors) -> DnsOverrides {
-    let read = DnsOverrides {
-        hard_failures_only: fields.field("hard_failures_only").boolean(errors),
-        failures_to_open: fields.field("failures_to_open").positive(errors),
-        confirmation_retry_minutes: read_retry(fields, errors),
-        monitored_record_types: fields.field("monitored_record_types").list(
-            CHOICES_MAX,
-            errors,
-            |item, errors| item.one_of(&DnsRecordType::ALL, errors),
-        ),
-    };
-    let known = [
-        "hard_failures_only",
-        "failures_to_open",
-        "confirmation_retry_minutes",
-        "monitored_record_types",
-    ];
-    fields.only(&known, errors);
-    read
-}
-
-fn read_links(fields: &Fields<'_>, errors: &mut Errors) -> LinksOverrides {
-    let read = LinksOverrides {
-        min_broken_count: fields.field("min_broken_count").positive(errors),
-        consecutive_breaches_to_open: fields.field("consecutive_breaches_to_open").positive(errors),
-        ignore_paths: read_ignore_paths(&fields.field("ignore_paths"), errors),
-        ignore_external_links: fields.field("ignore_external_links").boolean(errors),
-        ignore_redirects: fields.field("ignore_redirects").boolean(errors),
-    };
-    let known = [
-        "min_broken_count",
-        "consecutive_breaches_to_open",
-        "ignore_paths",
-        "ignore_external_links",
-        "ignore_redirects",
-    ];
-    fields.only(&known, errors);
-    read
-}
-
-fn read_ignore_paths(field: &Field<'_>, errors: &mut Errors) -> Option<BTreeSet<String>> {
+fn read_paths(field: &Field<'_>, errors: &mut Errors) -> Option<Value> {
     let paths: BTreeSet<String> = field
         .list(IGNORE_PATHS_MAX, errors, |item, errors| item.string(IGNORE_PATH_MAX, errors))?;
     if paths.iter().map(String::len).sum::<usize>() > IGNORE_PATHS_BYTES_MAX {
@@ -184,35 +143,7 @@ fn read_ignore_paths(field: &Field<'_>, errors: &mut Errors) -> Option<BTreeSet<
         field.refuse(errors, message);
         return None;
     }
-    Some(paths)
-}
-
-fn read_performance(
-    fields: &Fields<'_>,
-    level: Level<'_>,
-    errors: &mut Errors,
-) -> PerformanceOverrides {
-    let read = PerformanceOverrides {
-        url: read_page(&fields.field("url"), level, errors),
-        min_score: fields.field("min_score").integer(PERFORMANCE_SCORE, errors),
-        max_ttfb_ms: {
-            // One limit under two names: the present name decides, null included.
-            let legacy = read_limit(&fields.field("max_response_time_ms"), errors);
-            read_limit(&fields.field("max_ttfb_ms"), errors).or(legacy)
-        },
-        max_load_time_seconds: read_limit(&fields.field("max_load_time_seconds"), errors),
-        consecutive_breaches_to_open: fields.field("consecutive_breaches_to_open").positive(errors),
-    };
-    let known = [
-        "url",
-        "min_score",
-        "max_response_time_ms",
-        "max_ttfb_ms",
-        "max_load_time_seconds",
-        "consecutive_breaches_to_open",
-    ];
-    fields.only(&known, errors);
-    read
+    Some(paths.into_iter().collect())
 }
 
 fn read_page(field: &Field<'_>, level: Level<'_>, errors: &mut Errors) -> Option<Option<String>> {
@@ -235,15 +166,6 @@ fn read_page(field: &Field<'_>, level: Level<'_>, errors: &mut Errors) -> Option
         field.refuse(errors, complaint);
         None
     })
-}
-
-fn read_retry(fields: &Fields<'_>, errors: &mut Errors) -> Option<u32> {
-    fields.field("confirmation_retry_minutes").integer(CONFIRMATION_RETRY_MINUTES, errors)
-}
-
-/// A limit that null takes away.
-fn read_limit(field: &Field<'_>, errors: &mut Errors) -> Option<Option<NonZeroU32>> {
-    field.nullable(|field| field.positive(errors))
 }
 
 #[cfg(test)]
