@@ -11,6 +11,9 @@ CFN_LINT_VERSION := 1.58.0
 SCHEMATHESIS_VERSION := 4.32.5
 # Makes what Schemathesis sends.
 HYPOTHESIS_VERSION := 6.170.15
+OPENAPI_PYTHON_CLIENT_VERSION := 0.29.1
+OPENAPI_TYPESCRIPT_VERSION := 7.13.0
+TYPESCRIPT_VERSION := 5.9.3
 SAM_VERSION := 1.170.0
 CARGO_LAMBDA_VERSION := 1.9.2
 ZIG_VERSION := 0.17.0
@@ -35,6 +38,8 @@ TIME := 60
 # The version is part of the path, so that a changed pin installs anew.
 CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
 SCHEMATHESIS := .tools/schemathesis-$(SCHEMATHESIS_VERSION)-hypothesis-$(HYPOTHESIS_VERSION)
+OPENAPI_PYTHON_CLIENT := .tools/openapi-python-client-$(OPENAPI_PYTHON_CLIENT_VERSION)
+OPENAPI_TYPESCRIPT := .tools/openapi-typescript-$(OPENAPI_TYPESCRIPT_VERSION)-typescript-$(TYPESCRIPT_VERSION)
 SAM := .tools/sam-$(SAM_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
@@ -46,7 +51,7 @@ LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check test contract bench peers fuzz openapi lighthouse template dependencies audit build deploy rust lints session
+.PHONY: help run check test contract clients bench peers fuzz openapi lighthouse template dependencies audit build deploy rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -62,21 +67,29 @@ check: rust lints ## Formatting and lints, while you work
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # The quick ones first; cargo's tests last, so that their results end the output.
-test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok ## Everything that must hold: formatting, lints, template, contract, tests
+test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Everything that must hold: formatting, lints, template, contract, clients, tests
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(build_service)
 	$(hold_to_contract)
+	$(use_clients)
 	cargo test --locked --workspace
 
 contract: rust $(SCHEMATHESIS)/ok ## Ask the service everything that openapi.json describes (ARGS go to Schemathesis)
+	$(build_service)
 	$(hold_to_contract)
+
+clients: rust $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Generate clients from openapi.json and use them
+	$(build_service)
+	$(use_clients)
 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
 # compiled twice.
-define hold_to_contract
-cargo build --locked --workspace --tests --bin vedette --bin vedette-local
-tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
-endef
+build_service = cargo build --locked --workspace --tests --bin vedette --bin vedette-local
+hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
+use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
+	$(CURDIR)/$(OPENAPI_PYTHON_CLIENT)/bin/openapi-python-client \
+	$(CURDIR)/$(OPENAPI_TYPESCRIPT)/node_modules/.bin/openapi-typescript
 
 # Both packages in one build: a build of one alone has other features, and compiles much anew.
 bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history' or 'requests')
@@ -177,6 +190,19 @@ $(CFN_LINT)/ok:
 $(SCHEMATHESIS)/ok:
 	$(call venv,schemathesis==$(SCHEMATHESIS_VERSION) hypothesis==$(HYPOTHESIS_VERSION))
 
+$(OPENAPI_PYTHON_CLIENT)/ok:
+	$(call venv,openapi-python-client==$(OPENAPI_PYTHON_CLIENT_VERSION))
+
+# $(call npm,packages): a folder of Node packages of its own, on Lighthouse's Node.
+define npm
+rm -rf $(@D)
+PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm install --silent --no-audit --no-fund --prefix $(@D) $(1)
+endef
+
+$(OPENAPI_TYPESCRIPT)/ok: | $(LIGHTHOUSE)/.ok
+	$(call npm,openapi-typescript@$(OPENAPI_TYPESCRIPT_VERSION) typescript@$(TYPESCRIPT_VERSION))
+	@touch $@
+
 $(SAM)/ok:
 	$(call venv,aws-sam-cli==$(SAM_VERSION))
 
@@ -214,13 +240,11 @@ $(LYCHEE)/ok:
 
 # It runs on Lighthouse's Node.
 $(LINKINATOR)/ok: | $(LIGHTHOUSE)/.ok
-	rm -rf $(@D)
-	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm install --silent --no-audit --no-fund --prefix $(@D) linkinator@$(LINKINATOR_VERSION)
+	$(call npm,linkinator@$(LINKINATOR_VERSION))
 	@touch $@
 
 # It runs on the same Node. Some of its migrations are packed where it does not look for them.
 $(UPTIME_KUMA)/ok: | $(LIGHTHOUSE)/.ok
-	rm -rf $(@D)
-	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm install --silent --no-audit --no-fund --prefix $(@D) uptime-kuma@$(UPTIME_KUMA_VERSION)
+	$(call npm,uptime-kuma@$(UPTIME_KUMA_VERSION))
 	cp -n $(@D)/node_modules/uptime-kuma/db/patch-*.sql $(@D)/node_modules/uptime-kuma/db/old_migrations/
 	@touch $@

@@ -1,0 +1,45 @@
+# Sourced by tests that ask a whole service: starts one on this machine, on a free port and an empty
+# folder, and ends it with the script. Leaves $url, $work (a folder that goes) and operate().
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+built=${CARGO_TARGET_DIR:-$root/target}/debug
+[[ -x $built/vedette-local && -x $built/vedette ]] || { echo "'make $(basename "$(dirname "$0")")' builds what is missing in $built" >&2; exit 1; }
+
+work=$(mktemp -d)
+pid=
+finish() {
+    local code=$?
+    if [[ -n $pid ]]; then
+        kill "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    fi
+    # What the service said of itself is of interest only when something went wrong.
+    if ((code != 0)) && [[ -s $work/log ]]; then
+        echo "--- the service's log:" >&2
+        tail -n 40 "$work/log" >&2
+    fi
+    rm -rf "$work"
+    exit "$code"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Read from at once.
+touch "$work/out"
+# Nobody outside this machine is asked, and nothing is audited.
+env -i PATH="$PATH" VEDETTE_THROTTLE=4000000000 VEDETTE_ALLOW_TARGETS=127.0.0.0/8 \
+    VEDETTE_DOH=nobody=https://127.0.0.1:1/dns-query VEDETTE_RDAP=none VEDETTE_AUDITOR=none \
+    "$built/vedette-local" --data "$work/data" --listen 127.0.0.1:0 --quiet \
+    >"$work/out" 2>"$work/log" &
+pid=$!
+said() { sed -n "s,^ *$1  *http://\([^ ]*\).*,\1,p" "$work/out"; }
+for _ in {1..300}; do
+    [[ -z $(said API) ]] || break
+    kill -0 "$pid" 2>/dev/null || { echo "the service did not start" >&2; exit 1; }
+    sleep 0.1
+done
+url=http://$(said API)
+[[ $url != http:// ]] || { echo "the service did not say where it is" >&2; exit 1; }
+
+operate() { env -i PATH="$PATH" VEDETTE_DATA="$work/data" "$built/vedette" --json "$@"; }
