@@ -1,19 +1,21 @@
 //! Tests only: see `routes`, `flows` and `tidy`. Here is what they share: a whole service whose
 //! queues are worked off when a test says so.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Request};
-use serde_json::Value;
+use serde_json::{Value, json};
 use vedette_api::{answer, dispatch};
 use vedette_checker::{EngineConfig, Engines, Handled, handle};
 use vedette_domain::check::Finish;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::plan::Plan;
+use vedette_domain::settings::{ExpectedRecords, IssueSettings, Settings};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::{Recorded, record_run};
 use vedette_runtime::Destination;
@@ -39,8 +41,16 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Status and body as one document, for snapshots.
+    /// Status and body as one document, for snapshots. Of a site whose settings are those of a new
+    /// team on the agency plan, these are left out.
     pub fn shown(&self) -> String {
+        let mut answer = self.clone();
+        elide_defaults(&mut answer.body);
+        answer.shown_whole()
+    }
+
+    /// The same with everything.
+    pub fn shown_whole(&self) -> String {
         let body = serde_json::to_string_pretty(&self.body).expect("json");
         format!("{} {body}", self.status)
     }
@@ -53,6 +63,29 @@ impl Answer {
     /// The text of a field of `data`.
     pub fn data(&self, field: &str) -> String {
         self.body["data"][field].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+fn elide_defaults(body: &mut Value) {
+    const PLAN: Plan = Plan::Agency;
+    static DEFAULTS: LazyLock<[(&str, Value); 2]> = LazyLock::new(|| {
+        let settings = Settings::defaults(PLAN);
+        let records = ExpectedRecords::new();
+        let of_issues = json!(IssueSettings::new(&settings, &records, PLAN));
+        [("monitoring", json!({ "settings": settings })), ("issue_settings", of_issues)]
+    });
+    match body {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if DEFAULTS.iter().any(|(known, default)| name == known && value == default) {
+                    *value = json!("<the team's>");
+                } else {
+                    elide_defaults(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(elide_defaults),
+        _ => {}
     }
 }
 
