@@ -154,7 +154,7 @@ build: rust $(CARGO_LAMBDA)/ok ## Build the Lambda binaries (ARCH=arm64 or x86_6
 	@# Rust target of another processor is missing, cargo-lambda adds it with rustup.
 	PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" cargo lambda build --locked --release \
 		$(if $(filter x86_64,$(ARCH)),--x86-64,--arm64) --lambda-dir target/lambda \
-		--package vedette-api --package vedette-checker --package vedette-keeper
+		--package vedette-api --package vedette-checker --package vedette-reconciler
 
 deploy: build $(SAM)/ok ## Build, then deploy to AWS (see samconfig.toml)
 	SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam deploy --template-file template.yaml \

@@ -149,8 +149,8 @@ impl Service {
             Message::Check(check) => {
                 self.check(check).await;
             }
-            Message::Upkeep(upkeep) => {
-                let kept = Box::pin(vedette_keeper::upkeep(&self.test.app, upkeep));
+            Message::Maintenance(maintenance) => {
+                let kept = Box::pin(vedette_reconciler::maintain(&self.test.app, maintenance));
                 kept.await.expect("kept");
             }
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use vedette_api::{FALLBACK, ROUTES};
-use vedette_domain::limits::{TIMEOUTS_PER_VISIBILITY, UPKEEP_GRACE};
+use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
 
 fn root() -> PathBuf {
@@ -61,7 +61,7 @@ fn dependencies_point_one_way() {
         ("shared/runs", &["domain", "store", "runtime"]),
         ("functions/api", &["domain", "store", "http", "runtime"]),
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
-        ("functions/keeper", &["domain", "store", "probe", "runs", "runtime"]),
+        ("functions/reconciler", &["domain", "store", "probe", "runs", "runtime"]),
     ]);
     for (folder, allowed) in allowed {
         let found = dependencies(&root().join(folder).join("Cargo.toml"));
@@ -122,8 +122,8 @@ fn seconds_after(template: &str, marker: &str, property: &str) -> Duration {
 fn the_template_follows_the_limits_of_the_tools() {
     let template = read("template.yaml");
     let tools = Tool::ALL.map(|tool| (tool.as_str(), tool.limits().function_timeout));
-    let upkeep = ("upkeep", UPKEEP_GRACE.unsigned_abs());
-    for (name, timeout) in tools.into_iter().chain([upkeep]) {
+    let maintenance = ("maintenance", MAINTENANCE_GRACE.unsigned_abs());
+    for (name, timeout) in tools.into_iter().chain([maintenance]) {
         let of_function = seconds_after(&template, &format!("Handler: {name}\n"), "Timeout");
         assert_eq!(of_function, timeout, "{name}");
         let queue = format!("QueueName: !Sub ${{AWS::StackName}}-{name}\n");

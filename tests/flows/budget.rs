@@ -106,8 +106,8 @@ async fn a_message_that_is_not_wanted_writes_nothing() {
         scene.service.run_scheduled(site, Tool::Status).await;
     }
     assert_eq!(faults.writes(), writes);
-    scene.sweep().await;
-    assert_eq!(faults.writes(), writes, "a sweep that finds nothing");
+    scene.redeliver().await;
+    assert_eq!(faults.writes(), writes, "redelivery that finds nothing");
 }
 
 #[tokio::test]

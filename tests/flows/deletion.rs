@@ -3,7 +3,7 @@
 use serde_json::json;
 use vedette_checker::Dropped;
 use vedette_domain::id::SiteId;
-use vedette_domain::limits::UPKEEP_GRACE;
+use vedette_domain::limits::MAINTENANCE_GRACE;
 use vedette_domain::tool::Tool;
 use vedette_runtime::Schedule;
 use vedette_testkit::Fault;
@@ -157,7 +157,7 @@ async fn a_schedule_of_a_site_that_is_gone_is_removed_by_a_reconciliation() {
     let team = scene.owner.team;
     let stray = Schedule { team, site, tool: Tool::Status, cadence_minutes: 5 };
     scheduler.put(stray).await.expect("put");
-    vedette_keeper::reconcile(&scene.service.test.app, &|_| {}).await.expect("reconciled");
+    vedette_reconciler::reconcile(&scene.service.test.app, &|_| {}).await.expect("reconciled");
     assert_gone(&scene, site, 0).await;
 }
 
@@ -192,10 +192,10 @@ async fn a_crash_around_the_deletion_leaves_a_site_or_none() {
             delete(&scene, site).await;
         }
         assert_eq!(scene.client().get(&format!("/sites/{site}")).await.status, 404);
-        // The message is lost; the sweep knows of the purge.
+        // The message is lost; redelivery knows of the purge.
         scene.service.waiting();
-        scene.service.test.advance(UPKEEP_GRACE);
-        let sent = scene.sweep().await;
+        scene.service.test.advance(MAINTENANCE_GRACE);
+        let sent = scene.redeliver().await;
         let [(message, _)] = sent.as_slice() else { panic!("{fault:?}: {sent:?}") };
         assert_eq!(*message, scene.purge(site));
         scene.service.deliver(message).await;
@@ -214,8 +214,8 @@ async fn a_purge_that_is_stopped_anywhere_is_begun_again() {
         let mut crashes = 0;
         while !left(&scene, site).await.is_empty() {
             scene.service.waiting();
-            scene.service.test.advance(UPKEEP_GRACE);
-            let sent = scene.sweep().await;
+            scene.service.test.advance(MAINTENANCE_GRACE);
+            let sent = scene.redeliver().await;
             let [(message, _)] = sent.as_slice() else { panic!("{sent:?}") };
             // Each time it comes one write further.
             let faults = scene.service.test.faults().clone();
@@ -227,7 +227,7 @@ async fn a_purge_that_is_stopped_anywhere_is_begun_again() {
         }
         assert_eq!(crashes > 1, fault != Fault::LoseAnswer, "{fault:?}: {crashes}");
         assert_gone(&scene, site, 0).await;
-        assert_eq!(scene.sweep().await, [], "nothing is outstanding");
+        assert_eq!(scene.redeliver().await, [], "nothing is outstanding");
     }
 }
 

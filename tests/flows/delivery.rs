@@ -408,5 +408,5 @@ async fn a_body_that_is_no_message_fails_alone() {
         let handled = handle_body(&test.app, engines, body, test.now()).await;
         assert!(handled.is_err(), "{body}: {handled:?}");
     }
-    assert!(vedette_keeper::upkeep_body(&test.app, r#"{"sweep":true}"#).await.is_err());
+    assert!(vedette_reconciler::maintain_body(&test.app, r#"{"redelivery":true}"#).await.is_err());
 }

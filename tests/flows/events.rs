@@ -9,7 +9,7 @@ use serde_json::Value;
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::Incoming;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::message::{CheckMessage, RunOrder, Upkeep};
+use vedette_domain::message::{CheckMessage, Maintenance, RunOrder};
 use vedette_domain::tool::Tool;
 
 use crate::census::text;
@@ -74,20 +74,20 @@ fn events_of_the_checker_hold_check_messages_of_their_queue() {
 }
 
 #[test]
-fn events_of_the_keeper_hold_upkeep_or_ask_for_a_sweep() {
+fn events_of_the_reconciler_hold_maintenance_or_ask_for_redelivery() {
     let mut kinds = Vec::new();
-    for file in files("keeper") {
-        if name(&file) == "sweep" {
+    for file in files("reconciler") {
+        if name(&file) == "redelivery" {
             let event: Value = serde_json::from_str(&read(&file)).expect("json");
-            assert!(event["Records"].is_null(), "a sweep has no messages");
+            assert!(event["Records"].is_null(), "redelivery has no messages");
             continue;
         }
         for (queue, body) in bodies(&file) {
-            assert_eq!(queue, "upkeep");
-            kinds.push(match serde_json::from_str(&body).expect("upkeep") {
-                Upkeep::Sync { .. } => "sync",
-                Upkeep::Purge { .. } => "purge",
-                Upkeep::Resync(_) => "resync",
+            assert_eq!(queue, "maintenance");
+            kinds.push(match serde_json::from_str(&body).expect("maintenance") {
+                Maintenance::Sync { .. } => "sync",
+                Maintenance::Purge { .. } => "purge",
+                Maintenance::Resync(_) => "resync",
             });
         }
     }
@@ -148,14 +148,14 @@ fn the_events_speak_of_one_site_and_one_team() {
         teams.extend(TeamId::parse(text(&message["team"])));
         sites.extend(SiteId::parse(text(&message["site"])));
     }
-    for file in files("keeper").iter().filter(|file| name(file) == "upkeep") {
+    for file in files("reconciler").iter().filter(|file| name(file) == "maintenance") {
         for (_, body) in bodies(file) {
-            match serde_json::from_str(&body).expect("upkeep") {
-                Upkeep::Sync { team, site } | Upkeep::Purge { team, site } => {
+            match serde_json::from_str(&body).expect("maintenance") {
+                Maintenance::Sync { team, site } | Maintenance::Purge { team, site } => {
                     teams.push(team);
                     sites.push(site);
                 }
-                Upkeep::Resync(team) => teams.push(team),
+                Maintenance::Resync(team) => teams.push(team),
             }
         }
     }

@@ -24,7 +24,7 @@ use crate::scene::{Scene, URL};
 enum Step {
     /// A client puts the site under watch.
     Create,
-    /// The keeper makes its schedules.
+    /// The reconciler makes its schedules.
     Sync,
     /// Its schedule fires, and the site answers so.
     Scheduled(u16),
@@ -59,7 +59,7 @@ const STORY: [Step; 13] = [
 impl Step {
     fn is_begun_by(self, message: &Message) -> bool {
         match message {
-            Message::Upkeep(_) => self == Self::Sync,
+            Message::Maintenance(_) => self == Self::Sync,
             Message::Check(CheckMessage { order: RunOrder::OnDemand { .. }, .. }) => {
                 self == Self::OnDemand
             }
@@ -76,8 +76,8 @@ enum Recovery {
     /// The queue delivers the message in hand again, the client repeats its request, and what else
     /// is outstanding is sent again at once.
     Redelivery,
-    /// Every message is lost, also the one in hand: only the keeper's sweep is left.
-    Sweep,
+    /// Every message is lost, also the one in hand: only the reconciler is left.
+    Reconciler,
     /// Every message and every schedule is lost: one machine starts again.
     Restart,
 }
@@ -88,7 +88,7 @@ struct Telling {
     site: SiteId,
     /// Messages on their way.
     inbox: Vec<Message>,
-    /// The message that is being worked off.
+    /// The message that is being handled.
     in_hand: Option<Message>,
     /// How many messages came back of which only the table knew any more.
     recovered: usize,
@@ -118,7 +118,7 @@ impl Telling {
             }
             while !self.has_happened(number).await {
                 if !self.begin(step) {
-                    self.sweep(step).await;
+                    self.redeliver(step).await;
                 } else if self.deliver_until_crash(step).await {
                     self.inbox.clear();
                     self.in_hand = None;
@@ -214,7 +214,7 @@ impl Telling {
 
     async fn resend(&mut self) {
         let app = &self.scene.service.test.app;
-        Box::pin(vedette_keeper::resend_all(app)).await.expect("resent");
+        Box::pin(vedette_reconciler::redeliver_all(app)).await.expect("resent");
         self.receive();
     }
 
@@ -223,18 +223,20 @@ impl Telling {
         let app = &mut self.scene.service.test.app;
         let empty = LocalScheduler::new(app.clock.clone(), app.service.pace);
         app.scheduler = Scheduler::Local(empty);
-        Box::pin(vedette_keeper::reconcile(app, &|_| {})).await.expect("reconciled");
+        Box::pin(vedette_reconciler::reconcile(app, &|_| {})).await.expect("reconciled");
         self.resend().await;
         self.recovered += self.inbox.len();
     }
 
-    /// Has the keeper look at what was lost, when it is time.
-    async fn sweep(&mut self, step: Step) {
+    /// Has the reconciler look at what was lost, when it is time.
+    async fn redeliver(&mut self, step: Step) {
         let dump = self.scene.service.test.table.dump().await;
         let due = dump.values().filter_map(|item| item["due"].as_i64()).min();
         let due = due.unwrap_or_else(|| panic!("{step:?} is nowhere outstanding"));
         self.not_before(Timestamp::from_millisecond(due).expect("an instant"));
-        Box::pin(vedette_keeper::sweep(&self.scene.service.test.app)).await.expect("swept");
+        Box::pin(vedette_reconciler::redeliver(&self.scene.service.test.app))
+            .await
+            .expect("redelivered");
         self.receive();
         self.recovered += self.inbox.len();
         assert!(!self.inbox.is_empty(), "{step:?} was due at {due} and was not sent");
@@ -298,7 +300,7 @@ async fn tell(at: &[u64], fault: Fault, recovery: Recovery) -> Ending {
 /// Tells the story as it should be; once for all tests.
 async fn tell_well() -> &'static Ending {
     static WELL: OnceCell<Ending> = OnceCell::const_new();
-    let well = WELL.get_or_init(|| tell(&[], Fault::CrashBefore, Recovery::Sweep)).await;
+    let well = WELL.get_or_init(|| tell(&[], Fault::CrashBefore, Recovery::Reconciler)).await;
     assert_eq!(well.recovered, 0, "nothing is lost where nothing fails");
     well
 }
@@ -443,13 +445,13 @@ async fn crashes_are_repaired(fault: impl Fn(u64) -> Fault, recovery: Recovery) 
 }
 
 #[tokio::test]
-async fn a_crash_before_any_write_is_repaired_by_the_sweep_alone() {
-    crashes_are_repaired(|_| Fault::CrashBefore, Recovery::Sweep).await;
+async fn a_crash_before_any_write_is_repaired_by_redelivery_alone() {
+    crashes_are_repaired(|_| Fault::CrashBefore, Recovery::Reconciler).await;
 }
 
 #[tokio::test]
-async fn a_crash_after_any_write_is_repaired_by_the_sweep_alone() {
-    crashes_are_repaired(|_| Fault::CrashAfter, Recovery::Sweep).await;
+async fn a_crash_after_any_write_is_repaired_by_redelivery_alone() {
+    crashes_are_repaired(|_| Fault::CrashAfter, Recovery::Reconciler).await;
 }
 
 #[tokio::test]

@@ -32,7 +32,7 @@ impl Scene {
         assert_eq!(self.client().delete(&format!("/sites/{site}")).await.status, 204);
     }
 
-    /// Has the keeper start the first runs of new sites; none of them is run. By tool, in the order
+    /// Has the reconciler start the first runs of new sites; none of them is run. By tool, in the order
     /// of the sites.
     async fn first_runs(&self) -> Vec<(SiteId, Tool)> {
         for (message, _) in self.service.waiting() {
@@ -40,7 +40,7 @@ impl Scene {
         }
         let sent = self.service.waiting().into_iter().filter_map(|(message, _)| match message {
             Message::Check(CheckMessage { site, tool, .. }) => Some((site, tool)),
-            Message::Upkeep(_) => None,
+            Message::Maintenance(_) => None,
         });
         sent.collect()
     }
@@ -118,7 +118,7 @@ async fn what_is_not_crawled_at_once_is_crawled_by_its_schedule() {
     let schedules = scene.service.test.app.scheduler.list().await.expect("schedules");
     assert!(schedules.contains(&(site, Tool::BrokenLinks)));
     scene.service.advance_minutes(60);
-    let outstanding = scene.sweep().await;
+    let outstanding = scene.redeliver().await;
     let is_long = |message: &Message| matches!(message, Message::Check(run) if run.tool.is_long());
     assert!(!outstanding.iter().any(|(message, _)| is_long(message)), "{outstanding:?}");
 }

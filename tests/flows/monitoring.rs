@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use vedette_checker::Dropped;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
@@ -45,16 +45,16 @@ async fn create(service: &Service, owner: &Member, url: &str, settings: &Value) 
     SiteId::parse(&created.data("uuid")).expect("a site")
 }
 
-/// Takes the messages that wait for the keeper; those for checkers are lost.
-fn upkeep(service: &Service) -> Vec<Message> {
+/// Takes the messages that wait for the reconciler; those for checkers are lost.
+fn maintenance(service: &Service) -> Vec<Message> {
     let waiting = service.waiting().into_iter().map(|(message, _)| message);
-    waiting.filter(|message| matches!(message, Message::Upkeep(_))).collect()
+    waiting.filter(|message| matches!(message, Message::Maintenance(_))).collect()
 }
 
-/// Has the keeper work off its messages, and those they bring about.
+/// Has the reconciler handle its messages, and those they bring about.
 async fn keep(service: &Service) {
     loop {
-        let messages = upkeep(service);
+        let messages = maintenance(service);
         if messages.is_empty() {
             return;
         }
@@ -92,11 +92,11 @@ async fn is_synced(service: &Service, owner: &Member) -> bool {
     team.synced == team.cfg
 }
 
-/// Lets the time pass that a lost message is waited for, and has the keeper look.
-async fn sweep(service: &Service) -> Vec<Message> {
+/// Lets the time pass that a lost message is waited for, and has the reconciler look.
+async fn redeliver(service: &Service) -> Vec<Message> {
     service.test.advance(SignedDuration::from_secs(121));
-    vedette_keeper::sweep(&service.test.app).await.expect("swept");
-    upkeep(service)
+    vedette_reconciler::redeliver(&service.test.app).await.expect("redelivered");
+    maintenance(service)
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn what_a_site_says_of_itself_comes_into_its_schedules() {
 }
 
 #[tokio::test]
-async fn a_lost_message_is_made_good_by_the_sweep() {
+async fn a_lost_message_is_made_good_by_redelivery() {
     let (service, owner) = Service::with_team().await;
     let site = create(&service, &owner, "https://example.com", &json!({})).await;
     keep(&service).await;
@@ -162,21 +162,21 @@ async fn a_lost_message_is_made_good_by_the_sweep() {
     patch_status(&service, &owner, false, 1440).await;
     service.waiting();
     assert!(!is_synced(&service, &owner).await);
-    assert_eq!(sweep(&service).await, [Message::Upkeep(Upkeep::Resync(owner.team))]);
-    service.deliver(&Message::Upkeep(Upkeep::Resync(owner.team))).await;
+    assert_eq!(redeliver(&service).await, [Message::Maintenance(Maintenance::Resync(owner.team))]);
+    service.deliver(&Message::Maintenance(Maintenance::Resync(owner.team))).await;
     assert!(is_synced(&service, &owner).await);
     assert_eq!(scheduled(&service).await, BTreeSet::new());
-    assert_eq!(sweep(&service).await, []);
+    assert_eq!(redeliver(&service).await, []);
 
     let on = json!({ "tools": { "status": { "enabled": true } } });
     let body = json!({ "url": "https://example.com/shop", "monitoring_settings": on });
     service.client(&owner).patch(&format!("/sites/{site}"), &body).await;
     service.waiting();
-    let sync = Message::Upkeep(Upkeep::Sync { team: owner.team, site });
-    assert_eq!(sweep(&service).await, std::slice::from_ref(&sync));
+    let sync = Message::Maintenance(Maintenance::Sync { team: owner.team, site });
+    assert_eq!(redeliver(&service).await, std::slice::from_ref(&sync));
     service.deliver(&sync).await;
     assert_eq!(scheduled(&service).await, BTreeSet::from([site]));
-    assert_eq!(sweep(&service).await, []);
+    assert_eq!(redeliver(&service).await, []);
 }
 
 #[tokio::test]
@@ -245,7 +245,7 @@ async fn a_change_survives_what_goes_wrong_on_the_way_to_the_table() {
         let answer = service.client(&owner).patch(&format!("/sites/{site}"), &body).await;
         assert_eq!((answer.status, answer.data("notes")), (200, "x".to_owned()), "{fault:?}");
         keep(&service).await;
-        for message in sweep(&service).await {
+        for message in redeliver(&service).await {
             service.deliver(&message).await;
         }
         assert!(is_synced(&service, &owner).await, "{fault:?}");
@@ -293,17 +293,17 @@ async fn a_resync_goes_on_where_it_was_interrupted() {
     let (service, owner) = Service::with_team().await;
     crowd(&service, &owner, CROWD).await;
     patch_status(&service, &owner, true, 1).await;
-    let resync = Message::Upkeep(Upkeep::Resync(owner.team));
-    assert_eq!(upkeep(&service), std::slice::from_ref(&resync));
+    let resync = Message::Maintenance(Maintenance::Resync(owner.team));
+    assert_eq!(maintenance(&service), std::slice::from_ref(&resync));
     service.deliver(&resync).await;
     assert_eq!(scheduled(&service).await.len(), SLICE);
     assert!(!is_synced(&service, &owner).await);
     // What would go on is lost; it is looked for only when it should have gone on long ago.
-    assert_eq!(upkeep(&service), std::slice::from_ref(&resync));
+    assert_eq!(maintenance(&service), std::slice::from_ref(&resync));
     service.test.advance(SignedDuration::from_secs(60));
-    vedette_keeper::sweep(&service.test.app).await.expect("swept");
-    assert_eq!(upkeep(&service), []);
-    assert_eq!(sweep(&service).await, std::slice::from_ref(&resync));
+    vedette_reconciler::redeliver(&service.test.app).await.expect("redelivered");
+    assert_eq!(maintenance(&service), []);
+    assert_eq!(redeliver(&service).await, std::slice::from_ref(&resync));
     // Nobody looks again at the sites that were done.
     for site in scheduled(&service).await {
         service.test.app.scheduler.delete(site, Tool::Status).await.expect("removed");
@@ -311,7 +311,7 @@ async fn a_resync_goes_on_where_it_was_interrupted() {
     service.deliver(&resync).await;
     assert_eq!(scheduled(&service).await.len(), CROWD - SLICE);
     assert!(is_synced(&service, &owner).await);
-    assert_eq!(upkeep(&service), []);
+    assert_eq!(maintenance(&service), []);
 }
 
 #[tokio::test]
@@ -319,12 +319,12 @@ async fn a_resync_that_is_delivered_twice_goes_on_once() {
     let (service, owner) = Service::with_team().await;
     crowd(&service, &owner, CROWD).await;
     patch_status(&service, &owner, true, 1).await;
-    upkeep(&service);
-    let resync = Message::Upkeep(Upkeep::Resync(owner.team));
+    maintenance(&service);
+    let resync = Message::Maintenance(Maintenance::Resync(owner.team));
     tokio::join!(service.deliver(&resync), service.deliver(&resync));
-    assert_eq!(upkeep(&service), std::slice::from_ref(&resync));
+    assert_eq!(maintenance(&service), std::slice::from_ref(&resync));
     tokio::join!(service.deliver(&resync), service.deliver(&resync));
-    assert_eq!(upkeep(&service), []);
+    assert_eq!(maintenance(&service), []);
     assert_eq!(scheduled(&service).await.len(), CROWD);
     assert!(is_synced(&service, &owner).await);
     // One more finds nothing to do.
@@ -339,7 +339,7 @@ async fn a_resync_begins_anew_when_settings_change_again() {
     crowd(&service, &owner, CROWD).await;
     patch_status(&service, &owner, true, 1).await;
     service.waiting();
-    let resync = Message::Upkeep(Upkeep::Resync(owner.team));
+    let resync = Message::Maintenance(Maintenance::Resync(owner.team));
     service.deliver(&resync).await;
     service.waiting();
     patch_status(&service, &owner, false, 1).await;
@@ -374,7 +374,7 @@ async fn sync_around(
 ) {
     let faults = service.test.faults();
     faults.hold_read(n);
-    let sync = Message::Upkeep(Upkeep::Sync { team, site });
+    let sync = Message::Maintenance(Maintenance::Sync { team, site });
     tokio::join!(service.deliver(&sync), async {
         faults.until_held().await;
         other.await;
@@ -451,7 +451,7 @@ impl Slow {
     }
 }
 
-/// A site at a slow server, known to the keeper, whose first run is to come.
+/// A site at a slow server, known to the reconciler, whose first run is to come.
 async fn slow_site(scene: &Scene) -> (Slow, SiteId) {
     let slow = Slow::start().await;
     let site = scene.create(&slow.url, &json!({})).await;
@@ -484,7 +484,7 @@ async fn a_run_under_way_counts_nothing_once_the_site_has_moved() {
     let due = scene.timer(site).await.due;
     assert_eq!(due, slot.due);
     scene.service.test.set_clock(due + SignedDuration::from_secs(41));
-    let messages = scene.sweep().await;
+    let messages = scene.redeliver().await;
     let [(Message::Check(again), _)] = messages.as_slice() else { panic!("{messages:?}") };
     assert!(is_finished(&scene.service.check(again).await));
     assert_eq!(elsewhere.requests(), 1);
@@ -512,7 +512,7 @@ async fn an_order_under_way_is_carried_out_where_the_site_has_moved_to() {
     assert_eq!(dropped(&run), Dropped::Discarded(Discard::Superseded));
     keep(&scene.service).await;
     scene.service.test.advance(SignedDuration::from_secs(41));
-    for (message, _) in scene.sweep().await {
+    for (message, _) in scene.redeliver().await {
         scene.service.deliver(&message).await;
     }
     let read = client.get(&path).await;
@@ -558,7 +558,7 @@ async fn a_tool_that_is_switched_off_has_no_retry_to_come() {
     assert_eq!(due(&scene.service).await, None, "nothing is outstanding");
 }
 
-/// When the keeper must look at anything next.
+/// When the reconciler must look at anything next.
 async fn due(service: &Service) -> Option<Timestamp> {
     let dump = service.test.table.dump().await;
     let due = dump.values().filter_map(|item| item["due"].as_i64()).min();

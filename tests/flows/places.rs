@@ -59,7 +59,7 @@ async fn a_team_has_three_of_four_crawls_and_another_team_the_fourth() {
     let (hung, ()) =
         tokio::join!(join_all(crawls[..3].iter().map(|message| service.check(message))), async {
             join_all(targets[..3].iter().map(|target| target.asked(1))).await;
-            // The sweep sends a first run again.
+            // Redelivery sends a first run again.
             let handled = service.check(&crawls[3]).await;
             assert!(matches!(handled, Handled::Postponed), "{handled:?}");
             assert_eq!(service.waiting(), []);

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_checker::{EngineConfig, Engines, Handled};
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{CheckMessage, Message, RunOrder, Upkeep};
+use vedette_domain::message::{CheckMessage, Maintenance, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
 use vedette_domain::timer::Timer;
@@ -112,14 +112,14 @@ impl Scene {
         scheduled(self.owner.team, site, tool, slot)
     }
 
-    /// Has the keeper bring a site's schedules in line.
+    /// Has the reconciler bring a site's schedules in line.
     pub(crate) fn sync(&self, site: SiteId) -> Message {
-        Message::Upkeep(Upkeep::Sync { team: self.owner.team, site })
+        Message::Maintenance(Maintenance::Sync { team: self.owner.team, site })
     }
 
-    /// Has the keeper remove what is left of a site.
+    /// Has the reconciler remove what is left of a site.
     pub(crate) fn purge(&self, site: SiteId) -> Message {
-        Message::Upkeep(Upkeep::Purge { team: self.owner.team, site })
+        Message::Maintenance(Maintenance::Purge { team: self.owner.team, site })
     }
 
     /// Orders a status check and takes its message out of the queue.
@@ -131,9 +131,9 @@ impl Scene {
         check_message(&message)
     }
 
-    /// One pass of the keeper; the messages that it sent, with their delays.
-    pub(crate) async fn sweep(&self) -> Vec<(Message, Duration)> {
-        Box::pin(vedette_keeper::sweep(&self.service.test.app)).await.expect("swept");
+    /// One pass of the reconciler; the messages that it sent, with their delays.
+    pub(crate) async fn redeliver(&self) -> Vec<(Message, Duration)> {
+        Box::pin(vedette_reconciler::redeliver(&self.service.test.app)).await.expect("redelivered");
         self.service.waiting()
     }
 }
@@ -168,7 +168,7 @@ fn only_status(settings: &Value) -> Value {
 pub(crate) fn check_message(message: &Message) -> CheckMessage {
     match message {
         Message::Check(check) => *check,
-        Message::Upkeep(upkeep) => panic!("no check: {upkeep:?}"),
+        Message::Maintenance(maintenance) => panic!("no check: {maintenance:?}"),
     }
 }
 

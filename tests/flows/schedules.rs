@@ -6,11 +6,11 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use vedette_domain::id::SiteId;
-use vedette_domain::limits::UPKEEP_GRACE;
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::limits::MAINTENANCE_GRACE;
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_keeper::{Reconciled, reconcile, resend_all};
+use vedette_reconciler::{Reconciled, reconcile, redeliver_all};
 use vedette_runtime::{LocalScheduler, Schedule, Scheduler};
 
 use crate::census::kinds;
@@ -43,13 +43,16 @@ impl Scene {
         test.set_clock(now);
     }
 
-    /// Changes the plan as the command line does; the sweep finds it.
+    /// Changes the plan as the command line does; redelivery finds it.
     async fn set_plan(&self, plan: Plan, is_active: bool) {
         let test = &self.service.test;
         let store = &test.app.store;
         store.set_plan(self.owner.team, plan, is_active, test.now()).await.expect("set");
-        let sent = self.sweep().await;
-        assert_eq!(sent, [(Message::Upkeep(Upkeep::Resync(self.owner.team)), Duration::ZERO)]);
+        let sent = self.redeliver().await;
+        assert_eq!(
+            sent,
+            [(Message::Maintenance(Maintenance::Resync(self.owner.team)), Duration::ZERO)]
+        );
         self.service.deliver(&sent[0].0).await;
         self.service.waiting();
     }
@@ -107,7 +110,7 @@ async fn nothing_is_scheduled_of_a_tool_that_is_off() {
     assert_eq!(scene.schedules().await, []);
     assert_eq!(scene.target.requests(), 0);
     scene.service.advance_minutes(60);
-    assert_eq!(scene.sweep().await, [], "its first run is not outstanding any more");
+    assert_eq!(scene.redeliver().await, [], "its first run is not outstanding any more");
 }
 
 #[tokio::test]
@@ -118,39 +121,39 @@ async fn first_runs_happen_once_however_often_they_are_sent() {
     for _ in 0..3 {
         scene.service.deliver(&scene.sync(site)).await;
         scene.reconcile().await;
-        resend_all(app).await.expect("resent");
+        redeliver_all(app).await.expect("resent");
     }
     assert!(scene.service.waiting().len() > 3);
-    resend_all(app).await.expect("resent");
+    redeliver_all(app).await.expect("resent");
     scene.service.work_off().await;
     scene.service.advance_minutes(10);
-    assert_eq!(scene.sweep().await, []);
+    assert_eq!(scene.redeliver().await, []);
     assert_eq!(scene.target.requests(), 1);
     let kinds = kinds(&scene.service.test.table.dump().await);
     assert_eq!(kinds, [("sc".to_owned(), 1)].into());
 }
 
 #[tokio::test]
-async fn a_site_whose_messages_are_lost_is_found_by_the_sweep() {
+async fn a_site_whose_messages_are_lost_is_found_by_redelivery() {
     let scene = Scene::start().await;
     let site = scene.create(URL, &json!({})).await;
     scene.service.waiting();
     scene.service.test.advance(Tool::Status.limits().run);
-    for (message, _) in scene.sweep().await {
+    for (message, _) in scene.redeliver().await {
         scene.service.deliver(&message).await;
     }
     assert_eq!(scene.target.requests(), 1, "the first run does not wait for the sync");
     assert_eq!(scene.schedules().await, []);
-    scene.service.test.advance(UPKEEP_GRACE);
-    let sent = scene.sweep().await;
+    scene.service.test.advance(MAINTENANCE_GRACE);
+    let sent = scene.redeliver().await;
     assert_eq!(sent, [(scene.sync(site), Duration::ZERO)]);
     // Lost again, and found again.
-    scene.service.test.advance(UPKEEP_GRACE);
-    assert!(scene.sweep().await.contains(&sent[0]));
+    scene.service.test.advance(MAINTENANCE_GRACE);
+    assert!(scene.redeliver().await.contains(&sent[0]));
     scene.service.deliver(&sent[0].0).await;
     scene.assert_cadence(site, Tool::Status, 5).await;
     scene.service.advance_minutes(60);
-    assert_eq!(scene.sweep().await, [], "nothing is outstanding");
+    assert_eq!(scene.redeliver().await, [], "nothing is outstanding");
 }
 
 #[tokio::test]
@@ -174,7 +177,7 @@ async fn an_inactive_plan_stops_schedules_retries_and_follow_ups() {
     assert_eq!(scene.schedules().await, []);
     assert_eq!(scene.state(site).await.timer, None);
     scene.service.advance_minutes(60);
-    assert_eq!(scene.sweep().await, [], "nothing is outstanding");
+    assert_eq!(scene.redeliver().await, [], "nothing is outstanding");
 
     scene.set_plan(Plan::Agency, true).await;
     scene.assert_cadence(site, Tool::Status, 5).await;

@@ -86,7 +86,7 @@ async fn there_is_one_timer_at_most() {
     assert_eq!(dropped(&late), Dropped::Discarded(Discard::TimerGone), "all is well");
 }
 
-/// Sweeps every minute until the follow-up of an hour away is due, with scheduled runs so many
+/// Redelivers every minute until the follow-up of an hour away is due, with scheduled runs so many
 /// minutes apart; asserts that it arrives when it is due. Returns how often.
 async fn follow_up_of_an_hour(runs_apart: Option<i64>) -> usize {
     let scene = Scene::start().await;
@@ -102,15 +102,15 @@ async fn follow_up_of_an_hour(runs_apart: Option<i64>) -> usize {
     assert_eq!(timer.due, opened_at + SignedDuration::from_mins(60));
 
     let mut arrivals = Vec::new();
-    assert_eq!(scene.sweep().await, [], "it is not due");
+    assert_eq!(scene.redeliver().await, [], "it is not due");
     for minute in 1..60 {
         scene.service.advance_minutes(1);
         if runs_apart.is_some_and(|apart| minute % apart == 0) {
             scene.service.run_scheduled(site, Tool::Status).await;
-            assert_eq!(scene.service.waiting(), [], "the keeper sends it");
+            assert_eq!(scene.service.waiting(), [], "the reconciler sends it");
         }
         // A pass takes its time, and these are too early.
-        let sent = if minute < 40 { Vec::new() } else { scene.sweep().await };
+        let sent = if minute < 40 { Vec::new() } else { scene.redeliver().await };
         for (message, delay) in sent {
             assert_eq!(check_message(&message), scene.timer_message(site, timer));
             assert!(delay <= Duration::from_mins(15), "as long as a queue can delay");
@@ -127,7 +127,7 @@ async fn follow_up_of_an_hour(runs_apart: Option<i64>) -> usize {
 }
 
 #[tokio::test]
-async fn a_follow_up_beyond_a_queues_delay_is_sent_by_the_sweep_in_time() {
+async fn a_follow_up_beyond_a_queues_delay_is_sent_by_redelivery_in_time() {
     assert_eq!(follow_up_of_an_hour(None).await, 1);
 }
 
@@ -136,7 +136,7 @@ async fn a_far_follow_up_is_in_time_though_scheduled_runs_come_between() {
     for apart in [5, 7, 15] {
         assert_eq!(follow_up_of_an_hour(Some(apart)).await, 1, "{apart} minutes apart");
     }
-    // A run between a pass of the keeper and the last moment to send has it sent again.
+    // A run between a pass of the reconciler and the last moment to send has it sent again.
     assert!(follow_up_of_an_hour(Some(1)).await <= 3);
 }
 
@@ -148,7 +148,7 @@ async fn a_timer_message_that_comes_too_early_is_not_lost() {
     let early = scene.service.check(&scene.timer_message(site, timer)).await;
     assert_eq!(dropped(&early), Dropped::Discarded(Discard::Early));
     scene.service.test.set_clock(timer.due + Tool::Status.limits().run);
-    let sent = scene.sweep().await;
+    let sent = scene.redeliver().await;
     assert_eq!(sent, [(Message::Check(scene.timer_message(site, timer)), Duration::ZERO)]);
     assert!(is_finished(&scene.service.check(&check_message(&sent[0].0)).await));
 }
@@ -164,7 +164,7 @@ async fn an_order_that_nobody_carries_out_is_sent_again_and_in_the_end_given_up(
     let mut sent_again = 0;
     loop {
         scene.service.advance_minutes(1);
-        let sent = scene.sweep().await;
+        let sent = scene.redeliver().await;
         if is_over() {
             assert_eq!(sent, [], "given up");
             break;
@@ -184,7 +184,7 @@ async fn an_order_that_nobody_carries_out_is_sent_again_and_in_the_end_given_up(
     assert_eq!(scene.target.requests(), requests);
     let again = scene.order(site).await;
     assert!(is_finished(&scene.service.check(&again).await), "the tool is free again");
-    assert_eq!(scene.sweep().await, []);
+    assert_eq!(scene.redeliver().await, []);
 }
 
 #[tokio::test]
@@ -197,7 +197,7 @@ async fn a_run_that_takes_longer_than_an_order_may_wait_is_not_counted_twice() {
     let meanwhile = async {
         scene.target.asked(requests + 1).await;
         scene.service.test.advance(Tool::Status.limits().pending + SignedDuration::from_secs(1));
-        assert_eq!(scene.sweep().await, []);
+        assert_eq!(scene.redeliver().await, []);
         scene.target.answer(200);
     };
     let (late, ()) = tokio::join!(scene.service.check(&order), meanwhile);
@@ -252,11 +252,11 @@ async fn what_is_sent_again_is_sent_once_a_time_and_not_with_every_pass() {
     let order = scene.order(site).await;
     assert!(matches!(order.order, RunOrder::OnDemand { .. }));
     scene.service.test.advance(Tool::Status.limits().run);
-    assert_eq!(scene.sweep().await.len(), 1);
+    assert_eq!(scene.redeliver().await.len(), 1);
     for _ in 0..3 {
         scene.service.test.advance(SignedDuration::from_secs(10));
-        assert_eq!(scene.sweep().await, []);
+        assert_eq!(scene.redeliver().await, []);
     }
     scene.service.test.advance(SignedDuration::from_secs(10));
-    assert_eq!(scene.sweep().await.len(), 1);
+    assert_eq!(scene.redeliver().await.len(), 1);
 }

@@ -13,7 +13,7 @@ const WAIT: Duration = Duration::from_secs(15);
 
 /// Runs where the message's team may have one more run of the tool under way, and not this one
 /// already. Otherwise the message comes again. Where the table asks for the run too
-/// (`is_outstanding`), the keeper's sweep is its clock; any other is sent anew, for later, since
+/// (`is_outstanding`), redelivery is its clock; any other is sent anew, for later, since
 /// failing it would count towards its dead-letter queue. Were both sent, copies would pile up for as
 /// long as there is no place.
 pub(crate) async fn in_place<T>(

@@ -1,4 +1,4 @@
-//! `vedette doctor`: whether table and keeper are well.
+//! `vedette doctor`: whether table and reconciler are well.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use vedette_store::TableState;
 use crate::Failure;
 use crate::output::{Output, Show};
 
-/// The keeper looks every minute, and pushes back what it has looked at: work that is due for
+/// The reconciler looks every minute, and pushes back what it has looked at: work that is due for
 /// longer has not been looked at for several passes.
 const NEGLECT: SignedDuration = SignedDuration::from_mins(5);
 /// Work that is counted in each shard of the index; whoever has more has a problem, whatever its
@@ -33,7 +33,8 @@ async fn examine(app: &App) -> Result<Health, Failure> {
             return Ok(health);
         }
         TableState::WithoutWorkIndex => {
-            let problem = "the table lacks the index of outstanding work, so the keeper is blind";
+            let problem =
+                "the table lacks the index of outstanding work, so the reconciler is blind";
             health.problems.push(problem.to_owned());
         }
         TableState::Whole => {
@@ -42,7 +43,7 @@ async fn examine(app: &App) -> Result<Health, Failure> {
             let neglected = overdue(app, now.saturating_sub(NEGLECT).unwrap_or(now)).await?;
             if neglected > 0 {
                 health.problems.push(format!(
-                    "due for more than 5 minutes: {neglected}; no keeper runs, or it fails"
+                    "due for more than 5 minutes: {neglected}; no reconciler runs, or it fails"
                 ));
             }
         }
@@ -106,7 +107,7 @@ mod tests {
           "teams": 1,
           "overdue": 1,
           "problems": [
-            "due for more than 5 minutes: 1; no keeper runs, or it fails"
+            "due for more than 5 minutes: 1; no reconciler runs, or it fails"
           ]
         }
         "#);

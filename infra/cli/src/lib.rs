@@ -1,7 +1,7 @@
 //! What an operator does from a command line: users, teams, tokens, plans, issues, schedules.
 //!
 //! The API has no routes for these. Every command works on the table, so it reaches a process on
-//! this machine and a deployment alike; what must follow from a change, the keeper finds there.
+//! this machine and a deployment alike; what must follow from a change, the reconciler finds there.
 //!
 //! One file a group of commands: its arguments, what it does, what it shows, its tests.
 //! [`run`] is the whole of it, with the [`App`] and the output passed in.
@@ -81,7 +81,7 @@ enum Command {
     /// of a table on this machine live inside the vedette-local process, which rebuilds them
     /// whenever it starts.
     Reconcile,
-    /// Look whether table and keeper are well
+    /// Look whether table and reconciler are well
     Doctor,
     /// Run one tool on a URL, here and now
     ///

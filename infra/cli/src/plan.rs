@@ -1,4 +1,4 @@
-//! `vedette plan`: what a team may use. The keeper makes schedules follow within its next pass.
+//! `vedette plan`: what a team may use. The reconciler makes schedules follow within its next pass.
 
 use clap::Subcommand;
 use vedette_domain::id::TeamId;
@@ -42,7 +42,7 @@ impl Command {
             Self::Deactivate { .. } => (seen.plan, false),
             Self::Activate { .. } => (seen.plan, true),
         };
-        // Also where nothing changes: saying it again makes the keeper go over the schedules again.
+        // Also where nothing changes: saying it again makes the reconciler go over the schedules again.
         app.store.set_plan(*team, plan, is_active, app.clock.now()).await?;
         team::show(app, *team, out).await
     }
@@ -54,7 +54,7 @@ mod tests {
     use vedette_store::keys::Owner;
 
     #[tokio::test]
-    async fn a_plan_changes_and_the_keeper_finds_it() {
+    async fn a_plan_changes_and_the_reconciler_finds_it() {
         let bench = Bench::new().await;
         bench.user("ada").await;
         let team = bench.team("ada", "starter").await;

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use vedette_keeper::{KeeperError, Progress, Reconciled};
+use vedette_reconciler::{Progress, Reconciled, ReconcilerError};
 use vedette_runtime::{App, Scheduler};
 
 use crate::Failure;
@@ -22,10 +22,10 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
         bar.set_length(total);
         bar.set_position(done);
     };
-    let reconciled = vedette_keeper::reconcile(app, &progress).await;
+    let reconciled = vedette_reconciler::reconcile(app, &progress).await;
     bar.finish_and_clear();
     let Reconciled { sites, put, removed } = reconciled.map_err(|error| match error {
-        KeeperError::Store(error) => error.into(),
+        ReconcilerError::Store(error) => error.into(),
         other => Failure::because(other),
     })?;
     Ok(out.show(&Shown { sites, put, removed })?)

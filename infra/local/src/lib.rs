@@ -1,14 +1,14 @@
 //! The whole service in one process: the API's gateway, the table, the queues' consumers, the
-//! scheduler and the keeper.
+//! scheduler and the reconciler.
 //!
 //! Everything that lasts is in the data folder; queues and schedules are rebuilt from the table at
 //! every start, so a process that was killed loses nothing. [`Service::start`] is the way in, for
 //! the binary and for tests alike.
 
+mod background;
 mod console;
 mod demo;
 mod gateway;
-mod keeper;
 pub mod options;
 pub mod process;
 mod service;

@@ -16,10 +16,10 @@ use vedette_runtime::{
     App, Clock, Destination, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
 };
 
+use crate::background;
 use crate::console::Console;
 use crate::demo::{self, Access, DemoError};
 use crate::gateway::{self, Gateway};
-use crate::keeper;
 use crate::options::Options;
 use crate::worker::{self, Worker};
 
@@ -32,7 +32,7 @@ pub struct Service {
     base_url: String,
     access: Access,
     stop: DropGuard,
-    /// Ends with the keeper's rounds, which may be cut off anywhere.
+    /// Ends with the background work, which may be cut off anywhere.
     rounds: JoinSet<()>,
     /// Gateway and workers, which end by themselves when told to stop.
     loops: JoinSet<()>,
@@ -120,9 +120,9 @@ impl Service {
         }
         let mut rounds = JoinSet::new();
         rounds.spawn(worker::schedule(app.clone(), scheduler));
-        rounds.spawn(keeper::rebuild(app.clone()));
-        rounds.spawn(keeper::sweep(app.clone()));
-        rounds.spawn(keeper::forget(app, Expiry::new(database.clone())));
+        rounds.spawn(background::rebuild(app.clone()));
+        rounds.spawn(background::redeliver(app.clone()));
+        rounds.spawn(background::forget(app, Expiry::new(database.clone())));
         rounds.spawn(vedette_embedded::serve(table_socket, database.clone()));
         let stop = stop.drop_guard();
         Ok(Self { listen, base_url, access, stop, rounds, loops, database, folder })

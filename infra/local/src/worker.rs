@@ -39,7 +39,7 @@ const fn places(destination: Destination) -> usize {
     match destination {
         Destination::Tool(Tool::Status) => 256,
         Destination::Tool(Tool::Ssl | Tool::Dns) => 64,
-        Destination::Tool(Tool::BrokenLinks) | Destination::Upkeep => 4,
+        Destination::Tool(Tool::BrokenLinks) | Destination::Maintenance => 4,
         Destination::Tool(Tool::Performance) => 1,
     }
 }
@@ -78,7 +78,7 @@ impl Worker {
         let Err(error) = self.handle(&delivery.message).await else { return };
         let Delivery { message, deliveries, .. } = &delivery;
         if *deliveries >= TRIES {
-            error!(?message, %error, "given up; the keeper's sweep will find it");
+            error!(?message, %error, "given up; redelivery will find it");
             return;
         }
         let delay = FIRST_DELAY * 2_u32.pow(deliveries - 1);
@@ -97,7 +97,9 @@ impl Worker {
                     other => debug!(?check, "{other}"),
                 }
             }
-            Message::Upkeep(upkeep) => vedette_keeper::upkeep(&self.app, upkeep).await?,
+            Message::Maintenance(maintenance) => {
+                vedette_reconciler::maintain(&self.app, maintenance).await?;
+            }
         }
         Ok(())
     }
@@ -124,7 +126,7 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
 mod tests {
     use vedette_checker::EngineConfig;
     use vedette_domain::id::TeamId;
-    use vedette_domain::message::{CheckMessage, RunOrder, Upkeep};
+    use vedette_domain::message::{CheckMessage, Maintenance, RunOrder};
     use vedette_domain::plan::Plan;
     use vedette_domain::site::Site;
     use vedette_domain::tool::RunReason;
@@ -150,7 +152,7 @@ mod tests {
         };
         let id = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
         let team = TeamId::parse(id).expect("a team id");
-        let message = Message::Upkeep(Upkeep::Resync(team));
+        let message = Message::Maintenance(Maintenance::Resync(team));
         app.queue.send(&message, Duration::ZERO).await.expect("sent");
         (worker, message)
     }
@@ -160,24 +162,24 @@ mod tests {
         let (worker, message) = worker().await;
         for delay in [0, 1, 2, 4, 8] {
             let since = Instant::now();
-            let delivery = worker.queue.receive(Destination::Upkeep, 1).await;
+            let delivery = worker.queue.receive(Destination::Maintenance, 1).await;
             assert_eq!(delivery.message, message);
             assert_eq!(since.elapsed().as_secs(), delay);
             worker.clone().deliver(delivery).await;
         }
-        assert_eq!(worker.queue.drain(Destination::Upkeep), []);
+        assert_eq!(worker.queue.drain(Destination::Maintenance), []);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_end_does_not_wait_for_what_is_to_be_tried_again() {
         let (worker, message) = worker().await;
-        let delivery = worker.queue.receive(Destination::Upkeep, 1).await;
+        let delivery = worker.queue.receive(Destination::Maintenance, 1).await;
         worker.clone().deliver(delivery).await;
         let (queue, stop) = (worker.queue.clone(), worker.stop.clone());
-        let consumer = tokio::spawn(worker.consume(Destination::Upkeep));
+        let consumer = tokio::spawn(worker.consume(Destination::Maintenance));
         stop.cancel();
         timeout(Duration::from_millis(1), consumer).await.expect("at once").expect("no panic");
-        let waiting = queue.drain(Destination::Upkeep);
+        let waiting = queue.drain(Destination::Maintenance);
         assert_eq!(waiting.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [message]);
     }
 

@@ -12,7 +12,7 @@ pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
 
 /// How long schedules, purges and the like may take before they are sent again; also the timeout of
 /// the Lambda function that does them.
-pub const UPKEEP_GRACE: SignedDuration = SignedDuration::from_mins(2);
+pub const MAINTENANCE_GRACE: SignedDuration = SignedDuration::from_mins(2);
 
 /// How often the timeout of its function fits into the time for which a queue hides a message that
 /// was delivered: what AWS advises.

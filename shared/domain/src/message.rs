@@ -13,8 +13,8 @@ use crate::tool::{RunReason, Tool};
 pub enum Message {
     /// To the queue of the tool.
     Check(CheckMessage),
-    /// To the upkeep queue.
-    Upkeep(Upkeep),
+    /// To the maintenance queue.
+    Maintenance(Maintenance),
 }
 
 impl Message {
@@ -22,8 +22,10 @@ impl Message {
     pub const fn team(&self) -> TeamId {
         match self {
             Self::Check(CheckMessage { team, .. })
-            | Self::Upkeep(
-                Upkeep::Sync { team, .. } | Upkeep::Purge { team, .. } | Upkeep::Resync(team),
+            | Self::Maintenance(
+                Maintenance::Sync { team, .. }
+                | Maintenance::Purge { team, .. }
+                | Maintenance::Resync(team),
             ) => *team,
         }
     }
@@ -101,10 +103,10 @@ impl CheckMessage {
     }
 }
 
-/// Asks the keeper to bring something in line with the table.
+/// Asks the reconciler to bring something in line with the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Upkeep {
+pub enum Maintenance {
     /// Make one site's schedules follow its settings, and start a new site's first runs.
     Sync {
         /// The site's team.
@@ -162,7 +164,7 @@ mod tests {
             assert_eq!(serde_json::to_string(&message).expect("json"), form);
             assert_eq!(serde_json::from_str::<CheckMessage>(form).expect("a message"), message);
         }
-        let sync = serde_json::to_string(&Upkeep::Sync { team, site }).expect("json");
+        let sync = serde_json::to_string(&Maintenance::Sync { team, site }).expect("json");
         assert_eq!(
             sync,
             r#"{"sync":{"team":"7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13","site":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"}}"#

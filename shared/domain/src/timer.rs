@@ -13,7 +13,7 @@ use crate::limits::LONGEST_DELAY;
 use crate::schedule::Pace;
 use crate::tool::{RunReason, Tool};
 
-/// What lies further ahead is sent by the keeper, as soon as a queue can delay it so long: between
+/// What lies further ahead is sent by the reconciler, as soon as a queue can delay it so long: between
 /// the two it has a pass or two to do so. A run saved meanwhile does not know whether it has, and
 /// may have it send once more.
 const SENT_AT_ONCE: SignedDuration = SignedDuration::from_mins(13);
@@ -60,7 +60,7 @@ impl Timer {
         self.due.duration_since(now) <= LONGEST_DELAY
     }
 
-    /// Whether sending it is left to the keeper, which does so once it fits a queue.
+    /// Whether sending it is left to the reconciler, which does so once it fits a queue.
     pub fn is_far(self, now: Timestamp) -> bool {
         self.due.duration_since(now) > SENT_AT_ONCE
     }

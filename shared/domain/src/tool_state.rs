@@ -182,7 +182,7 @@ impl ToolState {
         }
     }
 
-    /// Whether the state itself asks for a run, so that the keeper's sweep sends its message again.
+    /// Whether the state itself asks for a run, so that redelivery sends its message again.
     pub fn asks_for(&self, check: CheckId) -> bool {
         match check.trigger() {
             Trigger::OnDemand => self.pending == Some(check),

@@ -1,4 +1,4 @@
-//! Outstanding work: when the keeper must look at it, should its queue message be lost.
+//! Outstanding work: when the reconciler must look at it, should its queue message be lost.
 //!
 //! Whatever must still happen stands in the table before it stands in a queue. The message is the
 //! fast path; the work index is the safety net, and the only path for what lies further ahead than
@@ -7,13 +7,13 @@
 use jiff::Timestamp;
 
 use crate::account::Team;
-use crate::limits::UPKEEP_GRACE;
+use crate::limits::MAINTENANCE_GRACE;
 use crate::site::Site;
 use crate::tool::Tool;
 use crate::tool_state::ToolState;
 
 impl ToolState {
-    /// When the keeper must look at the tool; none where nothing is outstanding.
+    /// When the reconciler must look at the tool; none where nothing is outstanding.
     ///
     /// Counted from when the work became outstanding, not from now, so that a steady stream of
     /// other runs does not push it away.
@@ -29,18 +29,18 @@ impl ToolState {
 
 /// When a message sent at an instant should have been worked off.
 fn after_grace(sent_at: Timestamp) -> Timestamp {
-    sent_at.saturating_add(UPKEEP_GRACE).unwrap_or(sent_at)
+    sent_at.saturating_add(MAINTENANCE_GRACE).unwrap_or(sent_at)
 }
 
 impl Site {
-    /// When the keeper must look at the site; none where its schedules follow its settings.
+    /// When the reconciler must look at the site; none where its schedules follow its settings.
     pub fn work_due(&self) -> Option<Timestamp> {
         (self.synced != self.cfg).then(|| after_grace(self.updated_at))
     }
 }
 
 impl Team {
-    /// When the keeper must look at the team; none where the schedules of all its sites follow its
+    /// When the reconciler must look at the team; none where the schedules of all its sites follow its
     /// plan and settings.
     pub fn work_due(&self) -> Option<Timestamp> {
         (self.synced != self.cfg).then(|| after_grace(self.updated_at))

@@ -126,7 +126,7 @@ async fn change_issues(
 }
 
 /// Sends a retry or follow-up with its delay. What lies further ahead than a queue can delay is
-/// sent by the keeper in time, and so is what cannot be sent now.
+/// sent by the reconciler in time, and so is what cannot be sent now.
 pub async fn enqueue_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
     let now = app.clock.now();
     if !timer.fits_a_queue(now) {

@@ -25,11 +25,11 @@ pub struct App {
 }
 
 impl App {
-    /// Sends a message of work that is in the table already. What cannot be sent is left to the
-    /// keeper's sweep, which finds it there.
+    /// Sends a message of work that is in the table already. What cannot be sent is left to
+    /// redelivery, which finds it there.
     pub async fn enqueue_or_leave(&self, message: Message, delay: Duration) {
         if let Err(error) = self.queue.send(&message, delay).await {
-            warn!(?message, %error, "a message is left to the keeper's sweep");
+            warn!(?message, %error, "a message is left to redelivery");
         }
     }
 }

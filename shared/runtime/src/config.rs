@@ -33,7 +33,7 @@ const THROTTLE_DEFAULT: u32 = 60;
 pub struct Deployment {
     /// Name of the table.
     pub table: String,
-    /// URL of a queue without its name: a tool or `upkeep`.
+    /// URL of a queue without its name: a tool or `maintenance`.
     pub queue_url_prefix: String,
     /// The schedule group.
     pub schedule_group: String,

@@ -31,8 +31,8 @@ pub struct QueueError(String);
 pub enum Destination {
     /// Checks of a tool.
     Tool(Tool),
-    /// The keeper's work.
-    Upkeep,
+    /// The reconciler's work.
+    Maintenance,
 }
 
 impl Destination {
@@ -43,14 +43,14 @@ impl Destination {
         Self::Tool(Tool::Dns),
         Self::Tool(Tool::BrokenLinks),
         Self::Tool(Tool::Performance),
-        Self::Upkeep,
+        Self::Maintenance,
     ];
 
     /// Where a message goes.
     pub const fn of(message: &Message) -> Self {
         match message {
             Message::Check(check) => Self::Tool(check.tool),
-            Message::Upkeep(_) => Self::Upkeep,
+            Message::Maintenance(_) => Self::Maintenance,
         }
     }
 
@@ -58,7 +58,7 @@ impl Destination {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tool(tool) => tool.as_str(),
-            Self::Upkeep => "upkeep",
+            Self::Maintenance => "maintenance",
         }
     }
 }
@@ -115,7 +115,7 @@ impl SqsQueue {
 fn body(message: &Message) -> Result<String, QueueError> {
     let body = match message {
         Message::Check(check) => serde_json::to_string(check),
-        Message::Upkeep(upkeep) => serde_json::to_string(upkeep),
+        Message::Maintenance(maintenance) => serde_json::to_string(maintenance),
     };
     body.map_err(|error| QueueError(error.to_string()))
 }
@@ -297,45 +297,54 @@ impl LocalQueue {
 #[cfg(test)]
 mod tests {
     use vedette_domain::id::SiteId;
-    use vedette_domain::message::Upkeep;
+    use vedette_domain::message::Maintenance;
 
     use super::*;
 
     const PLACES: usize = 4;
 
-    fn upkeep(team: u8, last: u8) -> Message {
+    fn maintenance(team: u8, last: u8) -> Message {
         let id = |last| format!("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e{last:02x}");
         let team = TeamId::parse(&id(team)).expect("a team id");
         let site = SiteId::parse(&id(last)).expect("a site id");
-        Message::Upkeep(Upkeep::Sync { team, site })
+        Message::Maintenance(Maintenance::Sync { team, site })
     }
 
     #[tokio::test(start_paused = true)]
     async fn messages_come_when_their_delay_has_passed() {
         let queue = LocalQueue::new();
-        let receive = async |queue: &LocalQueue| queue.receive(Destination::Upkeep, PLACES).await;
-        queue.send(upkeep(0, 1), Duration::from_secs(120));
-        queue.send(upkeep(0, 2), Duration::ZERO);
+        let receive =
+            async |queue: &LocalQueue| queue.receive(Destination::Maintenance, PLACES).await;
+        queue.send(maintenance(0, 1), Duration::from_secs(120));
+        queue.send(maintenance(0, 2), Duration::ZERO);
         let started = Instant::now();
-        assert_eq!(receive(&queue).await.message, upkeep(0, 2));
+        assert_eq!(receive(&queue).await.message, maintenance(0, 2));
         assert_eq!(started.elapsed(), Duration::ZERO);
         let waiting = tokio::spawn({
             let queue = queue.clone();
             async move { receive(&queue).await.message.clone() }
         });
         tokio::time::sleep(Duration::from_secs(60)).await;
-        queue.send(upkeep(0, 3), Duration::from_secs(10));
-        assert_eq!(waiting.await.expect("received"), upkeep(0, 3), "a sooner message overtakes");
+        queue.send(maintenance(0, 3), Duration::from_secs(10));
+        assert_eq!(
+            waiting.await.expect("received"),
+            maintenance(0, 3),
+            "a sooner message overtakes"
+        );
         assert_eq!(started.elapsed(), Duration::from_secs(70));
-        assert_eq!(queue.drain(Destination::Upkeep), [(upkeep(0, 1), Duration::from_secs(50))]);
-        assert_eq!(queue.drain(Destination::Upkeep), []);
+        assert_eq!(
+            queue.drain(Destination::Maintenance),
+            [(maintenance(0, 1), Duration::from_secs(50))]
+        );
+        assert_eq!(queue.drain(Destination::Maintenance), []);
     }
 
     /// Takes what can be taken without waiting.
     async fn take(queue: &LocalQueue, places: usize) -> Vec<Delivery> {
         let mut taken = Vec::new();
         while let Ok(delivery) =
-            tokio::time::timeout(Duration::ZERO, queue.receive(Destination::Upkeep, places)).await
+            tokio::time::timeout(Duration::ZERO, queue.receive(Destination::Maintenance, places))
+                .await
         {
             taken.push(delivery);
         }
@@ -350,28 +359,28 @@ mod tests {
     async fn a_team_never_holds_the_last_place() {
         let queue = LocalQueue::new();
         for last in 0..12 {
-            queue.send(upkeep(1, last), Duration::ZERO);
+            queue.send(maintenance(1, last), Duration::ZERO);
         }
         let mut taken = take(&queue, PLACES).await;
-        assert_eq!(messages(&taken), [0, 1, 2].map(|last| upkeep(1, last)));
-        queue.send(upkeep(2, 0), Duration::ZERO);
-        queue.send(upkeep(2, 1), Duration::ZERO);
+        assert_eq!(messages(&taken), [0, 1, 2].map(|last| maintenance(1, last)));
+        queue.send(maintenance(2, 0), Duration::ZERO);
+        queue.send(maintenance(2, 1), Duration::ZERO);
         let of_other = take(&queue, PLACES).await;
-        assert_eq!(messages(&of_other), [upkeep(2, 0)]);
+        assert_eq!(messages(&of_other), [maintenance(2, 0)]);
 
         // The team whose turn it is has the place that is free first.
         taken.remove(0);
         taken.extend(take(&queue, PLACES).await);
-        assert_eq!(messages(&taken[2..]), [upkeep(1, 3)]);
+        assert_eq!(messages(&taken[2..]), [maintenance(1, 3)]);
         drop(of_other);
-        assert_eq!(messages(&take(&queue, PLACES).await), [upkeep(2, 1)]);
+        assert_eq!(messages(&take(&queue, PLACES).await), [maintenance(2, 1)]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn teams_take_turns_at_a_single_place() {
         let queue = LocalQueue::new();
         for (team, last) in [(1, 0), (1, 1), (1, 2), (2, 0), (3, 0), (2, 1)] {
-            queue.send(upkeep(team, last), Duration::ZERO);
+            queue.send(maintenance(team, last), Duration::ZERO);
         }
         let mut order = Vec::new();
         for _ in 0..6 {
@@ -379,20 +388,20 @@ mod tests {
             order.extend(messages(&taken));
         }
         let expected = [(1, 0), (2, 0), (3, 0), (1, 1), (2, 1), (1, 2)];
-        assert_eq!(order, expected.map(|(team, last)| upkeep(team, last)));
+        assert_eq!(order, expected.map(|(team, last)| maintenance(team, last)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_delivered_again_has_given_up_its_place() {
         let queue = LocalQueue::new();
-        queue.send(upkeep(1, 0), Duration::ZERO);
-        queue.send(upkeep(1, 1), Duration::ZERO);
+        queue.send(maintenance(1, 0), Duration::ZERO);
+        queue.send(maintenance(1, 1), Duration::ZERO);
         let [first] = <[_; 1]>::try_from(take(&queue, 1).await).expect("one place");
         first.again(Duration::from_secs(10));
         let [second] = <[_; 1]>::try_from(take(&queue, 1).await).expect("the place");
-        assert_eq!((&second.message, second.deliveries), (&upkeep(1, 1), 1));
+        assert_eq!((&second.message, second.deliveries), (&maintenance(1, 1), 1));
         drop(second);
-        let again = queue.receive(Destination::Upkeep, 1).await;
-        assert_eq!((&again.message, again.deliveries), (&upkeep(1, 0), 2));
+        let again = queue.receive(Destination::Maintenance, 1).await;
+        assert_eq!((&again.message, again.deliveries), (&maintenance(1, 0), 2));
     }
 }

@@ -26,7 +26,7 @@ pub enum Scheduler {
     Local(LocalScheduler),
 }
 
-/// A scheduler that does not do as asked; the keeper asks again.
+/// A scheduler that does not do as asked; the reconciler asks again.
 #[derive(Debug, thiserror::Error)]
 #[error("the scheduler does not answer: {0}")]
 pub struct SchedulerError(String);

@@ -80,7 +80,7 @@ pub(crate) fn expiry(item: &Item) -> Result<jiff::Timestamp, StoreError> {
         .ok_or_else(|| StoreError::Corrupt("an item without its time to live".to_owned()))
 }
 
-/// Adds the attributes by which the keeper finds an item with outstanding work.
+/// Adds the attributes by which the reconciler finds an item with outstanding work.
 pub(crate) fn outstanding(mut item: Item, shard: String, due: Option<jiff::Timestamp>) -> Item {
     if let Some(due) = due {
         item.insert(WORK_SHARD.to_owned(), string(shard));

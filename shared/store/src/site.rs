@@ -10,7 +10,7 @@ use vedette_domain::account::Team;
 use vedette_domain::cooldown::Cooldowns;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issue::record::Issue;
-use vedette_domain::limits::UPKEEP_GRACE;
+use vedette_domain::limits::MAINTENANCE_GRACE;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
@@ -323,7 +323,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let site = &stored.site;
         let partition = site.id.partition();
-        let due = now.saturating_add(UPKEEP_GRACE).unwrap_or(now);
+        let due = now.saturating_add(MAINTENANCE_GRACE).unwrap_or(now);
         let tombstone = DeletedSite { id: site.id, team: site.team, deleted_at: now };
         let tombstone = item(&keys::site(partition), &tombstone)?;
         let tombstone = outstanding(tombstone, keys::site_shard(partition), Some(due));
@@ -373,7 +373,7 @@ impl Store {
     }
 
     /// Removes a slice of what is left of a deleted site, its tombstone last, and says whether
-    /// that was all. A slice is small enough for one run of the keeper's function.
+    /// that was all. A slice is small enough for one run of the reconciler's function.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What the keeper asks while it makes schedules follow the table: whether what it followed is
+//! What the reconciler asks while it makes schedules follow the table: whether what it followed is
 //! still so, and how far a resync of a team's sites is.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Deserialize;
 use vedette_domain::id::{Partition, SiteId, TeamId};
-use vedette_domain::limits::UPKEEP_GRACE;
+use vedette_domain::limits::MAINTENANCE_GRACE;
 
 use crate::item::{key_of, number, string, value};
 use crate::keys;
@@ -135,7 +135,7 @@ impl Store {
         let cfg = (":cfg", number(slice.cfg));
         let (change, condition) = match &slice.last {
             Some(place) => {
-                let due = now.saturating_add(UPKEEP_GRACE).unwrap_or(now);
+                let due = now.saturating_add(MAINTENANCE_GRACE).unwrap_or(now);
                 let change = Change {
                     expression: "SET resync = :place, due = :due".into(),
                     values: vec![(":place", string(place)), (":due", number(due.as_millisecond()))],

@@ -120,7 +120,7 @@ impl Store {
         .await
     }
 
-    /// Gives a team another plan, or takes the plan away; the keeper's next pass makes the schedules
+    /// Gives a team another plan, or takes the plan away; the reconciler's next pass makes the schedules
     /// of its sites follow.
     ///
     /// # Errors

@@ -128,7 +128,7 @@ async fn each_check_gets_a_message_of_its_own() {
                 RunOrder::OnDemand { check } if delay.is_zero() => check.to_string(),
                 order => panic!("{order:?}"),
             },
-            Message::Upkeep(upkeep) => panic!("{upkeep:?}"),
+            Message::Maintenance(maintenance) => panic!("{maintenance:?}"),
         })
         .collect();
     expected.sort();

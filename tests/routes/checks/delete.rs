@@ -221,7 +221,7 @@ async fn nothing_is_left_to_be_done_for_a_deleted_pending_check() {
     service.waiting();
     assert_eq!(delete(&service, &owner, &check).await.status, 204);
     service.advance_minutes(60);
-    vedette_keeper::sweep(&service.test.app).await.expect("swept");
+    vedette_reconciler::redeliver(&service.test.app).await.expect("redelivered");
     assert_eq!(service.waiting(), []);
     assert_eq!(listed(&service, &owner, site).await.len(), 1);
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vedette_domain::account::Role;
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_testkit::{Member, new_team};
 use vedette_tests::{Answer, Service};
@@ -495,9 +495,9 @@ async fn sites_follow_their_team_except_in_what_they_override() {
 }
 
 #[tokio::test]
-async fn the_keeper_is_told_when_schedules_follow_from_what_changed() {
+async fn the_reconciler_is_told_when_schedules_follow_from_what_changed() {
     let (service, owner) = Service::with_team().await;
-    let resync = || vec![(Message::Upkeep(Upkeep::Resync(owner.team)), Duration::ZERO)];
+    let resync = || vec![(Message::Maintenance(Maintenance::Resync(owner.team)), Duration::ZERO)];
     for (settings, told) in [
         (json!({ "tools": { "status": { "enabled": true, "cadence_minutes": 1 } } }), resync()),
         (json!({ "tools": { "status": { "enabled": false, "cadence_minutes": 1 } } }), resync()),

@@ -6,7 +6,7 @@ use lambda_http::Body;
 use serde_json::{Value, json};
 use vedette_domain::account::Role;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_runtime::Clock;
 use vedette_testkit::{Fault, Member, new_team};
@@ -139,7 +139,7 @@ async fn created_sites_are_as_if_each_had_been_created_alone() {
 }
 
 #[tokio::test]
-async fn the_keeper_is_told_of_each_new_site_and_of_no_other() {
+async fn the_reconciler_is_told_of_each_new_site_and_of_no_other() {
     let (service, owner) = Service::with_team().await;
     let answer =
         bulk(&service, &owner, &["https://a.test", "x", "https://a.test", "https://b.test"]).await;
@@ -147,7 +147,9 @@ async fn the_keeper_is_told_of_each_new_site_and_of_no_other() {
     let expected: Vec<_> = created
         .iter()
         .map(|site| SiteId::parse(site["uuid"].as_str().expect("an id")).expect("an id"))
-        .map(|site| (Message::Upkeep(Upkeep::Sync { team: owner.team, site }), Duration::ZERO))
+        .map(|site| {
+            (Message::Maintenance(Maintenance::Sync { team: owner.team, site }), Duration::ZERO)
+        })
         .collect();
     assert_eq!(expected.len(), 2);
     assert_eq!(service.waiting(), expected);

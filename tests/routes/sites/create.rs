@@ -11,7 +11,7 @@ use lambda_http::Body;
 use serde_json::{Value, json};
 use vedette_domain::account::{Membership, Role};
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_testkit::{Fault, Member, new_team};
@@ -559,7 +559,7 @@ async fn what_was_created_reads_back_the_same() {
 }
 
 #[tokio::test]
-async fn the_keeper_is_told_of_a_new_site_and_of_no_refused_one() {
+async fn the_reconciler_is_told_of_a_new_site_and_of_no_refused_one() {
     let (service, owner) = Service::with_team().await;
     let creator = Creator::new(&service, &owner);
     creator.post(&json!({ "url": "no URL" })).await;
@@ -568,7 +568,7 @@ async fn the_keeper_is_told_of_a_new_site_and_of_no_refused_one() {
     let site = SiteId::parse(&created.data("uuid")).expect("an id");
     assert_eq!(
         service.waiting(),
-        [(Message::Upkeep(Upkeep::Sync { team: owner.team, site }), Duration::ZERO)]
+        [(Message::Maintenance(Maintenance::Sync { team: owner.team, site }), Duration::ZERO)]
     );
     creator.post(&json!({ "url": "https://example.com" })).await;
     assert_eq!(service.waiting(), []);

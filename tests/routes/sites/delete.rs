@@ -5,7 +5,7 @@ use serde_json::json;
 use vedette_checker::{Dropped, Handled};
 use vedette_domain::account::Role;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_testkit::{Fault, Member, Target, new_team};
@@ -79,7 +79,7 @@ async fn nothing_of_a_deleted_site_stays_in_the_table() {
     let waiting = service.waiting();
     assert_eq!(
         waiting,
-        [(Message::Upkeep(Upkeep::Purge { team: owner.team, site }), Duration::ZERO)]
+        [(Message::Maintenance(Maintenance::Purge { team: owner.team, site }), Duration::ZERO)]
     );
     service.deliver(&waiting[0].0).await;
     assert_eq!(keys().await, before);

@@ -28,7 +28,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A site at [`URL`] with these overrides, known to the keeper.
+    /// A site at [`URL`] with these overrides, known to the reconciler.
     async fn with(settings: &Value) -> Self {
         let (service, owner) = Service::with_team().await;
         let site = new_site_with(&service, &owner, URL, settings).await;
@@ -41,10 +41,10 @@ impl Scene {
         Self::with(&json!({})).await
     }
 
-    /// Has the keeper work off what waits for it; runs of checks are left out.
+    /// Has the reconciler work off what waits for it; runs of checks are left out.
     async fn keep(&self) {
         for (message, _) in self.service.waiting() {
-            if let Message::Upkeep(_) = message {
+            if let Message::Maintenance(_) = message {
                 self.service.deliver(&message).await;
             }
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use vedette_domain::id::TeamId;
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::settings::Settings;
 use vedette_http::error::ApiError;
 use vedette_http::resource::MonitoringResource;
@@ -43,6 +43,6 @@ fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Settings,
 }
 
 async fn resync(context: Context<'_>, id: TeamId) {
-    let resync = Message::Upkeep(Upkeep::Resync(id));
+    let resync = Message::Maintenance(Maintenance::Resync(id));
     context.app.enqueue_or_leave(resync, Duration::ZERO).await;
 }

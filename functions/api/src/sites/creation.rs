@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use vedette_domain::account::Permission;
 use vedette_domain::cooldown::{Beginning, Cooldowns};
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
@@ -42,7 +42,7 @@ impl TeamWithCooldowns {
     }
 }
 
-/// Adds a site to a team, tells the keeper of it, and shows it as it now is; `None` if the team
+/// Adds a site to a team, tells the reconciler of it, and shows it as it now is; `None` if the team
 /// monitors its URL already. After a conflict, the team is to be loaded again.
 pub(super) async fn create(
     context: Context<'_>,
@@ -67,7 +67,7 @@ pub(super) async fn create(
     }
     team.cooldowns = cooldowns.or(team.cooldowns.take());
 
-    let sync = Message::Upkeep(Upkeep::Sync { team: stored.site.team, site: id });
+    let sync = Message::Maintenance(Maintenance::Sync { team: stored.site.team, site: id });
     context.app.enqueue_or_leave(sync, Duration::ZERO).await;
     let resource = SiteResource::new(&stored.site, &team.team, context.links);
     Ok(Some(resource.with_latest(&stored, &Default::default())))

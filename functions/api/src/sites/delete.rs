@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vedette_domain::cooldown::outlive_their_site;
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, no_content};
@@ -22,7 +22,7 @@ pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<R
         None
     };
     store.delete_site(&access.stored, &issues, cooldowns.as_ref(), now).await?;
-    let purge = Message::Upkeep(Upkeep::Purge { team: site.team, site: site.id });
+    let purge = Message::Maintenance(Maintenance::Purge { team: site.team, site: site.id });
     context.app.enqueue_or_leave(purge, Duration::ZERO).await;
     Ok(no_content())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
@@ -49,7 +49,7 @@ pub(crate) async fn handle(
 }
 
 async fn sync(context: Context<'_>, site: &Site) {
-    let sync = Message::Upkeep(Upkeep::Sync { team: site.team, site: site.id });
+    let sync = Message::Maintenance(Maintenance::Sync { team: site.team, site: site.id });
     context.app.enqueue_or_leave(sync, Duration::ZERO).await;
 }
 

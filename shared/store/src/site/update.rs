@@ -29,7 +29,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let site = &stored.site;
-        // The keeper writes `synced` without raising `rev`.
+        // The reconciler writes `synced` without raising `rev`.
         let unchanged = Condition::When(
             "rev = :rev AND synced = :synced",
             vec![(":rev", number(site.rev)), (":synced", number(site.synced))],

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_tests::Answer;
 
@@ -129,7 +129,9 @@ async fn empty_or_null_expected_records_expect_nothing() {
 async fn only_url_and_monitoring_make_runs_begin_anew() {
     let scene = Scene::start().await;
     let team = scene.owner.team;
-    let sync = || vec![(Message::Upkeep(Upkeep::Sync { team, site: scene.site }), Duration::ZERO)];
+    let sync = || {
+        vec![(Message::Maintenance(Maintenance::Sync { team, site: scene.site }), Duration::ZERO)]
+    };
     let without_ssl = json!({ "tools": { "ssl": { "enabled": false } } });
     for (body, cfg) in [
         (json!({ "url": URL, "name": "Shop" }), 1),

@@ -1,4 +1,4 @@
-//! The keeper's rounds.
+//! What the process does beside requests and checks: the reconciler's passes, and expiry.
 
 use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
@@ -12,7 +12,7 @@ use vedette_runtime::App;
 
 /// Between two looks at what is overdue. On AWS it is a minute; here it is also how soon the
 /// changes of the command line take effect.
-const SWEEP_EVERY: Duration = Duration::from_secs(1);
+const REDELIVER_EVERY: Duration = Duration::from_secs(1);
 /// Between the beginnings of two walks that remove what has expired.
 const FORGET_EVERY: Duration = Duration::from_hours(1);
 /// Before the next try to bring back what the last process had in memory.
@@ -22,7 +22,7 @@ const REBUILD_AGAIN: Duration = Duration::from_secs(5);
 pub(crate) async fn rebuild(app: App) {
     loop {
         let rebuilt = caught("rebuilding the schedules", async {
-            vedette_keeper::reconcile(&app, &|_| {}).await
+            vedette_reconciler::reconcile(&app, &|_| {}).await
         });
         if rebuilt.await.is_some() {
             break;
@@ -30,19 +30,19 @@ pub(crate) async fn rebuild(app: App) {
         // Without schedules nothing is monitored.
         sleep(REBUILD_AGAIN).await;
     }
-    let sent = caught("sending outstanding work", vedette_keeper::resend_all(&app)).await;
+    let sent = caught("sending outstanding work", vedette_reconciler::redeliver_all(&app)).await;
     if let Some(sent @ 1..) = sent {
         info!(sent, "outstanding work was sent again");
     }
 }
 
 /// Sends again what is overdue.
-pub(crate) async fn sweep(app: App) {
-    let mut ticks = interval(SWEEP_EVERY);
+pub(crate) async fn redeliver(app: App) {
+    let mut ticks = interval(REDELIVER_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        caught("the keeper's sweep", vedette_keeper::sweep(&app)).await;
+        caught("redelivery", vedette_reconciler::redeliver(&app)).await;
     }
 }
 

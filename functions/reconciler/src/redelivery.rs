@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 use vedette_domain::check::{CheckError, Finish};
 use vedette_domain::id::{CheckId, Partition};
-use vedette_domain::limits::UPKEEP_GRACE;
-use vedette_domain::message::{CheckMessage, Message, Upkeep};
+use vedette_domain::limits::MAINTENANCE_GRACE;
+use vedette_domain::message::{CheckMessage, Maintenance, Message};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_runs::{enqueue_timer, record_run};
@@ -16,11 +16,11 @@ use vedette_runtime::App;
 use vedette_store::keys::Owner;
 use vedette_store::{DeletedSite, Outstanding, SiteWithTools, StoreError};
 
-use crate::KeeperError;
+use crate::ReconcilerError;
 
 /// What a pass did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Swept {
+pub struct Redelivered {
     /// Pieces of work sent again.
     pub sent: u64,
     /// Those that could not be; they stay due.
@@ -37,7 +37,7 @@ const CONCURRENCY: usize = 16;
 /// # Errors
 ///
 /// When the work index cannot be read.
-pub async fn sweep(app: &App) -> Result<Swept, KeeperError> {
+pub async fn redeliver(app: &App) -> Result<Redelivered, ReconcilerError> {
     let overdue = app.store.overdue(app.clock.now(), PASS).await?;
     Ok(send_all(app, overdue).await)
 }
@@ -47,13 +47,13 @@ pub async fn sweep(app: &App) -> Result<Swept, KeeperError> {
 /// # Errors
 ///
 /// When the work index cannot be read.
-pub async fn resend_all(app: &App) -> Result<u64, KeeperError> {
+pub async fn redeliver_all(app: &App) -> Result<u64, ReconcilerError> {
     const EVERYTHING: usize = 100_000;
     let outstanding = app.store.overdue(Timestamp::MAX, EVERYTHING).await?;
     Ok(send_all(app, outstanding).await.sent)
 }
 
-async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Swept {
+async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Redelivered {
     let sends = stream::iter(outstanding).map(|work| async move {
         let outcome = send(app, &work).await;
         if let Err(error) = &outcome {
@@ -63,31 +63,31 @@ async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Swept {
     });
     let outcomes: Vec<bool> = sends.buffer_unordered(CONCURRENCY).collect().await;
     let sent = outcomes.iter().filter(|is_sent| **is_sent).count() as u64;
-    Swept { sent, failed: outcomes.len() as u64 - sent }
+    Redelivered { sent, failed: outcomes.len() as u64 - sent }
 }
 
 /// Sends one piece of work and has it looked at again later, should that be lost too.
-async fn send(app: &App, work: &Outstanding) -> Result<(), KeeperError> {
+async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
     let now = app.clock.now();
     let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(now);
     match work.owner {
         Owner::Team(team) => {
-            let message = Message::Upkeep(Upkeep::Resync(team));
+            let message = Message::Maintenance(Maintenance::Resync(team));
             app.queue.send(&message, Duration::ZERO).await?;
-            app.store.look_again(work, later(UPKEEP_GRACE)).await?;
+            app.store.look_again(work, later(MAINTENANCE_GRACE)).await?;
         }
         Owner::Site(partition) => {
             let message = match app.store.deleted_site(partition).await? {
-                Some(DeletedSite { team, id: site, .. }) => Upkeep::Purge { team, site },
+                Some(DeletedSite { team, id: site, .. }) => Maintenance::Purge { team, site },
                 None => match app.store.site(partition).await? {
                     Some(SiteWithTools { site, .. }) => {
-                        Upkeep::Sync { team: site.team, site: site.id }
+                        Maintenance::Sync { team: site.team, site: site.id }
                     }
                     None => return Ok(()),
                 },
             };
-            app.queue.send(&Message::Upkeep(message), Duration::ZERO).await?;
-            app.store.look_again(work, later(UPKEEP_GRACE)).await?;
+            app.queue.send(&Message::Maintenance(message), Duration::ZERO).await?;
+            app.store.look_again(work, later(MAINTENANCE_GRACE)).await?;
         }
         Owner::Tool(partition, tool) => {
             if let Some(next) = send_tool(app, partition, tool).await? {
@@ -104,7 +104,7 @@ async fn send_tool(
     app: &App,
     partition: Partition,
     tool: Tool,
-) -> Result<Option<Timestamp>, KeeperError> {
+) -> Result<Option<Timestamp>, ReconcilerError> {
     let Some((site, state)) = app.store.site_tool(partition, tool).await? else { return Ok(None) };
     let now = app.clock.now();
     let later = |at: Timestamp| at.saturating_add(tool.limits().run).unwrap_or(at);

@@ -1,9 +1,10 @@
-//! The keeper's Lambda functions; `Handler` says whether it sweeps or consumes the upkeep queue.
+//! The reconciler's Lambda functions; `Handler` says whether it redelivers overdue work or consumes the
+//! maintenance queue.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
-use vedette_keeper::{sweep, upkeep_body};
+use vedette_reconciler::{maintain_body, redeliver};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::sqs::{SqsBody, consume};
 use vedette_runtime::{aws, telemetry};
@@ -14,27 +15,30 @@ async fn main() -> Result<(), Error> {
     let app = aws::lambda_app(Service::read(&environment)?)?;
     app.store.warm_up().await?;
     match environment("_HANDLER").as_deref() {
-        Some("sweep") => {
+        Some("redelivery") => {
             run(service_fn(|_: LambdaEvent<serde_json::Value>| {
                 let app = &app;
                 async move {
-                    let swept = sweep(app).await?;
-                    info!(sent = swept.sent, failed = swept.failed, "swept");
+                    let redelivered = redeliver(app).await?;
+                    info!(sent = redelivered.sent, failed = redelivered.failed, "redelivered");
                     Ok::<_, Error>(())
                 }
             }))
             .await
         }
-        Some("upkeep") => {
+        Some("maintenance") => {
             run(service_fn(|event: LambdaEvent<SqsEvent>| {
                 let app = &app;
                 async move {
-                    let handle = |body: SqsBody| async move { upkeep_body(app, &body.text).await };
+                    let handle =
+                        |body: SqsBody| async move { maintain_body(app, &body.text).await };
                     Ok::<_, Error>(consume(event.payload, handle).await)
                 }
             }))
             .await
         }
-        other => Err(format!("the keeper has no handler `{}`", other.unwrap_or_default()).into()),
+        other => {
+            Err(format!("the reconciler has no handler `{}`", other.unwrap_or_default()).into())
+        }
     }
 }

@@ -6,7 +6,7 @@ use vedette_domain::id::SiteId;
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
 
-use crate::{KeeperError, sync};
+use crate::{ReconcilerError, sync};
 
 /// How far a reconciliation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Reconciled {
 pub async fn reconcile(
     app: &App,
     progress: &(dyn Fn(Progress) + Sync),
-) -> Result<Reconciled, KeeperError> {
+) -> Result<Reconciled, ReconcilerError> {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     let teams = app.store.all_teams().await?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use vedette_domain::id::{Partition, SiteId, TeamId};
-use vedette_domain::message::{Message, Upkeep};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::{clear_timer, enqueue_timer};
 use vedette_runtime::{App, Schedule, SchedulerError};
@@ -13,18 +13,18 @@ use vedette_store::{
     Backoff, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
 };
 
-use crate::KeeperError;
+use crate::ReconcilerError;
 
 /// Batches in hand at once.
 const CONCURRENCY: usize = 16;
 /// Sites read in one batch.
 const BATCH: usize = 16;
 /// Sites of a team that one message has synced: some seconds' work, well below the two minutes
-/// that the keeper's function has.
+/// that the reconciler's function has.
 const SLICE: usize = CONCURRENCY * BATCH;
 
 /// Syncs one site. One that is gone has no schedules, whoever may have left them.
-pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), KeeperError> {
+pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), ReconcilerError> {
     if app.store.site(id.partition()).await?.is_none() {
         return Ok(remove_schedules(app, id).await?);
     }
@@ -32,15 +32,15 @@ pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), KeeperError> {
 }
 
 /// Syncs the next sites of a team, and asks for those after them. A resync that is lost on its way
-/// is taken up by the keeper's sweep where it was.
-pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), KeeperError> {
+/// is taken up by redelivery where it was.
+pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), ReconcilerError> {
     let Some(slice) = app.store.next_resync_slice(id, SLICE).await? else { return Ok(()) };
     follow_all(app, &slice.sites, &|_| {}).await?;
     let finish = || app.store.finish_resync_slice(&slice, app.clock.now());
     let is_ahead = retry_on_conflict(budget::SYNC, finish).await?;
     // Whoever else has come this far, or begun anew, goes on.
     if is_ahead && slice.has_next() {
-        app.queue.send(&Message::Upkeep(Upkeep::Resync(id)), Duration::ZERO).await?;
+        app.queue.send(&Message::Maintenance(Maintenance::Resync(id)), Duration::ZERO).await?;
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ pub(crate) async fn sites_of(
     app: &App,
     team: TeamId,
     done: &(dyn Fn(u64) + Sync),
-) -> Result<BTreeMap<SiteId, Vec<Tool>>, KeeperError> {
+) -> Result<BTreeMap<SiteId, Vec<Tool>>, ReconcilerError> {
     let rows = app.store.directory(team).await?;
     let partitions: Vec<Partition> = rows.iter().map(|row| row.id.partition()).collect();
     follow_all(app, &partitions, done).await
@@ -60,13 +60,13 @@ async fn follow_all(
     app: &App,
     sites: &[Partition],
     done: &(dyn Fn(u64) + Sync),
-) -> Result<BTreeMap<SiteId, Vec<Tool>>, KeeperError> {
+) -> Result<BTreeMap<SiteId, Vec<Tool>>, ReconcilerError> {
     let batches: Vec<Vec<Partition>> = sites.chunks(BATCH).map(<[_]>::to_vec).collect();
     let synced = stream::iter(batches).map(|batch| async move {
         let read = batch.len() as u64;
         let running = follow(app, batch).await?;
         done(read);
-        Ok::<_, KeeperError>(running)
+        Ok::<_, ReconcilerError>(running)
     });
     let running: Vec<_> = synced.buffer_unordered(CONCURRENCY).try_collect().await?;
     Ok(running.into_iter().flatten().collect())
@@ -81,7 +81,7 @@ async fn follow_all(
 async fn follow(
     app: &App,
     mut sites: Vec<Partition>,
-) -> Result<Vec<(SiteId, Vec<Tool>)>, KeeperError> {
+) -> Result<Vec<(SiteId, Vec<Tool>)>, ReconcilerError> {
     let mut running = Vec::with_capacity(sites.len());
     let mut backoff = Backoff::new(budget::SYNC);
     loop {
@@ -185,14 +185,14 @@ async fn send_first_runs(
 }
 
 /// Removes what is left of a deleted site, a slice at a time.
-pub(crate) async fn purge(app: &App, team: TeamId, site: SiteId) -> Result<(), KeeperError> {
+pub(crate) async fn purge(app: &App, team: TeamId, site: SiteId) -> Result<(), ReconcilerError> {
     let deleted = app.store.deleted_site(site.partition()).await?;
     if deleted.is_none_or(|deleted| deleted.id != site) {
         return Ok(());
     }
     remove_schedules(app, site).await?;
     if !app.store.purge(site.partition()).await? {
-        let rest = Message::Upkeep(Upkeep::Purge { team, site });
+        let rest = Message::Maintenance(Maintenance::Purge { team, site });
         app.queue.send(&rest, Duration::ZERO).await?;
     }
     Ok(())

@@ -1,0 +1,55 @@
+//! The reconciler: brings schedules, queues and leftovers in line with the table, which alone is true.
+//!
+//! [`redeliver`] sends again what is overdue; [`maintain`] syncs a site's schedules, a team's, or purges
+//! a deleted site; [`reconcile`] and [`redeliver_all`] rebuild everything. Each may be stopped
+//! anywhere and begun again.
+
+mod reconcile;
+mod redelivery;
+mod sync;
+
+use vedette_domain::message::Maintenance;
+use vedette_runtime::{App, QueueError, SchedulerError};
+use vedette_store::StoreError;
+
+pub use reconcile::{Progress, Reconciled, reconcile};
+pub use redelivery::{Redelivered, redeliver, redeliver_all};
+
+/// A pass that could not finish; it is to be done again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcilerError {
+    /// The table does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The scheduler does not answer.
+    #[error(transparent)]
+    Scheduler(#[from] SchedulerError),
+    /// A queue does not take messages.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// The body is not a maintenance message.
+    #[error("not a maintenance message: {0}")]
+    Unreadable(#[from] serde_json::Error),
+}
+
+/// Does what one maintenance message asks for.
+///
+/// # Errors
+///
+/// When table, scheduler or queue do not answer; delivering the message again is safe.
+pub async fn maintain(app: &App, message: &Maintenance) -> Result<(), ReconcilerError> {
+    match message {
+        Maintenance::Sync { site, .. } => sync::site(app, *site).await,
+        Maintenance::Purge { team, site } => sync::purge(app, *team, *site).await,
+        Maintenance::Resync(team) => sync::team(app, *team).await,
+    }
+}
+
+/// Does what a queue message's body asks for.
+///
+/// # Errors
+///
+/// As [`maintain`], and when the body is not a maintenance message.
+pub async fn maintain_body(app: &App, body: &str) -> Result<(), ReconcilerError> {
+    maintain(app, &serde_json::from_str(body)?).await
+}
