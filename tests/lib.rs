@@ -169,7 +169,7 @@ impl Service {
         let found = app.store.site_tool(site.partition(), check.tool()).await.expect("read");
         let team = found.expect("a site").0.team;
         let context = app.store.run_context(team, site, check.tool()).await.expect("read");
-        let (run, state) = context.expect("a site").begin(check, app.service.pace);
+        let (run, state) = context.expect("a site").begin(check, app.service.time_scale);
         Box::pin(record_run(app, &run, state, &finish)).await.expect("recorded")
     }
 

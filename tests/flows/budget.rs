@@ -188,13 +188,13 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         evaluated: Some(automatic),
         previous: Some(automatic),
         learnt: (tool == Tool::Dns).then(|| {
-            let prints = |print: u8| {
-                let bytes: Vec<u8> = [0b11_1111].into_iter().chain([print; 24]).collect();
+            let hashes = |hash: u8| {
+                let bytes: Vec<u8> = [0b11_1111].into_iter().chain([hash; 24]).collect();
                 let bytes =
                     serde::de::value::BytesDeserializer::<serde::de::value::Error>::new(&bytes);
-                serde::Deserialize::deserialize(bytes).expect("prints")
+                serde::Deserialize::deserialize(bytes).expect("hashes")
             };
-            Learnt { check: automatic, baseline: prints(1), seen: Some(prints(2)) }
+            Learnt { check: automatic, baseline: hashes(1), seen: Some(hashes(2)) }
         }),
         day: Some(day),
     }

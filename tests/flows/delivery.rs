@@ -318,8 +318,8 @@ async fn a_queue_that_is_always_late_checks_every_site_once_a_minute() {
     let scene = Scene::start().await;
     let site = scene.watch_with(&json!({ "cadence_minutes": 1 })).await;
     let test = &scene.service.test;
-    let pace = test.app.service.pace;
-    let mut slot = pace.next_after(site, Tool::Status, 1, test.now());
+    let time_scale = test.app.service.time_scale;
+    let mut slot = time_scale.next_after(site, Tool::Status, 1, test.now());
     let mut probed = Vec::new();
     for _ in 0..10 {
         test.set_clock(slot + SignedDuration::from_secs(90));
@@ -331,7 +331,7 @@ async fn a_queue_that_is_always_late_checks_every_site_once_a_minute() {
         };
         assert_eq!(scene.target.requests() - requests, 1);
         probed.push(finished.check.id.created_at());
-        slot = pace.next_after(site, Tool::Status, 1, slot);
+        slot = time_scale.next_after(site, Tool::Status, 1, slot);
     }
     let minutes: Vec<_> =
         probed.windows(2).map(|slots| slots[1].duration_since(slots[0])).collect();
@@ -349,8 +349,8 @@ async fn of_the_slots_of_a_queue_that_stood_still_one_is_probed() {
     let scene = Scene::start().await;
     let site = scene.watch_with(&json!({ "cadence_minutes": 1 })).await;
     let test = &scene.service.test;
-    let pace = test.app.service.pace;
-    let next = |slot| pace.next_after(site, Tool::Status, 1, slot);
+    let time_scale = test.app.service.time_scale;
+    let next = |slot| time_scale.next_after(site, Tool::Status, 1, slot);
     let slots = std::iter::successors(Some(next(test.now())), |slot| Some(next(*slot)));
     let slots: Vec<_> = slots.take(60).collect();
     test.set_clock(slots[59] + SignedDuration::from_secs(10));
@@ -378,8 +378,9 @@ async fn a_slot_that_the_scheduler_left_unfilled_is_that_of_the_cadence() {
     let site = scene.watch_with(&json!({ "cadence_minutes": 15 })).await;
     scene.service.advance_minutes(20);
     let now = scene.service.test.now();
-    let slot =
-        |at| scene.service.test.app.service.pace.latest_at_or_before(site, Tool::Status, 15, at);
+    let slot = |at| {
+        scene.service.test.app.service.time_scale.latest_at_or_before(site, Tool::Status, 15, at)
+    };
     let Handled::Finished(finished) = deliver_unfilled(&scene, site, now).await else {
         panic!("not run")
     };

@@ -221,7 +221,7 @@ impl Telling {
     /// Starts one machine again, with nothing but its table.
     async fn restart(&mut self) {
         let app = &mut self.scene.service.test.app;
-        let empty = LocalScheduler::new(app.clock.clone(), app.service.pace);
+        let empty = LocalScheduler::new(app.clock.clone(), app.service.time_scale);
         app.scheduler = Scheduler::Local(empty);
         Box::pin(vedette_reconciler::reconcile(app, &|_| {})).await.expect("reconciled");
         self.resend().await;

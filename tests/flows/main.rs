@@ -2,6 +2,7 @@
 
 mod budget;
 mod census;
+mod concurrency;
 mod deletion;
 mod delivery;
 mod events;
@@ -11,7 +12,6 @@ mod forgetting;
 mod incident;
 mod midnight;
 mod monitoring;
-mod places;
 mod records;
 mod results;
 mod scene;

@@ -30,7 +30,7 @@ impl Scene {
         assert_eq!(self.schedules().await, [(site, tool)]);
         let Scheduler::Local(scheduler) = &test.app.scheduler else { panic!("not local") };
         let now = test.now();
-        let mut slot = test.app.service.pace.next_after(site, tool, minutes, now);
+        let mut slot = test.app.service.time_scale.next_after(site, tool, minutes, now);
         for _ in 0..2 {
             test.set_clock(slot - SignedDuration::from_millis(1));
             let early = timeout(Duration::ZERO, scheduler.next()).await;
@@ -205,7 +205,8 @@ async fn a_reconciliation_makes_lost_schedules_and_removes_strays() {
     let site = scene.watch().await;
     let team = scene.owner.team;
     let app = &mut scene.service.test.app;
-    app.scheduler = Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.pace));
+    app.scheduler =
+        Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.time_scale));
     let unknown = app.entropy.site_id().expect("an id");
     for (site, tool) in [(unknown, Tool::Status), (site, Tool::Performance)] {
         let stray = Schedule { team, site, tool, cadence_minutes: 5 };
@@ -236,7 +237,8 @@ async fn a_reconciliation_finds_sites_of_every_team() {
     let schedules = scene.schedules().await;
     assert_eq!(schedules.len(), 21);
     let app = &mut scene.service.test.app;
-    app.scheduler = Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.pace));
+    app.scheduler =
+        Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.time_scale));
     assert_eq!(scene.reconcile().await, Reconciled { sites: 21, put: 21, removed: 0 });
     assert_eq!(scene.schedules().await, schedules);
 }

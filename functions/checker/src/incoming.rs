@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::SLOT_PLACEHOLDER;
 
@@ -66,11 +66,16 @@ impl Incoming {
 
     /// The message with its slot: the tool's latest phase instant when it was sent, where the
     /// scheduler did not say.
-    pub(crate) fn fill(self, pace: Pace, cadence_minutes: u32, sent_at: Timestamp) -> CheckMessage {
+    pub(crate) fn fill(
+        self,
+        time_scale: TimeScale,
+        cadence_minutes: u32,
+        sent_at: Timestamp,
+    ) -> CheckMessage {
         match self {
             Self::Complete(message) => message,
             Self::Unfilled { team, site, tool } => {
-                let slot = pace.latest_at_or_before(site, tool, cadence_minutes, sent_at);
+                let slot = time_scale.latest_at_or_before(site, tool, cadence_minutes, sent_at);
                 let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
                 CheckMessage { team, site, tool, order }
             }

@@ -3,7 +3,7 @@
 mod config;
 mod engines;
 mod incoming;
-mod place;
+mod lease;
 
 use std::fmt;
 
@@ -17,13 +17,13 @@ use vedette_runs::{Recorded, clear_timer, record_run};
 use vedette_runtime::{App, QueueError};
 use vedette_store::StoreError;
 
-use place::in_place;
+use lease::with_lease;
 
 pub use config::{Config, EngineConfig};
 pub use engines::{Engines, Subject};
 pub use incoming::{Incoming, UnreadableMessage};
 
-/// A message that could not be worked off; it is to be delivered again.
+/// A message that could not be handled; it is to be delivered again.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckerError {
     /// The table does not answer.
@@ -85,7 +85,7 @@ impl fmt::Display for Handled {
     }
 }
 
-/// Works off one message.
+/// Handles one message.
 ///
 /// # Errors
 ///
@@ -95,10 +95,10 @@ pub async fn handle(
     engines: &Engines,
     message: &CheckMessage,
 ) -> Result<Handled, CheckerError> {
-    work_off(app, engines, Incoming::Complete(*message), app.clock.now()).await
+    handle_incoming(app, engines, Incoming::Complete(*message), app.clock.now()).await
 }
 
-/// Works off a queue message's body, which was sent at an instant.
+/// Handles a queue message's body, which was sent at an instant.
 ///
 /// # Errors
 ///
@@ -109,10 +109,10 @@ pub async fn handle_body(
     body: &str,
     sent_at: Timestamp,
 ) -> Result<Handled, CheckerError> {
-    work_off(app, engines, Incoming::parse(body)?, sent_at).await
+    handle_incoming(app, engines, Incoming::parse(body)?, sent_at).await
 }
 
-async fn work_off(
+async fn handle_incoming(
     app: &App,
     engines: &Engines,
     incoming: Incoming,
@@ -122,9 +122,11 @@ async fn work_off(
     let Some(context) = app.store.run_context(team, site, tool).await? else {
         return Ok(Handled::Dropped(Dropped::Gone));
     };
-    let (pace, cadence) = (app.service.pace, context.settings.tools.cadence_minutes(tool));
-    let message = incoming.fill(pace, cadence, sent_at).caught_up(pace, cadence, app.clock.now());
-    let (run, state) = context.begin(message.check_id(), pace);
+    let (time_scale, cadence) =
+        (app.service.time_scale, context.settings.tools.cadence_minutes(tool));
+    let message =
+        incoming.fill(time_scale, cadence, sent_at).caught_up(time_scale, cadence, app.clock.now());
+    let (run, state) = context.begin(message.check_id(), time_scale);
     if let Err(discard) = state.wants(run.check, app.clock.now()) {
         return Ok(Handled::Dropped(discard.into()));
     }
@@ -133,13 +135,13 @@ async fn work_off(
         let subject = Subject { url, js_rendered: *js_rendered, settings: &run.settings };
         let probed = engines.run(tool, subject, app.clock.now(), drop);
         let is_outstanding = state.asks_for(run.check);
-        let Some(finish) = in_place(app, &message, is_outstanding, probed).await? else {
+        let Some(finish) = with_lease(app, &message, is_outstanding, probed).await? else {
             return Ok(Handled::Postponed);
         };
         finish
     } else if run.check.is_automatic() {
         match clear_timer(app, &run.site, tool, &state).await {
-            // Whoever wrote in between has decided on the timer anew.
+            // The write in between has decided on the timer anew.
             Ok(()) | Err(StoreError::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
         }

@@ -74,7 +74,7 @@ async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
         Owner::Team(team) => {
             let message = Message::Maintenance(Maintenance::Resync(team));
             app.queue.send(&message, Duration::ZERO).await?;
-            app.store.look_again(work, later(MAINTENANCE_GRACE)).await?;
+            app.store.postpone(work, later(MAINTENANCE_GRACE)).await?;
         }
         Owner::Site(partition) => {
             let message = match app.store.deleted_site(partition).await? {
@@ -87,11 +87,11 @@ async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
                 },
             };
             app.queue.send(&Message::Maintenance(message), Duration::ZERO).await?;
-            app.store.look_again(work, later(MAINTENANCE_GRACE)).await?;
+            app.store.postpone(work, later(MAINTENANCE_GRACE)).await?;
         }
         Owner::Tool(partition, tool) => {
             if let Some(next) = send_tool(app, partition, tool).await? {
-                app.store.look_again(work, next).await?;
+                app.store.postpone(work, next).await?;
             }
         }
     }
@@ -127,7 +127,7 @@ async fn send_tool(
         let look = if timer.fits_a_queue(now) {
             later(timer.due.max(now))
         } else {
-            timer.look_at(tool, now)
+            timer.work_due(tool, now)
         };
         next = Some(next.map_or(look, |other: Timestamp| other.min(look)));
     }
@@ -147,6 +147,6 @@ async fn end(app: &App, site: &Site, check: CheckId, finish: Finish) -> Result<(
     let Some(context) = app.store.run_context(site.team, site.id, check.tool()).await? else {
         return Ok(());
     };
-    let (run, state) = context.begin(check, app.service.pace);
+    let (run, state) = context.begin(check, app.service.time_scale);
     record_run(app, &run, state, &finish).await.map(drop)
 }

@@ -23,7 +23,7 @@ const BATCH: usize = 16;
 /// that the reconciler's function has.
 const SLICE: usize = CONCURRENCY * BATCH;
 
-/// Syncs one site. One that is gone has no schedules, whoever may have left them.
+/// Syncs one site. One that is gone has no schedules, even if some were left behind.
 pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), ReconcilerError> {
     if app.store.site(id.partition()).await?.is_none() {
         return Ok(remove_schedules(app, id).await?);
@@ -38,7 +38,7 @@ pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), ReconcilerError> {
     follow_all(app, &slice.sites, &|_| {}).await?;
     let finish = || app.store.finish_resync_slice(&slice, app.clock.now());
     let is_ahead = retry_on_conflict(budget::SYNC, finish).await?;
-    // Whoever else has come this far, or begun anew, goes on.
+    // Another message that has come this far, or begun anew, goes on.
     if is_ahead && slice.has_next() {
         app.queue.send(&Message::Maintenance(Maintenance::Resync(id)), Duration::ZERO).await?;
     }
@@ -75,8 +75,8 @@ async fn follow_all(
 /// Makes the schedules of sites of one team what plan and settings say. Returns the tools that
 /// have a schedule.
 ///
-/// Whoever has written schedules looks whether what they followed is still so, and otherwise
-/// writes them again. So the last to write has written what stands in the table, however many
+/// After schedules are written, what they followed is read again, and if it has changed they are
+/// written again. So the last to write has written what stands in the table, however many
 /// do so at once.
 async fn follow(
     app: &App,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::id::SiteId;
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_domain::tool::Tool;
 
 use crate::process::{Service, Setup};
@@ -116,10 +116,10 @@ fn lags(target: &Target, sites: &[SiteId], from: Timestamp, to: Timestamp) -> Ve
     }
     // A site's slots are a minute apart, and a request belongs to the last slot before it.
     const MINUTE: SignedDuration = SignedDuration::from_mins(1);
-    let pace = Pace::new(Duration::from_mins(1)).unwrap_or_default();
+    let time_scale = TimeScale::new(Duration::from_mins(1)).unwrap_or_default();
     let mut lags = Vec::new();
     for (number, site) in sites.iter().enumerate() {
-        let mut slot = pace.next_after(*site, Tool::Status, 1, from);
+        let mut slot = time_scale.next_after(*site, Tool::Status, 1, from);
         while slot < to {
             let after = seen.get(&number).into_iter().flatten().map(|at| at.duration_since(slot));
             let lag = after.filter(|lag| !lag.is_negative() && *lag < MINUTE).min();

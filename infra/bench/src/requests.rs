@@ -251,7 +251,7 @@ impl Bench {
             app.store.run_context(team.team.id, site, Tool::Status).await?.ok_or("no site")?;
         let check = CheckId::automatic(site, Tool::Status, reason, now);
         let finish = Finish::Completed(ToolResult::Status(seed::result(is_up)));
-        let (run, state) = context.begin(check, app.service.pace);
+        let (run, state) = context.begin(check, app.service.time_scale);
         record_run(app, &run, state, &finish).await?;
         Ok(())
     }

@@ -53,7 +53,7 @@ pub(crate) struct Who {
 
 /// The place of the team's count in the transaction of `Store::put_member`.
 const ADD_SEAT: usize = 2;
-/// No seat is free for whoever only changes roles: a member who left meanwhile does not come back.
+/// Changing a role takes no seat: a member who left meanwhile does not come back.
 const NO_SEAT: Option<u32> = Some(0);
 
 impl Command {

@@ -26,7 +26,7 @@ impl<'a> Output<'a> {
 
     pub(crate) fn show(&mut self, answer: &(impl Show + ?Sized)) -> io::Result<()> {
         match self.write(answer) {
-            // Whoever read it, a pager or `head`, has seen enough.
+            // The reader, a pager or `head`, has seen enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             written => written,
         }

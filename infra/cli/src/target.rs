@@ -80,7 +80,7 @@ fn local(store: Store, service: Service) -> App {
         store,
         // Messages and schedules live in the service's process, which finds its work in the table.
         queue: Queue::Local(LocalQueue::new()),
-        scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.pace)),
+        scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.time_scale)),
         clock,
         entropy: Entropy::system(),
         service,

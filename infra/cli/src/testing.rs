@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use clap::Parser as _;
 use jiff::Timestamp;
 use serde_json::Value;
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_domain::tool::Tool;
 use vedette_embedded::Database;
 use vedette_runtime::config::Service;
@@ -61,7 +61,7 @@ impl Bench {
         let app = App {
             store: database.store(),
             queue: Queue::Local(LocalQueue::new()),
-            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), Pace::default())),
+            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), TimeScale::default())),
             clock,
             entropy: Entropy::from_fn(move |bytes| {
                 bytes.fill(drawn.fetch_add(1, Ordering::Relaxed) + 1);
@@ -69,9 +69,9 @@ impl Bench {
             service: Service {
                 base_url: None,
                 throttle: 60,
-                pace: Pace::default(),
+                time_scale: TimeScale::default(),
                 tools: vec![Tool::Status],
-                places: None,
+                concurrency: None,
             },
         };
         Self { app, now }

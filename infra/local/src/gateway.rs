@@ -43,7 +43,7 @@ const BUFFER_MAX: usize = 64 * 1024;
 /// How long a request's head may take to arrive, counted from the answer before it, and its body.
 const ARRIVAL: Duration = Duration::from_secs(10);
 /// How long a request may take from its head to its answer, as behind API Gateway.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long an answer may take to leave, once its client lets it wait.
 const DEPARTURE: Duration = Duration::from_secs(60);
 /// How long, and to how many bytes more, a client that still sends is listened to after an answer
@@ -196,7 +196,7 @@ impl Gateway {
         let headers = &head.headers;
         let served =
             vedette_api::serve(&self.app, route, &head, move |user| arrival.body(headers, user));
-        let answered = timeout(PATIENCE, served).await;
+        let answered = timeout(REQUEST_TIMEOUT, served).await;
         answered.unwrap_or_else(|_| {
             error!(route = route.name, "a request took too long");
             ApiError::Unavailable("the time is up").into_response()

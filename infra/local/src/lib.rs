@@ -33,7 +33,7 @@ mod tests {
         App {
             store: database.store(),
             queue: Queue::Local(queue.clone()),
-            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.pace)),
+            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.time_scale)),
             clock,
             entropy: Entropy::system(),
             service,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use jiff::SignedDuration;
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_embedded::Fsync;
 
 const ENVIRONMENT: &str = "\
@@ -38,8 +38,8 @@ pub struct Options {
 
     /// How long a monitoring minute lasts: 60s, 1m, 500ms. With 1s, a check every five minutes runs
     /// every five seconds; stored times stay real
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = pace)]
-    pub minute: Pace,
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = time_scale)]
+    pub minute: TimeScale,
 
     /// When writes wait for the disk: everysec, or always. A process that is killed loses nothing
     /// either way; a power cut takes the last second, or nothing
@@ -59,13 +59,13 @@ fn fsync(text: &str) -> Result<Fsync, &'static str> {
     }
 }
 
-fn pace(text: &str) -> Result<Pace, String> {
+fn time_scale(text: &str) -> Result<TimeScale, String> {
     let length = text
         .parse::<SignedDuration>()
         .ok()
         .and_then(|length| Duration::try_from(length).ok())
         .ok_or("not a duration such as 60s, 1m or 500ms")?;
-    Pace::new(length).map_err(|error| error.to_string())
+    TimeScale::new(length).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -91,14 +91,14 @@ impl Service {
         let access = demo::prepare(&store, &clock, &entropy, &folder).await?;
 
         let Config { mut service, mut outbound, engines } = config;
-        service.pace = options.minute;
+        service.time_scale = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
-        // Whoever may add a site must not have us call ourselves.
+        // A user who may add a site must not have us call ourselves.
         outbound.own_listeners.push(listen);
         let engines = Engines::new(outbound, engines)
             .map_err(|error| StartError::Engines(error.to_string()))?;
         let queue = LocalQueue::new();
-        let scheduler = LocalScheduler::new(clock.clone(), service.pace);
+        let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
         let app = App {
             store,
             queue: Queue::Local(queue.clone()),

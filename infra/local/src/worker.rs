@@ -35,7 +35,7 @@ pub(crate) struct Worker {
 /// How many messages of a queue are worked on at a time. Each queue has its own limit, so that
 /// targets that hang delay only checks of their own kind: a status check waits, a crawl keeps
 /// connections open, an audit takes a whole core.
-const fn places(destination: Destination) -> usize {
+const fn concurrency(destination: Destination) -> usize {
     match destination {
         Destination::Tool(Tool::Status) => 256,
         Destination::Tool(Tool::Ssl | Tool::Dns) => 64,
@@ -53,7 +53,7 @@ impl Worker {
                 biased;
                 () = self.stop.cancelled() => break,
                 Some(ended) = running.join_next() => note_panic(destination, ended),
-                delivery = self.queue.receive(destination, places(destination)) => {
+                delivery = self.queue.receive(destination, concurrency(destination)) => {
                     running.spawn(self.clone().deliver(delivery));
                 }
             }
@@ -72,7 +72,7 @@ impl Worker {
         }
     }
 
-    /// Does what a message asks for, again after a while where that fails. Others have its place
+    /// Does what a message asks for, again after a while where that fails. Others run
     /// meanwhile.
     async fn deliver(self, delivery: Delivery) {
         let Err(error) = self.handle(&delivery.message).await else { return };
@@ -83,7 +83,7 @@ impl Worker {
         }
         let delay = FIRST_DELAY * 2_u32.pow(deliveries - 1);
         warn!(?message, %error, deliveries, ?delay, "tried again later");
-        delivery.again(delay);
+        delivery.retry(delay);
     }
 
     async fn handle(&self, message: &Message) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_fails_is_tried_again_and_given_up_and_does_not_hold_its_place() {
+    async fn what_fails_is_tried_again_and_given_up_and_does_not_count_as_running() {
         let (worker, message) = worker().await;
         for delay in [0, 1, 2, 4, 8] {
             let since = Instant::now();

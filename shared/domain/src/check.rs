@@ -17,7 +17,7 @@ use crate::tool::CheckStatus;
 pub use self::dns::{
     Answer, Conclusion, DnsBaseline, DnsRecord, DnsRecords, DnsResult, ExpectedValue,
     ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment, Lookup,
-    LookupObservation, Print, Rcode, RecordData, RecordPrints, Registration, Reputation,
+    LookupObservation, Rcode, RecordData, RecordHash, RecordHashes, Registration, Reputation,
     ReputationStatus, ResolverAnswers, ResolverObservation, conclude, is_met,
 };
 pub use self::links::{

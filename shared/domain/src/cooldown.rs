@@ -44,7 +44,7 @@ fn fresh_orders(
     ordered.filter(move |(tool, at)| is_fresh(*tool, *at, now))
 }
 
-/// Whether an on-demand run of so long ago keeps the next one waiting.
+/// Whether an on-demand run is so recent that the next one has to wait.
 fn is_fresh(tool: Tool, ordered_at: Timestamp, now: Timestamp) -> bool {
     let cadence = SignedDuration::from_mins(i64::from(tool.on_demand_cadence_minutes()));
     now.duration_since(ordered_at) < cadence

@@ -5,6 +5,7 @@
 pub mod account;
 mod bytes;
 pub mod check;
+pub mod concurrency;
 pub mod cooldown;
 pub mod history;
 mod host_name;
@@ -14,7 +15,6 @@ pub mod limits;
 pub mod message;
 pub mod name;
 pub mod on_demand;
-pub mod places;
 pub mod plan;
 pub mod policy;
 pub mod report;

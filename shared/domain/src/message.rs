@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CheckId, SiteId, TeamId, Trigger};
-use crate::schedule::Pace;
+use crate::schedule::TimeScale;
 use crate::site::Site;
 use crate::tool::{RunReason, Tool};
 
@@ -83,18 +83,19 @@ impl CheckMessage {
         }
     }
 
-    /// The message as it is to be worked off now. A scheduled run that comes a cadence or more late
+    /// The message as it is to be handled now. A scheduled run that comes a cadence or more late
     /// is that of the youngest slot already due: of all slots that went by while a queue stood
     /// still one is probed, and the messages of the others find it counted.
     #[must_use]
-    pub fn caught_up(self, pace: Pace, cadence_minutes: u32, now: Timestamp) -> Self {
+    pub fn caught_up(self, time_scale: TimeScale, cadence_minutes: u32, now: Timestamp) -> Self {
         match self.order {
             RunOrder::Automatic { reason: RunReason::Scheduled, slot }
                 if slot
-                    .checked_add(pace.minutes(cadence_minutes))
+                    .checked_add(time_scale.minutes(cadence_minutes))
                     .is_ok_and(|next| next <= now) =>
             {
-                let slot = pace.latest_at_or_before(self.site, self.tool, cadence_minutes, now);
+                let slot =
+                    time_scale.latest_at_or_before(self.site, self.tool, cadence_minutes, now);
                 let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
                 Self { order, ..self }
             }
@@ -174,21 +175,21 @@ mod tests {
     #[test]
     fn a_scheduled_run_that_is_a_cadence_late_is_that_of_the_youngest_slot() {
         const CADENCE: u32 = 5;
-        let pace = Pace::default();
+        let time_scale = TimeScale::default();
         let start = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
-        let slot = pace.next_after(site(), Tool::Status, CADENCE, start);
+        let slot = time_scale.next_after(site(), Tool::Status, CADENCE, start);
         let later = |seconds| slot + SignedDuration::from_secs(seconds);
         let scheduled = automatic(RunReason::Scheduled, slot);
         for (late, runs_as) in [(-30, 0), (0, 0), (299, 0), (300, 300), (599, 300), (3_700, 3_600)]
         {
-            let message = scheduled.caught_up(pace, CADENCE, later(late));
+            let message = scheduled.caught_up(time_scale, CADENCE, later(late));
             let expected = automatic(RunReason::Scheduled, later(runs_as));
             assert_eq!(message, expected, "{late} seconds late");
         }
         // The table asks for retries and follow-ups at their own instant.
         for reason in [RunReason::ConfirmationRetry, RunReason::IncidentFollowUp] {
             let timed = automatic(reason, slot);
-            assert_eq!(timed.caught_up(pace, CADENCE, later(3_700)), timed);
+            assert_eq!(timed.caught_up(time_scale, CADENCE, later(3_700)), timed);
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct Asked<'a> {
 
 /// Why none of the checks is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum OnDemandRefusal {
     /// The plan does not have the tool.
     NotAllowed(Tool),
     /// The site does not have the tool enabled.
@@ -34,7 +34,7 @@ pub enum Refusal {
     Cadence(Tool),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for OnDemandRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAllowed(tool) => {
@@ -63,24 +63,29 @@ impl fmt::Display for Refusal {
 /// # Errors
 ///
 /// The first rule that a tool breaks.
-pub fn admit(asked: &[Asked<'_>], plan: Plan, used: u32, now: Timestamp) -> Result<(), Refusal> {
+pub fn check_rules(
+    asked: &[Asked<'_>],
+    plan: Plan,
+    used: u32,
+    now: Timestamp,
+) -> Result<(), OnDemandRefusal> {
     for Asked { tool, enabled, .. } in asked {
         if !plan.allows(*tool) {
-            return Err(Refusal::NotAllowed(*tool));
+            return Err(OnDemandRefusal::NotAllowed(*tool));
         }
         if !enabled {
-            return Err(Refusal::NotEnabled(*tool));
+            return Err(OnDemandRefusal::NotEnabled(*tool));
         }
     }
     let wanted = u32::try_from(asked.len()).unwrap_or(u32::MAX);
     if used.saturating_add(wanted) > plan.limits().manual_checks_per_month {
-        return Err(Refusal::Quota);
+        return Err(OnDemandRefusal::Quota);
     }
     if let Some(asked) = asked.iter().find(|asked| asked.state.pending.is_some()) {
-        return Err(Refusal::Pending(asked.tool));
+        return Err(OnDemandRefusal::Pending(asked.tool));
     }
     match asked.iter().find(|asked| !has_cadence_passed(asked, now)) {
-        Some(asked) => Err(Refusal::Cadence(asked.tool)),
+        Some(asked) => Err(OnDemandRefusal::Cadence(asked.tool)),
         None => Ok(()),
     }
 }
@@ -113,7 +118,7 @@ mod tests {
     fn answer(tools: &[(Tool, &ToolState, bool)], used: u32) -> String {
         let asked: Vec<_> =
             tools.iter().map(|&(tool, state, enabled)| Asked { tool, state, enabled }).collect();
-        match admit(&asked, Plan::Starter, used, now()) {
+        match check_rules(&asked, Plan::Starter, used, now()) {
             Ok(()) => "queued".to_owned(),
             Err(refusal) => refusal.to_string(),
         }

@@ -24,7 +24,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// So many days, of which `today` is the last.
+    /// A number of days, of which `today` is the last.
     pub fn until(today: Date, days: u16) -> Self {
         let before = i64::from(days.saturating_sub(1));
         Self { from: today.saturating_sub(before.days()), to: today }

@@ -6,7 +6,7 @@ use crate::check::{DnsBaseline, Finish};
 use crate::id::CheckId;
 use crate::issue::evaluate::{Evaluation, evaluate};
 use crate::policy::ToolPolicy;
-use crate::schedule::Pace;
+use crate::schedule::TimeScale;
 use crate::settings::Settings;
 use crate::site::Site;
 use crate::tool::Tool;
@@ -23,7 +23,7 @@ pub struct Run {
     /// The site's settings: its team's, its own, and what the plan allows of them.
     pub settings: Settings,
     /// The length of a monitoring minute.
-    pub pace: Pace,
+    pub time_scale: TimeScale,
 }
 
 impl Run {

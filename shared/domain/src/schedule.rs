@@ -79,11 +79,11 @@ pub fn cron(site: SiteId, tool: Tool, cadence_minutes: u32) -> Option<String> {
 /// or a test. Cadences, phases and delays are counted in it; everything else is in real time.
 ///
 /// The default is that of [`cron`], whose slots are whole minutes; EventBridge itself fires
-/// anywhere within them. Where the timers are our own, [`Pace::new`], slots are spread over the
+/// anywhere within them. Where the timers are our own, [`TimeScale::new`], slots are spread over the
 /// minute as well, by whole milliseconds: sites that are checked every minute would otherwise all
 /// be due at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
+pub struct TimeScale {
     minute: Duration,
     is_spread: bool,
 }
@@ -91,27 +91,27 @@ pub struct Pace {
 /// A length that a monitoring minute cannot have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a monitoring minute must last whole milliseconds, from 1 ms to 24 h")]
-pub struct InvalidPace;
+pub struct InvalidTimeScale;
 
-impl Default for Pace {
+impl Default for TimeScale {
     fn default() -> Self {
         Self { minute: Duration::from_secs(60), is_spread: false }
     }
 }
 
-impl Pace {
-    /// A pace at which a monitoring minute lasts this long, and slots are spread over it.
+impl TimeScale {
+    /// A time scale at which a monitoring minute lasts this long, and slots are spread over it.
     ///
     /// # Errors
     ///
     /// When it is not whole milliseconds, from 1 ms to 24 h.
-    pub fn new(minute: Duration) -> Result<Self, InvalidPace> {
+    pub fn new(minute: Duration) -> Result<Self, InvalidTimeScale> {
         let whole = minute.subsec_nanos().is_multiple_of(1_000_000);
         let bounds = Duration::from_millis(1)..=Duration::from_secs(24 * 60 * 60);
         if whole && bounds.contains(&minute) {
             Ok(Self { minute, is_spread: true })
         } else {
-            Err(InvalidPace)
+            Err(InvalidTimeScale)
         }
     }
 
@@ -120,7 +120,7 @@ impl Pace {
         self.minute
     }
 
-    /// How long so many monitoring minutes last.
+    /// How long a number of monitoring minutes lasts.
     pub const fn minutes(self, count: u32) -> Duration {
         self.minute.saturating_mul(count)
     }
@@ -310,15 +310,19 @@ mod tests {
 
     #[test]
     fn our_own_timers_spread_every_cadence_over_its_minute() {
-        let pace = Pace::new(Duration::from_secs(60)).expect("a minute");
+        let time_scale = TimeScale::new(Duration::from_secs(60)).expect("a minute");
         for cadence in [1, 5] {
             let mut seconds = [0_u32; 60];
             for number in 0..10_000 {
-                let slot =
-                    pace.next_after(site(number), Tool::Status, cadence, Timestamp::UNIX_EPOCH);
+                let slot = time_scale.next_after(
+                    site(number),
+                    Tool::Status,
+                    cadence,
+                    Timestamp::UNIX_EPOCH,
+                );
                 let second = usize::try_from(slot.as_second() % 60).expect("small");
                 seconds[second] += 1;
-                let whole = Pace::default();
+                let whole = TimeScale::default();
                 let minute = whole.latest_at_or_before(site(number), Tool::Status, cadence, slot);
                 assert_eq!(minute.as_second(), slot.as_second() / 60 * 60, "the minute of cron");
             }
@@ -327,31 +331,31 @@ mod tests {
         }
         // Pinned, as the phase is.
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
-        let slot = pace.next_after(site, Tool::Status, 1, Timestamp::UNIX_EPOCH);
+        let slot = time_scale.next_after(site, Tool::Status, 1, Timestamp::UNIX_EPOCH);
         assert_eq!(slot.as_millisecond(), 38_403);
     }
 
     #[test]
     fn a_pace_is_whole_milliseconds() {
-        assert_eq!(Pace::default().minute(), Duration::from_secs(60));
+        assert_eq!(TimeScale::default().minute(), Duration::from_secs(60));
         let day = Duration::from_secs(24 * 60 * 60);
         for fine in [Duration::from_millis(1), Duration::from_secs(1), day] {
-            let pace = Pace::new(fine).expect("within bounds");
-            assert_eq!((pace.minute(), pace.minutes(3)), (fine, fine * 3));
+            let time_scale = TimeScale::new(fine).expect("within bounds");
+            assert_eq!((time_scale.minute(), time_scale.minutes(3)), (fine, fine * 3));
         }
         let micro = Duration::from_micros(1);
         for wrong in [Duration::ZERO, micro, Duration::from_secs(1) + micro, day + micro * 1000] {
-            assert_eq!(Pace::new(wrong), Err(InvalidPace), "{wrong:?}");
+            assert_eq!(TimeScale::new(wrong), Err(InvalidTimeScale), "{wrong:?}");
         }
     }
 
     #[test]
     fn the_ends_of_time_are_clamped() {
-        let pace = Pace::new(Duration::from_secs(24 * 60 * 60)).expect("a day");
+        let time_scale = TimeScale::new(Duration::from_secs(24 * 60 * 60)).expect("a day");
         for cadence in [1, 10_080, u32::MAX] {
             for instant in [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX] {
-                let latest = pace.latest_at_or_before(site(3), Tool::Ssl, cadence, instant);
-                let next = pace.next_after(site(3), Tool::Ssl, cadence, instant);
+                let latest = time_scale.latest_at_or_before(site(3), Tool::Ssl, cadence, instant);
+                let next = time_scale.next_after(site(3), Tool::Ssl, cadence, instant);
                 assert!(latest <= instant || latest == Timestamp::MIN);
                 assert!(next > instant || next == Timestamp::MAX);
             }
@@ -360,12 +364,12 @@ mod tests {
 
     #[test]
     fn a_nanosecond_before_a_slot_is_before_it() {
-        let (pace, nanosecond) = (Pace::default(), jiff::SignedDuration::from_nanos(1));
+        let (time_scale, nanosecond) = (TimeScale::default(), jiff::SignedDuration::from_nanos(1));
         for around in ["1965-05-05T05:05:05Z", "2026-11-20T10:00:00Z"] {
             let around = around.parse().expect("a timestamp");
-            let slot = pace.next_after(site(4), Tool::Dns, 60, around);
-            let latest = |instant| pace.latest_at_or_before(site(4), Tool::Dns, 60, instant);
-            let next = |instant| pace.next_after(site(4), Tool::Dns, 60, instant);
+            let slot = time_scale.next_after(site(4), Tool::Dns, 60, around);
+            let latest = |instant| time_scale.latest_at_or_before(site(4), Tool::Dns, 60, instant);
+            let next = |instant| time_scale.next_after(site(4), Tool::Dns, 60, instant);
             assert_eq!(latest(slot), slot);
             assert_eq!(latest(slot - nanosecond), slot - Duration::from_secs(3600));
             assert_eq!(next(slot - nanosecond), slot);
@@ -388,11 +392,12 @@ mod tests {
         ]
     }
 
-    fn paces() -> impl Strategy<Value = Pace> {
+    fn paces() -> impl Strategy<Value = TimeScale> {
         prop_oneof![
-            Just(Pace::default()),
-            (1_u64..=86_400_000)
-                .prop_map(|millis| Pace::new(Duration::from_millis(millis)).expect("in bounds")),
+            Just(TimeScale::default()),
+            (1_u64..=86_400_000).prop_map(
+                |millis| TimeScale::new(Duration::from_millis(millis)).expect("in bounds")
+            ),
         ]
     }
 
@@ -410,14 +415,14 @@ mod tests {
             for cadence in CADENCE_MINUTES {
                 let expression = cron(site(number), tool, cadence).expect("presets can be said");
                 let before = Timestamp::from_millisecond(thursday * 1000 - 1).expect("in range");
-                let pace = Pace::default();
-                let mut slot = pace.next_after(site(number), tool, cadence, before);
+                let time_scale = TimeScale::default();
+                let mut slot = time_scale.next_after(site(number), tool, cadence, before);
                 let mut slots = BTreeSet::new();
                 while slot < end {
                     let second = slot.as_second() - thursday;
                     prop_assert_eq!((second % 60, slot.subsec_nanosecond()), (0, 0));
                     slots.insert(u32::try_from(second / 60).expect("within the week"));
-                    slot = pace.next_after(site(number), tool, cadence, slot);
+                    slot = time_scale.next_after(site(number), tool, cadence, slot);
                 }
                 prop_assert_eq!(slots.len(), (MINUTES_PER_WEEK / cadence) as usize);
                 prop_assert_eq!(week_of(&expression), slots, "{}", expression);
@@ -432,25 +437,25 @@ mod tests {
             number: u128,
             tool in tools(),
             cadence in prop_oneof![prop::sample::select(CADENCE_MINUTES.to_vec()), 1..=u32::MAX],
-            pace in paces(),
+            time_scale in paces(),
             instant in instants(),
         ) {
-            let latest = pace.latest_at_or_before(site(number), tool, cadence, instant);
-            let next = pace.next_after(site(number), tool, cadence, instant);
+            let latest = time_scale.latest_at_or_before(site(number), tool, cadence, instant);
+            let next = time_scale.next_after(site(number), tool, cadence, instant);
             prop_assert!(latest <= instant);
             prop_assert!(next > instant || next == Timestamp::MAX);
             if latest != Timestamp::MIN && next != Timestamp::MAX {
                 let apart = next.as_nanosecond() - latest.as_nanosecond();
-                prop_assert_eq!(apart as u128, pace.minutes(cadence).as_nanos());
-                let shift = pace.minutes(phase(site(number), tool, cadence)).as_nanos() as i128;
+                prop_assert_eq!(apart as u128, time_scale.minutes(cadence).as_nanos());
+                let shift = time_scale.minutes(phase(site(number), tool, cadence)).as_nanos() as i128;
                 let within = (latest.as_nanosecond() - shift).rem_euclid(apart);
-                prop_assert!(within < pace.minute().as_nanos() as i128);
+                prop_assert!(within < time_scale.minute().as_nanos() as i128);
                 prop_assert_eq!(within % 1_000_000, 0);
-                prop_assert!(pace.is_spread || within == 0);
+                prop_assert!(time_scale.is_spread || within == 0);
                 // A slot is its own latest one, and the one before the next.
-                let again = pace.latest_at_or_before(site(number), tool, cadence, latest);
+                let again = time_scale.latest_at_or_before(site(number), tool, cadence, latest);
                 prop_assert_eq!(again, latest);
-                prop_assert_eq!(pace.next_after(site(number), tool, cadence, latest), next);
+                prop_assert_eq!(time_scale.next_after(site(number), tool, cadence, latest), next);
             }
         }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{CheckId, SiteId};
 use crate::limits::LONGEST_DELAY;
-use crate::schedule::Pace;
+use crate::schedule::TimeScale;
 use crate::tool::{RunReason, Tool};
 
 /// What lies further ahead is sent by the reconciler, as soon as a queue can delay it so long: between
@@ -41,13 +41,13 @@ impl Timer {
         wanted: Option<(RunReason, u32)>,
         slot: Timestamp,
         now: Timestamp,
-        pace: Pace,
+        time_scale: TimeScale,
     ) -> Option<Self> {
         let (reason, minutes) = wanted?;
         let kept = outstanding.filter(|timer| timer.reason == reason && timer.due > slot);
         // Clocks differ: counted from a `now` before the slot, the run could come too early to
         // count.
-        kept.or_else(|| Some(Self { reason, due: due(now.max(slot), minutes, pace) }))
+        kept.or_else(|| Some(Self { reason, due: due(now.max(slot), minutes, time_scale) }))
     }
 
     /// The check that its run makes.
@@ -66,7 +66,7 @@ impl Timer {
     }
 
     /// When its run should have ended, or must be sent if it was not yet.
-    pub fn look_at(self, tool: Tool, now: Timestamp) -> Timestamp {
+    pub fn work_due(self, tool: Tool, now: Timestamp) -> Timestamp {
         let look = if self.is_far(now) {
             self.due.saturating_sub(LONGEST_DELAY)
         } else {
@@ -78,8 +78,8 @@ impl Timer {
 
 /// An instant some monitoring minutes later, but at least one, rounded up to a whole second, the
 /// resolution of a check's creation; at most [`Timestamp::MAX`].
-fn due(from: Timestamp, minutes: u32, pace: Pace) -> Timestamp {
-    let Ok(due) = from.checked_add(pace.minutes(minutes.max(1))) else {
+fn due(from: Timestamp, minutes: u32, time_scale: TimeScale) -> Timestamp {
+    let Ok(due) = from.checked_add(time_scale.minutes(minutes.max(1))) else {
         return Timestamp::MAX;
     };
     // Ceiling of the whole nanoseconds, for instants before the epoch too.
@@ -120,7 +120,7 @@ mod tests {
         now: Timestamp,
         retry_minutes: Option<u32>,
         follow_up_minutes: Option<u32>,
-        pace: Pace,
+        time_scale: TimeScale,
     }
 
     impl AfterRun {
@@ -131,7 +131,7 @@ mod tests {
                 follow_up_minutes: self.follow_up_minutes,
             };
             let wanted = policy.next_run(self.issue_active, self.failing);
-            Timer::after_run(self.outstanding, wanted, self.slot, self.now, self.pace)
+            Timer::after_run(self.outstanding, wanted, self.slot, self.now, self.time_scale)
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
             now: at("2026-11-20T10:00:01.5Z"),
             retry_minutes: Some(2),
             follow_up_minutes: Some(5),
-            pace: Pace::default(),
+            time_scale: TimeScale::default(),
         }
     }
 
@@ -225,10 +225,11 @@ mod tests {
 
     #[test]
     fn it_is_due_at_a_whole_second() {
-        let due_after = |now: &str, minutes, pace| due(at(now), minutes, pace).to_string();
-        let real = Pace::default();
-        let fast = Pace::new(Duration::from_secs(1)).expect("a pace");
-        let odd = Pace::new(Duration::from_millis(1)).expect("a pace");
+        let due_after =
+            |now: &str, minutes, time_scale| due(at(now), minutes, time_scale).to_string();
+        let real = TimeScale::default();
+        let fast = TimeScale::new(Duration::from_secs(1)).expect("a time scale");
+        let odd = TimeScale::new(Duration::from_millis(1)).expect("a time scale");
         assert_eq!(due_after("2026-11-20T10:00:01Z", 2, real), "2026-11-20T10:02:01Z");
         assert_eq!(due_after("2026-11-20T10:00:01.000000001Z", 2, real), "2026-11-20T10:02:02Z");
         assert_eq!(due_after("2026-11-20T10:00:01.2Z", 2, fast), "2026-11-20T10:00:04Z");
@@ -236,7 +237,7 @@ mod tests {
         assert_eq!(due_after("2026-11-20T10:00:01Z", 0, real), "2026-11-20T10:01:01Z");
         assert_eq!(due_after("1969-12-31T23:58:00.5Z", 1, real), "1969-12-31T23:59:01Z");
         assert_eq!(due(Timestamp::MAX, 1, real), Timestamp::MAX);
-        let day = Pace::new(Duration::from_secs(86_400)).expect("a pace");
+        let day = TimeScale::new(Duration::from_secs(86_400)).expect("a time scale");
         assert_eq!(due(Timestamp::MIN, u32::MAX, day), Timestamp::MAX);
     }
 
@@ -274,9 +275,9 @@ mod tests {
                 },
                 due,
             });
-            let pace = Pace::new(Duration::from_millis(millis)).expect("in bounds");
+            let time_scale = TimeScale::new(Duration::from_millis(millis)).expect("in bounds");
             let run = AfterRun {
-                issue_active, failing, outstanding, slot, now, retry_minutes, follow_up_minutes, pace,
+                issue_active, failing, outstanding, slot, now, retry_minutes, follow_up_minutes, time_scale,
             };
             let timer = run.timer();
             let wanted = if issue_active && follow_up_minutes.is_some() {

@@ -1,9 +1,9 @@
 //! What is remembered of one tool on one site, and what a finished run makes of it.
 //!
 //! The state is one small item, rewritten by every run together with the run's row. It never holds
-//! a result. Each function here takes the state as it was read and says what to write; whoever
-//! saves does so on the condition that `rev` is still the same, and otherwise reads and asks again
-//! with the same run: nothing is probed twice.
+//! a result. Each function here takes the state as it was read and says what to write. It is
+//! saved on the condition that `rev` is still the same; otherwise the state is read again and the
+//! same run applied to it: nothing is probed twice.
 
 mod delete;
 mod learnt;
@@ -253,12 +253,12 @@ impl ToolState {
                 next.automatic = Some(latest);
                 events = next.observe(run, evaluations, now);
                 if let Finish::Completed(ToolResult::Dns(result)) = finish {
-                    next.learn(run.check, result.prints());
+                    next.learn(run.check, result.hashes());
                 }
                 let (is_active, is_failing) =
                     (next.has_active_issue(), next.is_failing_below_threshold());
                 let wanted = run.policy().next_run(is_active, is_failing);
-                next.timer = Timer::after_run(self.timer, wanted, created_at, now, run.pace);
+                next.timer = Timer::after_run(self.timer, wanted, created_at, now, run.time_scale);
                 timer = next.timer.filter(|_| next.timer != self.timer);
             }
         }

@@ -13,12 +13,12 @@ use crate::tool::Tool;
 use crate::tool_state::ToolState;
 
 impl ToolState {
-    /// When the reconciler must look at the tool; none where nothing is outstanding.
+    /// When the reconciler must look at the tool; `None` if nothing is outstanding.
     ///
     /// Counted from when the work became outstanding, not from now, so that a steady stream of
     /// other runs does not push it away.
     pub fn work_due(&self, tool: Tool, now: Timestamp) -> Option<Timestamp> {
-        let timer = self.timer.map(|timer| timer.look_at(tool, now));
+        let timer = self.timer.map(|timer| timer.work_due(tool, now));
         let pending = self.pending.map(|check| {
             let created_at = check.created_at();
             created_at.saturating_add(tool.limits().run).unwrap_or(created_at)
@@ -27,20 +27,20 @@ impl ToolState {
     }
 }
 
-/// When a message sent at an instant should have been worked off.
+/// When a message sent at an instant should have been handled.
 fn after_grace(sent_at: Timestamp) -> Timestamp {
     sent_at.saturating_add(MAINTENANCE_GRACE).unwrap_or(sent_at)
 }
 
 impl Site {
-    /// When the reconciler must look at the site; none where its schedules follow its settings.
+    /// When the reconciler must look at the site; `None` if its schedules follow its settings.
     pub fn work_due(&self) -> Option<Timestamp> {
         (self.synced != self.cfg).then(|| after_grace(self.updated_at))
     }
 }
 
 impl Team {
-    /// When the reconciler must look at the team; none where the schedules of all its sites follow its
+    /// When the reconciler must look at the team; `None` if the schedules of all its sites follow its
     /// plan and settings.
     pub fn work_due(&self) -> Option<Timestamp> {
         (self.synced != self.cfg).then(|| after_grace(self.updated_at))

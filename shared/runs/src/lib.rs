@@ -96,16 +96,16 @@ async fn dns_baseline(
     let (Finish::Completed(ToolResult::Dns(result)), Some(learnt)) = (finish, &state.learnt) else {
         return Ok(None);
     };
-    let prints = learnt.baseline.clone();
+    let hashes = learnt.baseline.clone();
     let mut records = None;
     if check.is_automatic()
-        && result.prints().completed_by(&prints) != prints
+        && result.hashes().completed_by(&hashes) != hashes
         && let Some(StoredCheck { check, .. }) = app.store.check(learnt.check).await?
     {
         let found = check.result.and_then(|mut result| result.get_mut("records").map(Value::take));
         records = found.and_then(|records| serde_json::from_value(records).ok());
     }
-    Ok(Some(DnsBaseline { prints, records }))
+    Ok(Some(DnsBaseline { hashes, records }))
 }
 
 /// What events make of the issues' records, and what the records do not allow.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use vedette_domain::account::Team;
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_domain::settings::Settings;
 use vedette_domain::tool::Tool;
 
@@ -16,13 +16,13 @@ pub struct Service {
     /// Requests a minute and token.
     pub throttle: u32,
     /// The length of a monitoring minute; only one machine's process may change it.
-    pub pace: Pace,
+    pub time_scale: TimeScale,
     /// The tools that have an engine in this deployment; the others are not scheduled, and on
     /// demand they are skipped.
     pub tools: Vec<Tool>,
-    /// How many crawls, or audits, run at a time in all processes together; none where a process is
-    /// alone and sees to it that teams share its places.
-    pub places: Option<usize>,
+    /// How many crawls, or audits, run at a time in all processes together; `None` if one process
+    /// runs them all and itself sees to it that teams share.
+    pub concurrency: Option<usize>,
 }
 
 /// Requests a minute and token, unless `VEDETTE_THROTTLE` says otherwise.
@@ -93,11 +93,11 @@ impl Service {
             let problem = "must be at least 1".to_owned();
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
-        let places = one(read, "VEDETTE_PLACES")?;
+        let concurrency = one(read, "VEDETTE_CONCURRENCY")?;
         let has_auditor = !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
         let can_run = |tool: &Tool| *tool != Tool::Performance || has_auditor;
         let tools = Tool::ALL.into_iter().filter(can_run).collect();
-        Ok(Self { base_url, throttle, pace: Pace::default(), tools, places })
+        Ok(Self { base_url, throttle, time_scale: TimeScale::default(), tools, concurrency })
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn required(read: Read<'_>, name: &'static str) -> Result<String, Con
     read(name).ok_or_else(|| ConfigError { name, problem: "is not set".to_owned() })
 }
 
-/// A variable's value; none where it is not set.
+/// A variable's value; `None` if it is not set.
 ///
 /// # Errors
 ///
@@ -238,7 +238,7 @@ mod tests {
             ("VEDETTE_BASE_URL", "https://monitor.test"),
             ("VEDETTE_THROTTLE", "0"),
             ("VEDETTE_THROTTLE", "many"),
-            ("VEDETTE_PLACES", "-1"),
+            ("VEDETTE_CONCURRENCY", "-1"),
             ("VEDETTE_AUDITOR", "somebody"),
         ] {
             let said = read(&[(name, value)]).expect_err(value);

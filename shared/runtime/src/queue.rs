@@ -1,3 +1,5 @@
+//! Queues: SQS on AWS, timers of this process on one machine.
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -5,10 +7,10 @@ use std::time::Duration;
 use aws_sdk_sqs::error::DisplayErrorContext;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use vedette_domain::concurrency::team_share;
 use vedette_domain::id::TeamId;
 use vedette_domain::limits::LONGEST_DELAY;
 use vedette_domain::message::Message;
-use vedette_domain::places::most_of_one_team;
 use vedette_domain::tool::Tool;
 
 /// Where messages go: SQS, or this process.
@@ -121,7 +123,7 @@ fn body(message: &Message) -> Result<String, QueueError> {
 }
 
 /// Queues within this process: nothing outlives it, the table brings everything back. In each,
-/// teams take turns, and none holds the last of several places.
+/// teams take turns, and none has all of what may be handled at a time.
 #[derive(Debug, Clone, Default)]
 pub struct LocalQueue(Arc<[Lane; 6]>);
 
@@ -135,23 +137,23 @@ struct Lane {
 struct Waiting {
     sent: u64,
     /// Messages whose delay has not passed when they were last looked at.
-    delayed: BTreeMap<(Instant, u64), Letter>,
+    delayed: BTreeMap<(Instant, u64), Envelope>,
     /// The others, by team.
-    ready: HashMap<TeamId, VecDeque<Letter>>,
+    ready: HashMap<TeamId, VecDeque<Envelope>>,
     /// The teams of `ready`, in the order of their turns.
     turns: VecDeque<TeamId>,
-    /// The places of messages that are worked on, by team.
-    held: HashMap<TeamId, usize>,
+    /// How many messages are being handled, by team.
+    in_flight: HashMap<TeamId, usize>,
 }
 
 /// A message, and how often it was delivered.
 #[derive(Debug)]
-struct Letter {
+struct Envelope {
     message: Message,
     deliveries: u32,
 }
 
-/// A message that was taken from a queue, and the place that it holds until this is dropped.
+/// A message that was taken from a queue, which counts as being handled until this is dropped.
 #[derive(Debug)]
 pub struct Delivery {
     /// The message.
@@ -162,17 +164,17 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Gives the place up, and has the message delivered again after a delay.
-    pub fn again(self, delay: Duration) {
-        let letter = Letter { message: self.message.clone(), deliveries: self.deliveries };
-        self.queue.put(letter, delay);
+    /// Has the message delivered again after a delay; it no longer counts as being handled.
+    pub fn retry(self, delay: Duration) {
+        let envelope = Envelope { message: self.message.clone(), deliveries: self.deliveries };
+        self.queue.put(envelope, delay);
     }
 }
 
 impl Drop for Delivery {
     fn drop(&mut self) {
         let lane = self.queue.lane(Destination::of(&self.message));
-        lane.lock().free(self.message.team());
+        lane.lock().finish(self.message.team());
         lane.changed.notify_one();
     }
 }
@@ -185,44 +187,45 @@ impl Lane {
 
 impl Waiting {
     /// Has the messages whose delay has passed wait for their team's turn.
-    fn ripen(&mut self, now: Instant) {
+    fn promote_due(&mut self, now: Instant) {
         while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
-            let letter = first.remove();
-            let team = letter.message.team();
+            let envelope = first.remove();
+            let team = envelope.message.team();
             let of_team = self.ready.entry(team).or_default();
             if of_team.is_empty() {
                 self.turns.push_back(team);
             }
-            of_team.push_back(letter);
+            of_team.push_back(envelope);
         }
     }
 
     /// The next message: the oldest of the team that has waited longest for its turn and may hold
-    /// one more place.
-    fn take(&mut self, places: usize) -> Option<Letter> {
-        if self.held.values().sum::<usize>() >= places {
+    /// one more handled.
+    fn take(&mut self, limit: usize) -> Option<Envelope> {
+        if self.in_flight.values().sum::<usize>() >= limit {
             return None;
         }
-        let most = most_of_one_team(places);
-        let may = |team: &TeamId| self.held.get(team).is_none_or(|held| *held < most);
-        let place = self.turns.iter().position(may)?;
-        let team = self.turns.remove(place)?;
+        let most = team_share(limit);
+        let may =
+            |team: &TeamId| self.in_flight.get(team).is_none_or(|in_flight| *in_flight < most);
+        let turn = self.turns.iter().position(may)?;
+        let team = self.turns.remove(turn)?;
         let of_team = self.ready.get_mut(&team)?;
-        let letter = of_team.pop_front()?;
+        let envelope = of_team.pop_front()?;
         if of_team.is_empty() {
             self.ready.remove(&team);
         } else {
             self.turns.push_back(team);
         }
-        *self.held.entry(team).or_default() += 1;
-        Some(letter)
+        *self.in_flight.entry(team).or_default() += 1;
+        Some(envelope)
     }
 
-    fn free(&mut self, team: TeamId) {
-        if let Some(held) = self.held.get_mut(&team) {
-            *held -= 1;
-            if *held == 0 {
-                self.held.remove(&team);
+    fn finish(&mut self, team: TeamId) {
+        if let Some(in_flight) = self.in_flight.get_mut(&team) {
+            *in_flight -= 1;
+            if *in_flight == 0 {
+                self.in_flight.remove(&team);
             }
         }
     }
@@ -235,33 +238,33 @@ impl LocalQueue {
     }
 
     fn lane(&self, destination: Destination) -> &Lane {
-        let place = Destination::ALL.iter().position(|other| *other == destination);
-        &self.0[place.unwrap_or(0)]
+        let index = Destination::ALL.iter().position(|other| *other == destination);
+        &self.0[index.unwrap_or(0)]
     }
 
     fn send(&self, message: Message, delay: Duration) {
-        self.put(Letter { message, deliveries: 0 }, delay);
+        self.put(Envelope { message, deliveries: 0 }, delay);
     }
 
-    fn put(&self, letter: Letter, delay: Duration) {
-        let lane = self.lane(Destination::of(&letter.message));
+    fn put(&self, envelope: Envelope, delay: Duration) {
+        let lane = self.lane(Destination::of(&envelope.message));
         let mut waiting = lane.lock();
         waiting.sent += 1;
-        let place = (Instant::now() + delay, waiting.sent);
-        waiting.delayed.insert(place, letter);
+        let order = (Instant::now() + delay, waiting.sent);
+        waiting.delayed.insert(order, envelope);
         drop(waiting);
         lane.changed.notify_one();
     }
 
-    /// The next message of a queue of so many places whose delay has passed; waits for one, and for
-    /// a place that its team may hold.
-    pub async fn receive(&self, destination: Destination, places: usize) -> Delivery {
+    /// The next message of a queue whose delay has passed. Waits for one, and until its team may have
+    /// one more handled, where `limit` are handled at a time.
+    pub async fn receive(&self, destination: Destination, limit: usize) -> Delivery {
         let lane = self.lane(destination);
         loop {
             let due = {
                 let mut waiting = lane.lock();
-                waiting.ripen(Instant::now());
-                if let Some(Letter { message, deliveries }) = waiting.take(places) {
+                waiting.promote_due(Instant::now());
+                if let Some(Envelope { message, deliveries }) = waiting.take(limit) {
                     return Delivery { message, deliveries: deliveries + 1, queue: self.clone() };
                 }
                 waiting.delayed.first_key_value().map(|((due, _), _)| *due)
@@ -283,12 +286,13 @@ impl LocalQueue {
         let now = Instant::now();
         let turns = std::mem::take(&mut waiting.turns);
         let ready = turns.into_iter().filter_map(|team| waiting.ready.remove(&team)).flatten();
-        let mut drained: Vec<_> = ready.map(|letter| (letter.message, Duration::ZERO)).collect();
+        let mut drained: Vec<_> =
+            ready.map(|envelope| (envelope.message, Duration::ZERO)).collect();
         let delayed = std::mem::take(&mut waiting.delayed);
         drained.extend(
             delayed
                 .into_iter()
-                .map(|((due, _), letter)| (letter.message, due.saturating_duration_since(now))),
+                .map(|((due, _), envelope)| (envelope.message, due.saturating_duration_since(now))),
         );
         drained
     }
@@ -397,7 +401,7 @@ mod tests {
         queue.send(maintenance(1, 0), Duration::ZERO);
         queue.send(maintenance(1, 1), Duration::ZERO);
         let [first] = <[_; 1]>::try_from(take(&queue, 1).await).expect("one place");
-        first.again(Duration::from_secs(10));
+        first.retry(Duration::from_secs(10));
         let [second] = <[_; 1]>::try_from(take(&queue, 1).await).expect("the place");
         assert_eq!((&second.message, second.deliveries), (&maintenance(1, 1), 1));
         drop(second);

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::schedule::{Pace, cron};
+use vedette_domain::schedule::{TimeScale, cron};
 use vedette_domain::tool::{RunReason, Tool};
 
 use crate::Clock;
@@ -232,7 +232,7 @@ struct Local {
     agenda: Mutex<Agenda>,
     changed: Notify,
     clock: Clock,
-    pace: Pace,
+    time_scale: TimeScale,
 }
 
 #[derive(Debug, Default)]
@@ -243,14 +243,14 @@ struct Agenda {
 
 impl LocalScheduler {
     /// No schedules yet.
-    pub fn new(clock: Clock, pace: Pace) -> Self {
+    pub fn new(clock: Clock, time_scale: TimeScale) -> Self {
         let (agenda, changed) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Local { agenda, changed, clock, pace }))
+        Self(Arc::new(Local { agenda, changed, clock, time_scale }))
     }
 
     fn put(&self, schedule: Schedule) {
         let Schedule { site, tool, cadence_minutes, .. } = schedule;
-        let next = self.0.pace.next_after(site, tool, cadence_minutes, self.0.clock.now());
+        let next = self.0.time_scale.next_after(site, tool, cadence_minutes, self.0.clock.now());
         let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
         // A run that is due this moment must not be passed over because its schedule is confirmed.
         if agenda.get(site, tool) == Some(&schedule) {
@@ -280,7 +280,7 @@ impl LocalScheduler {
                 match agenda.first() {
                     Some((slot, schedule)) if slot <= now => {
                         let Schedule { team, site, tool, cadence_minutes } = schedule;
-                        let next = self.0.pace.next_after(site, tool, cadence_minutes, now);
+                        let next = self.0.time_scale.next_after(site, tool, cadence_minutes, now);
                         agenda.set(schedule, next);
                         let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
                         return CheckMessage { team, site, tool, order };
@@ -395,15 +395,19 @@ mod tests {
             let now = Arc::clone(&now);
             move || Timestamp::from_second(now.load(Ordering::Relaxed)).unwrap_or_default()
         });
-        let scheduler = LocalScheduler::new(clock.clone(), Pace::default());
+        let scheduler = LocalScheduler::new(clock.clone(), TimeScale::default());
         let status = every_five_minutes(Tool::Status);
         scheduler.put(status);
         scheduler.put(status);
         scheduler.put(every_five_minutes(Tool::Dns));
         scheduler.delete(site(), Tool::Dns);
         assert_eq!(scheduler.list(), [(site(), Tool::Status)]);
-        let expected =
-            Pace::default().next_after(site(), Tool::Status, status.cadence_minutes, clock.now());
+        let expected = TimeScale::default().next_after(
+            site(),
+            Tool::Status,
+            status.cadence_minutes,
+            clock.now(),
+        );
         now.fetch_add(3_600, Ordering::Relaxed);
         let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot: expected };
         let first = scheduler.next().await;

@@ -12,7 +12,7 @@ use tracing::error;
 pub struct SqsBody {
     /// What was sent.
     pub text: String,
-    /// When it was sent; none where the queue does not say.
+    /// When it was sent; `None` if the queue does not say.
     pub sent_at: Option<Timestamp>,
 }
 

@@ -126,7 +126,7 @@ impl Store {
         Ok(before)
     }
 
-    /// The closed day that a check of a tool is counted in; none where it is of the open day.
+    /// The closed day that a check of a tool is counted in; `None` if it is of the open day.
     ///
     /// # Errors
     ///

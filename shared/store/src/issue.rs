@@ -77,7 +77,7 @@ impl Store {
         self.query(issues).await?.into_iter().map(value).collect()
     }
 
-    /// An issue by its id alone; none where it is not there, or its site is gone.
+    /// An issue by its id alone; `None` if it is not there, or its site is gone.
     ///
     /// # Errors
     ///

@@ -163,8 +163,8 @@ pub(crate) fn cooldowns(team: TeamId) -> Key {
     Key::new(team_partition(team), "C")
 }
 
-/// The places that runs of a tool hold on behalf of a team.
-pub(crate) fn places(team: TeamId, tool: Tool) -> Key {
+/// The leases that runs of a tool hold on behalf of a team.
+pub(crate) fn leases(team: TeamId, tool: Tool) -> Key {
     Key::new(team_partition(team), format!("P#{tool}"))
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn token(hash: &TokenHash) -> Key {
     Key::new(format!("K#{}", hash.0), SELF)
 }
 
-/// When a token was last used, apart from the token: whoever may write this gives nobody access.
+/// When a token was last used, apart from the token: permission to write this gives nobody access.
 pub(crate) fn token_use(hash: &TokenHash) -> Key {
     Key::new(format!("V#{}", hash.0), SELF)
 }

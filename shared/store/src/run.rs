@@ -1,11 +1,11 @@
-//! What a run needs to know, and the place that it takes.
+//! What a run needs to know, and the lease that it takes.
 
 use jiff::Timestamp;
 use vedette_domain::account::Team;
+use vedette_domain::concurrency::Leases;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
-use vedette_domain::places::Leases;
 use vedette_domain::run::Run;
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
@@ -31,14 +31,14 @@ pub struct RunContext {
 
 impl RunContext {
     /// The run of a check, and the state of its tool.
-    pub fn begin(self, check: CheckId, pace: Pace) -> (Run, ToolState) {
+    pub fn begin(self, check: CheckId, time_scale: TimeScale) -> (Run, ToolState) {
         let Self { site, state, team, settings } = self;
-        (Run { check, site, team, settings, pace }, state)
+        (Run { check, site, team, settings, time_scale }, state)
     }
 }
 
 impl Store {
-    /// What a run of a tool on a site is decided on, in one batch; none where the site is gone.
+    /// What a run of a tool on a site is decided on, in one batch; `None` if the site is gone.
     ///
     /// # Errors
     ///
@@ -76,28 +76,28 @@ impl Store {
         .await
     }
 
-    /// Takes one of so many places for a run, until it is given back or the time is over. Says no
-    /// where the team holds as many as it may.
+    /// Takes a lease for a run, until it is released or expires; `limit` is how many runs of the
+    /// tool may go on at a time. Says no if the team has its share of them.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn take_place(
+    pub async fn acquire_lease(
         &self,
         team: TeamId,
         run: CheckId,
         tool: Tool,
-        places: usize,
+        limit: usize,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let key = keys::places(team, tool);
+        let key = keys::leases(team, tool);
         let until = now.saturating_add(tool.limits().run).unwrap_or(now);
         retry_on_conflict(budget::READ, || async {
             let leases: Leases = match self.get(&key).await? {
                 Some(stored) => value(stored)?,
                 None => Leases::default(),
             };
-            let Some(next) = leases.take(run, places, now, until) else { return Ok(false) };
+            let Some(next) = leases.acquire(run, limit, now, until) else { return Ok(false) };
             let stored = expiring(item(&key, &next)?, next.expire_at().unwrap_or(until));
             self.transaction().put(stored, Condition::after(leases.rev)).commit().await?;
             Ok(true)
@@ -105,12 +105,12 @@ impl Store {
         .await
     }
 
-    /// Gives the place of a run back.
+    /// Releases the lease of a run.
     ///
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn give_back_place(
+    pub async fn release_lease(
         &self,
         team: TeamId,
         run: CheckId,
@@ -121,8 +121,8 @@ impl Store {
             names: vec![("#run", run.to_string())],
             values: vec![(":one", number(1))],
         };
-        match self.update(&keys::places(team, tool), change, Some(Condition::Present)).await {
-            // All places were free again in time.
+        match self.update(&keys::leases(team, tool), change, Some(Condition::Present)).await {
+            // All leases have expired.
             Err(error) if error.has_failed(0) => Ok(()),
             answer => answer.map(drop),
         }

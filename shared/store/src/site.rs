@@ -205,7 +205,7 @@ impl Store {
         write_cooldowns(transaction, site.team, cooldowns)?.commit().await
     }
 
-    /// A site with its tools; none where there is no such site, or no longer.
+    /// A site with its tools; `None` if there is no such site, or no longer.
     ///
     /// # Errors
     ///
@@ -397,7 +397,7 @@ impl Store {
     }
 }
 
-/// What a conflict of [`Store::create_site`] means; none where another transaction was at work.
+/// What a conflict of [`Store::create_site`] means; `None` if another transaction was at work.
 pub fn create_refusal(error: &StoreError) -> Option<CreateRefusal> {
     if error.has_failed(CREATE_DIRECTORY) {
         Some(CreateRefusal::DuplicateUrl)

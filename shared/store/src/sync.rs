@@ -40,7 +40,7 @@ pub struct ResyncSlice {
     pub sites: Vec<Partition>,
     team: TeamId,
     cfg: u64,
-    /// The place of the last one in the directory; none where no further ones can come.
+    /// The place of the last one in the directory; `None` if no further ones can come.
     last: Option<String>,
 }
 
@@ -61,7 +61,7 @@ struct Version {
 struct Progress {
     cfg: u64,
     synced: u64,
-    /// The place in the directory up to which sites follow `cfg`; whoever raises `cfg` removes it.
+    /// The place in the directory up to which sites follow `cfg`; raising `cfg` removes it.
     resync: Option<String>,
 }
 
@@ -93,7 +93,7 @@ impl Store {
         Ok(versions)
     }
 
-    /// The next sites of a team to be synced, at most so many; none where all follow its plan and
+    /// The next sites of a team to be synced, at most `limit`; `None` if all follow its plan and
     /// settings.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ impl Store {
     /// # Errors
     ///
     /// When DynamoDB does not answer.
-    pub async fn look_again(
+    pub async fn postpone(
         &self,
         outstanding: &Outstanding,
         due: Timestamp,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_domain::tool::Tool;
 use vedette_embedded::{Database, store};
 use vedette_probe::guard::Outbound;
@@ -59,15 +59,15 @@ impl TestApp {
         let service = Service {
             base_url: Some("https://monitor.test/api/v1".to_owned()),
             throttle: 1_000_000,
-            pace: Pace::default(),
+            time_scale: TimeScale::default(),
             tools: vec![Tool::Status],
-            places: None,
+            concurrency: None,
         };
         let metered = table.meter.client(table.database.http_client());
         let app = App {
             store: store(table.faults.client(metered)),
             queue: Queue::Local(queue.clone()),
-            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.pace)),
+            scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.time_scale)),
             clock,
             entropy: counted(),
             service,

@@ -134,7 +134,7 @@ async fn a_run_in_flight_leaves_nothing_of_a_check_that_is_deleted_meanwhile() {
     let check = order(&service, &owner, site, "status").await;
     let id = CheckId::parse(&check).expect("an id");
     let context = app.store.run_context(owner.team, site, Tool::Status).await.expect("read");
-    let (run, state) = context.expect("a site").begin(id, app.service.pace);
+    let (run, state) = context.expect("a site").begin(id, app.service.time_scale);
     assert_eq!(delete(&service, &owner, &check).await.status, 204);
     let before = service.test.table.dump().await;
 

@@ -6,7 +6,7 @@ use futures::future::join_all;
 use vedette_domain::history::day_of;
 use vedette_domain::id::CheckId;
 use vedette_domain::message::{CheckMessage, Message};
-use vedette_domain::on_demand::{Asked, Refusal, admit};
+use vedette_domain::on_demand::{Asked, OnDemandRefusal, check_rules};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolChange;
@@ -82,7 +82,7 @@ async fn decide(
             Ok(Asked { tool, state: access.stored.tool(tool)?, enabled: enabled.contains(&tool) })
         })
         .collect::<Result<Vec<_>, StoreError>>()?;
-    admit(&asked, plan, access.team.manual_checks, now).map_err(refused)?;
+    check_rules(&asked, plan, access.team.manual_checks, now).map_err(refused)?;
 
     let unique = context.app.entropy.unique().map_err(ApiError::internal)?;
     let retention_days = plan.limits().history_retention_days;
@@ -96,7 +96,7 @@ async fn decide(
     Ok(orders)
 }
 
-fn refused(refusal: Refusal) -> ApiError {
+fn refused(refusal: OnDemandRefusal) -> ApiError {
     ApiError::invalid("tools", refusal.to_string())
 }
 

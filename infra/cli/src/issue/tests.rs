@@ -2,7 +2,7 @@ use futures::future::join;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::id::CheckId;
 use vedette_domain::issue::record::{IssueEvent, follow};
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::RunReason;
 use vedette_domain::tool_state::ToolState;
@@ -84,7 +84,7 @@ async fn check(bench: &Bench, code: u16) {
     });
     let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);
     let run = bench.app.store.run_context(site.team, site.id, Tool::Status).await;
-    let (run, _) = run.expect("an answer").expect("a site").begin(check, Pace::default());
+    let (run, _) = run.expect("an answer").expect("a site").begin(check, TimeScale::default());
     let finish = Finish::Completed(result);
     let evaluations = run.evaluate(&finish, None);
     let change = read.apply_run(&run, &finish, evaluations, None, now).expect("a run that counts");

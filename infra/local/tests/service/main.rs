@@ -23,8 +23,8 @@ fn options(data: &Path) -> Options {
     Options {
         data: data.to_owned(),
         listen: ([127, 0, 0, 1], 0).into(),
-        minute: vedette_domain::schedule::Pace::new(std::time::Duration::from_millis(100))
-            .expect("a pace"),
+        minute: vedette_domain::schedule::TimeScale::new(std::time::Duration::from_millis(100))
+            .expect("a time scale"),
         fsync: vedette_embedded::Fsync::EverySecond,
         quiet: true,
     }

@@ -12,7 +12,7 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use vedette_domain::id::SiteId;
-use vedette_domain::schedule::Pace;
+use vedette_domain::schedule::TimeScale;
 use vedette_local::{Options, Service};
 
 use crate::{config, options};
@@ -28,7 +28,7 @@ const STORY: usize = 2;
 #[tokio::test]
 async fn every_example_of_the_first_session_answers_as_shown() {
     let folder = tempfile::tempdir().expect("a folder");
-    let minute = Pace::new(Duration::from_secs(1)).expect("a pace");
+    let minute = TimeScale::new(Duration::from_secs(1)).expect("a time scale");
     let options = Options { minute, ..options(&folder.path().join("data")) };
     let service = Service::start(options, config()).await.expect("started");
     let mut server = WebServer::start().await;

@@ -114,7 +114,7 @@ impl Scene {
         let context = app.store.run_context(self.team, site, Tool::Status).await.expect("read");
         let check = CheckId::automatic(site, Tool::Status, RunReason::Scheduled, now);
         let finish = Finish::Completed(ToolResult::Status(result));
-        let (run, state) = context.expect("a site").begin(check, app.service.pace);
+        let (run, state) = context.expect("a site").begin(check, app.service.time_scale);
         record_run(app, &run, state, &finish).await.expect("recorded");
     }
 }

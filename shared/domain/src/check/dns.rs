@@ -1,8 +1,8 @@
 //! The result of a `dns` check.
 
 mod expected;
+mod hashes;
 mod lookup;
-mod prints;
 mod records;
 
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use self::expected::{ExpectedValue, ExpectedValueError, is_met};
+pub use self::hashes::{Baseline as DnsBaseline, RecordHash, RecordHashes};
 pub use self::lookup::{
     Answer, Conclusion, FILTERING_RESOLVER, Lookup, LookupObservation, Rcode, ResolverAnswers,
     ResolverObservation, conclude,
 };
-pub use self::prints::{Baseline as DnsBaseline, Print, RecordPrints};
 pub use self::records::{DnsRecord, DnsRecords, RecordData};
 use crate::settings::DnsRecordType;
 use crate::time::wire;
@@ -57,9 +57,9 @@ impl DnsResult {
         self.lookup_failure.is_none() && !self.unanswered_types.contains(&kind)
     }
 
-    /// The prints of the types whose records are known, to compare later checks with.
-    pub fn prints(&self) -> RecordPrints {
-        RecordPrints::of(&self.records, &self.host, |kind| self.is_known(kind))
+    /// The hashes of the types whose records are known, to compare later checks with.
+    pub fn hashes(&self) -> RecordHashes {
+        RecordHashes::of(&self.records, &self.host, |kind| self.is_known(kind))
     }
 }
 

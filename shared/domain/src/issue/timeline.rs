@@ -19,7 +19,7 @@ pub struct TimelineEntry {
     pub key: TimelineKey,
     /// When, to the millisecond.
     pub timestamp: Timestamp,
-    /// Who did it; none where a check did.
+    /// Who did it; `None` if a check did.
     pub user: Option<UserId>,
 }
 

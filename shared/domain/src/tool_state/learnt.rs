@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ToolState;
-use crate::check::RecordPrints;
+use crate::check::RecordHashes;
 use crate::id::CheckId;
 
 /// The records of a site that its DNS checks learnt.
@@ -15,10 +15,10 @@ pub struct Learnt {
     pub check: CheckId,
     /// What later checks are held against.
     #[serde(rename = "b")]
-    pub baseline: RecordPrints,
+    pub baseline: RecordHashes,
     /// What the last check saw, where it differs: what a resolution by hand accepts.
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<RecordPrints>,
+    pub seen: Option<RecordHashes>,
 }
 
 /// A check's id as its 16 bytes: the item of a tool is to stay below a kilobyte.
@@ -45,16 +45,16 @@ mod packed {
 
 impl ToolState {
     /// Learns from a check that looked records up.
-    pub(super) fn learn(&mut self, check: CheckId, prints: RecordPrints) {
-        if prints.is_empty() {
+    pub(super) fn learn(&mut self, check: CheckId, hashes: RecordHashes) {
+        if hashes.is_empty() {
             return;
         }
         self.learnt = Some(match self.learnt.take() {
-            None => Learnt { check, baseline: prints, seen: None },
+            None => Learnt { check, baseline: hashes, seen: None },
             Some(Learnt { check, baseline, .. }) => {
-                let baseline = baseline.completed_by(&prints);
+                let baseline = baseline.completed_by(&hashes);
                 // A type that was not looked up says nothing.
-                let seen = prints.completed_by(&baseline);
+                let seen = hashes.completed_by(&baseline);
                 Learnt { check, seen: (seen != baseline).then_some(seen), baseline }
             }
         });

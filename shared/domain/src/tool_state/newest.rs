@@ -17,7 +17,7 @@ pub struct Newest {
     pub status: CheckStatus,
     /// The UTC day that it was counted in.
     pub date: Date,
-    /// The days that its day shows, fixed by the day's first write; none where a deletion made it
+    /// The days that its day shows, fixed by the day's first write; `None` if a deletion made it
     /// the newest, and the plan's retention alone decides.
     pub days: Option<u16>,
 }

@@ -12,7 +12,7 @@ use crate::id::{SiteId, TeamId};
 use crate::issue::Outcome;
 use crate::issue::tracker::Event;
 use crate::plan::Plan;
-use crate::schedule::Pace;
+use crate::schedule::TimeScale;
 use crate::settings::Settings;
 use crate::site::Site;
 use crate::tool::Tool;
@@ -117,7 +117,7 @@ impl Scenario {
             created_at,
             updated_at: created_at,
         };
-        Run { check: self.check, site, team, settings, pace: Pace::default() }
+        Run { check: self.check, site, team, settings, time_scale: TimeScale::default() }
     }
 
     fn on(&self, state: &ToolState) -> Result<ToolChange, Discard> {

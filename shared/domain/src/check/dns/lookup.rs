@@ -162,19 +162,19 @@ pub struct Conclusion {
 /// Records of a type are those of the first resolver that found the name, so that one that blocks
 /// or misses it hides nothing. The name cannot be looked up when some resolver said so of its
 /// addresses, which are what visitors ask for, and none found either family of them.
-pub fn conclude(heard: &[ResolverAnswers]) -> Option<Conclusion> {
-    let spokesman = heard
+pub fn conclude(answers: &[ResolverAnswers]) -> Option<Conclusion> {
+    let spokesman = answers
         .iter()
         .position(|one| DnsRecordType::ALL.into_iter().any(|kind| one.says(kind).is_some()))?;
     let first_found =
-        |kind| heard.iter().enumerate().find_map(|(index, one)| Some((index, one.found(kind)?)));
+        |kind| answers.iter().enumerate().find_map(|(index, one)| Some((index, one.found(kind)?)));
     let found: BTreeMap<_, _> = DnsRecordType::ALL
         .into_iter()
         .filter_map(|kind| Some((kind, first_found(kind)?)))
         .collect();
     let failure = DnsRecordType::ADDRESSES
         .into_iter()
-        .flat_map(|kind| heard.iter().filter_map(move |one| Some(one.says(kind)?.0)))
+        .flat_map(|kind| answers.iter().filter_map(move |one| Some(one.says(kind)?.0)))
         // NXDOMAIN is the clearest of the failures.
         .max();
     let lookup_failure =
@@ -189,17 +189,17 @@ pub fn conclude(heard: &[ResolverAnswers]) -> Option<Conclusion> {
             .into_iter()
             .filter(|kind| !found.contains_key(kind))
             .collect(),
-        observations: observe(heard),
+        observations: observe(answers),
         spokesman: found.values().next().map_or(spokesman, |(index, _)| *index),
-        reputation: reputation(heard),
+        reputation: reputation(answers),
     })
 }
 
-fn observe(heard: &[ResolverAnswers]) -> BTreeMap<String, ResolverObservation> {
-    let mut compared = vec![false; heard.len()];
-    let mut differing = vec![Vec::new(); heard.len()];
+fn observe(answers: &[ResolverAnswers]) -> BTreeMap<String, ResolverObservation> {
+    let mut compared = vec![false; answers.len()];
+    let mut differing = vec![Vec::new(); answers.len()];
     for kind in DnsRecordType::ALL {
-        let said: Vec<_> = heard
+        let said: Vec<_> = answers
             .iter()
             .enumerate()
             .filter_map(|(index, one)| Some((index, one.says(kind)?)))
@@ -219,7 +219,7 @@ fn observe(heard: &[ResolverAnswers]) -> BTreeMap<String, ResolverObservation> {
             }
         }
     }
-    heard
+    answers
         .iter()
         .zip(compared.into_iter().zip(differing))
         .map(|(one, (compared, differing_types))| {
@@ -250,9 +250,9 @@ fn shown(kind: DnsRecordType, lookup: &Lookup) -> LookupObservation {
 
 /// Blocked is what the filtering resolver calls inexistent without a zone's word for it, and
 /// another resolver found. Where it found the name, it does not block it. All else says nothing.
-fn reputation(heard: &[ResolverAnswers]) -> Reputation {
+fn reputation(answers: &[ResolverAnswers]) -> Reputation {
     let (filtering, others): (Vec<_>, Vec<_>) =
-        heard.iter().partition(|one| one.resolver.eq_ignore_ascii_case(FILTERING_RESOLVER));
+        answers.iter().partition(|one| one.resolver.eq_ignore_ascii_case(FILTERING_RESOLVER));
     let mut reputation = Reputation::default();
     let Some(filtering) = filtering.first() else {
         return reputation;

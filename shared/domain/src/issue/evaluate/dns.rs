@@ -132,13 +132,13 @@ fn changed(
     let Some(baseline) = baseline else {
         return Some(up("no earlier records to compare with"));
     };
-    let now = result.prints();
+    let now = result.hashes();
     let compared: Vec<_> =
-        monitored.iter().copied().filter(|kind| baseline.prints.get(*kind).is_some()).collect();
+        monitored.iter().copied().filter(|kind| baseline.hashes.get(*kind).is_some()).collect();
     let types: Vec<_> = compared
         .iter()
         .copied()
-        .filter(|kind| now.get(*kind).is_some_and(|now| Some(now) != baseline.prints.get(*kind)))
+        .filter(|kind| now.get(*kind).is_some_and(|now| Some(now) != baseline.hashes.get(*kind)))
         .collect();
     if types.is_empty() {
         let all_known = compared.iter().all(|kind| now.get(*kind).is_some());

@@ -35,7 +35,7 @@ async fn a_name_that_cannot_be_looked_up_is_a_result() {
         let result = scene.probe(&[&one, &two], "https://example.com/").await.expect("completed");
         assert_eq!(result.lookup_failure.as_deref(), Some(failure));
         assert_eq!(result.unanswered_types, DnsRecordType::ALL);
-        assert!(result.prints().is_empty());
+        assert!(result.hashes().is_empty());
         assert_eq!(result.records, DnsRecords::default());
     }
 }

@@ -1,4 +1,4 @@
-//! Crawls and audits where many processes share their places: a team never holds the last one.
+//! Crawls and audits where many processes share a limit: a team never has all of it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use vedette_tests::{Service, scheduled};
 
 use crate::scene::{Scene, dropped, engines, is_finished};
 
-/// Four places, of which a team may have three.
+/// A limit of four, of which a team may have three.
 const PLACES: usize = 4;
 const HOSTS: [&str; 4] = ["one.test", "two.test", "three.test", "four.test"];
 
@@ -31,7 +31,7 @@ async fn hanging() -> (Scene, Vec<Target>) {
     let service = &mut scene.service;
     service.engines = engines(&hosts);
     service.test.app.service.tools = vec![Tool::BrokenLinks];
-    service.test.app.service.places = Some(PLACES);
+    service.test.app.service.concurrency = Some(PLACES);
     (scene, targets)
 }
 
@@ -77,12 +77,12 @@ async fn a_team_has_three_of_four_crawls_and_another_team_the_fourth() {
             }
         });
     assert!(hung.iter().all(is_finished), "{hung:?}");
-    // Their places are free again.
+    // Their leases have expired.
     assert!(is_finished(&service.check(&crawls[3]).await));
 }
 
 #[tokio::test]
-async fn the_place_of_a_crawl_that_died_is_free_again_in_time() {
+async fn the_lease_of_a_crawl_that_died_expires() {
     let (scene, targets) = hanging().await;
     let service = &scene.service;
     let mut crawls = Vec::new();
@@ -121,9 +121,9 @@ async fn a_crawl_under_way_is_not_begun_again() {
 }
 
 #[tokio::test]
-async fn short_checks_take_no_place() {
+async fn short_checks_take_no_lease() {
     let mut scene = Scene::start().await;
-    scene.service.test.app.service.places = Some(PLACES);
+    scene.service.test.app.service.concurrency = Some(PLACES);
     let site = scene.watch().await;
     scene.service.advance_minutes(5);
     let message = scene.scheduled(site, Tool::Status, scene.service.test.now());

@@ -1,4 +1,4 @@
-//! What is kept of a site's records to see that they changed: a print per type, small enough to
+//! What is kept of a site's records to see that they changed: a hash per type, small enough to
 //! live beside a tool's state.
 
 use std::collections::BTreeMap;
@@ -13,9 +13,9 @@ use crate::settings::DnsRecordType;
 /// Of a type's values, however many there are: the first 4 bytes of their SHA-256. A change goes
 /// unseen once in four thousand million.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Print([u8; 4]);
+pub struct RecordHash([u8; 4]);
 
-impl Print {
+impl RecordHash {
     /// Of values in normal form, ascending and once each.
     fn of(values: &[String]) -> Self {
         let mut hash = Sha256::new();
@@ -29,56 +29,56 @@ impl Print {
     }
 }
 
-/// The prints of a site's records, for the types that were looked up; a type without records has a
-/// print too. Order, TTL, case and trailing dots do not change a print.
+/// The hashes of a site's records, for the types that were looked up; a type without records has a
+/// hash too. Order, TTL, case and trailing dots do not change a hash.
 ///
-/// Stored as bytes: a bit for each type that has a print, by the order of
-/// [`DnsRecordType::ALL`], then the prints in that order.
+/// Stored as bytes: a bit for each type that has a hash, by the order of
+/// [`DnsRecordType::ALL`], then the hashes in that order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RecordPrints(BTreeMap<DnsRecordType, Print>);
+pub struct RecordHashes(BTreeMap<DnsRecordType, RecordHash>);
 
-impl Serialize for RecordPrints {
+impl Serialize for RecordHashes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = vec![0];
         for (place, kind) in DnsRecordType::ALL.into_iter().enumerate() {
-            if let Some(Print(print)) = self.get(kind) {
+            if let Some(RecordHash(hash)) = self.get(kind) {
                 bytes[0] |= 1 << place;
-                bytes.extend(print);
+                bytes.extend(hash);
             }
         }
         serializer.serialize_bytes(&bytes)
     }
 }
 
-impl<'de> Deserialize<'de> for RecordPrints {
+impl<'de> Deserialize<'de> for RecordHashes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         bytes::deserialize(deserializer, |bytes| {
-            let (types, prints) = bytes.split_first().ok_or("no bytes")?;
+            let (types, hashes) = bytes.split_first().ok_or("no bytes")?;
             let kinds = DnsRecordType::ALL.into_iter().enumerate();
             let kinds: Vec<_> = kinds.filter(|(place, _)| types & (1 << place) != 0).collect();
-            if prints.len() != kinds.len() * 4 {
-                return Err("not as many prints as types");
+            if hashes.len() != kinds.len() * 4 {
+                return Err("not as many hashes as types");
             }
-            let prints = prints.chunks_exact(4).filter_map(|print| print.try_into().ok());
+            let hashes = hashes.chunks_exact(4).filter_map(|hash| hash.try_into().ok());
             let kinds = kinds.into_iter().map(|(_, kind)| kind);
-            Ok(Self(kinds.zip(prints.map(Print)).collect()))
+            Ok(Self(kinds.zip(hashes.map(RecordHash)).collect()))
         })
     }
 }
 
-impl RecordPrints {
-    /// The prints of `host`'s records, for the types that are known.
+impl RecordHashes {
+    /// The hashes of `host`'s records, for the types that are known.
     pub(super) fn of(
         records: &DnsRecords,
         host: &str,
         is_known: impl Fn(DnsRecordType) -> bool,
     ) -> Self {
         let known = DnsRecordType::ALL.into_iter().filter(|kind| is_known(*kind));
-        Self(known.map(|kind| (kind, Print::of(&records.watched(kind, host)))).collect())
+        Self(known.map(|kind| (kind, RecordHash::of(&records.watched(kind, host)))).collect())
     }
 
-    /// The print of a type, if it was looked up.
-    pub fn get(&self, kind: DnsRecordType) -> Option<Print> {
+    /// The hash of a type, if it was looked up.
+    pub fn get(&self, kind: DnsRecordType) -> Option<RecordHash> {
         self.0.get(&kind).copied()
     }
 
@@ -87,12 +87,12 @@ impl RecordPrints {
         self.0.is_empty()
     }
 
-    /// These prints, and those of `later` for types that have none here: a type that could not be
+    /// These hashes, and those of `later` for types that have none here: a type that could not be
     /// looked up at first is watched from when it could.
     #[must_use]
     pub fn completed_by(mut self, later: &Self) -> Self {
-        for (kind, print) in &later.0 {
-            self.0.entry(*kind).or_insert(*print);
+        for (kind, hash) in &later.0 {
+            self.0.entry(*kind).or_insert(*hash);
         }
         self
     }
@@ -102,7 +102,7 @@ impl RecordPrints {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
     /// What decides.
-    pub prints: RecordPrints,
+    pub hashes: RecordHashes,
     /// The records themselves, to say what changed; none when their check is gone.
     pub records: Option<DnsRecords>,
 }
@@ -118,8 +118,8 @@ mod tests {
     use super::super::records::{DnsRecord, RecordData};
     use super::*;
 
-    fn prints(records: Vec<DnsRecord>) -> RecordPrints {
-        RecordPrints::of(&DnsRecords::new(records), "www.example.com", |_| true)
+    fn hashes(records: Vec<DnsRecord>) -> RecordHashes {
+        RecordHashes::of(&DnsRecords::new(records), "www.example.com", |_| true)
     }
 
     fn record(host: &str, data: RecordData) -> DnsRecord {
@@ -137,15 +137,15 @@ mod tests {
     #[test]
     fn prints_are_stable_and_small() {
         let read = |bytes: &[u8]| {
-            RecordPrints::deserialize(BytesDeserializer::<serde::de::value::Error>::new(bytes))
+            RecordHashes::deserialize(BytesDeserializer::<serde::de::value::Error>::new(bytes))
         };
-        let one = prints(vec![record("a", RecordData::A { ip: Ipv4Addr::new(192, 0, 2, 1) })]);
+        let one = hashes(vec![record("a", RecordData::A { ip: Ipv4Addr::new(192, 0, 2, 1) })]);
         let stored = serde_json::to_value(&one).expect("json");
         let bytes: Vec<u8> = serde_json::from_value(stored).expect("bytes");
         assert_eq!(bytes[..9], [0b11_1111, 0x89, 0x3a, 0x82, 0x85, 0xe3, 0xb0, 0xc4, 0x42]);
         assert_eq!(bytes.len(), 25);
         assert_eq!(read(&bytes).expect("readable"), one);
-        let some = RecordPrints::of(&DnsRecords::default(), "a", |kind| kind == DnsRecordType::Mx);
+        let some = RecordHashes::of(&DnsRecords::default(), "a", |kind| kind == DnsRecordType::Mx);
         let stored = serde_json::to_value(&some).expect("json");
         assert_eq!(stored, json!([0b1000, 0xe3, 0xb0, 0xc4, 0x42]));
         assert_eq!(read(&[0b1000, 0xe3, 0xb0, 0xc4, 0x42]).expect("readable"), some);
@@ -157,25 +157,25 @@ mod tests {
     #[test]
     fn a_type_that_is_not_known_has_no_print() {
         let known =
-            RecordPrints::of(&DnsRecords::default(), "a", |kind| kind != DnsRecordType::Txt);
+            RecordHashes::of(&DnsRecords::default(), "a", |kind| kind != DnsRecordType::Txt);
         assert_eq!(known.get(DnsRecordType::Txt), None);
         assert!(known.get(DnsRecordType::A).is_some() && !known.is_empty());
-        let later = prints(vec![txt("one"), cname("www.example.com", "x")]);
+        let later = hashes(vec![txt("one"), cname("www.example.com", "x")]);
         let both = known.clone().completed_by(&later);
         assert_eq!(both.get(DnsRecordType::Txt), later.get(DnsRecordType::Txt));
         assert_eq!(both.get(DnsRecordType::Cname), known.get(DnsRecordType::Cname));
-        assert!(RecordPrints::of(&DnsRecords::default(), "a", |_| false).is_empty());
+        assert!(RecordHashes::of(&DnsRecords::default(), "a", |_| false).is_empty());
     }
 
     #[test]
     fn values_are_told_apart() {
         let all = [
-            prints(vec![]),
-            prints(vec![txt("")]),
-            prints(vec![txt("ab")]),
-            prints(vec![txt("AB")]),
-            prints(vec![txt("a"), txt("b")]),
-            prints(vec![txt("ab ")]),
+            hashes(vec![]),
+            hashes(vec![txt("")]),
+            hashes(vec![txt("ab")]),
+            hashes(vec![txt("AB")]),
+            hashes(vec![txt("a"), txt("b")]),
+            hashes(vec![txt("ab ")]),
         ];
         for (index, one) in all.iter().enumerate() {
             for other in &all[..index] {
@@ -186,11 +186,11 @@ mod tests {
 
     #[test]
     fn only_the_hosts_own_alias_counts() {
-        let print = |records| prints(records).get(DnsRecordType::Cname);
-        let one = print(vec![cname("www.example.com", "cdn.example"), cname("cdn.example", "a")]);
-        let two = print(vec![cname("WWW.example.com.", "cdn.example"), cname("cdn.example", "b")]);
+        let hash = |records| hashes(records).get(DnsRecordType::Cname);
+        let one = hash(vec![cname("www.example.com", "cdn.example"), cname("cdn.example", "a")]);
+        let two = hash(vec![cname("WWW.example.com.", "cdn.example"), cname("cdn.example", "b")]);
         assert_eq!(one, two);
-        assert_ne!(one, print(vec![cname("www.example.com", "other.example")]));
+        assert_ne!(one, hash(vec![cname("www.example.com", "other.example")]));
     }
 
     fn data() -> impl Strategy<Value = RecordData> {
@@ -238,7 +238,7 @@ mod tests {
                 after.reverse();
                 after.push(after[0].clone());
             }
-            prop_assert_eq!(prints(before), prints(after));
+            prop_assert_eq!(hashes(before), hashes(after));
         }
 
         #[test]
@@ -252,7 +252,7 @@ mod tests {
             let kind = more.kind();
             let before: Vec<_> = records.into_iter().map(|data| record(host, data)).collect();
             let after = before.iter().cloned().chain([record(host, more)]).collect();
-            let (before, after) = (prints(before), prints(after));
+            let (before, after) = (hashes(before), hashes(after));
             prop_assert_ne!(before.get(kind), after.get(kind));
         }
     }

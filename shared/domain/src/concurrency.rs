@@ -1,4 +1,4 @@
-//! Places: how much of what runs at a time one team may have.
+//! How many of the runs that go on at a time one team may have.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::CheckId;
 
-/// How many of some places one team may hold: three of four, and one where there are fewer. It
-/// never holds the last of several, so that another team's work begins while its own hangs.
-pub fn most_of_one_team(places: usize) -> usize {
-    (places.saturating_mul(3) / 4).max(1)
+/// One team's share of what may run at a time: three of four, and at least one. It never has all
+/// of several, so that another team's work begins while its own hangs.
+pub fn team_share(limit: usize) -> usize {
+    (limit.saturating_mul(3) / 4).max(1)
 }
 
-/// The places that runs of one tool hold on behalf of a team, where many processes share them. A
-/// run gives its place back at its end; that of a process that died is free again in time.
+/// The leases that runs of one tool hold on behalf of a team, where many processes share a limit. A
+/// run releases its lease at its end; that of a process that died expires.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Leases {
     /// Rises with every write; 0 where nothing was written yet.
@@ -32,26 +32,26 @@ struct Lease {
 }
 
 impl Leases {
-    /// What they are once a run has taken a place; none where the team has as many as it may, or
-    /// where the run has one: then it is under way, and its message was delivered twice.
+    /// The leases once a run has one too; `None` if the team has its share, or if the run has one
+    /// already: then it is under way, and its message was delivered twice.
     #[must_use]
-    pub fn take(
+    pub fn acquire(
         &self,
         run: CheckId,
-        places: usize,
+        limit: usize,
         now: Timestamp,
         until: Timestamp,
     ) -> Option<Self> {
         let mut next = Self { rev: self.rev + 1, ..self.clone() };
         next.held.retain(|_, lease| lease.until > now);
-        let is_free = next.held.len() < most_of_one_team(places);
+        let is_free = next.held.len() < team_share(limit);
         (is_free && !next.held.contains_key(&run)).then(|| {
             next.held.insert(run, Lease { until });
             next
         })
     }
 
-    /// When the last place is free again at the latest; none where all are.
+    /// When the last lease expires; `None` if there is none.
     pub fn expire_at(&self) -> Option<Timestamp> {
         self.held.values().map(|lease| lease.until).max()
     }
@@ -66,8 +66,8 @@ mod tests {
     use crate::tool::{RunReason, Tool};
 
     #[test]
-    fn a_team_has_three_of_four_places_and_never_the_last_of_several() {
-        let most = [1, 2, 3, 4, 5, 8, 64, 256].map(most_of_one_team);
+    fn a_team_has_three_of_four_and_never_all_of_several() {
+        let most = [1, 2, 3, 4, 5, 8, 64, 256].map(team_share);
         assert_eq!(most, [1, 1, 2, 3, 3, 6, 48, 192]);
     }
 
@@ -84,21 +84,21 @@ mod tests {
     fn leases(runs: impl IntoIterator<Item = i64>) -> Leases {
         runs.into_iter().fold(Leases::default(), |leases, number| {
             let until = at(number) + SignedDuration::from_secs(300);
-            leases.take(run(number), 4, at(number), until).expect("free")
+            leases.acquire(run(number), 4, at(number), until).expect("free")
         })
     }
 
     #[test]
-    fn places_are_taken_and_free_again_in_time() {
+    fn leases_are_acquired_and_expire() {
         let three = leases([0, 1, 2]);
         assert_eq!(three.rev, 3);
         assert_eq!(three.expire_at(), Some(at(302)));
-        assert_eq!(three.take(run(3), 4, at(3), at(303)), None);
-        assert_eq!(leases([0]).take(run(0), 4, at(60), at(360)), None, "under way");
+        assert_eq!(three.acquire(run(3), 4, at(3), at(303)), None);
+        assert_eq!(leases([0]).acquire(run(0), 4, at(60), at(360)), None, "under way");
 
-        // Whoever held the first place died.
-        assert_eq!(three.take(run(3), 4, at(299), at(599)), None);
-        let next = three.take(run(3), 4, at(300), at(600)).expect("free again");
+        // The run with the first lease died.
+        assert_eq!(three.acquire(run(3), 4, at(299), at(599)), None);
+        let next = three.acquire(run(3), 4, at(300), at(600)).expect("free again");
         assert_eq!((next.rev, next.held.len()), (4, 3));
         assert_eq!(leases([]).expire_at(), None);
     }
