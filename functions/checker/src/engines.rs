@@ -1,3 +1,5 @@
+//! The check engines, and what a run looks at with them.
+
 use crate::EngineConfig;
 use jiff::Timestamp;
 use url::Url;

@@ -11,7 +11,7 @@ use vedette_runtime::SLOT_PLACEHOLDER;
 /// A body that is not a check message.
 #[derive(Debug, thiserror::Error)]
 #[error("not a check message: {0}")]
-pub struct UnreadableMessage(String);
+pub struct UnreadableMessage(#[source] serde_json::Error);
 
 /// A check message as it arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Incoming {
             {
                 Ok(Self::Unfilled { team, site, tool })
             }
-            _ => Err(UnreadableMessage(error.to_string())),
+            _ => Err(UnreadableMessage(error)),
         })
     }
 

@@ -8,6 +8,8 @@ mod lease;
 use std::fmt;
 
 use jiff::Timestamp;
+use tracing::field::{Empty, display};
+use tracing::{Instrument as _, Span, info_span};
 use vedette_domain::check::{Check, Finish};
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::message::CheckMessage;
@@ -22,6 +24,7 @@ use lease::with_lease;
 pub use config::{Config, EngineConfig};
 pub use engines::{Engines, Subject};
 pub use incoming::{Incoming, UnreadableMessage};
+pub use vedette_probe::guard::GuardError;
 
 /// A message that could not be handled; it is to be delivered again.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +121,17 @@ async fn handle_incoming(
     incoming: Incoming,
     sent_at: Timestamp,
 ) -> Result<Handled, CheckerError> {
+    let (_, site, tool) = incoming.subject();
+    let span = info_span!("run", %tool, %site, check = Empty);
+    run(app, engines, incoming, sent_at).instrument(span).await
+}
+
+async fn run(
+    app: &App,
+    engines: &Engines,
+    incoming: Incoming,
+    sent_at: Timestamp,
+) -> Result<Handled, CheckerError> {
     let (team, site, tool) = incoming.subject();
     let Some(context) = app.store.run_context(team, site, tool).await? else {
         return Ok(Handled::Dropped(Dropped::Gone));
@@ -127,6 +141,7 @@ async fn handle_incoming(
     let message =
         incoming.fill(time_scale, cadence, sent_at).caught_up(time_scale, cadence, app.clock.now());
     let (run, state) = context.begin(message.check_id(), time_scale);
+    Span::current().record("check", display(run.check));
     if let Err(discard) = state.wants(run.check, app.clock.now()) {
         return Ok(Handled::Dropped(discard.into()));
     }

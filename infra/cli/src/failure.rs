@@ -1,3 +1,5 @@
+//! Why a command fails, and the exit code that says so.
+
 use std::io;
 
 use vedette_store::{MayConflict, StoreError};

@@ -7,7 +7,7 @@ use vedette_domain::account::{
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_embedded::{Folder, FolderError};
-use vedette_runtime::{Clock, Entropy};
+use vedette_runtime::{Clock, Entropy, EntropyError};
 use vedette_store::{Store, StoreError};
 
 const EMAIL: &str = "demo@example.com";
@@ -32,8 +32,8 @@ pub enum DemoError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The system has no randomness to give.
-    #[error("{0}")]
-    Entropy(String),
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
 }
 
 /// Makes demo user, team and token in an empty table; later, sees to it that the token file holds
@@ -62,7 +62,7 @@ pub(crate) async fn prepare(
             return Ok(Access::OnFile);
         }
     }
-    let secret = entropy.secret().map_err(no_randomness)?;
+    let secret = entropy.secret()?;
     store
         .create_token(&Token {
             hash: secret.hash(),
@@ -79,7 +79,7 @@ pub(crate) async fn prepare(
 
 async fn create_user(store: &Store, entropy: &Entropy, now: Timestamp) -> Result<User, DemoError> {
     let user = User {
-        id: entropy.user_id().map_err(no_randomness)?,
+        id: entropy.user_id()?,
         name: "Demo".to_owned(),
         email: EMAIL.to_owned(),
         email_verified_at: Some(now),
@@ -96,7 +96,7 @@ async fn create_team(
     now: Timestamp,
 ) -> Result<(), DemoError> {
     let team = Team {
-        id: entropy.team_id().map_err(no_randomness)?,
+        id: entropy.team_id()?,
         name: "Demo team".to_owned(),
         plan: Plan::Agency,
         plan_active: true,
@@ -110,10 +110,6 @@ async fn create_team(
     let owner = Membership { team: team.id, user: user.id, role: Role::Owner };
     store.create_team(&team, &Settings::defaults(team.plan), &owner).await?;
     Ok(())
-}
-
-fn no_randomness(error: impl std::error::Error) -> DemoError {
-    DemoError::Entropy(error.to_string())
 }
 
 #[cfg(test)]

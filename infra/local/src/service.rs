@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, warn};
-use vedette_checker::{Config, Engines};
+use vedette_checker::{Config, Engines, GuardError};
 use vedette_embedded::{Database, DatabaseError, Expiry, Folder, FolderError, Reached, reach};
 use vedette_runtime::{
     App, Clock, Destination, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
@@ -48,12 +48,12 @@ pub enum StartError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The address is not free.
-    #[error("{address}, where the API is to listen, cannot be taken: {error}")]
+    #[error("{address}, where the API is to listen, cannot be taken: {source}")]
     Listen {
         /// Where.
         address: SocketAddr,
         /// What the system says.
-        error: io::Error,
+        source: io::Error,
     },
     /// The table's file is not usable.
     #[error("the table cannot be opened: {0}")]
@@ -63,10 +63,10 @@ pub enum StartError {
     Demo(#[from] DemoError),
     /// The checks cannot run.
     #[error("the check engines cannot be set up: {0}")]
-    Engines(String),
+    Engines(#[from] GuardError),
     /// The system gives no thread.
     #[error("the live log cannot be written: {0}")]
-    Console(io::Error),
+    Console(#[source] io::Error),
 }
 
 impl Service {
@@ -80,7 +80,7 @@ impl Service {
         let Reached::Free(folder) = reach(&options.data).await? else {
             return Err(FolderError::InUse(options.data).into());
         };
-        let taken = |error| StartError::Listen { address: options.listen, error };
+        let taken = |source| StartError::Listen { address: options.listen, source };
         let gateway_socket = gateway::bind(options.listen).map_err(taken)?;
         let listen = gateway_socket.local_addr().map_err(taken)?;
         let database = Database::open(&folder, options.fsync).await?;
@@ -95,8 +95,7 @@ impl Service {
         let base_url = base_url(service.base_url.as_deref(), listen);
         // A user who may add a site must not have us call ourselves.
         outbound.own_listeners.push(listen);
-        let engines = Engines::new(outbound, engines)
-            .map_err(|error| StartError::Engines(error.to_string()))?;
+        let engines = Engines::new(outbound, engines)?;
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
         let app = App {

@@ -1,3 +1,5 @@
+//! Randomness, passed in as a value: ids, secrets, and what tells apart checks of one millisecond.
+
 use std::fmt;
 use std::sync::Arc;
 

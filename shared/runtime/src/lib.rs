@@ -15,7 +15,7 @@ pub mod telemetry;
 
 pub use app::App;
 pub use clock::Clock;
-pub use entropy::Entropy;
+pub use entropy::{Entropy, EntropyError};
 pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError, SqsQueue};
 pub use scheduler::{
     EventBridgeScheduler, LocalScheduler, SLOT_PLACEHOLDER, Schedule, Scheduler, SchedulerError,

@@ -1,3 +1,5 @@
+//! Recurring runs: EventBridge Scheduler on AWS, timers of this process on one machine.
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

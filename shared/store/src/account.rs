@@ -65,10 +65,6 @@ impl Store {
     }
 
     /// The user with this address.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn user_by_email(&self, email: &str) -> Result<Option<User>, StoreError> {
         let Some(found) = self.get(&keys::email(email)).await? else {
             return Ok(None);
@@ -78,10 +74,6 @@ impl Store {
     }
 
     /// Users by id; unknown ones are left out.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn users(
         &self,
         ids: impl IntoIterator<Item = UserId>,
@@ -105,10 +97,6 @@ impl Store {
     }
 
     /// A user with their memberships: one query.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn account(&self, user: UserId) -> Result<Option<Account>, StoreError> {
         let pk = keys::user_partition(user);
         // Tokens sort after memberships.
@@ -141,19 +129,11 @@ impl Store {
     }
 
     /// The token with this hash.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
         self.get(&keys::token(hash)).await?.map(value).transpose()
     }
 
     /// A user's tokens that work or have expired, newest first, each with its last use.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn tokens_of(
         &self,
         user: UserId,
@@ -177,10 +157,6 @@ impl Store {
     }
 
     /// Removes a token; it stops working at once, also where we do not come to the rest.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn revoke_token(&self, token: &Token) -> Result<(), StoreError> {
         let [works, last_use] = of_token(&token.hash);
         self.batch_delete(&[works]).await?;
@@ -188,10 +164,6 @@ impl Store {
     }
 
     /// Writes down that a token was used, unless that was done within the hour.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn note_use(&self, token: &Token, now: Timestamp) -> Result<(), StoreError> {
         let key = keys::token_use(&token.hash);
         if let Some(found) = self.get(&key).await? {
@@ -212,10 +184,6 @@ impl Store {
     }
 
     /// Counts a request of a subject in its minute and says how many there are, this one included.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn count_request(&self, subject: &str, now: Timestamp) -> Result<u32, StoreError> {
         #[derive(Deserialize)]
         struct Window {
@@ -298,10 +266,6 @@ impl Store {
     }
 
     /// A team's members.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn members(&self, team: TeamId) -> Result<Vec<MemberRow>, StoreError> {
         let pk = keys::team_partition(team);
         let range = Range::new(&pk, Sort::Prefix(keys::MEMBER.to_owned()));

@@ -30,10 +30,6 @@ pub struct StoredCheck {
 
 impl Store {
     /// A check by its id alone: it is in the stream of its state.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn check(&self, id: CheckId) -> Result<Option<StoredCheck>, StoreError> {
         let in_states = |states: &[CheckStatus]| {
             self.batch_get(states.iter().map(|status| keys::check(id, *status)).collect::<Vec<_>>())
@@ -62,10 +58,6 @@ impl Store {
 
     /// The checks that pointers name, in their list form; those that are gone, or past the
     /// retention beside them, are left out.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn checks(
         &self,
         pointers: impl IntoIterator<Item = (Latest, Retention)>,
@@ -100,10 +92,6 @@ impl Store {
     }
 
     /// The newest on-demand check of the same tool before this one.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn on_demand_before(&self, check: CheckId) -> Result<Option<Latest>, StoreError> {
         let pk = keys::site_partition(check.partition());
         let states = [CheckStatus::Completed, CheckStatus::Failed, CheckStatus::Skipped];
@@ -127,10 +115,6 @@ impl Store {
     }
 
     /// The closed day that a check of a tool is counted in; `None` if it is of the open day.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn closed_day(
         &self,
         state: &ToolState,
@@ -143,10 +127,6 @@ impl Store {
 
     /// The closed days of tools in a span, both ends included. Read after the tools' states, so
     /// that a day that closes in between is seen at least once.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn days(
         &self,
         partition: Partition,
@@ -170,10 +150,6 @@ impl Store {
     }
 
     /// The checks of a window's page in their list form, newest first.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn page(
         &self,
         partition: Partition,

@@ -54,10 +54,6 @@ pub(crate) fn index_row(site: &Site, issue: &Issue) -> IndexRow {
 
 impl Store {
     /// The issue of a fingerprint.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn issue(
         &self,
         partition: Partition,
@@ -67,10 +63,6 @@ impl Store {
     }
 
     /// All issues of a site.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn issues_of_site(&self, partition: Partition) -> Result<Vec<Issue>, StoreError> {
         let pk = keys::site_partition(partition);
         let issues = Range::new(&pk, Sort::Prefix(keys::ISSUE.to_owned()));
@@ -78,10 +70,6 @@ impl Store {
     }
 
     /// An issue by its id alone; `None` if it is not there, or its site is gone.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn issue_with_site(&self, id: IssueId) -> Result<Option<IssueWithSite>, StoreError> {
         let keys = keys_with_site(id);
         issue_of(id, &keys, &self.batch_get(keys.clone()).await?)
@@ -89,10 +77,6 @@ impl Store {
 
     /// Issues to be shown, by id, perhaps as they were a moment ago; those that are not there, or
     /// whose site is gone, are left out.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn issues_with_sites(
         &self,
         ids: impl IntoIterator<Item = IssueId>,
@@ -107,10 +91,6 @@ impl Store {
     }
 
     /// A team's active issues, or its resolved ones, perhaps as they were a moment ago.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn issue_index(
         &self,
         team: TeamId,

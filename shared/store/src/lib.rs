@@ -3,6 +3,12 @@
 //! One file per entity; every key is in [`keys`], every call to DynamoDB in [`table`]. Reads that
 //! decide or follow a write are strongly consistent, and every write is conditioned.
 //! `ARCHITECTURE.md` lists the access patterns.
+//!
+//! # Errors
+//!
+//! Every call fails with [`StoreError::Unavailable`] if DynamoDB does not answer, and with
+//! [`StoreError::Corrupt`] if an item is not what this version writes. A call that can fail in
+//! another way says so.
 
 mod account;
 mod changes;

@@ -39,10 +39,6 @@ impl RunContext {
 
 impl Store {
     /// What a run of a tool on a site is decided on, in one batch; `None` if the site is gone.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn run_context(
         &self,
         team: TeamId,
@@ -78,10 +74,6 @@ impl Store {
 
     /// Takes a lease for a run, until it is released or expires; `limit` is how many runs of the
     /// tool may go on at a time. Says no if the team has its share of them.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn acquire_lease(
         &self,
         team: TeamId,
@@ -106,10 +98,6 @@ impl Store {
     }
 
     /// Releases the lease of a run.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn release_lease(
         &self,
         team: TeamId,

@@ -206,19 +206,11 @@ impl Store {
     }
 
     /// A site with its tools; `None` if there is no such site, or no longer.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn site(&self, partition: Partition) -> Result<Option<SiteWithTools>, StoreError> {
         Ok(self.sites([partition]).await?.remove(&partition))
     }
 
     /// Sites with their tools, by partition; those that are not there are left out.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn sites(
         &self,
         partitions: impl IntoIterator<Item = Partition>,
@@ -251,10 +243,6 @@ impl Store {
     }
 
     /// A site of which a queue message or the work index knows, with one tool.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn site_tool(
         &self,
         partition: Partition,
@@ -268,10 +256,6 @@ impl Store {
     }
 
     /// A team's directory.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn directory(&self, team: TeamId) -> Result<Vec<DirectoryRow>, StoreError> {
         let pk = keys::directory_partition(team);
         self.query(Range::new(&pk, Sort::All)).await?.into_iter().map(value).collect()
@@ -350,10 +334,6 @@ impl Store {
     }
 
     /// The deleted site that a partition holds, if it does.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn deleted_site(
         &self,
         partition: Partition,
@@ -363,10 +343,6 @@ impl Store {
     }
 
     /// What new sites of a team cannot have again.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn cooldowns(&self, team: TeamId) -> Result<Cooldowns, StoreError> {
         let stored = self.get(&keys::cooldowns(team)).await?;
         stored.map_or_else(|| Ok(Cooldowns::default()), value)
@@ -374,10 +350,6 @@ impl Store {
 
     /// Removes a slice of what is left of a deleted site, its tombstone last, and says whether
     /// that was all. A slice is small enough for one run of the reconciler's function.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn purge(&self, partition: Partition) -> Result<bool, StoreError> {
         const PAGE: usize = 500;
         const PAGES: usize = 10;

@@ -67,10 +67,6 @@ struct Progress {
 
 impl Store {
     /// The present `cfg` of a team and of sites of it.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn versions(
         &self,
         team: TeamId,
@@ -95,10 +91,6 @@ impl Store {
 
     /// The next sites of a team to be synced, at most `limit`; `None` if all follow its plan and
     /// settings.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn next_resync_slice(
         &self,
         team: TeamId,

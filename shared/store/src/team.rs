@@ -79,20 +79,12 @@ impl Store {
     }
 
     /// All teams: for rebuilding what follows from the table, and for the command line.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn all_teams(&self) -> Result<Vec<TeamId>, StoreError> {
         let listed = self.query(Range::new(keys::TEAMS, Sort::All)).await?;
         listed.into_iter().map(|item| value::<TeamRef>(item).map(|listed| listed.team)).collect()
     }
 
     /// A team as of an instant, whose month the usage is of.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn team(
         &self,
         team: TeamId,
@@ -102,10 +94,6 @@ impl Store {
     }
 
     /// Teams by id; unknown ones are left out.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn teams(
         &self,
         ids: impl IntoIterator<Item = TeamId>,

@@ -19,10 +19,6 @@ pub struct Outstanding {
 
 impl Store {
     /// What is due by an instant, the oldest of each shard first, at most `limit` a shard.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn overdue(
         &self,
         by: Timestamp,
@@ -44,10 +40,6 @@ impl Store {
     }
 
     /// Looks at an item again at another time, unless it was written meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// When DynamoDB does not answer.
     pub async fn postpone(
         &self,
         outstanding: &Outstanding,

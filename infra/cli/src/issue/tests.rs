@@ -1,3 +1,6 @@
+//! Stories of `vedette issue`: listing, taking and resolving, also against checks that write at
+//! once.
+
 use futures::future::join;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::id::CheckId;

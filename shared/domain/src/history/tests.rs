@@ -1,3 +1,5 @@
+//! Pages of a counted history, held against a plain list of the same checks.
+
 use jiff::civil::date;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! Reports over a few counted days.
+
 use jiff::Timestamp;
 use jiff::civil::date;
 

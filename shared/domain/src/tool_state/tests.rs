@@ -1,3 +1,5 @@
+//! What runs, orders and people's decisions make of a tool's state.
+
 use std::num::NonZeroU32;
 
 use jiff::ToSpan;

@@ -1,3 +1,5 @@
+//! What resolvers say together, case by case.
+
 use std::net::Ipv4Addr;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Reports of Lighthouse and answers of PageSpeed Insights, as they come and as they are read.
+
 use proptest::prelude::*;
 
 use super::*;

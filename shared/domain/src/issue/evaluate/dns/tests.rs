@@ -1,3 +1,5 @@
+//! What DNS results say of each fingerprint, case by case.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
