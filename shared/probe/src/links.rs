@@ -400,7 +400,7 @@ impl Crawl {
             }
             TaskResult::Sitemaps(sitemaps) => self.sitemaps = Sitemaps::Fetched(sitemaps),
             TaskResult::Check(link, visit) => {
-                self.record_outcome(link, visit.outcome, false, deadline)?
+                self.record_outcome(link, visit.outcome, false, deadline)?;
             }
             TaskResult::Page(link, ticket, visit) => {
                 let Visit { outcome, location, links } = visit;
