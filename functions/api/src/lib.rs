@@ -120,7 +120,7 @@ where
         Work::Refuse(refuse) => (Err(refuse(head)), None),
         Work::Authorized { scope, handler } => {
             let (throttle, now) = (route.throttle(app.service.throttle), app.clock.now());
-            match access::admit(&app.store, &head.headers, *scope, throttle, now).await {
+            match access::authenticate(&app.store, &head.headers, *scope, throttle, now).await {
                 Err((refusal, rate)) => (Err(refusal), rate),
                 Ok((caller, rate)) => {
                     (work(app, route, head, body, &caller, handler).await, Some(rate))

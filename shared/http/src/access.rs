@@ -64,14 +64,14 @@ pub struct Caller {
     pub now: Timestamp,
 }
 
-/// Lets a request in, or refuses it: with 401, with 429 for its token, with 403 for a scope, with
-/// 429 for its user. What is refused is not counted against what comes later in this order. Either
-/// way says how far the minute's requests are used, once the token is known.
+/// Says who is asking, or refuses the request: with 401, with 429 for its token, with 403 for a
+/// scope, with 429 for its user. What is refused is not counted against what comes later in this
+/// order. Either way says how far the minute's requests are used, once the token is known.
 ///
 /// # Errors
 ///
 /// The refusal, or a fault of the table.
-pub async fn admit(
+pub async fn authenticate(
     store: &Store,
     headers: &HeaderMap,
     scope: Scope,

@@ -1,3 +1,5 @@
+//! Faults between the SDK and the table: crashes, lost answers, throttling, conflicts.
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 

@@ -1,3 +1,5 @@
+//! What requests to the table cost, measured between the SDK and the table.
+
 use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::config::SharedHttpClient;

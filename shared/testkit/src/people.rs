@@ -1,3 +1,5 @@
+//! Users, teams and tokens for tests.
+
 use jiff::ToSpan;
 use vedette_domain::account::{Membership, Role, Scope, Team, Token, User};
 use vedette_domain::id::{TeamId, UserId};

@@ -1,3 +1,5 @@
+//! The table of a test: DynamoDB in memory, which can be read and written past the store.
+
 use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::Client;

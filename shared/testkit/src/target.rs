@@ -1,3 +1,5 @@
+//! Web servers to be monitored by tests.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

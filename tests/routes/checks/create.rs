@@ -1,3 +1,5 @@
+//! `POST /sites/{site}/checks`: which checks can be ordered, and what becomes of them.
+
 use futures::future::join_all;
 use jiff::SignedDuration;
 use lambda_http::Body;

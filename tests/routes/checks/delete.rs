@@ -1,3 +1,5 @@
+//! `DELETE /checks/{check}`: which checks can be deleted, and what stays.
+
 use futures::future::join_all;
 use jiff::SignedDuration;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! `GET /checks/{check}`: a check of each tool and state, for as long as it shows.
+
 use serde_json::json;
 use vedette_domain::account::Role;
 use vedette_domain::id::SiteId;

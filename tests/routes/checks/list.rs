@@ -1,3 +1,5 @@
+//! `GET /sites/{site}/checks`: the history, its filters, totals and pages.
+
 use std::mem::swap;
 
 use jiff::SignedDuration;

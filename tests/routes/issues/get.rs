@@ -1,3 +1,5 @@
+//! `GET /issues/{issue}`: an issue from opening to resolution.
+
 use serde_json::{Value, json};
 use vedette_domain::account::{Role, Scope};
 use vedette_domain::id::IssueId;

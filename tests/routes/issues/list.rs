@@ -1,3 +1,5 @@
+//! `GET /issues`: whose issues are listed, filters and order.
+
 use serde_json::{Value, json};
 use vedette_domain::account::Role;
 use vedette_domain::id::{IssueId, SiteId};

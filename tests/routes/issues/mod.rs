@@ -1,3 +1,5 @@
+//! Issues, and the sites and decisions that their tests share.
+
 mod get;
 mod list;
 

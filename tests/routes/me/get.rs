@@ -1,3 +1,5 @@
+//! `GET /me`: the user of the token and their teams.
+
 use serde_json::json;
 use vedette_domain::account::{Role, Scope};
 use vedette_domain::plan::Plan;

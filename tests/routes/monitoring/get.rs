@@ -1,3 +1,5 @@
+//! `GET /teams/{team}/monitoring`: settings and choices on each plan.
+
 use serde_json::{Value, json};
 use vedette_domain::account::Role;
 use vedette_domain::plan::Plan;

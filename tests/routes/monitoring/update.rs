@@ -1,3 +1,5 @@
+//! `PATCH /teams/{team}/monitoring`: what changes, what stays, what is refused.
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! `GET /sites/{site}/reports/performance`: the days of a report and their averages.
+
 use jiff::civil::{Date, date};
 use serde_json::json;
 use vedette_domain::account::Role;

@@ -1,3 +1,5 @@
+//! `GET /sites/{site}/reports/uptime`: the days of a report and their percentages.
+
 use serde_json::{Value, json};
 use vedette_domain::account::Role;
 use vedette_domain::check::{CheckError, Finish, StatusResult, ToolResult};

@@ -1,3 +1,5 @@
+//! `POST /teams/{team}/sites/bulk`: each site is created, skipped or failed on its own.
+
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! `DELETE /sites/{site}`: a site is gone at once, with all that belongs to it.
+
 use std::time::Duration;
 
 use futures::future::join_all;

@@ -1,3 +1,5 @@
+//! `GET /sites/{site}`: a site with its latest checks.
+
 use serde_json::{Value, json};
 use vedette_domain::account::Role;
 use vedette_domain::id::SiteId;

@@ -1,3 +1,5 @@
+//! `GET /teams/{team}/sites`: pages, order and links.
+
 mod filters;
 
 use futures::future::join_all;

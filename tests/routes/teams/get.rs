@@ -1,3 +1,5 @@
+//! `GET /teams/{team}`: a team, its limits, and who may see it.
+
 use serde_json::json;
 use vedette_domain::account::Role;
 use vedette_domain::id::TeamId;

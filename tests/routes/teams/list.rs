@@ -1,3 +1,5 @@
+//! `GET /teams`: the teams of the caller.
+
 use jiff::SignedDuration;
 use vedette_domain::account::Role;
 use vedette_domain::plan::Plan;

@@ -1,3 +1,5 @@
+//! Checks as the API shows them, whole and in the short form of lists.
+
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Issues as the API shows them, with site, checks and people.
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;

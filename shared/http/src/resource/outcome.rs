@@ -1,3 +1,5 @@
+//! What became of each site of a bulk request.
+
 use serde::Serialize;
 
 use vedette_domain::site_url::MAX_LENGTH;

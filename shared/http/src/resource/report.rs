@@ -1,3 +1,5 @@
+//! Reports as the API shows them, day by day.
+
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::history::day_start;

@@ -1,3 +1,5 @@
+//! Sites as the API shows them, with settings in force and latest checks.
+
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;

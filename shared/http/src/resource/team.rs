@@ -1,3 +1,5 @@
+//! Teams as the API shows them, with their limits and what is used of them.
+
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::id::TeamId;

@@ -1,3 +1,5 @@
+//! Reading settings out of requests: what is accepted, and the message for what is not.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vedette_domain::settings::INTEGER_MAX;

@@ -1,3 +1,5 @@
+//! `PATCH /sites/{site}`: a site that moves to another URL.
+
 use futures::future::join_all;
 use serde_json::{Value, json};
 use vedette_domain::plan::Plan;

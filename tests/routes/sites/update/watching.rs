@@ -1,3 +1,5 @@
+//! `PATCH /sites/{site}`: a site that is monitored differently from then on.
+
 use std::time::Duration;
 
 use serde_json::json;

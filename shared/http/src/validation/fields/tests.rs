@@ -1,3 +1,5 @@
+//! Reading single fields: types, bounds and messages.
+
 use std::collections::BTreeSet;
 
 use serde_json::json;
