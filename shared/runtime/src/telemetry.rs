@@ -3,8 +3,8 @@
 use std::io::IsTerminal as _;
 
 use tracing::{Level, Metadata};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -20,15 +20,20 @@ const OURS: &str = "vedette";
 pub fn init() {
     let on_lambda = environment("AWS_LAMBDA_FUNCTION_NAME").is_some();
     let level = environment("VEDETTE_LOG").or_else(|| environment("AWS_LAMBDA_LOG_LEVEL"));
-    let filter = EnvFilter::new(level.unwrap_or_else(|| DEFAULT.to_owned()));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let harmless = filter_fn(is_harmless);
+    let filter = filter(level.as_deref().unwrap_or(DEFAULT));
+    let logs = fmt::layer().with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry().with(filter).with(filter_fn(is_harmless));
     if on_lambda {
-        logs.json().flatten_event(true).with_current_span(false).finish().with(harmless).init();
+        registry.with(logs.json().flatten_event(true).with_current_span(false)).init();
     } else {
         let is_terminal = std::io::stderr().is_terminal();
-        logs.with_target(false).with_ansi(is_terminal).compact().finish().with(harmless).init();
+        registry.with(logs.with_target(false).with_ansi(is_terminal).compact()).init();
     }
+}
+
+/// Levels by the beginning of a target; the default where that is not what is given.
+fn filter(levels: &str) -> Targets {
+    levels.parse().or_else(|_| DEFAULT.parse()).unwrap_or_default()
 }
 
 /// Whether it can be said without giving a secret away, whatever the filter says. HTTP and AWS
@@ -36,4 +41,23 @@ pub fn init() {
 /// any of them: of those levels ours alone are heard.
 fn is_harmless(what: &Metadata<'_>) -> bool {
     *what.level() <= Level::INFO || what.target().starts_with(OURS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_told_for_all_or_by_target() {
+        for (levels, target, level, is_logged) in [
+            ("info", "vedette_checker", Level::INFO, true),
+            ("INFO", "vedette_checker", Level::DEBUG, false),
+            ("warn,vedette_checker=debug", "vedette_checker::engines", Level::DEBUG, true),
+            ("warn,vedette_checker=debug", "vedette_api", Level::INFO, false),
+            (DEFAULT, "dynoxide", Level::WARN, false),
+            ("vedette_api=loud", "vedette_api", Level::INFO, true),
+        ] {
+            assert_eq!(filter(levels).would_enable(target, &level), is_logged, "{levels} {target}");
+        }
+    }
 }
