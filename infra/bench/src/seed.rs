@@ -94,33 +94,49 @@ pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<()
     let one_in = (looked_at_a_minute / sites.len() as f64).max(1.0) as usize;
     let long_ago = Timestamp::from_second(1)?;
     let per_site = checks / sites.len();
+    let kept = per_site - per_site / one_in;
+    let patterns: Vec<Pattern> =
+        sites.iter().map(|site| Pattern::of(&database, *site)).collect::<Result<_, _>>()?;
     let mut rows = Vec::new();
-    for site in sites {
-        let stream = keys::check(
-            CheckId::automatic(*site, Tool::Status, RunReason::Scheduled, Timestamp::UNIX_EPOCH),
-            CheckStatus::Completed,
-        );
-        let pattern = newest(&database, &stream)?;
-        let Some(AttributeValue::S(id)) = pattern.get("id") else { return Err("no id".into()) };
-        let newest = CheckId::parse(id).ok_or("no id")?.created_at();
-        let lasts: i64 = match pattern.get(TTL) {
-            Some(AttributeValue::N(at)) => at.parse()?,
-            _ => return Err("no time to live".into()),
-        };
-        let kept = per_site - per_site / one_in;
-        for number in 1..=per_site {
-            let at = newest - SignedDuration::from_mins(i64::try_from(number)?);
+    // As time goes by, and not site by site: so the rows lie as loosely in the file as in life.
+    for number in (1..=per_site).rev() {
+        for Pattern { site, row, at, lasts } in &patterns {
+            let at = *at - SignedDuration::from_mins(i64::try_from(number)?);
             let id = CheckId::automatic(*site, Tool::Status, RunReason::Scheduled, at);
             let check = Check::finished(id, Finish::Skipped, at);
             let check = Check { status: CheckStatus::Completed, ..check };
-            let expires_at = if number > kept { long_ago } else { Timestamp::from_second(lasts)? };
-            rows.push(copy(&pattern, &check, expires_at)?);
+            rows.push(copy(row, &check, if number > kept { long_ago } else { *lasts })?);
         }
         if rows.len() > 20_000 {
             import(&database, std::mem::take(&mut rows))?;
         }
     }
     import(&database, rows)
+}
+
+/// The first check of a site, of which the others are copies.
+struct Pattern {
+    site: SiteId,
+    row: Item,
+    at: Timestamp,
+    lasts: Timestamp,
+}
+
+impl Pattern {
+    fn of(database: &Database, site: SiteId) -> Result<Self, Box<dyn Error>> {
+        let stream = keys::check(
+            CheckId::automatic(site, Tool::Status, RunReason::Scheduled, Timestamp::UNIX_EPOCH),
+            CheckStatus::Completed,
+        );
+        let row = newest(database, &stream)?;
+        let Some(AttributeValue::S(id)) = row.get("id") else { return Err("no id".into()) };
+        let at = CheckId::parse(id).ok_or("no id")?.created_at();
+        let lasts = match row.get(TTL) {
+            Some(AttributeValue::N(at)) => Timestamp::from_second(at.parse()?)?,
+            _ => return Err("no time to live".into()),
+        };
+        Ok(Self { site, row, at, lasts })
+    }
 }
 
 /// The newest item of the stream that a key is in.
