@@ -21,7 +21,7 @@ use lambda_http::http::header::HOST;
 use lambda_http::http::request::Parts;
 use lambda_http::{Body, Request, RequestExt as _};
 use tokio::task::spawn_blocking;
-use tracing::{Instrument as _, Span, error, info_span};
+use tracing::{Instrument as _, Span, error, error_span};
 use uuid::Uuid;
 use vedette_domain::account::{Permission, Scope};
 use vedette_domain::id::UserId;
@@ -87,16 +87,17 @@ where
     let id = RequestId::of(head);
     let mut response = outcome(app, route, head, body).instrument(span(route, head, &id)).await;
     if let Some(id) = id {
-        id.name_fault(&mut response);
+        id.add_to_fault(&mut response);
     }
     response
 }
 
-/// What the log says of a request beside each event: what it is called, and what it is about.
+/// What the log says of a request beside each event. Its level is the highest, so that a filter which
+/// lets an error pass lets this pass, too.
 fn span(route: &Route, head: &Parts, id: &Option<RequestId>) -> Span {
     let parameters = head.path_parameters();
     let uuid = |name| parameters.first(name).and_then(|text| Uuid::try_parse(text).ok());
-    info_span!(
+    error_span!(
         "request",
         route = route.name,
         request_id = id.as_ref().map(display),
@@ -159,7 +160,7 @@ async fn present(response: Response, head: &Parts) -> Response {
 }
 
 /// What there is to do for a caller who is let in. A handler whose write meets a conflict is called
-/// again, on the resource as it is by then.
+/// again, with the resource reloaded.
 async fn work<F>(
     app: &App,
     route: &Route,

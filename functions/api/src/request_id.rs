@@ -1,4 +1,4 @@
-//! What a request is called, in logs and in the answer to a fault: by it the two find each other.
+//! The id of a request, which links the log to the answer that a client got.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ impl RequestId {
         }
     }
 
-    /// Says the name in an answer that tells of a fault.
-    pub fn name_fault(&self, response: &mut Response) {
+    /// Adds the id to an answer that tells of a fault.
+    pub fn add_to_fault(&self, response: &mut Response) {
         if response.status().is_server_error()
             && let Ok(id) = HeaderValue::from_str(&self.0)
         {

@@ -11,11 +11,10 @@ use crate::CheckerError;
 /// How long a message waits for a lease before it asks again.
 const WAIT: Duration = Duration::from_secs(15);
 
-/// Runs where the message's team may have one more run of the tool under way, and not this one
-/// already. Otherwise the message comes again. Where the table asks for the run too
-/// (`is_outstanding`), redelivery is its clock; any other is sent anew, for later, since
-/// failing it would count towards its dead-letter queue. Were both sent, copies would pile up for as
-/// long as there is no lease.
+/// Runs if the message's team may have one more run of the tool under way, and this one is not under
+/// way already. Otherwise the message comes again: redelivery sends a run that the table asks for
+/// (`is_outstanding`), and any other is enqueued anew with a delay, since failing it would count
+/// towards its dead-letter queue. If both were enqueued, copies would pile up until there is a lease.
 pub(crate) async fn with_lease<T>(
     app: &App,
     message: &CheckMessage,

@@ -9,7 +9,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use tracing::field::{Empty, display};
-use tracing::{Instrument as _, Span, info_span};
+use tracing::{Instrument as _, Span, error_span};
 use vedette_domain::check::{Check, Finish};
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::message::CheckMessage;
@@ -122,7 +122,7 @@ async fn handle_incoming(
     sent_at: Timestamp,
 ) -> Result<Handled, CheckerError> {
     let (_, site, tool) = incoming.subject();
-    let span = info_span!("run", %tool, %site, check = Empty);
+    let span = error_span!("run", %tool, %site, check = Empty);
     run(app, engines, incoming, sent_at).instrument(span).await
 }
 

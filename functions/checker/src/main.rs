@@ -21,7 +21,7 @@ async fn main() -> Result<(), Error> {
             let handle = |body: SqsBody| async move {
                 let sent_at = body.sent_at.unwrap_or_else(|| app.clock.now());
                 let handled = handle_body(app, engines, &body.text, sent_at).await?;
-                info!(%handled);
+                info!(message = body.id, %handled);
                 Ok::<_, CheckerError>(())
             };
             Ok::<_, Error>(consume(event.payload, handle).await)

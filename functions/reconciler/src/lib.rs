@@ -1,7 +1,8 @@
-//! The reconciler: brings schedules, queues and leftovers in line with the table, which alone is true.
+//! The reconciler: brings schedules, queues and leftovers in line with the table, the only source of
+//! truth.
 //!
-//! [`redeliver`] sends again what is overdue; [`maintain`] syncs a site's schedules, a team's, or purges
-//! a deleted site; [`reconcile`] and [`redeliver_all`] rebuild everything. Each may be stopped
+//! [`redeliver`] sends again what is overdue; [`maintain`] syncs the schedules of a site or a team, or
+//! purges a deleted site; [`reconcile`] and [`redeliver_all`] rebuild everything. Each may be stopped
 //! anywhere and begun again.
 
 mod reconcile;

@@ -1,5 +1,5 @@
-//! The reconciler's Lambda functions; `Handler` says whether it redelivers overdue work or consumes the
-//! maintenance queue.
+//! The reconciler's Lambda functions; `Handler` says whether it redelivers overdue work or consumes
+//! the maintenance queue.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};

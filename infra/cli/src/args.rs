@@ -16,7 +16,7 @@ pub(crate) fn team_id(text: &str) -> Result<TeamId, &'static str> {
     TeamId::parse(text).ok_or("expected a uuid")
 }
 
-/// Any uuid: that a foreign one is no issue's is said as of one that is not there.
+/// Any uuid: one that cannot be an issue's is answered like one that does not exist.
 pub(crate) fn issue_id(text: &str) -> Result<Uuid, &'static str> {
     team_id(text).map(TeamId::as_uuid)
 }

@@ -42,7 +42,7 @@ impl Command {
             Self::Deactivate { .. } => (seen.plan, false),
             Self::Activate { .. } => (seen.plan, true),
         };
-        // Also where nothing changes: saying it again makes the reconciler go over the schedules again.
+        // Even if nothing changes: saying it again makes the reconciler check the schedules again.
         app.store.set_plan(*team, plan, is_active, app.clock.now()).await?;
         team::show(app, *team, out).await
     }

@@ -173,7 +173,7 @@ impl Gateway {
             error!(request_id = %id, "a request ended in a panic");
             ApiError::internal("panic").into_response()
         });
-        id.name_fault(&mut response);
+        id.add_to_fault(&mut response);
         response
     }
 

@@ -72,8 +72,7 @@ impl Worker {
         }
     }
 
-    /// Does what a message asks for, again after a while where that fails. Others run
-    /// meanwhile.
+    /// Does what a message asks for, and retries it later if that fails; others run meanwhile.
     async fn deliver(self, delivery: Delivery) {
         let Err(error) = self.handle(&delivery.message).await else { return };
         let Delivery { message, deliveries, .. } = &delivery;

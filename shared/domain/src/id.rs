@@ -48,7 +48,7 @@ macro_rules! id {
 }
 
 /// An id that says what it is of: only those that this service makes can be read.
-macro_rules! telling_id {
+macro_rules! structured_id {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $kind:ty,)+ }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ id!(
     /// A site.
     SiteId
 );
-telling_id!(
+structured_id!(
     /// A check.
     CheckId {
         /// The tool.
@@ -117,7 +117,7 @@ telling_id!(
         trigger: Trigger,
     }
 );
-telling_id!(
+structured_id!(
     /// An issue.
     IssueId {
         /// The condition of the site that it is about.

@@ -305,7 +305,7 @@ mod tests {
 
     use super::*;
 
-    const PLACES: usize = 4;
+    const CONCURRENCY: usize = 4;
 
     fn maintenance(team: u8, last: u8) -> Message {
         let id = |last| format!("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e{last:02x}");
@@ -318,7 +318,7 @@ mod tests {
     async fn messages_come_when_their_delay_has_passed() {
         let queue = LocalQueue::new();
         let receive =
-            async |queue: &LocalQueue| queue.receive(Destination::Maintenance, PLACES).await;
+            async |queue: &LocalQueue| queue.receive(Destination::Maintenance, CONCURRENCY).await;
         queue.send(maintenance(0, 1), Duration::from_secs(120));
         queue.send(maintenance(0, 2), Duration::ZERO);
         let started = Instant::now();
@@ -365,19 +365,19 @@ mod tests {
         for last in 0..12 {
             queue.send(maintenance(1, last), Duration::ZERO);
         }
-        let mut taken = take(&queue, PLACES).await;
+        let mut taken = take(&queue, CONCURRENCY).await;
         assert_eq!(messages(&taken), [0, 1, 2].map(|last| maintenance(1, last)));
         queue.send(maintenance(2, 0), Duration::ZERO);
         queue.send(maintenance(2, 1), Duration::ZERO);
-        let of_other = take(&queue, PLACES).await;
+        let of_other = take(&queue, CONCURRENCY).await;
         assert_eq!(messages(&of_other), [maintenance(2, 0)]);
 
         // The team whose turn it is has the place that is free first.
         taken.remove(0);
-        taken.extend(take(&queue, PLACES).await);
+        taken.extend(take(&queue, CONCURRENCY).await);
         assert_eq!(messages(&taken[2..]), [maintenance(1, 3)]);
         drop(of_other);
-        assert_eq!(messages(&take(&queue, PLACES).await), [maintenance(2, 1)]);
+        assert_eq!(messages(&take(&queue, CONCURRENCY).await), [maintenance(2, 1)]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -10,6 +10,8 @@ use tracing::error;
 /// A message of a batch.
 #[derive(Debug, Clone)]
 pub struct SqsBody {
+    /// Its id, which the log tells.
+    pub id: String,
     /// What was sent.
     pub text: String,
     /// When it was sent; `None` if the queue does not say.
@@ -26,10 +28,11 @@ where
         let sent_at = message.attributes.get("SentTimestamp");
         let sent_at =
             sent_at.and_then(|millis| Timestamp::from_millisecond(millis.parse().ok()?).ok());
-        let handled = handle(SqsBody { text: message.body.unwrap_or_default(), sent_at });
+        let id = message.message_id.unwrap_or_default();
+        let text = message.body.unwrap_or_default();
+        let handled = handle(SqsBody { id: id.clone(), text, sent_at });
         async move {
             let failure = handled.await.err()?;
-            let id = message.message_id.unwrap_or_default();
             error!(message = id, %failure, "message failed");
             // An empty id would fail the whole batch.
             Some(id).filter(|id| !id.is_empty())

@@ -88,3 +88,24 @@ pub(crate) fn outstanding(mut item: Item, shard: String, due: Option<jiff::Times
     }
     item
 }
+
+#[cfg(test)]
+mod tests {
+    use vedette_domain::plan::Plan;
+    use vedette_domain::settings::Settings;
+
+    use super::*;
+
+    #[test]
+    fn a_document_is_read_as_this_version_writes_it_and_as_the_one_before_did() {
+        let mut settings = Settings::defaults(Plan::Growth);
+        settings.request_header.name = Some("x-probe".to_owned());
+        settings.tools.status.cadence_minutes = 15;
+        let key = Key::new("T#1", "M");
+        let written = document_item(&key, &settings).expect("an item");
+        assert_eq!(written.len(), 3, "its key and one attribute");
+        assert_eq!(document::<Settings>(written).expect("settings"), settings);
+        let before = item(&key, &settings).expect("an item");
+        assert_eq!(document::<Settings>(before).expect("settings"), settings);
+    }
+}

@@ -197,7 +197,7 @@ impl Store {
                 .flat_map(|left| left.keys)
                 .collect();
             if !waiting.is_empty() {
-                backoff.wait(StoreError::STALE).await?;
+                backoff.wait(StoreError::STALE).await.map_err(unprocessed)?;
             }
         }
         Ok(found)
@@ -290,8 +290,8 @@ impl Store {
 
     /// Deletes items without a condition, 25 a call.
     pub(crate) async fn batch_delete(&self, keys: &[Key]) -> Result<(), StoreError> {
+        let mut backoff = Backoff::new(budget::BATCH);
         for chunk in keys.chunks(25) {
-            let mut backoff = Backoff::new(budget::BATCH);
             let mut waiting = chunk
                 .iter()
                 .map(|key| {
@@ -311,7 +311,7 @@ impl Store {
                 waiting =
                     answer.unprocessed_items.unwrap_or_default().into_values().flatten().collect();
                 if !waiting.is_empty() {
-                    backoff.wait(StoreError::STALE).await?;
+                    backoff.wait(StoreError::STALE).await.map_err(unprocessed)?;
                 }
             }
         }
@@ -427,6 +427,12 @@ impl Transaction<'_> {
         let request = self.store.client.transact_write_items().set_transact_items(Some(self.items));
         request.send().await.map(drop).map_err(transaction_error)
     }
+}
+
+/// DynamoDB leaves a part of a batch unprocessed until the budget is spent: it is throttled. That is no
+/// conflict, as reading and deciding again would only ask it for more.
+fn unprocessed(_: StoreError) -> StoreError {
+    StoreError::Unavailable("a batch stays unprocessed".to_owned())
 }
 
 fn unique(keys: impl IntoIterator<Item = Key>) -> Vec<Key> {

@@ -68,7 +68,7 @@ pub(crate) async fn handle(
     Ok(ok(&outcome))
 }
 
-/// Creates a site; after a conflict again, with the team as it is by then.
+/// Creates a site; after a conflict again, with the team reloaded.
 async fn create_within(
     left: Duration,
     context: Context<'_>,

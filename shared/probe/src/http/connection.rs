@@ -95,7 +95,8 @@ impl Connection {
         let tasks = Arc::default();
         let (sender, connection) = http2::Builder::new(Tasks::of(&tasks))
             .initial_stream_window_size(HEAD_BYTES as u32)
-            .initial_connection_window_size(HEAD_BYTES as u32)
+            // Of eight streams, as resolvers are asked many things at once.
+            .initial_connection_window_size(8 * HEAD_BYTES as u32)
             .max_header_list_size(HEAD_BYTES as u32)
             .handshake(TokioIo::new(Paced::new(stream)))
             .await
