@@ -107,7 +107,8 @@ pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<()
             let check = Check { status: CheckStatus::Completed, ..check };
             rows.push(copy(row, &check, if number > kept { long_ago } else { *lasts })?);
         }
-        if rows.len() > 20_000 {
+        // Each batch writes to the pages of all sites.
+        if rows.len() >= 20 * sites.len() {
             import(&database, std::mem::take(&mut rows))?;
         }
     }
