@@ -91,6 +91,8 @@ pub(crate) fn outstanding(mut item: Item, shard: String, due: Option<jiff::Times
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+    use vedette_domain::id::TeamId;
     use vedette_domain::plan::Plan;
     use vedette_domain::settings::Settings;
 
@@ -101,7 +103,7 @@ mod tests {
         let mut settings = Settings::defaults(Plan::Growth);
         settings.request_header.name = Some("x-probe".to_owned());
         settings.tools.status.cadence_minutes = 15;
-        let key = Key::new("T#1", "M");
+        let key = crate::keys::team_settings(TeamId(Uuid::nil()));
         let written = document_item(&key, &settings).expect("an item");
         assert_eq!(written.len(), 3, "its key and one attribute");
         assert_eq!(document::<Settings>(written).expect("settings"), settings);
