@@ -35,6 +35,13 @@ const LISTEN_TIME: Duration = Duration::from_millis(500);
 /// Timeout of reading a page.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Before a page that was replaced while it loaded is asked again.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
+
+/// Resolves once the page has loaded.
+const LOADED: &str = "document.readyState === 'complete'
+  || new Promise(loaded => addEventListener('load', () => loaded(), { once: true }))";
+
 /// Resolves once the page has been painted, which runs what waits for that or for becoming visible.
 const DRAWN: &str =
     "new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))";
@@ -159,7 +166,7 @@ async fn load(tab: &Tab<'_>, url: &Url) -> Option<()> {
     if navigated["errorText"].is_string() {
         return None;
     }
-    tab.wait_for(|state| state.loads > 0).await;
+    wait_for_load(tab).await;
     let drawn = json!({ "expression": DRAWN, "awaitPromise": true });
     let drawn = timeout(DRAW_TIMEOUT, tab.call::<IgnoredAny>("Runtime.evaluate", drawn));
     let (_, _) = tokio::join!(run_virtual_time(tab, VIRTUAL_TIME_BUDGET), drawn);
@@ -169,6 +176,22 @@ async fn load(tab: &Tab<'_>, url: &Url) -> Option<()> {
     // Whatever the waiting above has triggered.
     run_virtual_time(tab, VIRTUAL_TIME_BUDGET).await;
     Some(())
+}
+
+/// Waits until the page has loaded. The event alone does not tell: Chromium does not send it for a
+/// page that is loaded before its new renderer reports to us. So the page is asked, too, and asked
+/// again if scripts replace it meanwhile.
+async fn wait_for_load(tab: &Tab<'_>) {
+    let loaded = json!({ "expression": LOADED, "awaitPromise": true });
+    let asked = async {
+        while tab.call::<IgnoredAny>("Runtime.evaluate", loaded.clone()).await.is_none() {
+            sleep(RETRY_DELAY).await;
+        }
+    };
+    tokio::select! {
+        () = tab.wait_for(|state| state.loads > 0) => {}
+        () = asked => {}
+    }
 }
 
 /// Lets the page's clock run by `span`, as fast as the page can follow. The clock stands still
