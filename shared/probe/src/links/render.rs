@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use futures::future::join_all;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -34,13 +35,6 @@ const LISTEN_TIME: Duration = Duration::from_millis(500);
 
 /// Timeout of reading a page.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Before a page that was replaced while it loaded is asked again.
-const RETRY_DELAY: Duration = Duration::from_millis(50);
-
-/// Resolves once the page has loaded.
-const LOADED: &str = "document.readyState === 'complete'
-  || new Promise(loaded => addEventListener('load', () => loaded(), { once: true }))";
 
 /// Resolves once the page has been painted, which runs what waits for that or for becoming visible.
 const DRAWN: &str =
@@ -110,9 +104,12 @@ impl Renderer<'_> {
         let (tab, requests) = self.browser.open().await?;
         clock(Some(Instant::now()));
         let shown = async {
-            self.prepare(&tab);
+            let loaded = async {
+                self.prepare(&tab).await;
+                load(&tab, url).await
+            };
             // After the timeout, the page is read as it is.
-            let _ = timeout(LOAD_TIMEOUT, load(&tab, url)).await;
+            let _ = timeout(LOAD_TIMEOUT, loaded).await;
             read(&tab).await
         };
         let rendered = tokio::select! {
@@ -124,23 +121,31 @@ impl Renderer<'_> {
         is_at_host.then_some(rendered)
     }
 
-    fn prepare(&self, tab: &Tab<'_>) {
-        tab.post("Page.enable", json!({}));
-        // These two report WebSockets and workers.
-        tab.post("Network.enable", json!({}));
-        let workers = json!({
-            "autoAttach": true,
-            "waitForDebuggerOnStart": false,
-            "flatten": true,
-            "filter": [{ "type": "worker" }],
-        });
-        tab.post("Target.setAutoAttach", workers);
-        let user_agent = json!({ "userAgent": self.user_agent });
-        tab.post("Network.setUserAgentOverride", user_agent);
+    /// Sets the tab up, and lets it run. Chromium takes what it has acknowledged over to the renderer
+    /// of the next page, and loses the rest: events of that page would never come.
+    async fn prepare(&self, tab: &Tab<'_>) {
+        let mut commands = vec![
+            ("Page.enable", json!({})),
+            // These two report WebSockets and workers.
+            ("Network.enable", json!({})),
+            (
+                "Target.setAutoAttach",
+                json!({
+                    "autoAttach": true,
+                    "waitForDebuggerOnStart": false,
+                    "flatten": true,
+                    "filter": [{ "type": "worker" }],
+                }),
+            ),
+            ("Network.setUserAgentOverride", json!({ "userAgent": self.user_agent })),
+        ];
         if !self.headers.is_empty() {
-            tab.post("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }] }));
+            commands.push(("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }] })));
         }
-        tab.post("Runtime.runIfWaitingForDebugger", json!({}));
+        commands.push(("Runtime.runIfWaitingForDebugger", json!({})));
+        let acknowledged =
+            commands.into_iter().map(|(method, params)| tab.call::<IgnoredAny>(method, params));
+        join_all(acknowledged).await;
     }
 
     /// The headers of a request to the site's own host, with ours added; `None` for other requests.
@@ -166,7 +171,7 @@ async fn load(tab: &Tab<'_>, url: &Url) -> Option<()> {
     if navigated["errorText"].is_string() {
         return None;
     }
-    wait_for_load(tab).await;
+    tab.wait_for(|state| state.loads > 0).await;
     let drawn = json!({ "expression": DRAWN, "awaitPromise": true });
     let drawn = timeout(DRAW_TIMEOUT, tab.call::<IgnoredAny>("Runtime.evaluate", drawn));
     let (_, _) = tokio::join!(run_virtual_time(tab, VIRTUAL_TIME_BUDGET), drawn);
@@ -176,22 +181,6 @@ async fn load(tab: &Tab<'_>, url: &Url) -> Option<()> {
     // Whatever the waiting above has triggered.
     run_virtual_time(tab, VIRTUAL_TIME_BUDGET).await;
     Some(())
-}
-
-/// Waits until the page has loaded. The event alone does not tell: Chromium does not send it for a
-/// page that is loaded before its new renderer reports to us. So the page is asked, too, and asked
-/// again if scripts replace it meanwhile.
-async fn wait_for_load(tab: &Tab<'_>) {
-    let loaded = json!({ "expression": LOADED, "awaitPromise": true });
-    let asked = async {
-        while tab.call::<IgnoredAny>("Runtime.evaluate", loaded.clone()).await.is_none() {
-            sleep(RETRY_DELAY).await;
-        }
-    };
-    tokio::select! {
-        () = tab.wait_for(|state| state.loads > 0) => {}
-        () = asked => {}
-    }
 }
 
 /// Lets the page's clock run by `span`, as fast as the page can follow. The clock stands still
