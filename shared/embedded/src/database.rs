@@ -11,7 +11,7 @@ use tracing::error;
 use vedette_store::StoreError;
 
 use crate::folder::{Folder, FolderError};
-use crate::operation;
+use crate::{layout, operation};
 use crate::sync::{Fsync, Syncer};
 
 /// An open database. Clones are the same one; it closes when it is told to, or with the last clone.
@@ -53,6 +53,7 @@ impl Database {
         let database = Self::on_file(&draft, Fsync::Always)?;
         database.store().create_table().await?;
         database.close().await;
+        layout::by_key(&draft)?;
         Ok(folder.put(&draft, file)?)
     }
 
@@ -183,6 +184,9 @@ pub enum DatabaseError {
     /// The table cannot be made.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Its rows cannot be laid out.
+    #[error(transparent)]
+    Sqlite(#[from] rusqlite::Error),
     /// The data folder does not take it.
     #[error(transparent)]
     Folder(#[from] FolderError),

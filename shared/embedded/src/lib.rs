@@ -9,6 +9,7 @@ mod client;
 mod database;
 mod expiry;
 mod folder;
+mod layout;
 mod operation;
 mod socket;
 mod sync;

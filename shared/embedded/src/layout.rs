@@ -1,0 +1,27 @@
+//! How the table lies in its file.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use crate::TABLE;
+
+/// Bytes of a page. A row that takes more than a quarter of one lies partly elsewhere, and a site's
+/// row may take 2 KB.
+const PAGE_SIZE: u32 = 8_192;
+
+/// Lays out an empty table by its key, and not by numbers of rows with an index beside: dynoxide
+/// gives a row a new number whenever it is written, and so each check would change two trees, and
+/// leave a hole between the checks where the site's state was.
+pub(crate) fn by_key(file: &Path) -> rusqlite::Result<()> {
+    let mut file = Connection::open(file)?;
+    let recreated = file.transaction()?;
+    let find = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?1";
+    let definition: String = recreated.query_row(find, params![TABLE], |row| row.get(0))?;
+    recreated.execute_batch(&format!("DROP TABLE \"{TABLE}\"; {definition} WITHOUT ROWID"))?;
+    recreated.commit()?;
+    // The size of pages changes when the file is written anew, which needs another journal.
+    file.execute_batch(&format!(
+        "PRAGMA journal_mode = DELETE; PRAGMA page_size = {PAGE_SIZE}; VACUUM"
+    ))
+}
