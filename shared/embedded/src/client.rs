@@ -1,9 +1,8 @@
 //! The SDK's client of an embedded table.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{
-    BehaviorVersion, Region, SharedHttpClient, StalledStreamProtectionConfig,
+    BehaviorVersion, Builder, Region, SharedHttpClient, StalledStreamProtectionConfig,
 };
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
@@ -20,16 +19,19 @@ pub const TABLE: &str = "vedette";
 
 /// The table behind an HTTP client: [`Database::http_client`], or one that stands before it.
 pub fn store(http: SharedHttpClient) -> Store {
-    Store::new(sdk_client(http), TABLE.to_owned())
+    Store::new(sdk_config(http), TABLE.to_owned())
 }
 
 /// The SDK's client behind an HTTP client.
-///
+pub fn sdk_client(http: SharedHttpClient) -> Client {
+    Client::from_conf(sdk_config(http).build())
+}
+
 /// Nothing is signed, since nobody would look at it. And nothing is timed, nor is its progress
 /// watched: a request that waits in this process is not lost, and to send it again would only
 /// lengthen the queue.
-pub fn sdk_client(http: SharedHttpClient) -> Client {
-    let config = aws_sdk_dynamodb::Config::builder()
+fn sdk_config(http: SharedHttpClient) -> Builder {
+    aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::from_static("local"))
         // Where a request would go, if it went anywhere.
@@ -37,9 +39,6 @@ pub fn sdk_client(http: SharedHttpClient) -> Client {
         .allow_no_auth()
         .http_client(http)
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
-        .retry_config(RetryConfig::standard().with_max_attempts(4))
-        .build();
-    Client::from_conf(config)
 }
 
 /// An HTTP client that sends everything through one connector.

@@ -11,8 +11,8 @@ use tracing::error;
 use vedette_store::StoreError;
 
 use crate::folder::{Folder, FolderError};
-use crate::{layout, operation};
 use crate::sync::{Fsync, Syncer};
+use crate::{layout, operation};
 
 /// An open database. Clones are the same one; it closes when it is told to, or with the last clone.
 ///

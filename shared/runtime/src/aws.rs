@@ -8,11 +8,10 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
-use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
-use vedette_store::Store;
+use vedette_store::{Store, retry_config};
 
 use crate::config::{ConfigError, Deployment, Read, Service, environment, required};
 use crate::{App, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueue};
@@ -34,15 +33,11 @@ pub fn lambda_app(service: Service) -> Result<App, ConfigError> {
 /// The first variable that is missing.
 pub fn app(service: Service, sdk: &SdkConfig) -> Result<App, ConfigError> {
     let deployment = Arc::new(Deployment::read(&environment)?);
-    let sdk = sdk
-        .to_builder()
-        .timeout_config(timeouts())
-        .retry_config(RetryConfig::standard().with_max_attempts(4))
-        .build();
+    let sdk = sdk.to_builder().timeout_config(timeouts()).retry_config(retry_config()).build();
     let queues = aws_sdk_sqs::Client::new(&sdk);
     let schedules = aws_sdk_scheduler::Client::new(&sdk);
     Ok(App {
-        store: Store::new(aws_sdk_dynamodb::Client::new(&sdk), deployment.table.clone()),
+        store: Store::new((&sdk).into(), deployment.table.clone()),
         queue: Queue::Sqs(SqsQueue::new(queues, deployment.queue_url_prefix.clone())),
         scheduler: Scheduler::EventBridge(EventBridgeScheduler::new(schedules, deployment)),
         clock: Clock::system(),

@@ -25,6 +25,7 @@ mod site;
 mod sync;
 mod table;
 mod team;
+mod throttling;
 mod work;
 
 pub use account::{Account, MemberRow};
@@ -41,4 +42,5 @@ pub use site::{
 pub use sync::{ResyncSlice, Versions};
 pub use table::Store;
 pub use team::TeamWithSettings;
+pub use throttling::retry_config;
 pub use work::Outstanding;

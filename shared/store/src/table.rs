@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
@@ -14,6 +15,7 @@ use futures::future::try_join_all;
 
 use crate::item::{Item, key_of, number, string};
 use crate::keys::{Key, PK, SK, WORK_INDEX};
+use crate::throttling::{ThrottledTransactions, retry_config};
 use crate::{Backoff, StoreError, budget};
 
 /// The table.
@@ -105,9 +107,10 @@ where
 }
 
 impl Store {
-    /// The table of this name.
-    pub const fn new(client: Client, table: String) -> Self {
-        Self { client, table }
+    /// The table of this name, asked as the configuration says.
+    pub fn new(config: Builder, table: String) -> Self {
+        let config = config.retry_classifier(ThrottledTransactions).retry_config(retry_config());
+        Self { client: Client::from_conf(config.build()), table }
     }
 
     /// Opens the connection to DynamoDB, so that the first request does not wait for a handshake.

@@ -52,6 +52,7 @@ struct Plan {
     lost: HashSet<String>,
     /// How many batch reads from now on it is until the one whose answer is held back.
     hold_in: Option<u64>,
+    counts_nothing: bool,
 }
 
 impl Faults {
@@ -60,6 +61,11 @@ impl Faults {
         let mut plan = self.0.plan.lock().expect("a plan");
         let at = plan.writes + n;
         plan.faults.push_back((at, fault));
+    }
+
+    /// Has the table no capacity left for counting requests, from now on.
+    pub fn on_counting(&self) {
+        self.0.plan.lock().expect("a plan").counts_nothing = true;
     }
 
     /// Holds back the answer to the n-th batch read from now on, counted from 1: what was read is
@@ -129,10 +135,13 @@ impl Faults {
         );
         // Requests are counted for the throttle in any case; they are no part of a story.
         let body = request.body().bytes().unwrap_or_default();
-        if !is_write || is_throttle_window(body) {
+        if !is_write {
             return None;
         }
         let mut plan = self.0.plan.lock().expect("a plan");
+        if is_throttle_window(body) {
+            return plan.counts_nothing.then_some(Fault::Throttle);
+        }
         plan.writes += 1;
         if operation == "TransactWriteItems" {
             let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
@@ -187,6 +196,10 @@ impl HttpConnector for FaultyConnector {
         let is_transaction = operation(&request) == Some("TransactWriteItems");
         HttpConnectorFuture::new(async move {
             match fault {
+                Fault::Throttle if is_transaction => Ok(refusal(
+                    "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+                    r#","CancellationReasons":[{"Code":"None"},{"Code":"ThrottlingError"}]"#,
+                )),
                 Fault::Throttle => Ok(refusal(
                     "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException",
                     "",
