@@ -363,6 +363,21 @@ async fn check_runs_are_under_the_default_throttle_too() {
 }
 
 #[tokio::test]
+async fn requests_that_cannot_be_counted_are_served() {
+    let (mut service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://example.com").await;
+    service.test.app.service.throttle = 1;
+    service.test.faults().on_counting();
+    let client = service.client(&owner);
+    for _ in 0..2 {
+        let answer = client.get("/me").await;
+        assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (200, "1"));
+    }
+    let answer = client.post(&format!("/sites/{site}/checks"), &json!({ "tools": [] })).await;
+    assert_eq!(answer.status, 422, "{}", answer.shown());
+}
+
+#[tokio::test]
 async fn many_requests_at_once_are_counted_one_by_one() {
     let (mut service, owner) = Service::with_team().await;
     service.test.app.service.throttle = 20;

@@ -13,7 +13,7 @@ async fn main() -> Result<(), Error> {
     let route = vedette_api::named(&name).ok_or_else(|| format!("no route is named `{name}`"))?;
     let app = Arc::new(aws::lambda_app(Service::read(&environment)?)?);
     if route.reads_table() {
-        app.store.warm_up().await?;
+        app.warm_up().await;
     }
     run(service_fn(|request: Request| {
         let app = Arc::clone(&app);

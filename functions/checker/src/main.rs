@@ -14,7 +14,7 @@ async fn main() -> Result<(), Error> {
     let Config { service, outbound, engines } = Config::read(&environment)?;
     let app = aws::lambda_app(service)?;
     let engines = Engines::new(outbound, engines)?;
-    app.store.warm_up().await?;
+    app.warm_up().await;
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
         let (app, engines) = (&app, &engines);
         async move {

@@ -13,7 +13,7 @@ use vedette_runtime::{aws, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let app = aws::lambda_app(Service::read(&environment)?)?;
-    app.store.warm_up().await?;
+    app.warm_up().await;
     match environment("_HANDLER").as_deref() {
         Some("redelivery") => {
             run(service_fn(|_: LambdaEvent<serde_json::Value>| {

@@ -28,6 +28,7 @@ enum Headers {
     Encodings,
     /// The gateway's own answers have none of these.
     RetryAfter,
+    Unavailable,
     /// The same.
     RequestId,
 }
@@ -110,7 +111,7 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         description: "Something that the service needs did not answer, or took too long. Trying \
                       again may help.",
         sample: || ApiError::Unavailable(""),
-        headers: Headers::RequestId,
+        headers: Headers::Unavailable,
     },
 ];
 
@@ -163,6 +164,10 @@ impl Headers {
             }
             Self::Challenge => json!({ (WWW_AUTHENTICATE.as_str()): header("Challenge") }),
             Self::RetryAfter => json!({ (RETRY_AFTER.as_str()): header("RetryAfter") }),
+            Self::Unavailable => json!({
+                (RETRY_AFTER.as_str()): header("RetryAfter"),
+                (REQUEST_ID_HEADER): header("RequestId"),
+            }),
             Self::RequestId => json!({ (REQUEST_ID_HEADER): header("RequestId") }),
         }
     }
@@ -221,7 +226,7 @@ pub(crate) fn headers() -> Value {
             "schema": { "type": "integer", "minimum": 0 },
         },
         "RetryAfter": {
-            "description": "Seconds until the next minute.",
+            "description": "Seconds until another attempt may succeed.",
             "schema": { "type": "integer", "minimum": 1, "maximum": 60 },
         },
         "RequestId": {
@@ -295,7 +300,8 @@ mod tests {
             let response = (refusal.sample)().into_response();
             let has = |name: &str| response.headers().contains_key(name);
             assert_eq!(has(WWW_AUTHENTICATE.as_str()), refusal.headers == Headers::Challenge);
-            assert_eq!(has(RETRY_AFTER.as_str()), refusal.headers == Headers::RetryAfter);
+            let retries = [Headers::RetryAfter, Headers::Unavailable].contains(&refusal.headers);
+            assert_eq!(has(RETRY_AFTER.as_str()), retries);
             assert_eq!(has(ACCEPT_ENCODING.as_str()), refusal.headers == Headers::Encodings);
             assert!(refusal.sample_body()["message"].is_string(), "{}", refusal.name);
         }

@@ -16,6 +16,10 @@ use vedette_store::{MayConflict, StoreError};
 use crate::response::{Response, json as answer};
 use crate::validation::ValidationError;
 
+/// Seconds after which a client may try again what was not served because the service was
+/// unavailable: a table that is throttled, or a machine that is busy, takes some to recover.
+pub const UNAVAILABLE_FOR: u32 = 5;
+
 /// Why a request was not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -144,6 +148,9 @@ impl ApiError {
             other => answer(status, &json!({ "message": other.message() })),
         };
         let headers = response.headers_mut();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from(UNAVAILABLE_FOR));
+        }
         match self {
             Self::Unauthenticated(_) => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

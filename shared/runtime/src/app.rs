@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use tokio::time::timeout;
 use tracing::warn;
 use vedette_domain::message::Message;
 use vedette_store::Store;
@@ -24,7 +25,21 @@ pub struct App {
     pub service: Service,
 }
 
+/// How long a process waits for its first connection before it serves without.
+const WARM_UP: Duration = Duration::from_secs(1);
+
 impl App {
+    /// Opens the connection to the table, so that the first request does not wait for a handshake.
+    /// Without it everything works as well, so a table that is throttled must not end a function
+    /// before it has begun.
+    pub async fn warm_up(&self) {
+        match timeout(WARM_UP, self.store.warm_up()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!(%error, "the table does not answer yet"),
+            Err(_) => warn!("the table does not answer yet"),
+        }
+    }
+
     /// Sends a message of work that is in the table already. What cannot be sent is left to
     /// redelivery, which finds it there.
     pub async fn enqueue_or_leave(&self, message: Message, delay: Duration) {
