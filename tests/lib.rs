@@ -10,16 +10,18 @@ use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Request};
 use serde_json::{Value, json};
 use vedette_api::{answer, dispatch};
-use vedette_checker::{EngineConfig, Engines, Handled, handle};
+use vedette_checker::{EngineConfig, Engines, Handled, grants, handle};
 use vedette_domain::check::Finish;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::{ExpectedRecords, IssueSettings, Settings};
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_reconciler::{MAINTENANCE, REDELIVERY};
 use vedette_runs::{Recorded, record_run};
 use vedette_runtime::Destination;
-use vedette_testkit::{Member, TestApp, loopback, new_team};
+use vedette_store::Grant;
+use vedette_testkit::{Member, TestApp, granted, loopback, new_team};
 
 /// A whole service for one test.
 pub struct Service {
@@ -151,16 +153,23 @@ impl Service {
             }
             Message::Maintenance(maintenance) => {
                 let kept = Box::pin(vedette_reconciler::maintain(&self.test.app, maintenance));
-                kept.await.expect("kept");
+                granted([&MAINTENANCE, &Grant::NONE], kept).await.expect("kept");
             }
         }
+    }
+
+    /// One pass of redelivery; what it sent waits in the queues.
+    pub async fn redeliver(&self) {
+        let pass = Box::pin(vedette_reconciler::redeliver(&self.test.app));
+        granted([&REDELIVERY, &Grant::NONE], pass).await.expect("redelivered");
     }
 
     /// Delivers one check message and says what became of it.
     pub async fn check(&self, message: &CheckMessage) -> Handled {
         // Boxed, here and below: without optimization, a test that awaits many of these futures
         // would be too large for its stack.
-        Box::pin(handle(&self.test.app, &self.engines, message)).await.expect("handled")
+        let handled = Box::pin(handle(&self.test.app, &self.engines, message));
+        granted(grants(message.tool), handled).await.expect("handled")
     }
 
     /// Ends a run of now as an engine would end it.
@@ -234,7 +243,8 @@ impl Client<'_> {
         let (head, body) = request.into_parts();
         let (route, head) = dispatch(head);
         let request = Request::from_parts(head, body);
-        let response = Box::pin(answer(&self.service.test.app, route, request)).await;
+        let answered = Box::pin(answer(&self.service.test.app, route, request));
+        let response = granted(route.grants(), answered).await;
         let (parts, body) = response.into_parts();
         let body = match body {
             Body::Text(text) => serde_json::from_str(&text).expect("json"),

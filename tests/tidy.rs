@@ -1,13 +1,12 @@
 //! Rules of the house, as tests.
 
+mod template;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use vedette_api::{FALLBACK, ROUTES};
-use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
-use vedette_domain::tool::Tool;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository").to_owned()
@@ -78,95 +77,6 @@ fn the_domain_does_no_io() {
         let does_io = name.starts_with("aws") || name.contains("lambda") || name.contains("http");
         let is_runtime = ["tokio", "hyper", "reqwest", "tracing", "getrandom"].contains(&&*name);
         assert!(!does_io && !is_runtime, "the domain must not depend on {name}");
-    }
-}
-
-/// `(Handler, Method, Path)` of each route in the template.
-fn template_routes() -> BTreeSet<(String, String, String)> {
-    let mut routes = BTreeSet::new();
-    let mut handler = String::new();
-    let mut method = String::new();
-    for line in read("template.yaml").lines() {
-        if let Some(value) = line.trim().strip_prefix("Handler: ") {
-            value.clone_into(&mut handler);
-        } else if let Some(value) = line.trim().strip_prefix("Method: ") {
-            value.clone_into(&mut method);
-        } else if let Some(value) = line.trim().strip_prefix("Path: ") {
-            routes.insert((handler.clone(), method.clone(), value.to_owned()));
-        }
-    }
-    routes
-}
-
-#[test]
-fn the_template_has_a_function_for_each_route() {
-    let routes: BTreeSet<_> = ROUTES
-        .iter()
-        .map(|route| (route.name.to_owned(), route.method.to_owned(), route.path.to_owned()))
-        .collect();
-    assert_eq!(template_routes(), routes);
-    let template = read("template.yaml");
-    assert!(template.contains(&format!("Handler: {}", FALLBACK.name)));
-}
-
-/// The seconds of a property after a marker of the template.
-fn seconds_after(template: &str, marker: &str, property: &str) -> Duration {
-    let (_, rest) = template.split_once(marker).unwrap_or_else(|| panic!("no {marker:?}"));
-    let value =
-        rest.lines().find_map(|line| line.trim().strip_prefix(property)?.strip_prefix(": "));
-    let seconds = value.and_then(|value| value.split(' ').next()?.parse().ok());
-    Duration::from_secs(seconds.unwrap_or_else(|| panic!("no {property} after {marker:?}")))
-}
-
-#[test]
-fn the_template_follows_the_limits_of_the_tools() {
-    let template = read("template.yaml");
-    let tools = Tool::ALL.map(|tool| (tool.as_str(), tool.limits().function_timeout));
-    let maintenance = ("maintenance", MAINTENANCE_GRACE.unsigned_abs());
-    for (name, timeout) in tools.into_iter().chain([maintenance]) {
-        let of_function = seconds_after(&template, &format!("Handler: {name}\n"), "Timeout");
-        assert_eq!(of_function, timeout, "{name}");
-        let queue = format!("QueueName: !Sub ${{AWS::StackName}}-{name}\n");
-        let hidden = seconds_after(&template, &queue, "VisibilityTimeout");
-        assert_eq!(hidden, timeout * TIMEOUTS_PER_VISIBILITY, "{queue}");
-    }
-}
-
-/// What the policies of routes let them write: in each statement the actions, and the first letters
-/// of the partitions, none where they are not limited.
-fn writes_of_routes(template: &str) -> Vec<(String, Vec<String>)> {
-    let from = template.find("  ReaderPolicy:").expect("the routes' policies");
-    let to = template.find("  # --- Checks").expect("what comes after them");
-    let statements = template[from..to].split("- Effect: Allow").skip(1);
-    let statements = statements.filter_map(|text| {
-        let line = |name: &str| text.lines().find_map(|line| line.trim().strip_prefix(name));
-        let actions = line("Action: ").expect("actions in one line").to_owned();
-        let writes = ["Put", "Update", "Delete", "Write"];
-        let is_write = writes.iter().any(|verb| actions.contains(&format!("dynamodb:{verb}")));
-        let keys = line("Condition: ").unwrap_or_default().split('"');
-        let keys = keys.filter_map(|part| Some(part.strip_suffix("#*")?.to_owned()));
-        is_write.then(|| (actions, keys.collect()))
-    });
-    statements.collect()
-}
-
-#[test]
-fn no_route_may_write_a_token_and_reading_ones_only_count() {
-    let template = read("template.yaml");
-    let writes = writes_of_routes(&template);
-    let count = ROUTES.iter().filter(|route| route.method != "GET").count();
-    assert_eq!(writes.len(), 1 + count, "one statement for all routes, and one a writing route");
-    for (actions, keys) in &writes {
-        assert!(!keys.is_empty(), "{actions} on all of the table");
-        assert!(!keys.iter().any(|key| key == "K" || key == "U"), "{actions} on {keys:?}");
-    }
-    assert_eq!(writes[0], ("dynamodb:UpdateItem".to_owned(), vec!["R".into(), "V".into()]));
-    // A route that reads has that policy alone.
-    for route in ROUTES.iter().filter(|route| route.method == "GET") {
-        let (_, text) =
-            template.split_once(&format!("Handler: {}\n", route.name)).expect("a route");
-        let policies = text.lines().find_map(|line| line.trim().strip_prefix("Policies:"));
-        assert_eq!(policies, Some(" [!Ref ReaderPolicy]"), "{}", route.name);
     }
 }
 

@@ -95,7 +95,7 @@ async fn is_synced(service: &Service, owner: &Member) -> bool {
 /// Lets the time pass that a lost message is waited for, and has the reconciler look.
 async fn redeliver(service: &Service) -> Vec<Message> {
     service.test.advance(SignedDuration::from_secs(121));
-    vedette_reconciler::redeliver(&service.test.app).await.expect("redelivered");
+    service.redeliver().await;
     maintenance(service)
 }
 
@@ -301,7 +301,7 @@ async fn a_resync_goes_on_where_it_was_interrupted() {
     // What would go on is lost; it is looked for only when it should have gone on long ago.
     assert_eq!(maintenance(&service), std::slice::from_ref(&resync));
     service.test.advance(SignedDuration::from_secs(60));
-    vedette_reconciler::redeliver(&service.test.app).await.expect("redelivered");
+    service.redeliver().await;
     assert_eq!(maintenance(&service), []);
     assert_eq!(redeliver(&service).await, std::slice::from_ref(&resync));
     // Nobody looks again at the sites that were done.

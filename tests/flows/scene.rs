@@ -133,7 +133,7 @@ impl Scene {
 
     /// One pass of the reconciler; the messages that it sent, with their delays.
     pub(crate) async fn redeliver(&self) -> Vec<(Message, Duration)> {
-        Box::pin(vedette_reconciler::redeliver(&self.service.test.app)).await.expect("redelivered");
+        self.service.redeliver().await;
         self.service.waiting()
     }
 }

@@ -4,6 +4,7 @@
 //! handler, response. A Lambda function serves one route, one machine's process all of them.
 
 mod checks;
+mod grants;
 mod history;
 mod issues;
 mod me;
@@ -31,10 +32,11 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::Links;
 use vedette_http::response::{Response, negotiate};
 use vedette_runtime::App;
-use vedette_store::{budget, retry_on_conflict};
+use vedette_store::{Grant, budget, retry_on_conflict};
 
 use self::route::{Context, Handler, Work, route};
 
+pub use grants::EVERY_ROUTE;
 pub use reports::performance::DAYS_DEFAULT as PERFORMANCE_DAYS;
 pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
 pub use request_id::RequestId;
@@ -44,23 +46,24 @@ pub use sites::{SITES_MAX, site_sorts};
 pub use vedette_http::body::BODY_MAX;
 
 /// All routes, in the order of the specification: name, method and path, the scope of the token,
-/// what the route works on with the permission that it takes there, and the handler.
+/// what the route works on with the permission that it takes there, the handler, and what that may
+/// write.
 pub const ROUTES: &[Route] = &[
     route!("me.get", "GET" "/me", TeamsRead, Caller, me::get::handle),
     route!("teams.list", "GET" "/teams", TeamsRead, Caller, teams::list::handle),
     route!("teams.get", "GET" "/teams/{team}", TeamsRead, Team(View), teams::get::handle),
     route!("monitoring.get", "GET" "/teams/{team}/monitoring", TeamsRead, Team(View), monitoring::get::handle),
-    route!("monitoring.update", "PATCH" "/teams/{team}/monitoring", TeamsWrite, Team(UpdateMonitoring), monitoring::update::handle),
+    route!("monitoring.update", "PATCH" "/teams/{team}/monitoring", TeamsWrite, Team(UpdateMonitoring), monitoring::update::handle, SAVE_MONITORING),
     route!("sites.list", "GET" "/teams/{team}/sites", SitesRead, Team(View), sites::list::handle),
-    route!("sites.create", "POST" "/teams/{team}/sites", SitesWrite, Team(ManageSites), sites::create::handle),
-    route!("sites.bulk", "POST" "/teams/{team}/sites/bulk", SitesWrite, Team(ManageSites), sites::bulk::handle),
+    route!("sites.create", "POST" "/teams/{team}/sites", SitesWrite, Team(ManageSites), sites::create::handle, CREATE_SITE),
+    route!("sites.bulk", "POST" "/teams/{team}/sites/bulk", SitesWrite, Team(ManageSites), sites::bulk::handle, CREATE_SITE),
     route!("sites.get", "GET" "/sites/{site}", SitesRead, Site(View), sites::get::handle),
-    route!("sites.update", "PATCH" "/sites/{site}", SitesWrite, Site(ManageSites), sites::update::handle),
-    route!("sites.delete", "DELETE" "/sites/{site}", SitesDelete, Site(ManageSites), sites::delete::handle),
+    route!("sites.update", "PATCH" "/sites/{site}", SitesWrite, Site(ManageSites), sites::update::handle, UPDATE_SITE),
+    route!("sites.delete", "DELETE" "/sites/{site}", SitesDelete, Site(ManageSites), sites::delete::handle, DELETE_SITE),
     route!("checks.list", "GET" "/sites/{site}/checks", ChecksRead, Site(View), checks::list::handle),
-    route!("checks.create", "POST" "/sites/{site}/checks", ChecksRun, Site(RunChecks), checks::create::handle),
+    route!("checks.create", "POST" "/sites/{site}/checks", ChecksRun, Site(RunChecks), checks::create::handle, ORDER_CHECKS),
     route!("checks.get", "GET" "/checks/{check}", ChecksRead, Check(View), checks::get::handle),
-    route!("checks.delete", "DELETE" "/checks/{check}", ChecksDelete, Check(RunChecks), checks::delete::handle),
+    route!("checks.delete", "DELETE" "/checks/{check}", ChecksDelete, Check(RunChecks), checks::delete::handle, DELETE_CHECK),
     route!("reports.uptime", "GET" "/sites/{site}/reports/uptime", SitesRead, Site(View), reports::uptime::handle),
     route!("reports.performance", "GET" "/sites/{site}/reports/performance", SitesRead, Site(View), reports::performance::handle),
     route!("issues.list", "GET" "/issues", IssuesRead, Teams(View), issues::list::handle),

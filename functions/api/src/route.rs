@@ -11,7 +11,9 @@ use vedette_http::query::Query;
 use vedette_http::resource::Links;
 use vedette_http::response::Response;
 use vedette_runtime::App;
-use vedette_store::TeamWithSettings;
+use vedette_store::{Grant, TeamWithSettings};
+
+use crate::grants;
 
 /// One route.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub struct Route {
     /// Path with `{parameters}`, from the root.
     pub path: &'static str,
     pub(crate) work: Work,
+    /// What its handler may do with the table beside what every route does.
+    pub(crate) writes: &'static Grant,
 }
 
 #[derive(Debug)]
@@ -78,7 +82,7 @@ macro_rules! route {
             Box::pin($handler(context, resource))
         })
     };
-    ($name:literal, $method:literal $path:literal, $scope:ident, $resource:ident$(($permission:ident))?, $handler:path) => {
+    ($name:literal, $method:literal $path:literal, $scope:ident, $resource:ident$(($permission:ident))?, $handler:path $(, $writes:ident)?) => {
         Route {
             name: $name,
             method: $method,
@@ -87,8 +91,11 @@ macro_rules! route {
                 scope: Scope::$scope,
                 handler: route!(@handler $resource$(($permission))?, $handler),
             },
+            writes: route!(@writes $($writes)?),
         }
     };
+    (@writes) => { &Grant::NONE };
+    (@writes $writes:ident) => { &grants::$writes };
 }
 pub(crate) use route;
 
@@ -104,6 +111,11 @@ impl Route {
             Work::Authorized { scope, .. } => Some(scope),
             Work::Refuse(_) => None,
         }
+    }
+
+    /// What the route may do with the table.
+    pub fn grants(&self) -> [&'static Grant; 2] {
+        if self.reads_table() { [&grants::EVERY_ROUTE, self.writes] } else { [&Grant::NONE; 2] }
     }
 
     /// What the caller's role must grant in the team that the resource belongs to.

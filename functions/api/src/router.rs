@@ -8,13 +8,19 @@ use lambda_http::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use vedette_http::error::ApiError;
 use vedette_http::validation::{ECHO_MAX, echo};
+use vedette_store::Grant;
 
 use crate::ROUTES;
 use crate::route::{Route, Work};
 
 /// The `$default` route, for unknown paths and methods: 405 if another method would do, else 404.
-pub const FALLBACK: Route =
-    Route { name: "fallback", method: "ANY", path: "$default", work: Work::Refuse(refuse) };
+pub const FALLBACK: Route = Route {
+    name: "fallback",
+    method: "ANY",
+    path: "$default",
+    work: Work::Refuse(refuse),
+    writes: &Grant::NONE,
+};
 
 /// The route with this name.
 pub fn named(name: &str) -> Option<&'static Route> {

@@ -2,6 +2,7 @@
 
 mod config;
 mod engines;
+mod grants;
 mod incoming;
 mod lease;
 
@@ -23,6 +24,7 @@ use lease::with_lease;
 
 pub use config::{Config, EngineConfig};
 pub use engines::{Engines, Subject};
+pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};
 pub use vedette_probe::guard::GuardError;
 

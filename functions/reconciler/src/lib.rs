@@ -5,6 +5,7 @@
 //! purges a deleted site; [`reconcile`] and [`redeliver_all`] rebuild everything. Each may be stopped
 //! anywhere and begun again.
 
+mod grants;
 mod reconcile;
 mod redelivery;
 mod sync;
@@ -13,6 +14,7 @@ use vedette_domain::message::Maintenance;
 use vedette_runtime::{App, QueueError, SchedulerError};
 use vedette_store::StoreError;
 
+pub use grants::{MAINTENANCE, REDELIVERY};
 pub use reconcile::{Progress, Reconciled, reconcile};
 pub use redelivery::{Redelivered, redeliver, redeliver_all};
 

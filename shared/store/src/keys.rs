@@ -26,6 +26,81 @@ pub const WORK_DUE: &str = "due";
 /// Number of work shards, so that no index partition takes all writes.
 pub const WORK_SHARDS: u64 = 16;
 
+/// What a partition key begins with, and so what its partition holds. IAM policies tell partitions
+/// apart by this; see [`Grant`](crate::Grant).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Prefix {
+    /// A site with its tools, checks and issues.
+    Site,
+    /// The index of a team's issues.
+    IssueIndex,
+    /// The directory of a team's sites.
+    Directory,
+    /// A team with its settings, usage, members and cooldowns.
+    Team,
+    /// The leases that a team's crawls or audits hold.
+    Leases,
+    /// A user with memberships and the list of tokens.
+    User,
+    /// The address of a user.
+    Email,
+    /// A token.
+    Token,
+    /// The last use of a token.
+    TokenUse,
+    /// Requests of a subject in a minute.
+    Throttle,
+    /// The list of teams.
+    Teams,
+    /// A shard of the work index.
+    Work,
+}
+
+impl Prefix {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Site,
+        Self::IssueIndex,
+        Self::Directory,
+        Self::Team,
+        Self::Leases,
+        Self::User,
+        Self::Email,
+        Self::Token,
+        Self::TokenUse,
+        Self::Throttle,
+        Self::Teams,
+        Self::Work,
+    ];
+
+    /// As a key is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Site => "S#",
+            Self::IssueIndex => "N#",
+            Self::Directory => "L#",
+            Self::Team => "T#",
+            Self::Leases => "P#",
+            Self::User => "U#",
+            Self::Email => "E#",
+            Self::Token => "K#",
+            Self::TokenUse => "V#",
+            Self::Throttle => "R#",
+            Self::Teams => "G",
+            Self::Work => "W#",
+        }
+    }
+
+    /// The prefix of a partition key.
+    pub fn of(pk: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|prefix| pk.starts_with(prefix.as_str()))
+    }
+
+    fn key(self, rest: impl std::fmt::Display) -> String {
+        format!("{}{rest}", self.as_str())
+    }
+}
+
 /// Sort key of the item that stands for the partition itself: site, user, team, token.
 pub const SELF: &str = "A";
 
@@ -52,7 +127,7 @@ impl Key {
 }
 
 pub(crate) fn site_partition(partition: Partition) -> String {
-    format!("S#{:016x}", partition.0)
+    Prefix::Site.key(format_args!("{:016x}", partition.0))
 }
 
 pub(crate) fn site(partition: Partition) -> Key {
@@ -118,7 +193,7 @@ pub(crate) fn issue(partition: Partition, fingerprint: Fingerprint) -> Key {
 }
 
 pub(crate) fn issue_index_partition(team: TeamId) -> String {
-    format!("N#{team}")
+    Prefix::IssueIndex.key(team)
 }
 
 /// Prefix of a team's active or resolved issues in its index.
@@ -132,7 +207,7 @@ pub(crate) fn issue_index(team: TeamId, issue: IssueId, status: IssueStatus) -> 
 }
 
 pub(crate) fn directory_partition(team: TeamId) -> String {
-    format!("L#{team}")
+    Prefix::Directory.key(team)
 }
 
 /// The row that lists a site and makes its URL unique in the team. The URL is hashed: it may be
@@ -142,7 +217,7 @@ pub(crate) fn directory(team: TeamId, url: &SiteUrl) -> Key {
 }
 
 pub(crate) fn team_partition(team: TeamId) -> String {
-    format!("T#{team}")
+    Prefix::Team.key(team)
 }
 
 pub(crate) fn team(team: TeamId) -> Key {
@@ -163,9 +238,10 @@ pub(crate) fn cooldowns(team: TeamId) -> Key {
     Key::new(team_partition(team), "C")
 }
 
-/// The leases that runs of a tool hold on behalf of a team.
+/// The leases that runs of a tool hold on behalf of a team, apart from the team: a checker, which
+/// reads what strangers send, may write these and not the team's plan.
 pub(crate) fn leases(team: TeamId, tool: Tool) -> Key {
-    Key::new(team_partition(team), format!("P#{tool}"))
+    Key::new(Prefix::Leases.key(team), tool.to_string())
 }
 
 pub(crate) const MEMBER: &str = "U#";
@@ -176,7 +252,7 @@ pub(crate) fn member(team: TeamId, user: UserId) -> Key {
 }
 
 pub(crate) fn user_partition(user: UserId) -> String {
-    format!("U#{user}")
+    Prefix::User.key(user)
 }
 
 pub(crate) fn user(user: UserId) -> Key {
@@ -196,25 +272,25 @@ pub(crate) fn user_token(user: UserId, hash: &TokenHash) -> Key {
 
 /// Makes an address unique without regard to case.
 pub(crate) fn email(email: &str) -> Key {
-    Key::new(format!("E#{}", email.to_lowercase()), SELF)
+    Key::new(Prefix::Email.key(email.to_lowercase()), SELF)
 }
 
 pub(crate) fn token(hash: &TokenHash) -> Key {
-    Key::new(format!("K#{}", hash.0), SELF)
+    Key::new(Prefix::Token.key(&hash.0), SELF)
 }
 
 /// When a token was last used, apart from the token: permission to write this gives nobody access.
 pub(crate) fn token_use(hash: &TokenHash) -> Key {
-    Key::new(format!("V#{}", hash.0), SELF)
+    Key::new(Prefix::TokenUse.key(&hash.0), SELF)
 }
 
 /// Requests counted for a subject, a token or a user, in one minute.
 pub(crate) fn throttle(subject: &str, minute: i64) -> Key {
-    Key::new(format!("R#{subject}#{minute}"), SELF)
+    Key::new(Prefix::Throttle.key(format_args!("{subject}#{minute}")), SELF)
 }
 
 /// The partition that lists all teams.
-pub(crate) const TEAMS: &str = "G";
+pub(crate) const TEAMS: &str = Prefix::Teams.as_str();
 
 pub(crate) fn team_listing(team: TeamId) -> Key {
     Key::new(TEAMS, format!("{MEMBERSHIP}{team}"))
@@ -229,7 +305,12 @@ pub(crate) fn team_shard(team: TeamId) -> String {
 }
 
 pub(crate) fn shard(number: u64) -> String {
-    format!("W#{number}")
+    Prefix::Work.key(number)
+}
+
+/// A key with no item, for a read that asks only whether the table answers.
+pub(crate) fn nothing() -> Key {
+    Key::new(Prefix::Site.key(0), SELF)
 }
 
 /// What an item with outstanding work is, told by its key.
@@ -244,14 +325,14 @@ pub enum Owner {
 }
 
 pub(crate) fn owner(key: &Key) -> Option<Owner> {
-    if let Some(hex) = key.pk.strip_prefix("S#") {
+    if let Some(hex) = key.pk.strip_prefix(Prefix::Site.as_str()) {
         let partition = Partition(u64::from_str_radix(hex, 16).ok()?);
         if key.sk == SELF {
             return Some(Owner::Site(partition));
         }
         return Some(Owner::Tool(partition, Tool::parse(key.sk.strip_prefix(TOOL)?)?));
     }
-    let team = TeamId::parse(key.pk.strip_prefix("T#")?)?;
+    let team = TeamId::parse(key.pk.strip_prefix(Prefix::Team.as_str())?)?;
     (key.sk == SELF).then_some(Owner::Team(team))
 }
 
@@ -292,6 +373,14 @@ mod tests {
                 "I#status:down",
             ]
         );
+    }
+
+    #[test]
+    fn no_prefix_begins_with_another() {
+        for prefix in Prefix::ALL {
+            assert_eq!(Prefix::of(&prefix.key("x")), Some(prefix));
+        }
+        assert_eq!(Prefix::of("0"), None);
     }
 
     #[test]

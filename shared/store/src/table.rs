@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::{
 use futures::future::try_join_all;
 
 use crate::item::{Item, key_of, number, string};
-use crate::keys::{Key, PK, SK, WORK_INDEX};
+use crate::keys::{self, Key, PK, SK, WORK_INDEX};
 use crate::throttling::{ThrottledTransactions, retry_config};
 use crate::{Backoff, StoreError, budget};
 
@@ -119,7 +119,7 @@ impl Store {
     ///
     /// When DynamoDB cannot be reached.
     pub async fn warm_up(&self) -> Result<(), StoreError> {
-        self.get(&Key::new("0", "0")).await.map(drop)
+        self.get(&keys::nothing()).await.map(drop)
     }
 
     pub(crate) async fn get(&self, key: &Key) -> Result<Option<Item>, StoreError> {

@@ -3,6 +3,7 @@
 //! table, and web servers to be watched.
 
 mod faults;
+mod granted;
 mod meter;
 mod people;
 mod table;
@@ -20,6 +21,7 @@ use vedette_runtime::config::Service;
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
 
 pub use faults::{Fault, Faults};
+pub use granted::granted;
 pub use meter::{Meter, Spent};
 pub use people::{Member, member_of, new_team};
 pub use table::TestTable;
@@ -65,7 +67,7 @@ impl TestApp {
         };
         let metered = table.meter.client(table.database.http_client());
         let app = App {
-            store: store(table.faults.client(metered)),
+            store: store(granted::client(table.faults.client(metered))),
             queue: Queue::Local(queue.clone()),
             scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), service.time_scale)),
             clock,

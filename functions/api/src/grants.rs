@@ -1,0 +1,37 @@
+//! What routes may do with the table. None may write a token or a user.
+
+use vedette_store::Grant;
+use vedette_store::keys::Prefix::{
+    Directory, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
+};
+
+/// What every route does that knows its callers, and all that those do which read: look for the token
+/// and its user, count the request, note the use of the token; read what is asked for.
+pub const EVERY_ROUTE: Grant = Grant {
+    get: &[Site, Team, Token, TokenUse],
+    batch_get: &[Site, Team, User],
+    query: &[Directory, IssueIndex, Site, User],
+    update: &[Throttle, TokenUse],
+    ..Grant::NONE
+};
+
+pub(crate) const SAVE_MONITORING: Grant = Grant { put: &[Team], update: &[Team], ..Grant::NONE };
+
+pub(crate) const CREATE_SITE: Grant =
+    Grant { put: &[Directory, Site, Team], update: &[Team], ..Grant::NONE };
+
+pub(crate) const UPDATE_SITE: Grant =
+    Grant { put: &[Directory, Site], update: &[Directory], delete: &[Directory], ..Grant::NONE };
+
+pub(crate) const DELETE_SITE: Grant = Grant {
+    put: &[Site, Team],
+    update: &[Team],
+    delete: &[Directory, IssueIndex, Site],
+    ..Grant::NONE
+};
+
+pub(crate) const ORDER_CHECKS: Grant =
+    Grant { put: &[Site], update: &[Directory, Team], ..Grant::NONE };
+
+pub(crate) const DELETE_CHECK: Grant =
+    Grant { put: &[Site], update: &[Directory], delete: &[Site], ..Grant::NONE };

@@ -1,0 +1,28 @@
+//! What the reconciler's functions may do with the table.
+
+use vedette_store::Grant;
+use vedette_store::keys::Prefix::{Directory, Site, Team, Work};
+
+/// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
+/// waited too long; these drive no issue.
+pub const REDELIVERY: Grant = Grant {
+    get: &[Site],
+    batch_get: &[Site, Team],
+    query: &[Work],
+    put: &[Site],
+    update: &[Directory, Site, Team],
+    delete: &[Site],
+    ..Grant::NONE
+};
+
+/// Maintenance says of sites and teams that their schedules follow, forgets what idle tools had
+/// outstanding, and purges deleted sites.
+pub const MAINTENANCE: Grant = Grant {
+    get: &[Site, Team],
+    batch_get: &[Site, Team],
+    query: &[Directory, Site],
+    put: &[Site],
+    update: &[Site, Team],
+    batch_delete: &[Site],
+    ..Grant::NONE
+};

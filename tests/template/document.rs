@@ -1,0 +1,143 @@
+//! `template.yaml` as CloudFormation sees it: the short forms of functions written out, loops unrolled,
+//! and values that follow from the template alone filled in.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use serde_yaml_ng::Value as Yaml;
+
+/// The template.
+pub(super) struct Template(Value);
+
+/// The loops around a value: their variables with the items that they stand for.
+type Loops<'a> = BTreeMap<&'a str, &'a str>;
+
+impl Template {
+    pub(super) fn read() -> Self {
+        let yaml: Yaml = serde_yaml_ng::from_str(&crate::read("template.yaml")).expect("YAML");
+        let template = written_out(yaml);
+        let unrolled = unroll(&template["Resources"], &template["Mappings"], &Loops::new());
+        Self(json!({ "Resources": unrolled, "Parameters": template["Parameters"] }))
+    }
+
+    fn resources(&self) -> &Map<String, Value> {
+        self.0["Resources"].as_object().expect("resources")
+    }
+
+    /// The names of the resources of a type.
+    pub(super) fn resources_of(&self, kind: &str) -> impl Iterator<Item = &str> {
+        let of_kind = self.resources().iter().filter(move |(_, resource)| resource["Type"] == kind);
+        of_kind.map(|(name, _)| name.as_str())
+    }
+
+    /// The properties of a resource.
+    pub(super) fn properties(&self, name: &str) -> &Value {
+        &self.resources().get(name).unwrap_or_else(|| panic!("no {name}"))["Properties"]
+    }
+
+    /// The names of the functions.
+    pub(super) fn functions(&self) -> impl Iterator<Item = &str> {
+        self.resources_of("AWS::Serverless::Function")
+    }
+
+    /// The name of the function with a handler.
+    pub(super) fn function_of(&self, handler: &str) -> &str {
+        let mut functions = self.functions();
+        let found = functions.find(|function| self.handler(function) == handler);
+        found.unwrap_or_else(|| panic!("no function for {handler}"))
+    }
+
+    /// The handler of a function.
+    pub(super) fn handler(&self, function: &str) -> &str {
+        self.properties(function)["Handler"].as_str().expect("a handler")
+    }
+
+    /// The events of a function.
+    pub(super) fn events(&self, function: &str) -> impl Iterator<Item = &Value> {
+        self.properties(function)["Events"].as_object().into_iter().flat_map(Map::values)
+    }
+}
+
+/// YAML as JSON, with `!Sub x` as `{"Fn::Sub": x}`.
+fn written_out(yaml: Yaml) -> Value {
+    match yaml {
+        Yaml::Mapping(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (name.as_str().expect("a name").to_owned(), written_out(value)))
+            .collect::<Map<_, _>>()
+            .into(),
+        Yaml::Sequence(items) => items.into_iter().map(written_out).collect(),
+        Yaml::Tagged(tagged) => {
+            let (tag, value) = (tagged.tag.to_string(), written_out(tagged.value));
+            match (tag.trim_start_matches('!'), value) {
+                (name @ ("Ref" | "Condition"), value) => json!({ name: value }),
+                ("GetAtt", Value::String(path)) => {
+                    let (resource, attribute) = path.split_once('.').expect("an attribute");
+                    json!({ "Fn::GetAtt": [resource, attribute] })
+                }
+                (name, value) => json!({ format!("Fn::{name}"): value }),
+            }
+        }
+        plain => serde_json::to_value(plain).expect("a plain value"),
+    }
+}
+
+fn unroll(value: &Value, maps: &Value, loops: &Loops<'_>) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(|item| unroll(item, maps, loops)).collect(),
+        Value::Object(fields) => {
+            let mut unrolled = Map::new();
+            for (name, value) in fields {
+                if name.starts_with("Fn::ForEach::") {
+                    unrolled.extend(repeat(value, maps, loops));
+                } else {
+                    unrolled.insert(filled(name, loops), unroll(value, maps, loops));
+                }
+            }
+            resolved(unrolled, maps, loops)
+        }
+        plain => plain.clone(),
+    }
+}
+
+fn repeat(spec: &Value, maps: &Value, loops: &Loops<'_>) -> Map<String, Value> {
+    let (variable, items) = (spec[0].as_str().expect("a variable"), spec[1].as_array());
+    let mut repeated = Map::new();
+    for item in items.expect("items") {
+        let mut inner = loops.clone();
+        inner.insert(variable, item.as_str().expect("an item"));
+        let Value::Object(fields) = unroll(&spec[2], maps, &inner) else { panic!("a fragment") };
+        repeated.extend(fields);
+    }
+    repeated
+}
+
+/// A function's value, where that follows from loops and mappings alone.
+fn resolved(fields: Map<String, Value>, maps: &Value, loops: &Loops<'_>) -> Value {
+    let only = fields.iter().next().filter(|_| fields.len() == 1);
+    match only.map(|(name, argument)| (name.as_str(), argument)) {
+        Some(("Ref", Value::String(name))) if loops.contains_key(&**name) => json!(loops[&**name]),
+        Some(("Fn::Sub", Value::String(text))) => {
+            let text = filled(text, loops);
+            if text.contains("${") { json!({ "Fn::Sub": text }) } else { json!(text) }
+        }
+        Some(("Fn::Sub", Value::Array(parts))) => {
+            let own = parts[1].as_object().expect("variables").iter();
+            let own = own.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+            let text = filled(parts[0].as_str().expect("a text"), loops);
+            json!({ "Fn::Sub": filled(&text, &own.collect()) })
+        }
+        Some(("Fn::FindInMap", Value::Array(path))) => {
+            let found = path.iter().fold(maps, |map, key| &map[key.as_str().unwrap_or_default()]);
+            assert!(!found.is_null(), "nothing at {path:?}");
+            found.clone()
+        }
+        _ => Value::Object(fields),
+    }
+}
+
+fn filled(text: &str, loops: &Loops<'_>) -> String {
+    loops.iter().fold(text.to_owned(), |text, (variable, item)| {
+        text.replace(&format!("${{{variable}}}"), item)
+    })
+}

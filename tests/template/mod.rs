@@ -1,0 +1,56 @@
+//! What `template.yaml` must have of the code: a function for each route with its path, timeouts that
+//! follow the tools' limits, and permissions that are just what the handlers do.
+
+mod document;
+mod permissions;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::Value;
+use vedette_api::{FALLBACK, ROUTES};
+use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
+use vedette_domain::tool::Tool;
+
+use document::Template;
+
+#[test]
+fn the_template_has_a_function_for_each_route() {
+    let template = Template::read();
+    let mut found = BTreeSet::new();
+    for function in template.functions() {
+        for event in template.events(function).filter(|event| event["Type"] == "HttpApi") {
+            let text = |value: &Value| value.as_str().unwrap_or("$default").to_owned();
+            let Value::Object(event) = &event["Properties"] else { panic!("{function}: {event}") };
+            let part = |name: &str| event.get(name).map_or("ANY".to_owned(), text);
+            let path = event.get("Path").map_or(FALLBACK.path.to_owned(), text);
+            found.insert((template.handler(function).to_owned(), part("Method"), path));
+        }
+    }
+    let routes = ROUTES.iter().chain([&FALLBACK]);
+    let routes = routes.map(|route| (route.name, route.method, route.path));
+    let expected: BTreeSet<_> = routes.map(|(a, b, c)| (a.into(), b.into(), c.into())).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_template_follows_the_limits_of_the_tools() {
+    let template = Template::read();
+    let tools = Tool::ALL.map(|tool| (tool.as_str(), tool.limits().function_timeout));
+    let maintenance = ("maintenance", MAINTENANCE_GRACE.unsigned_abs());
+    let seconds = |value: &Value| Duration::from_secs(value.as_u64().expect("seconds"));
+    for (name, timeout) in tools.into_iter().chain([maintenance]) {
+        let function = template.function_of(name);
+        assert_eq!(seconds(&template.properties(function)["Timeout"]), timeout, "{name}");
+        let queue = template.resources_of("AWS::SQS::Queue").find(|queue| {
+            template.properties(queue)["QueueName"]["Fn::Sub"]
+                == format!("${{AWS::StackName}}-{name}")
+        });
+        let queue = template.properties(queue.unwrap_or_else(|| panic!("no queue for {name}")));
+        assert_eq!(
+            seconds(&queue["VisibilityTimeout"]),
+            timeout * TIMEOUTS_PER_VISIBILITY,
+            "{name}"
+        );
+    }
+}

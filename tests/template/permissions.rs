@@ -1,0 +1,187 @@
+//! The roles of the functions, held to what their code says that it does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use vedette_api::{FALLBACK, ROUTES};
+use vedette_domain::tool::Tool;
+use vedette_reconciler::{MAINTENANCE, REDELIVERY};
+use vedette_store::keys::Prefix;
+use vedette_store::{Action, Grant};
+
+use super::document::Template;
+
+/// The partitions that each action may be done with.
+type Granted = BTreeMap<Action, BTreeSet<Prefix>>;
+
+/// What the code of each function says that it does with the table, by handler.
+fn from_code() -> BTreeMap<String, Granted> {
+    let routes = ROUTES.iter().chain([&FALLBACK]).map(|route| (route.name, route.grants()));
+    let tools = Tool::ALL.map(|tool| (tool.as_str(), vedette_checker::grants(tool)));
+    let reconciler = [
+        ("redelivery", [&REDELIVERY, &Grant::NONE]),
+        ("maintenance", [&MAINTENANCE, &Grant::NONE]),
+    ];
+    let all = routes.chain(tools).chain(reconciler);
+    all.map(|(handler, grants)| (handler.to_owned(), together(grants))).collect()
+}
+
+fn together(grants: [&Grant; 2]) -> Granted {
+    let prefixes =
+        |action| grants.iter().flat_map(|grant| grant.prefixes(action)).copied().collect();
+    let granted = Action::ALL.map(|action| (action, prefixes(action)));
+    granted.into_iter().filter(|(_, prefixes): &(_, BTreeSet<_>)| !prefixes.is_empty()).collect()
+}
+
+impl Template {
+    fn role(&self, function: &str) -> &str {
+        let role = &self.properties(function)["Role"]["Fn::GetAtt"][0];
+        role.as_str().unwrap_or_else(|| panic!("{function} has a role that SAM makes"))
+    }
+
+    /// All statements that a function's role has.
+    fn statements(&self, function: &str) -> Vec<&Value> {
+        let role = self.role(function);
+        let properties = self.properties(role);
+        let inline = list(&properties["Policies"]).map(|policy| &policy["PolicyDocument"]);
+        let managed = list(&properties["ManagedPolicyArns"]).map(|policy| {
+            let name = policy["Ref"].as_str().unwrap_or_else(|| panic!("{role} has {policy}"));
+            &self.properties(name)["PolicyDocument"]
+        });
+        let attached = self.resources_of("AWS::IAM::Policy").map(|name| self.properties(name));
+        let attached = attached
+            .filter(|policy| list(&policy["Roles"]).any(|of| *of == json!({ "Ref": role })));
+        let attached = attached.map(|policy| &policy["PolicyDocument"]);
+        let documents = inline.chain(managed).chain(attached);
+        documents.flat_map(|document| list(&document["Statement"])).collect()
+    }
+
+    fn granted(&self, function: &str) -> Granted {
+        let mut granted = Granted::new();
+        for statement in self.statements(function) {
+            let actions = texts(&statement["Action"]);
+            for action in actions.iter().filter_map(|action| action.strip_prefix("dynamodb:")) {
+                let action =
+                    Action::parse(action).unwrap_or_else(|| panic!("{function}: {action}"));
+                granted.entry(action).or_default().extend(partitions(statement));
+            }
+        }
+        granted
+    }
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// One text, or several.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        text => text.as_str().into_iter().collect(),
+    }
+}
+
+/// The partitions that a statement about the table lets be asked for.
+fn partitions(statement: &Value) -> Vec<Prefix> {
+    let resource = &statement["Resource"];
+    if *resource == json!({ "Fn::Sub": "${Table.Arn}/index/work" }) {
+        return vec![Prefix::Work];
+    }
+    assert_eq!(*resource, json!({ "Fn::GetAtt": ["Table", "Arn"] }));
+    let condition = &statement["Condition"];
+    // Without it a request that names no partition would be let through.
+    assert_eq!(condition["Null"]["dynamodb:LeadingKeys"], "false", "{statement}");
+    let patterns = texts(&condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]);
+    assert!(!patterns.is_empty(), "all partitions: {statement}");
+    let prefix = |pattern: &str| {
+        let known = |prefix: &Prefix| format!("{}*", prefix.as_str()) == pattern;
+        Prefix::ALL.into_iter().find(known).unwrap_or_else(|| panic!("no prefix is {pattern}"))
+    };
+    patterns.into_iter().map(prefix).collect()
+}
+
+#[test]
+fn each_function_may_do_with_the_table_what_its_code_says_and_no_more() {
+    let template = Template::read();
+    let functions = template.functions();
+    let granted = functions
+        .map(|function| (template.handler(function).to_owned(), template.granted(function)));
+    let (granted, said): (BTreeMap<_, _>, _) = (granted.collect(), from_code());
+    assert!(granted.keys().eq(said.keys()), "{:?} {:?}", granted.keys(), said.keys());
+    for (handler, said) in said {
+        assert_eq!(granted[&handler], said, "{handler}");
+    }
+}
+
+#[test]
+fn no_function_may_write_a_token_or_a_user() {
+    let secret = [Prefix::Token, Prefix::User, Prefix::Email];
+    let reads = [Action::GetItem, Action::BatchGetItem, Action::Query];
+    for (handler, granted) in from_code() {
+        for (action, prefixes) in granted.iter().filter(|(action, _)| !reads.contains(action)) {
+            assert!(
+                prefixes.iter().all(|prefix| !secret.contains(prefix)),
+                "{handler}: {action:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_route_that_reads_sends_nothing_and_only_counts() {
+    let template = Template::read();
+    for route in ROUTES.iter().filter(|route| route.method == "GET") {
+        let function = template.function_of(route.name);
+        assert_eq!(template.role(function), "ReaderRole");
+        let statements = template.statements(function);
+        let actions: BTreeSet<_> =
+            statements.iter().flat_map(|one| texts(&one["Action"])).collect();
+        assert!(!actions.iter().any(|action| action.starts_with("sqs:")), "{actions:?}");
+    }
+    let writes: Granted = BTreeMap::from([(
+        Action::UpdateItem,
+        BTreeSet::from([Prefix::Throttle, Prefix::TokenUse]),
+    )]);
+    let mut counted = template.granted(template.function_of("me.get"));
+    counted.retain(|action, _| writes.contains_key(action));
+    assert_eq!(counted, writes);
+}
+
+#[test]
+fn a_checker_has_its_own_queue_and_no_other() {
+    let template = Template::read();
+    for tool in Tool::ALL {
+        let function = template.function_of(tool.as_str());
+        let queue = &template.events(function).next().expect("an event")["Properties"]["Queue"];
+        for statement in template.statements(function) {
+            if texts(&statement["Action"]).iter().any(|action| action.starts_with("sqs:")) {
+                assert_eq!(statement["Resource"], *queue, "{tool}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_function_writes_to_the_one_log_and_to_no_other() {
+    let template = Template::read();
+    for function in template.functions() {
+        let statements = template.statements(function).into_iter();
+        let logs: Vec<_> = statements
+            .filter(|one| texts(&one["Action"]).iter().any(|action| action.starts_with("logs:")))
+            .collect();
+        let [log] = &logs[..] else { panic!("{function}: {logs:?}") };
+        assert_eq!(log["Resource"], json!({ "Fn::GetAtt": ["Logs", "Arn"] }), "{function}");
+    }
+}
+
+#[test]
+fn no_permission_is_for_everything() {
+    let template = Template::read();
+    for function in template.functions() {
+        for statement in template.statements(function) {
+            let all = [&statement["Action"], &statement["Resource"]];
+            assert!(all.iter().all(|part| !texts(part).contains(&"*")), "{function}: {statement}");
+        }
+    }
+}
