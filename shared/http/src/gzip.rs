@@ -1,6 +1,6 @@
 //! gzip, in both directions.
 
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
@@ -8,8 +8,7 @@ use flate2::write::GzEncoder;
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::ACCEPT_ENCODING;
 
-use crate::body::{BODY_MAX, list};
-use crate::error::ApiError;
+use crate::header;
 
 /// Whether an encoding is this one; the name with `x-` is an older one (RFC 9110, 8.4.1.3).
 pub(crate) fn is(encoding: &str) -> bool {
@@ -19,7 +18,7 @@ pub(crate) fn is(encoding: &str) -> bool {
 /// Whether a client would rather have an answer compressed (RFC 9110, 12.5.3).
 pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
     let (mut packed, mut plain, mut others) = (None, None, None);
-    for element in list(headers, &ACCEPT_ENCODING) {
+    for element in header::list(headers, &ACCEPT_ENCODING) {
         let (encoding, parameter) = element.split_once(';').unwrap_or((element, "q=1"));
         let weight = match encoding.trim() {
             encoding if is(encoding) => &mut packed,
@@ -49,15 +48,11 @@ pub(crate) fn pack(body: &[u8]) -> Vec<u8> {
     packed.finish().unwrap_or_default()
 }
 
-/// Unpacks the body of a request, no further than to its limit.
-pub(crate) fn unpack(body: &[u8]) -> Result<Vec<u8>, ApiError> {
+/// Unpacks a body, and stops after `limit` bytes.
+pub(crate) fn unpack(packed: &[u8], limit: usize) -> io::Result<Vec<u8>> {
     let mut unpacked = Vec::new();
-    let limit = BODY_MAX as u64 + 1;
-    match MultiGzDecoder::new(body).take(limit).read_to_end(&mut unpacked) {
-        Ok(_) if unpacked.len() > BODY_MAX => Err(ApiError::PayloadTooLarge),
-        Ok(_) => Ok(unpacked),
-        Err(_) => Err(ApiError::BadRequest("The request body must be valid gzip.")),
-    }
+    MultiGzDecoder::new(packed).take(limit as u64).read_to_end(&mut unpacked)?;
+    Ok(unpacked)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod access;
 pub mod body;
 pub mod error;
 mod gzip;
+mod header;
 pub mod paging;
 pub mod query;
 pub mod resource;

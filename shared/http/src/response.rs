@@ -9,8 +9,7 @@ use lambda_http::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::body::list;
-use crate::gzip;
+use crate::{gzip, header};
 
 /// An answer to a client.
 pub type Response = lambda_http::http::Response<Body>;
@@ -109,7 +108,7 @@ pub fn negotiate(mut response: Response, method: &Method, asked: &HeaderMap) -> 
 
 /// Whether the client has the resource in a form of this hash.
 fn has(asked: &HeaderMap, hash: &str) -> bool {
-    list(asked, &IF_NONE_MATCH).any(|tag| {
+    header::list(asked, &IF_NONE_MATCH).any(|tag| {
         let tag = tag.strip_prefix("W/").unwrap_or(tag);
         let name = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
         let is_alike = |name: &str| name.strip_suffix(COMPRESSED_TAG).unwrap_or(name) == hash;
@@ -184,7 +183,7 @@ mod tests {
         assert_eq!(text(&packed, &CONTENT_ENCODING), "gzip");
         let Body::Binary(bytes) = packed.body() else { panic!("{packed:?}") };
         assert!(bytes.len() < long.len());
-        assert_eq!(gzip::unpack(bytes).expect("gzip"), plain.body().to_vec());
+        assert_eq!(gzip::unpack(bytes, usize::MAX).expect("gzip"), plain.body().to_vec());
         let tag = text(&packed, &ETAG);
         assert_ne!(tag, text(&plain, &ETAG));
         // Whoever has either form has the resource.

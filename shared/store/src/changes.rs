@@ -120,7 +120,8 @@ impl Store {
         let Some((tool, read, next)) = tool else {
             return write_issue(self.transaction(), site, change)?.commit().await;
         };
-        let change = change.clone().keeping_checks(read);
+        let judged_by = read.compared(change.after.id.fingerprint());
+        let change = change.clone().keeping_checks(judged_by);
         let transaction = write_issue(self.transaction(), site, &change)?;
         let (partition, now) = (site.id.partition(), change.after.updated_at);
         put_state(transaction, partition, tool, next, now)?.commit().await

@@ -9,7 +9,6 @@ use super::tracker::{Event, Failures};
 use super::{InvalidTransition, IssueStatus, Lifecycle, Timeline};
 use crate::id::{CheckId, IssueId, UserId};
 use crate::time::wire;
-use crate::tool_state::ToolState;
 
 /// An issue: one record per site and fingerprint, opened again when the problem recurs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,11 +144,11 @@ impl IssueChange {
     /// The change that ends an issue's life by hand: the checks that it was last judged by, which
     /// it had from its tool's state while it was active, are its own from now on.
     #[must_use]
-    pub fn keeping_checks(mut self, state: &ToolState) -> Self {
+    pub fn keeping_checks(mut self, [evaluated, previous]: [Option<CheckId>; 2]) -> Self {
         let after = &mut self.after;
-        if after.check != state.evaluated {
-            [after.check, after.previous_check] = state.compared(after.id.fingerprint());
-            after.last_evaluated_at = state.evaluated.map(CheckId::created_at);
+        if after.check != evaluated {
+            (after.check, after.previous_check) = (evaluated, previous);
+            after.last_evaluated_at = evaluated.map(CheckId::created_at);
         }
         self
     }
@@ -410,19 +409,13 @@ mod tests {
     #[test]
     fn what_ends_by_hand_keeps_the_checks_it_was_last_judged_by() {
         let over = resolve(open(), user(1), at(AGAIN)).expect("active");
-        let state = ToolState {
-            evaluated: Some(check(CLEARED)),
-            previous: Some(check(OPENED)),
-            ..ToolState::new()
-        };
-        let after = over.clone().keeping_checks(&state).after;
+        let judged_by = [Some(check(CLEARED)), Some(check(OPENED))];
+        let after = over.clone().keeping_checks(judged_by).after;
         assert_eq!(
             (after.check, after.previous_check),
             (Some(check(CLEARED)), Some(check(OPENED)))
         );
         assert_eq!(after.last_evaluated_at, Some(at(CLEARED)));
-        let unchanged =
-            ToolState { evaluated: Some(check(OPENED)), previous: None, ..ToolState::new() };
-        assert_eq!(over.clone().keeping_checks(&unchanged), over);
+        assert_eq!(over.clone().keeping_checks([Some(check(OPENED)), None]), over);
     }
 }
