@@ -24,6 +24,7 @@ use lambda_http::{Body, Request, RequestExt as _};
 use tokio::task::spawn_blocking;
 use tracing::{Instrument as _, Span, error, error_span};
 use uuid::Uuid;
+use vedette_domain::ErrorChain;
 use vedette_domain::account::{Permission, Scope};
 use vedette_domain::id::UserId;
 use vedette_http::access::{self, Caller};
@@ -134,7 +135,7 @@ where
     };
     let response = outcome.unwrap_or_else(|refusal| {
         if refusal.is_fault() {
-            error!(error = refusal.with_causes(), "request failed");
+            error!(error = %ErrorChain(&refusal), "request failed");
         }
         refusal.into_response()
     });

@@ -10,7 +10,7 @@ use vedette_runtime::SLOT_PLACEHOLDER;
 
 /// A body that is not a check message.
 #[derive(Debug, thiserror::Error)]
-#[error("not a check message: {0}")]
+#[error("not a check message")]
 pub struct UnreadableMessage(#[source] serde_json::Error);
 
 /// A check message as it arrived.

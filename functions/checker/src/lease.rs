@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tracing::warn;
+use vedette_domain::ErrorChain;
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_runtime::App;
 
@@ -34,7 +35,7 @@ pub(crate) async fn with_lease<T>(
     }
     let done = run.await;
     if let Err(error) = app.store.release_lease(team, check, tool).await {
-        warn!(%team, %check, %error, "a lease is left to expire");
+        warn!(%team, %check, error = %ErrorChain(&error), "a lease is left to expire");
     }
     Ok(Some(done))
 }

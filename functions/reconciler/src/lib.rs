@@ -31,7 +31,7 @@ pub enum ReconcilerError {
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// The body is not a maintenance message.
-    #[error("not a maintenance message: {0}")]
+    #[error("not a maintenance message")]
     Unreadable(#[from] serde_json::Error),
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
+use vedette_domain::ErrorChain;
 use vedette_domain::check::{CheckError, Finish};
 use vedette_domain::id::{CheckId, Partition};
 use vedette_domain::limits::MAINTENANCE_GRACE;
@@ -57,7 +58,7 @@ async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Redelivered {
     let sends = stream::iter(outstanding).map(|work| async move {
         let outcome = send(app, &work).await;
         if let Err(error) = &outcome {
-            warn!(?work, %error, "work stays due");
+            warn!(?work, error = %ErrorChain(error), "work stays due");
         }
         outcome.is_ok()
     });

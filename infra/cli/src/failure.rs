@@ -1,7 +1,9 @@
 //! Why a command fails, and the exit code that says so.
 
+use std::error::Error;
 use std::io;
 
+use vedette_domain::ErrorChain;
 use vedette_store::{MayConflict, StoreError};
 
 use crate::target::Target;
@@ -32,8 +34,8 @@ impl Failure {
     }
 
     /// Refused for a reason that says itself.
-    pub(crate) fn because(error: impl std::fmt::Display) -> Self {
-        Self::Refused(error.to_string())
+    pub(crate) fn because(error: impl Error) -> Self {
+        Self::Refused(ErrorChain(&error).to_string())
     }
 
     /// How the process ends.
@@ -68,35 +70,10 @@ impl From<StoreError> for Failure {
                 Self::Conflict
             }
             StoreError::Unavailable(why) => {
-                tracing::debug!(why, "the table does not answer");
-                Self::Unreachable(brief(&why).to_owned())
+                tracing::debug!(?why, "the table does not answer");
+                Self::Unreachable(ErrorChain(&*why).to_string())
             }
-            StoreError::Corrupt(why) => Self::Refused(format!("an item cannot be read: {why}")),
+            StoreError::Corrupt(_) => Self::because(error),
         }
-    }
-}
-
-/// The chain of causes without the debug view that the AWS SDK puts behind it.
-fn brief(why: &str) -> &str {
-    const DEBUG_VIEWS: [&str; 5] = [
-        " (ConstructionFailure(",
-        " (TimeoutError(",
-        " (DispatchFailure(",
-        " (ResponseError(",
-        " (ServiceError(",
-    ];
-    let end = DEBUG_VIEWS.iter().filter_map(|view| why.find(view)).min();
-    why.get(..end.unwrap_or(why.len())).unwrap_or(why)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_debug_view_of_an_error_is_left_out() {
-        let why = "dispatch failure: io error: refused (DispatchFailure(DispatchFailure { .. }))";
-        assert_eq!(brief(why), "dispatch failure: io error: refused");
-        assert_eq!(brief("refused (os error 111)"), "refused (os error 111)");
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use aws_config::BehaviorVersion;
 use clap::Args;
 use vedette_checker::Config;
+use vedette_domain::ErrorChain;
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
 use vedette_runtime::config::{ConfigError, Service, environment};
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
@@ -48,7 +49,8 @@ impl Target {
             }
             Reached::Free(folder) => {
                 let database = Database::open(&folder, Fsync::Always).await;
-                let database = database.map_err(|error| unreachable(error.to_string()))?;
+                let database =
+                    database.map_err(|error| unreachable(ErrorChain(&error).to_string()))?;
                 let app = local(database.store(), service);
                 Opened { app, file: Some((database, folder)) }
             }

@@ -1,12 +1,13 @@
 //! What the process does beside requests and checks: the reconciler's passes, and expiry.
 
-use std::fmt::Display;
+use std::error::Error;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use tracing::{debug, error, info};
+use vedette_domain::ErrorChain;
 use vedette_embedded::Expiry;
 use vedette_runtime::App;
 
@@ -66,14 +67,14 @@ pub(crate) async fn forget(app: App, mut expiry: Expiry) {
 }
 
 /// What a piece of work yields; where it fails or panics, that is logged and the round goes on.
-async fn caught<T, E: Display>(
+async fn caught<T, E: Error>(
     what: &'static str,
     work: impl Future<Output = Result<T, E>>,
 ) -> Option<T> {
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(Ok(done)) => Some(done),
         Ok(Err(error)) => {
-            error!(%error, "{what} failed");
+            error!(error = %ErrorChain(&error), "{what} failed");
             None
         }
         Err(_) => {

@@ -8,6 +8,7 @@ use clap::Parser as _;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vedette_checker::Config;
+use vedette_domain::ErrorChain;
 use vedette_local::{Options, Service, process, welcome};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
@@ -58,6 +59,6 @@ async fn asked_to_stop((terminate, interrupt): &mut (Signal, Signal)) {
 }
 
 fn refuse(code: u8, error: &dyn Error) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "vedette-local: {error}");
+    let _ = writeln!(std::io::stderr(), "vedette-local: {}", ErrorChain(error));
     ExitCode::from(code)
 }

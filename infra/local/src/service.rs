@@ -48,7 +48,7 @@ pub enum StartError {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The address is not free.
-    #[error("{address}, where the API is to listen, cannot be taken: {source}")]
+    #[error("{address}, where the API is to listen, cannot be taken")]
     Listen {
         /// Where.
         address: SocketAddr,
@@ -56,16 +56,16 @@ pub enum StartError {
         source: io::Error,
     },
     /// The table's file is not usable.
-    #[error("the table cannot be opened: {0}")]
+    #[error("the table cannot be opened")]
     Database(#[from] DatabaseError),
     /// The demo user cannot be made.
-    #[error("the demo user cannot be set up: {0}")]
+    #[error("the demo user cannot be set up")]
     Demo(#[from] DemoError),
     /// The checks cannot run.
-    #[error("the check engines cannot be set up: {0}")]
+    #[error("the check engines cannot be set up")]
     Engines(#[from] GuardError),
     /// The system gives no thread.
-    #[error("the live log cannot be written: {0}")]
+    #[error("the live log cannot be written")]
     Console(#[source] io::Error),
 }
 

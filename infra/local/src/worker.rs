@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_checker::{Engines, Handled};
+use vedette_domain::ErrorChain;
 use vedette_domain::message::Message;
 use vedette_domain::tool::Tool;
 use vedette_runtime::{App, Delivery, Destination, LocalQueue, LocalScheduler};
@@ -75,6 +76,7 @@ impl Worker {
     /// Does what a message asks for, and retries it later if that fails; others run meanwhile.
     async fn deliver(self, delivery: Delivery) {
         let Err(error) = self.handle(&delivery.message).await else { return };
+        let error = ErrorChain(&*error);
         let Delivery { message, deliveries, .. } = &delivery;
         if *deliveries >= TRIES {
             error!(?message, %error, "given up; redelivery will find it");
@@ -116,7 +118,7 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
         let run = Message::Check(scheduler.next().await);
         // The local queue takes everything.
         if let Err(error) = app.queue.send(&run, Duration::ZERO).await {
-            error!(?run, %error, "a run was lost");
+            error!(?run, error = %ErrorChain(&error), "a run was lost");
         }
     }
 }

@@ -7,6 +7,7 @@ mod bytes;
 pub mod check;
 pub mod concurrency;
 pub mod cooldown;
+mod error_chain;
 pub mod history;
 mod host_name;
 pub mod id;
@@ -30,3 +31,5 @@ pub mod timer;
 pub mod tool;
 pub mod tool_state;
 pub mod work;
+
+pub use error_chain::ErrorChain;

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
+use dynoxide::DynoxideError;
 use tokio::sync::{mpsc, oneshot};
 use tracing::error;
+use vedette_domain::ErrorChain;
 use vedette_store::StoreError;
 
 use crate::folder::{Folder, FolderError};
@@ -58,9 +60,7 @@ impl Database {
     }
 
     fn on_file(path: &Path, fsync: Fsync) -> Result<Self, DatabaseError> {
-        let name = path.to_str().ok_or_else(|| {
-            DatabaseError::Broken(format!("the path {} is not Unicode", path.display()))
-        })?;
+        let name = path.to_str().ok_or_else(|| DatabaseError::NotUnicode(path.to_owned()))?;
         let name = name.to_owned();
         let open = move || {
             let database = dynoxide::Database::new(&name)?;
@@ -100,7 +100,7 @@ impl Database {
         open: impl Fn() -> dynoxide::Result<dynoxide::Database> + Send + 'static,
         syncer: Option<Syncer>,
     ) -> Result<Self, DatabaseError> {
-        let mut database = open().map_err(|error| DatabaseError::Broken(error.to_string()))?;
+        let mut database = open()?;
         let (jobs, mut waiting) = mpsc::unbounded_channel();
         thread::Builder::new().name("table".to_owned()).spawn(move || {
             let closing = loop {
@@ -116,7 +116,7 @@ impl Database {
                         match open() {
                             Ok(anew) => database = anew,
                             Err(failed) => {
-                                error!(error = %failed, "the table cannot be opened again");
+                                error!(error = %ErrorChain(&failed), "the table cannot be opened again");
                                 return;
                             }
                         }
@@ -179,8 +179,14 @@ impl fmt::Debug for Database {
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The file is not usable.
-    #[error("{0}")]
-    Broken(String),
+    #[error(transparent)]
+    Unusable(#[from] DynoxideError),
+    /// SQLite takes no such path.
+    #[error("the path {} is not Unicode", .0.display())]
+    NotUnicode(PathBuf),
+    /// The table was closed meanwhile.
+    #[error("the table is closed")]
+    Closed,
     /// The table cannot be made.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -247,7 +253,8 @@ mod tests {
         database.close().await;
         database.close().await;
         let refused = store.all_teams().await.expect_err("closed");
-        assert!(refused.to_string().contains("the table is closed"), "{refused}");
+        let why = ErrorChain(&refused).to_string();
+        assert!(why.contains("the table is closed"), "{why}");
     }
 
     #[tokio::test]

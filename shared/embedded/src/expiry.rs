@@ -53,8 +53,7 @@ impl Expiry {
     pub async fn step(&mut self, now: Timestamp) -> Result<Swept, DatabaseError> {
         let after = self.after.clone();
         let swept = self.database.run(move |database| step(database, after, now)).await;
-        let swept = swept.ok_or_else(|| DatabaseError::Broken("the table is closed".to_owned()))?;
-        let (removed, last) = swept.map_err(|error| DatabaseError::Broken(error.to_string()))?;
+        let (removed, last) = swept.ok_or(DatabaseError::Closed)??;
         self.after = last;
         Ok(Swept { removed, is_last: self.after.is_none() })
     }

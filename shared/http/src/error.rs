@@ -92,17 +92,6 @@ impl ApiError {
         Self::Internal(cause.into())
     }
 
-    /// The error with its causes, for the log.
-    pub fn with_causes(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            text = format!("{text}: {error}");
-            cause = error.source();
-        }
-        text
-    }
-
     /// Whether the fault is ours: to be logged, and kept from the client.
     pub fn is_fault(&self) -> bool {
         self.status().is_server_error()

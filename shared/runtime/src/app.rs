@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use tracing::warn;
+use vedette_domain::ErrorChain;
 use vedette_domain::message::Message;
 use vedette_store::Store;
 
@@ -44,7 +45,7 @@ impl App {
     /// redelivery, which finds it there.
     pub async fn enqueue_or_leave(&self, message: Message, delay: Duration) {
         if let Err(error) = self.queue.send(&message, delay).await {
-            warn!(?message, %error, "a message is left to redelivery");
+            warn!(?message, error = %ErrorChain(&error), "a message is left to redelivery");
         }
     }
 }

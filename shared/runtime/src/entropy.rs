@@ -15,15 +15,13 @@ type Fill = dyn Fn(&mut [u8]) -> Result<(), EntropyError> + Send + Sync;
 
 /// The system has no randomness to give.
 #[derive(Debug, thiserror::Error)]
-#[error("no randomness: {0}")]
-pub struct EntropyError(String);
+#[error("no randomness")]
+pub struct EntropyError(#[from] getrandom::Error);
 
 impl Entropy {
     /// The system's source.
     pub fn system() -> Self {
-        Self(Arc::new(|bytes| {
-            getrandom::fill(bytes).map_err(|error| EntropyError(error.to_string()))
-        }))
+        Self(Arc::new(|bytes| Ok(getrandom::fill(bytes)?)))
     }
 
     /// A source that fills bytes as it is told.

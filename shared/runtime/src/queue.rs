@@ -1,10 +1,10 @@
 //! Queues: SQS on AWS, timers of this process on one machine.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aws_sdk_sqs::error::DisplayErrorContext;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use vedette_domain::concurrency::team_share;
@@ -25,8 +25,8 @@ pub enum Queue {
 /// A message that could not be sent. Whatever it asks for stands in the table, so it will be sent
 /// again.
 #[derive(Debug, thiserror::Error)]
-#[error("the queue does not take messages: {0}")]
-pub struct QueueError(String);
+#[error("the queue does not take messages")]
+pub struct QueueError(#[source] Box<dyn Error + Send + Sync>);
 
 /// A queue of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,7 +109,7 @@ impl SqsQueue {
             .send()
             .await
             .map(drop)
-            .map_err(|error| QueueError(DisplayErrorContext(error).to_string()))
+            .map_err(|error| QueueError(error.into()))
     }
 }
 
@@ -119,7 +119,7 @@ fn body(message: &Message) -> Result<String, QueueError> {
         Message::Check(check) => serde_json::to_string(check),
         Message::Maintenance(maintenance) => serde_json::to_string(maintenance),
     };
-    body.map_err(|error| QueueError(error.to_string()))
+    body.map_err(|error| QueueError(error.into()))
 }
 
 /// Queues within this process: nothing outlives it, the table brings everything back. In each,

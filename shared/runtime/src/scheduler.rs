@@ -1,10 +1,11 @@
 //! Recurring runs: EventBridge Scheduler on AWS, timers of this process on one machine.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_sdk_scheduler::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_scheduler::error::ProvideErrorMetadata;
 use aws_sdk_scheduler::types::{
     ActionAfterCompletion, DeadLetterConfig, FlexibleTimeWindow, FlexibleTimeWindowMode,
     RetryPolicy, Target,
@@ -30,8 +31,8 @@ pub enum Scheduler {
 
 /// A scheduler that does not do as asked; the reconciler asks again.
 #[derive(Debug, thiserror::Error)]
-#[error("the scheduler does not answer: {0}")]
-pub struct SchedulerError(String);
+#[error("the scheduler does not do as asked")]
+pub struct SchedulerError(#[source] Box<dyn Error + Send + Sync>);
 
 /// A recurring run. Its phase follows from site and tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,9 +109,8 @@ impl EventBridgeScheduler {
 
     async fn put(&self, schedule: Schedule) -> Result<(), SchedulerError> {
         let Schedule { site, tool, cadence_minutes, .. } = schedule;
-        let expression = cron(site, tool, cadence_minutes).ok_or_else(|| {
-            SchedulerError(format!("{cadence_minutes} minutes are no cadence preset"))
-        })?;
+        let expression = cron(site, tool, cadence_minutes)
+            .ok_or_else(|| broken(format!("{cadence_minutes} minutes are no cadence preset")))?;
         let expression = &expression;
         let target = self.target(schedule)?;
         let window = FlexibleTimeWindow::builder()
@@ -221,8 +221,8 @@ fn parse_name(name: &str) -> Option<(SiteId, Tool)> {
     Some((SiteId::parse(site)?, Tool::parse(tool.strip_prefix('-')?)?))
 }
 
-fn broken<E: std::error::Error>(error: E) -> SchedulerError {
-    SchedulerError(DisplayErrorContext(error).to_string())
+fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> SchedulerError {
+    SchedulerError(cause.into())
 }
 
 /// Schedules within this process, rebuilt from the table at every start.

@@ -1,11 +1,12 @@
 //! How a Lambda function handles a batch of SQS messages.
 
-use std::fmt::Display;
+use std::error::Error;
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use futures::future::join_all;
 use jiff::Timestamp;
 use tracing::error;
+use vedette_domain::ErrorChain;
 
 /// A message of a batch.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ pub struct SqsBody {
 pub async fn consume<F, E>(event: SqsEvent, handle: impl Fn(SqsBody) -> F) -> SqsBatchResponse
 where
     F: Future<Output = Result<(), E>>,
-    E: Display,
+    E: Into<Box<dyn Error>>,
 {
     let outcomes = event.records.into_iter().map(|message| {
         let sent_at = message.attributes.get("SentTimestamp");
@@ -32,8 +33,8 @@ where
         let text = message.body.unwrap_or_default();
         let handled = handle(SqsBody { id: id.clone(), text, sent_at });
         async move {
-            let failure = handled.await.err()?;
-            error!(message = id, %failure, "message failed");
+            let error = handled.await.err()?.into();
+            error!(message = id, error = %ErrorChain(&*error), "message failed");
             // An empty id would fail the whole batch.
             Some(id).filter(|id| !id.is_empty())
         }

@@ -1,5 +1,10 @@
 //! What can go wrong with the table.
 
+use std::error::Error;
+
+/// An error of any type that caused another.
+pub(crate) type Cause = Box<dyn Error + Send + Sync>;
+
 /// A store operation that did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -12,11 +17,11 @@ pub enum StoreError {
         failed: Vec<usize>,
     },
     /// DynamoDB did not answer, or not with what was asked for. The write may have happened.
-    #[error("DynamoDB: {0}")]
-    Unavailable(String),
+    #[error("DynamoDB failed")]
+    Unavailable(#[source] Cause),
     /// An item is not what this version writes.
-    #[error("an item cannot be read: {0}")]
-    Corrupt(String),
+    #[error("an item cannot be read")]
+    Corrupt(#[source] Cause),
 }
 
 fn describe(failed: &[usize]) -> String {
@@ -31,6 +36,14 @@ impl StoreError {
     /// What was read is no longer so, or not of one moment.
     pub const STALE: Self = Self::Conflict { failed: Vec::new() };
 
+    pub(crate) fn unavailable(cause: impl Into<Cause>) -> Self {
+        Self::Unavailable(cause.into())
+    }
+
+    pub(crate) fn corrupt(cause: impl Into<Cause>) -> Self {
+        Self::Corrupt(cause.into())
+    }
+
     /// Whether to read again and decide again.
     pub const fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict { .. })
@@ -44,24 +57,24 @@ impl StoreError {
 
 impl From<serde_dynamo::Error> for StoreError {
     fn from(error: serde_dynamo::Error) -> Self {
-        Self::Corrupt(error.to_string())
+        Self::corrupt(error)
     }
 }
 
 impl From<rmp_serde::encode::Error> for StoreError {
     fn from(error: rmp_serde::encode::Error) -> Self {
-        Self::Corrupt(error.to_string())
+        Self::corrupt(error)
     }
 }
 
 impl From<rmp_serde::decode::Error> for StoreError {
     fn from(error: rmp_serde::decode::Error) -> Self {
-        Self::Corrupt(error.to_string())
+        Self::corrupt(error)
     }
 }
 
 impl From<aws_sdk_dynamodb::error::BuildError> for StoreError {
     fn from(error: aws_sdk_dynamodb::error::BuildError) -> Self {
-        Self::Corrupt(error.to_string())
+        Self::corrupt(error)
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn document<T: DeserializeOwned>(item: Item) -> Result<T, StoreError>
 pub(crate) fn key_of(item: &Item) -> Result<Key, StoreError> {
     let part = |name: &str| match item.get(name) {
         Some(AttributeValue::S(part)) => Ok(part.clone()),
-        _ => Err(StoreError::Corrupt(format!("an item without `{name}`"))),
+        _ => Err(StoreError::corrupt(format!("an item without `{name}`"))),
     };
     Ok(Key { pk: part(PK)?, sk: part(SK)? })
 }
@@ -77,7 +77,7 @@ pub(crate) fn expiring(mut item: Item, at: jiff::Timestamp) -> Item {
 pub(crate) fn expiry(item: &Item) -> Result<jiff::Timestamp, StoreError> {
     item.get(TTL)
         .and_then(|at| jiff::Timestamp::from_second(at.as_n().ok()?.parse().ok()?).ok())
-        .ok_or_else(|| StoreError::Corrupt("an item without its time to live".to_owned()))
+        .ok_or_else(|| StoreError::corrupt("an item without its time to live"))
 }
 
 /// Adds the attributes by which the reconciler finds an item with outstanding work.

@@ -119,7 +119,7 @@ mod tests {
         let attempted = Cell::new(0);
         let outcome: Result<(), _> = retry_on_conflict(budget::WRITE, || async {
             attempted.set(attempted.get() + 1);
-            Err(StoreError::Unavailable("closed".to_owned()))
+            Err(StoreError::unavailable("closed"))
         })
         .await;
         assert!(outcome.is_err());

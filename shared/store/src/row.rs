@@ -14,6 +14,7 @@ use vedette_domain::id::CheckId;
 use vedette_domain::tool::{CheckStatus, Tool};
 
 use crate::StoreError;
+use crate::error::Cause;
 use crate::item::{Item, item, value};
 use crate::keys;
 
@@ -89,8 +90,12 @@ impl Text {
     }
 }
 
-fn corrupt(error: impl std::fmt::Display) -> StoreError {
-    StoreError::Corrupt(format!("a check's result: {error}"))
+#[derive(Debug, thiserror::Error)]
+#[error("a check's result")]
+struct CorruptResult(#[source] Cause);
+
+fn corrupt(cause: impl Into<Cause>) -> StoreError {
+    StoreError::corrupt(CorruptResult(cause.into()))
 }
 
 /// A check as the table keeps it.

@@ -43,7 +43,7 @@ impl SiteWithTools {
     pub fn tool(&self, tool: Tool) -> Result<&ToolState, StoreError> {
         self.tools
             .get(&tool)
-            .ok_or_else(|| StoreError::Corrupt(format!("site {} has no {tool}", self.site.id)))
+            .ok_or_else(|| StoreError::corrupt(format!("site {} has no {tool}", self.site.id)))
     }
 
     /// The newest check of each tool that has any.

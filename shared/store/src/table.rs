@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
-use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
     AttributeValue, Delete, DeleteRequest, KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
@@ -72,19 +72,19 @@ pub(crate) struct Change {
 
 pub(crate) fn unavailable<E, R>(error: SdkError<E, R>) -> StoreError
 where
-    E: std::error::Error + ProvideErrorMetadata + 'static,
-    R: std::fmt::Debug + 'static,
+    E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
+    R: std::fmt::Debug + Send + Sync + 'static,
 {
     match error.code() {
         Some("ConditionalCheckFailedException") => StoreError::Conflict { failed: vec![0] },
         Some("TransactionConflictException") => StoreError::STALE,
-        _ => StoreError::Unavailable(DisplayErrorContext(error).to_string()),
+        _ => StoreError::unavailable(error),
     }
 }
 
 fn transaction_error<R>(error: SdkError<TransactWriteItemsError, R>) -> StoreError
 where
-    R: std::fmt::Debug + 'static,
+    R: std::fmt::Debug + Send + Sync + 'static,
 {
     let reasons = match error.as_service_error() {
         Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
@@ -435,7 +435,7 @@ impl Transaction<'_> {
 /// DynamoDB leaves a part of a batch unprocessed until the budget is spent: it is throttled. That is no
 /// conflict, as reading and deciding again would only ask it for more.
 fn unprocessed(_: StoreError) -> StoreError {
-    StoreError::Unavailable("a batch stays unprocessed".to_owned())
+    StoreError::unavailable("a batch stays unprocessed")
 }
 
 fn unique(keys: impl IntoIterator<Item = Key>) -> Vec<Key> {

@@ -32,7 +32,7 @@ impl Store {
             let due = item.get(WORK_DUE).and_then(|due| due.as_n().ok()?.parse().ok());
             let owner = keys::owner(&key);
             let (Some(due), Some(owner)) = (due, owner) else {
-                return Err(StoreError::Corrupt(format!("work at {}/{}", key.pk, key.sk)));
+                return Err(StoreError::corrupt(format!("work at {}/{}", key.pk, key.sk)));
             };
             overdue.push(Outstanding { owner, key, due });
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tracing::error;
+use vedette_domain::ErrorChain;
 use vedette_domain::account::Permission;
 use vedette_http::error::ApiError;
 use vedette_http::resource::{SiteResource, SitesOutcome};
@@ -59,7 +60,7 @@ pub(crate) async fn handle(
             Ok(None) => outcome.skip(item.url, duplicate_url().message()),
             Err(refusal) => {
                 if refusal.is_fault() {
-                    error!(team = %team.team.id(), error = refusal.with_causes(), "a site of many was not created");
+                    error!(team = %team.team.id(), error = %ErrorChain(&refusal), "a site of many was not created");
                 }
                 outcome.fail(item.url, refusal.message());
             }
