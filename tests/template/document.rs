@@ -17,7 +17,7 @@ impl Template {
         let yaml: Yaml = serde_yaml_ng::from_str(&crate::read("template.yaml")).expect("YAML");
         let template = written_out(yaml);
         let unrolled = unroll(&template["Resources"], &template["Mappings"], &Loops::new());
-        Self(json!({ "Resources": unrolled, "Parameters": template["Parameters"] }))
+        Self(json!({ "Resources": unrolled, "Globals": template["Globals"] }))
     }
 
     fn resources(&self) -> &Map<String, Value> {
@@ -50,6 +50,14 @@ impl Template {
     /// The handler of a function.
     pub(super) fn handler(&self, function: &str) -> &str {
         self.properties(function)["Handler"].as_str().expect("a handler")
+    }
+
+    /// The environment of a function.
+    pub(super) fn environment(&self, function: &str) -> BTreeMap<&str, &Value> {
+        let of_all = &self.0["Globals"]["Function"];
+        let maps = [of_all, self.properties(function)].map(|of| &of["Environment"]["Variables"]);
+        let pairs = maps.into_iter().filter_map(Value::as_object).flatten();
+        pairs.map(|(name, value)| (name.as_str(), value)).collect()
     }
 
     /// The events of a function.

@@ -14,6 +14,10 @@ use vedette_domain::tool::Tool;
 
 use document::Template;
 
+/// What a function is not told: its browser and Lighthouse, which it has not; and the key that it reads
+/// from where `VEDETTE_PAGESPEED_SECRET` says.
+const NOT_SET: [&str; 3] = ["VEDETTE_CHROME", "VEDETTE_LIGHTHOUSE", "VEDETTE_PAGESPEED_KEY"];
+
 #[test]
 fn the_template_has_a_function_for_each_route() {
     let template = Template::read();
@@ -52,5 +56,38 @@ fn the_template_follows_the_limits_of_the_tools() {
             timeout * TIMEOUTS_PER_VISIBILITY,
             "{name}"
         );
+    }
+}
+
+/// The variables that sources read.
+fn variables(folder: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for path in crate::files(folder, ".rs") {
+        let text = std::fs::read_to_string(&path).expect("a source");
+        names.extend(text.split("\"VEDETTE_").skip(1).map(|rest| {
+            let end =
+                rest.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(rest.len());
+            format!("VEDETTE_{}", &rest[..end])
+        }));
+    }
+    names
+}
+
+#[test]
+fn what_functions_read_can_be_set() {
+    let template = Template::read();
+    let of_all = variables("shared/runtime/src");
+    for function in template.functions() {
+        let is_checker = Tool::parse(template.handler(function)).is_some();
+        let mut read = of_all.clone();
+        if is_checker {
+            read.extend(variables("functions/checker/src"));
+        } else {
+            // Who runs what at once is asked by those alone that run it.
+            read.remove("VEDETTE_CONCURRENCY");
+        }
+        read.retain(|name| !NOT_SET.contains(&name.as_str()));
+        let set = template.environment(function).into_keys().map(str::to_owned).collect();
+        assert_eq!(read, set, "{function}");
     }
 }

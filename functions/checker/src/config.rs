@@ -127,7 +127,7 @@ fn auditor(read: Read<'_>, installed: &Installed) -> Result<Option<Auditor>, Con
 
 fn outbound(read: Read<'_>) -> Result<Outbound, ConfigError> {
     let extra_roots = match read("VEDETTE_EXTRA_ROOTS") {
-        Some(path) => read_roots(&path)
+        Some(roots) => read_roots(&roots)
             .map_err(|problem| ConfigError { name: "VEDETTE_EXTRA_ROOTS", problem })?,
         None => Vec::new(),
     };
@@ -139,16 +139,22 @@ fn outbound(read: Read<'_>) -> Result<Outbound, ConfigError> {
     })
 }
 
-fn read_roots(path: &str) -> Result<Vec<rustls::pki_types::CertificateDer<'static>>, String> {
+/// Certificates out of a file, or out of the variable itself: a Lambda function has no files of its own.
+fn read_roots(roots: &str) -> Result<Vec<rustls::pki_types::CertificateDer<'static>>, String> {
     use rustls::pki_types::pem::PemObject as _;
-    let pem = fs::read(path).map_err(|error| format!("{path} cannot be read: {error}"))?;
-    let roots = rustls::pki_types::CertificateDer::pem_slice_iter(&pem)
+    let (name, pem) = if roots.trim_start().starts_with("-----BEGIN") {
+        ("the text", roots.as_bytes().to_vec())
+    } else {
+        let pem = fs::read(roots).map_err(|error| format!("{roots} cannot be read: {error}"))?;
+        (roots, pem)
+    };
+    let certificates = rustls::pki_types::CertificateDer::pem_slice_iter(&pem)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| format!("{path} is not PEM: {error}"))?;
-    if roots.is_empty() {
-        return Err(format!("{path} holds no certificate"));
+        .map_err(|error| format!("{name} is not PEM: {error}"))?;
+    if certificates.is_empty() {
+        return Err(format!("{name} holds no certificate"));
     }
-    Ok(roots)
+    Ok(certificates)
 }
 
 #[cfg(test)]
@@ -189,11 +195,19 @@ mod tests {
     }
 
     #[test]
+    fn roots_may_stand_in_the_variable_itself() {
+        let pem = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n";
+        let config = read(&[("VEDETTE_EXTRA_ROOTS", pem)]).expect("a configuration");
+        assert_eq!(config.outbound.extra_roots.len(), 1);
+    }
+
+    #[test]
     fn a_wrong_value_is_refused_with_its_name() {
         for (name, value) in [
             ("VEDETTE_ALLOW_TARGETS", "127.0.0.0/33"),
             ("VEDETTE_CONNECT_TO", "shop.test:443"),
             ("VEDETTE_EXTRA_ROOTS", "/nonexistent.pem"),
+            ("VEDETTE_EXTRA_ROOTS", "-----BEGIN CERTIFICATE-----"),
             ("VEDETTE_THROTTLE", "0"),
             ("VEDETTE_DOH", "dns.test"),
             ("VEDETTE_RDAP", "rdap.test"),

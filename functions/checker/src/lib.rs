@@ -5,6 +5,7 @@ mod engines;
 mod grants;
 mod incoming;
 mod lease;
+mod secret;
 
 use std::fmt;
 
@@ -26,6 +27,7 @@ pub use config::{Config, EngineConfig};
 pub use engines::{Engines, Subject};
 pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};
+pub use secret::{SecretError, auditor_key};
 pub use vedette_probe::guard::GuardError;
 
 /// A message that could not be handled; it is to be delivered again.

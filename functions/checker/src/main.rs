@@ -3,7 +3,7 @@
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
-use vedette_checker::{CheckerError, Config, Engines, handle_body};
+use vedette_checker::{CheckerError, Config, Engines, auditor_key, handle_body};
 use vedette_runtime::config::environment;
 use vedette_runtime::sqs::{SqsBody, consume};
 use vedette_runtime::{aws, telemetry};
@@ -11,7 +11,12 @@ use vedette_runtime::{aws, telemetry};
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let Config { service, outbound, engines } = Config::read(&environment)?;
+    let key = auditor_key(&environment, &aws::lambda_sdk_config(&environment)?).await?;
+    let read = |name: &str| match (name, &key) {
+        ("VEDETTE_PAGESPEED_KEY", Some(key)) => Some(key.clone()),
+        _ => environment(name),
+    };
+    let Config { service, outbound, engines } = Config::read(&read)?;
     let app = aws::lambda_app(service)?;
     let engines = Engines::new(outbound, engines)?;
     app.warm_up().await;

@@ -46,7 +46,12 @@ pub fn app(service: Service, sdk: &SdkConfig) -> Result<App, ConfigError> {
     })
 }
 
-fn lambda_sdk_config(read: Read<'_>) -> Result<SdkConfig, ConfigError> {
+/// What the SDK must know in a Lambda function.
+///
+/// # Errors
+///
+/// The first variable that is missing.
+pub fn lambda_sdk_config(read: Read<'_>) -> Result<SdkConfig, ConfigError> {
     let credentials = Credentials::new(
         required(read, "AWS_ACCESS_KEY_ID")?,
         required(read, "AWS_SECRET_ACCESS_KEY")?,
