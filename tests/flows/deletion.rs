@@ -5,7 +5,7 @@ use vedette_checker::Dropped;
 use vedette_domain::id::SiteId;
 use vedette_domain::limits::MAINTENANCE_GRACE;
 use vedette_domain::tool::Tool;
-use vedette_runtime::Schedule;
+use vedette_runtime::{Presence, Schedule};
 use vedette_testkit::Fault;
 
 use crate::census::assert_balanced;
@@ -156,7 +156,7 @@ async fn a_schedule_of_a_site_that_is_gone_is_removed_by_a_reconciliation() {
     let scheduler = &scene.service.test.app.scheduler;
     let team = scene.owner.team;
     let stray = Schedule { team, site, tool: Tool::Status, cadence_minutes: 5 };
-    scheduler.put(stray).await.expect("put");
+    scheduler.put(stray, Presence::Absent).await.expect("put");
     vedette_reconciler::reconcile(&scene.service.test.app, &|_| {}).await.expect("reconciled");
     assert_gone(&scene, site, 0).await;
 }

@@ -12,6 +12,7 @@ mod forgetting;
 mod incident;
 mod midnight;
 mod monitoring;
+mod reconciliation;
 mod records;
 mod results;
 mod scene;

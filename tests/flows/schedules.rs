@@ -11,7 +11,7 @@ use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_reconciler::{Reconciled, reconcile, redeliver_all};
-use vedette_runtime::{LocalScheduler, Schedule, Scheduler};
+use vedette_runtime::{LocalScheduler, Presence, Schedule, Scheduler};
 
 use crate::census::kinds;
 use crate::scene::{Scene, URL};
@@ -210,14 +210,14 @@ async fn a_reconciliation_makes_lost_schedules_and_removes_strays() {
     let unknown = app.entropy.site_id().expect("an id");
     for (site, tool) in [(unknown, Tool::Status), (site, Tool::Performance)] {
         let stray = Schedule { team, site, tool, cadence_minutes: 5 };
-        app.scheduler.put(stray).await.expect("put");
+        app.scheduler.put(stray, Presence::Absent).await.expect("put");
     }
     let reconciled = scene.reconcile().await;
-    assert_eq!(reconciled, Reconciled { sites: 1, put: 1, removed: 1 });
+    assert_eq!(reconciled, Reconciled { sites: 1, put: 1, missing: 1, removed: 2, unreadable: 0 });
     scene.assert_cadence(site, Tool::Status, 5).await;
     assert_eq!(scene.service.waiting(), [], "nothing runs because of it");
-    let reconciled = scene.reconcile().await;
-    assert_eq!(reconciled, Reconciled { sites: 1, put: 1, removed: 0 }, "once is enough");
+    let nothing = Reconciled { missing: 0, removed: 0, ..reconciled };
+    assert_eq!(scene.reconcile().await, nothing, "once is enough");
 }
 
 #[tokio::test]
@@ -239,6 +239,9 @@ async fn a_reconciliation_finds_sites_of_every_team() {
     let app = &mut scene.service.test.app;
     app.scheduler =
         Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.time_scale));
-    assert_eq!(scene.reconcile().await, Reconciled { sites: 21, put: 21, removed: 0 });
+    assert_eq!(
+        scene.reconcile().await,
+        Reconciled { sites: 21, put: 21, missing: 21, removed: 0, unreadable: 0 }
+    );
     assert_eq!(scene.schedules().await, schedules);
 }

@@ -2,8 +2,8 @@
 //! truth.
 //!
 //! [`redeliver`] sends again what is overdue; [`maintain`] syncs the schedules of a site or a team, or
-//! purges a deleted site; [`reconcile`] and [`redeliver_all`] rebuild everything. Each may be stopped
-//! anywhere and begun again.
+//! purges a deleted site; [`reconcile`] and [`redeliver_all`] rebuild everything, and [`drift`] tells
+//! what that would change. Each may be stopped anywhere and begun again.
 
 mod grants;
 mod reconcile;
@@ -15,7 +15,7 @@ use vedette_runtime::{App, QueueError, SchedulerError};
 use vedette_store::StoreError;
 
 pub use grants::{MAINTENANCE, REDELIVERY};
-pub use reconcile::{Progress, Reconciled, reconcile};
+pub use reconcile::{Drift, Progress, Reconciled, drift, reconcile};
 pub use redelivery::{Redelivered, redeliver, redeliver_all};
 
 /// A pass that could not finish; it is to be done again.

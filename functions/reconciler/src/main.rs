@@ -4,7 +4,7 @@
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
-use vedette_reconciler::{maintain_body, redeliver};
+use vedette_reconciler::{Redelivered, maintain_body, redeliver};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::sqs::{SqsBody, consume};
 use vedette_runtime::{aws, telemetry};
@@ -20,7 +20,8 @@ async fn main() -> Result<(), Error> {
                 let app = &app;
                 async move {
                     let redelivered = redeliver(app).await?;
-                    info!(sent = redelivered.sent, failed = redelivered.failed, "redelivered");
+                    let Redelivered { sent, failed, unreadable } = redelivered;
+                    info!(sent, failed, unreadable, "redelivered");
                     Ok::<_, Error>(())
                 }
             }))

@@ -1,11 +1,17 @@
-//! Rebuilding all schedules from the table.
+//! Rebuilding all schedules from the table, and telling how far they are from it.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use vedette_domain::id::SiteId;
+use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
+use tracing::error;
+use vedette_domain::ErrorChain;
+use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
+use vedette_store::{Readable, StoreError};
 
+use crate::sync::{BATCH, CONCURRENCY, Known, Synced, Wanted};
 use crate::{ReconcilerError, sync};
 
 /// How far a reconciliation is.
@@ -13,7 +19,7 @@ use crate::{ReconcilerError, sync};
 pub struct Progress {
     /// Sites done.
     pub done: u64,
-    /// Sites found so far.
+    /// Sites that the teams have.
     pub total: u64,
 }
 
@@ -24,8 +30,12 @@ pub struct Reconciled {
     pub sites: u64,
     /// Schedules that were made or confirmed.
     pub put: u64,
+    /// Those of them that were missing.
+    pub missing: u64,
     /// Schedules that should not have been there.
     pub removed: u64,
+    /// Entries that cannot be read, which the log names; their schedules stay as they are.
+    pub unreadable: u64,
 }
 
 /// Makes every schedule that follows from the table, and removes every other.
@@ -37,38 +47,148 @@ pub async fn reconcile(
     app: &App,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Reconciled, ReconcilerError> {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    let teams = app.store.all_teams().await?;
-    let teams = app.store.teams(teams, app.clock.now()).await?;
-    let total = teams.values().map(|team| u64::from(team.team.sites)).sum();
+    // Read first: a schedule that is made meanwhile is in nobody's way.
+    let known: Known = app.scheduler.list().await?.into_iter().collect();
+    let Readable { items: teams, unreadable } = app.store.listed_teams().await?;
+    let total = count_sites(app, &teams).await?;
+    let unreadable = AtomicU64::new(unreadable);
     let done = AtomicU64::new(0);
-    let count = |more: u64| {
-        let done = done.fetch_add(more, Ordering::Relaxed) + more;
-        progress(Progress { done, total });
+    let followed = batches(app, teams, &unreadable).map_ok(|batch| async {
+        let read = batch.len() as u64;
+        let synced = sync::follow_readable(app, batch, Some(&known)).await?;
+        let done = done.fetch_add(read, Ordering::Relaxed) + read;
+        progress(Progress { done, total: total.max(done) });
+        Ok::<_, ReconcilerError>(synced)
+    });
+    let synced = followed.try_buffer_unordered(CONCURRENCY);
+    let Synced { running, unreadable: left } = synced
+        .try_fold(Synced::default(), |mut all, synced| async move {
+            all.running.extend(synced.running);
+            all.unreadable.extend(synced.unreadable);
+            Ok(all)
+        })
+        .await?;
+    let mut reconciled = Reconciled {
+        sites: running.len() as u64,
+        unreadable: unreadable.into_inner() + left.len() as u64,
+        ..Reconciled::default()
     };
-    let mut wanted: BTreeSet<(SiteId, Tool)> = BTreeSet::new();
-    let mut sites = 0;
-    for team in teams.keys() {
-        let running = sync::sites_of(app, *team, &count).await?;
-        sites += running.len() as u64;
-        for (site, tools) in running {
-            wanted.extend(tools.into_iter().map(|tool| (site, tool)));
+    for (&site, tools) in &running {
+        reconciled.put += tools.len() as u64;
+        let missing = tools.iter().filter(|&&tool| !known.contains(&(site, tool)));
+        reconciled.missing += missing.count() as u64;
+    }
+    let mut strays: BTreeMap<SiteId, u64> = BTreeMap::new();
+    for (site, tool) in known {
+        match running.get(&site) {
+            Some(tools) if tools.contains(&tool) => {}
+            Some(_) => reconciled.removed += 1,
+            None if left.contains(&site.partition()) => {}
+            None => *strays.entry(site).or_default() += 1,
         }
     }
-    let put = wanted.len() as u64;
-    let mut removed = 0;
-    for (site, tool) in app.scheduler.list().await? {
-        if wanted.contains(&(site, tool)) {
-            continue;
+    let removed = stream::iter(strays).map(|(site, count)| async move {
+        Ok::<_, ReconcilerError>(if remove_stray(app, site).await? { count } else { 0 })
+    });
+    let removed = removed.buffer_unordered(CONCURRENCY);
+    reconciled.removed += removed.try_fold(0, |all, more| async move { Ok(all + more) }).await?;
+    Ok(reconciled)
+}
+
+/// Removes the schedules of a site that no team has listed. It may have come or changed meanwhile;
+/// a sync of its own decides. Says no where they are left.
+async fn remove_stray(app: &App, site: SiteId) -> Result<bool, ReconcilerError> {
+    match app.store.site(site.partition()).await {
+        Ok(Some(stored)) if stored.site.id == site => sync::site(app, site).await.map(|()| false),
+        Ok(_) => sync::remove_schedules(app, site).await.map(|()| true).map_err(Into::into),
+        Err(error @ StoreError::Corrupt(_)) => {
+            error!(%site, error = %ErrorChain(&error), "site left as it is");
+            Ok(false)
         }
-        // It may belong to a site that came or changed meanwhile; a sync of its own decides.
-        if app.store.site(site.partition()).await?.is_some_and(|stored| stored.site.id == site) {
-            sync::site(app, site).await?;
-        } else {
-            app.scheduler.delete(site, tool).await?;
-            removed += 1;
-        }
+        Err(error) => Err(error.into()),
     }
-    Ok(Reconciled { sites, put, removed })
+}
+
+/// How far schedules are from the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Drift {
+    /// Sites that should have all of their schedules. Those that wait for a sync are left out.
+    pub sites: u64,
+    /// Schedules that they should have.
+    pub wanted: u64,
+    /// Those of them that are not there.
+    pub missing: u64,
+    /// Schedules of tools that do not run, or of sites that there are not.
+    pub stray: u64,
+    /// Entries that cannot be read.
+    pub unreadable: u64,
+}
+
+/// Compares all schedules with the table, and changes nothing. Not told is whether a schedule has
+/// the right cadence.
+///
+/// # Errors
+///
+/// When table or scheduler do not answer.
+pub async fn drift(app: &App) -> Result<Drift, ReconcilerError> {
+    let known: Known = app.scheduler.list().await?.into_iter().collect();
+    let Readable { items: teams, unreadable } = app.store.listed_teams().await?;
+    let unreadable = AtomicU64::new(unreadable);
+    let read = batches(app, teams, &unreadable)
+        .map_ok(|batch| sync::wanted(app, batch))
+        .try_buffer_unordered(CONCURRENCY);
+    let Wanted { settled, excused, unreadable: left } = read
+        .try_fold(Wanted::default(), |mut all, wanted| async move {
+            all.settled.extend(wanted.settled);
+            all.excused.extend(wanted.excused);
+            all.unreadable += wanted.unreadable;
+            Ok(all)
+        })
+        .await?;
+    let mut drift = Drift {
+        sites: settled.len() as u64,
+        unreadable: unreadable.into_inner() + left,
+        ..Drift::default()
+    };
+    for (&site, tools) in &settled {
+        drift.wanted += tools.len() as u64;
+        let missing = tools.iter().filter(|&&tool| !known.contains(&(site, tool)));
+        drift.missing += missing.count() as u64;
+    }
+    let is_stray = |(site, tool): &&(SiteId, Tool)| match settled.get(site) {
+        Some(tools) => !tools.contains(tool),
+        None => !excused.contains(&site.partition()),
+    };
+    drift.stray = known.iter().filter(is_stray).count() as u64;
+    Ok(drift)
+}
+
+/// The sites of teams in batches, none of them of two teams.
+fn batches<'a>(
+    app: &'a App,
+    teams: Vec<TeamId>,
+    unreadable: &'a AtomicU64,
+) -> impl Stream<Item = Result<Vec<Partition>, ReconcilerError>> + 'a {
+    let directories = stream::iter(teams).map(|team| app.store.listed_sites(team));
+    let directories = directories.buffer_unordered(CONCURRENCY).map(|listed| {
+        let listed = listed?;
+        unreadable.fetch_add(listed.unreadable, Ordering::Relaxed);
+        let batches: Vec<_> = listed.items.chunks(BATCH).map(|batch| Ok(batch.to_vec())).collect();
+        Ok::<_, ReconcilerError>(stream::iter(batches))
+    });
+    directories.try_flatten()
+}
+
+/// How many sites teams have, as far as they can be read.
+async fn count_sites(app: &App, teams: &[TeamId]) -> Result<u64, StoreError> {
+    let batches: Vec<Vec<TeamId>> = teams.chunks(BATCH).map(<[_]>::to_vec).collect();
+    let read = stream::iter(batches).map(|teams| async move {
+        match app.store.teams(teams, app.clock.now()).await {
+            Ok(teams) => Ok(teams.values().map(|team| u64::from(team.team.sites)).sum()),
+            Err(StoreError::Corrupt(_)) => Ok(0),
+            Err(error) => Err(error),
+        }
+    });
+    let read = read.buffer_unordered(CONCURRENCY);
+    read.try_fold(0, |all, more: u64| async move { Ok(all + more) }).await
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
-use tracing::warn;
+use tracing::{error, warn};
 use vedette_domain::ErrorChain;
 use vedette_domain::check::{CheckError, Finish};
 use vedette_domain::id::{CheckId, Partition};
@@ -26,7 +26,13 @@ pub struct Redelivered {
     pub sent: u64,
     /// Those that could not be; they stay due.
     pub failed: u64,
+    /// Those that cannot be read, which the log names; they are due again in an hour, so that they
+    /// stand in nobody's way.
+    pub unreadable: u64,
 }
+
+/// How long work that cannot be read is put aside.
+const UNREADABLE_GRACE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Pieces of work a shard and pass; the rest is left to the next pass.
 const PASS: usize = 500;
@@ -58,20 +64,40 @@ async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Redelivered {
     let sends = stream::iter(outstanding).map(|work| async move {
         let outcome = send(app, &work).await;
         if let Err(error) = &outcome {
-            warn!(?work, error = %ErrorChain(error), "work stays due");
+            if is_unreadable(error) {
+                error!(?work, error = %ErrorChain(error), "work cannot be read");
+                let now = app.clock.now();
+                let later = now.saturating_add(UNREADABLE_GRACE).unwrap_or(now);
+                if let Err(error) = app.store.postpone(&work, later).await {
+                    warn!(?work, error = %ErrorChain(&error), "work stays due");
+                }
+            } else {
+                warn!(?work, error = %ErrorChain(error), "work stays due");
+            }
         }
-        outcome.is_ok()
+        outcome
     });
-    let outcomes: Vec<bool> = sends.buffer_unordered(CONCURRENCY).collect().await;
-    let sent = outcomes.iter().filter(|is_sent| **is_sent).count() as u64;
-    Redelivered { sent, failed: outcomes.len() as u64 - sent }
+    let count = |mut counted: Redelivered, outcome| async move {
+        match outcome {
+            Ok(()) => counted.sent += 1,
+            Err(error) if is_unreadable(&error) => counted.unreadable += 1,
+            Err(_) => counted.failed += 1,
+        }
+        counted
+    };
+    sends.buffer_unordered(CONCURRENCY).fold(Redelivered::default(), count).await
+}
+
+const fn is_unreadable(error: &ReconcilerError) -> bool {
+    matches!(error, ReconcilerError::Store(StoreError::Corrupt(_)))
 }
 
 /// Sends one piece of work and has it looked at again later, should that be lost too.
 async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
     let now = app.clock.now();
     let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(now);
-    match work.owner {
+    let unknown = || StoreError::Corrupt("no such work is known".into());
+    match work.owner.ok_or_else(unknown)? {
         Owner::Team(team) => {
             let message = Message::Maintenance(Maintenance::Resync(team));
             app.queue.send(&message, Duration::ZERO).await?;

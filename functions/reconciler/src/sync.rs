@@ -1,14 +1,17 @@
 //! Making schedules follow settings, and a deleted site disappear.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use futures::future::{try_join, try_join_all};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use tracing::error;
+use vedette_domain::ErrorChain;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::{clear_timer, enqueue_timer};
-use vedette_runtime::{App, Schedule, SchedulerError};
+use vedette_runtime::{App, Presence, Schedule, SchedulerError};
 use vedette_store::{
     Backoff, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
 };
@@ -16,9 +19,9 @@ use vedette_store::{
 use crate::ReconcilerError;
 
 /// Batches in hand at once.
-const CONCURRENCY: usize = 16;
+pub(crate) const CONCURRENCY: usize = 16;
 /// Sites read in one batch.
-const BATCH: usize = 16;
+pub(crate) const BATCH: usize = 16;
 /// Sites of a team that one message has synced: some seconds' work, well below the two minutes
 /// that the reconciler's function has.
 const SLICE: usize = CONCURRENCY * BATCH;
@@ -28,14 +31,14 @@ pub(crate) async fn site(app: &App, id: SiteId) -> Result<(), ReconcilerError> {
     if app.store.site(id.partition()).await?.is_none() {
         return Ok(remove_schedules(app, id).await?);
     }
-    follow(app, vec![id.partition()]).await.map(drop)
+    follow(app, vec![id.partition()], None).await.map(drop)
 }
 
 /// Syncs the next sites of a team, and asks for those after them. A resync that is lost on its way
 /// is taken up by redelivery where it was.
 pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), ReconcilerError> {
     let Some(slice) = app.store.next_resync_slice(id, SLICE).await? else { return Ok(()) };
-    follow_all(app, &slice.sites, &|_| {}).await?;
+    follow_all(app, &slice.sites).await?;
     let finish = || app.store.finish_resync_slice(&slice, app.clock.now());
     let is_ahead = retry_on_conflict(budget::SYNC, finish).await?;
     // Another message that has come this far, or begun anew, goes on.
@@ -45,31 +48,115 @@ pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), ReconcilerError> {
     Ok(())
 }
 
-/// Syncs every site of a team and returns what runs on each.
-pub(crate) async fn sites_of(
-    app: &App,
-    team: TeamId,
-    done: &(dyn Fn(u64) + Sync),
-) -> Result<BTreeMap<SiteId, Vec<Tool>>, ReconcilerError> {
-    let rows = app.store.directory(team).await?;
-    let partitions: Vec<Partition> = rows.iter().map(|row| row.id.partition()).collect();
-    follow_all(app, &partitions, done).await
+/// The schedules that there were when a pass over many sites began.
+pub(crate) type Known = BTreeSet<(SiteId, Tool)>;
+
+/// What came of syncing some sites.
+#[derive(Debug, Default)]
+pub(crate) struct Synced {
+    /// The tools that have a schedule, by site.
+    pub(crate) running: BTreeMap<SiteId, Vec<Tool>>,
+    /// Sites that cannot be read; their schedules were left as they are.
+    pub(crate) unreadable: BTreeSet<Partition>,
 }
 
-async fn follow_all(
-    app: &App,
-    sites: &[Partition],
-    done: &(dyn Fn(u64) + Sync),
-) -> Result<BTreeMap<SiteId, Vec<Tool>>, ReconcilerError> {
+/// Syncs sites of one team, a batch at a time.
+async fn follow_all(app: &App, sites: &[Partition]) -> Result<(), ReconcilerError> {
     let batches: Vec<Vec<Partition>> = sites.chunks(BATCH).map(<[_]>::to_vec).collect();
-    let synced = stream::iter(batches).map(|batch| async move {
-        let read = batch.len() as u64;
-        let running = follow(app, batch).await?;
-        done(read);
-        Ok::<_, ReconcilerError>(running)
-    });
-    let running: Vec<_> = synced.buffer_unordered(CONCURRENCY).try_collect().await?;
-    Ok(running.into_iter().flatten().collect())
+    let synced = stream::iter(batches).map(|batch| follow_readable(app, batch, None));
+    synced.buffer_unordered(CONCURRENCY).try_for_each(|_| async { Ok(()) }).await
+}
+
+/// Syncs a batch of one team's sites. One that cannot be read stops no other.
+pub(crate) async fn follow_readable(
+    app: &App,
+    batch: Vec<Partition>,
+    known: Option<&Known>,
+) -> Result<Synced, ReconcilerError> {
+    let mut synced = Synced::default();
+    match follow(app, batch.clone(), known).await {
+        Err(ReconcilerError::Store(StoreError::Corrupt(_))) => {}
+        outcome => {
+            synced.running.extend(outcome?);
+            return Ok(synced);
+        }
+    }
+    for site in batch {
+        match follow(app, vec![site], known).await {
+            Err(ReconcilerError::Store(error @ StoreError::Corrupt(_))) => {
+                error!(?site, error = %ErrorChain(&error), "site left as it is");
+                synced.unreadable.insert(site);
+            }
+            outcome => synced.running.extend(outcome?),
+        }
+    }
+    Ok(synced)
+}
+
+/// What should run on some sites.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// By site; those that wait for a sync are left out.
+    pub(crate) settled: BTreeMap<SiteId, Vec<Tool>>,
+    /// Sites that wait for a sync, or cannot be read: whatever schedules they have is right.
+    pub(crate) excused: BTreeSet<Partition>,
+    /// How many cannot be read.
+    pub(crate) unreadable: u64,
+}
+
+/// What should run on a batch of one team's sites.
+pub(crate) async fn wanted(app: &App, batch: Vec<Partition>) -> Result<Wanted, ReconcilerError> {
+    let mut wanted = Wanted::default();
+    match settled(app, &batch).await {
+        Err(StoreError::Corrupt(_)) => {}
+        found => {
+            wanted.add(&batch, found?);
+            return Ok(wanted);
+        }
+    }
+    for site in batch {
+        match settled(app, &[site]).await {
+            Err(error @ StoreError::Corrupt(_)) => {
+                error!(?site, error = %ErrorChain(&error), "site cannot be read");
+                wanted.excused.insert(site);
+                wanted.unreadable += 1;
+            }
+            found => wanted.add(&[site], found?),
+        }
+    }
+    Ok(wanted)
+}
+
+impl Wanted {
+    fn add(&mut self, batch: &[Partition], settled: BTreeMap<SiteId, Vec<Tool>>) {
+        let is_settled: BTreeSet<_> = settled.keys().map(|site| site.partition()).collect();
+        self.excused.extend(batch.iter().filter(|site| !is_settled.contains(site)));
+        self.settled.extend(settled);
+    }
+}
+
+/// What should run on those of one team's sites whose schedules follow already.
+async fn settled(
+    app: &App,
+    batch: &[Partition],
+) -> Result<BTreeMap<SiteId, Vec<Tool>>, StoreError> {
+    let found = app.store.sites(batch.iter().copied()).await?;
+    let Some(team) = found.values().next().map(|stored| stored.site.team) else {
+        return Ok(BTreeMap::new());
+    };
+    let Some(team) = app.store.team(team, app.clock.now()).await? else {
+        return Ok(BTreeMap::new());
+    };
+    let is_resynced = team.team.synced == team.team.cfg;
+    let settled =
+        found.values().filter(|stored| is_resynced && stored.site.synced == stored.site.cfg);
+    Ok(settled.map(|stored| (stored.site.id, running(app, stored, &team))).collect())
+}
+
+/// The tools that run on a site.
+fn running(app: &App, stored: &SiteWithTools, team: &TeamWithSettings) -> Vec<Tool> {
+    let settings = team.settings_for(&stored.site);
+    Tool::ALL.into_iter().filter(|tool| app.service.runs(*tool, &team.team, &settings)).collect()
 }
 
 /// Makes the schedules of sites of one team what plan and settings say. Returns the tools that
@@ -78,9 +165,13 @@ async fn follow_all(
 /// After schedules are written, what they followed is read again, and if it has changed they are
 /// written again. So the last to write has written what stands in the table, however many
 /// do so at once.
+///
+/// `known` are the schedules that there are, where the caller knows; what is not there is then not
+/// removed. They are those of the first round only.
 async fn follow(
     app: &App,
     mut sites: Vec<Partition>,
+    mut known: Option<&Known>,
 ) -> Result<Vec<(SiteId, Vec<Tool>)>, ReconcilerError> {
     let mut running = Vec::with_capacity(sites.len());
     let mut backoff = Backoff::new(budget::SYNC);
@@ -90,10 +181,10 @@ async fn follow(
             return Ok(running);
         };
         let Some(team) = app.store.team(team, app.clock.now()).await? else { return Ok(running) };
-        let mut written = Vec::with_capacity(found.len());
-        for stored in found.values() {
-            written.push((stored, write_schedules(app, stored, &team).await?));
-        }
+        let write = |stored| write_schedules(app, stored, &team, known);
+        let written = try_join_all(found.values().map(write)).await?;
+        let written = found.values().zip(written);
+        known = None;
         let versions = app.store.versions(team.id(), found.keys().copied()).await?;
         sites = Vec::new();
         for (stored, tools) in written {
@@ -117,27 +208,29 @@ async fn write_schedules(
     app: &App,
     stored: &SiteWithTools,
     team: &TeamWithSettings,
+    known: Option<&Known>,
 ) -> Result<Vec<Tool>, SchedulerError> {
     let site = &stored.site;
     let settings = team.settings_for(site);
-    let runs = |tool: &Tool| app.service.runs(*tool, &team.team, &settings);
-    let (scheduled, idle): (Vec<Tool>, Vec<Tool>) = Tool::ALL.into_iter().partition(runs);
-    for &tool in &scheduled {
+    let scheduled = running(app, stored, team);
+    let idle = Tool::ALL.into_iter().filter(|tool| !scheduled.contains(tool));
+    let is_known = |tool| known.map(|known| known.contains(&(site.id, tool)));
+    let puts = scheduled.iter().map(|&tool| {
         let cadence_minutes = settings.tools.cadence_minutes(tool);
         let schedule = Schedule { team: site.team, site: site.id, tool, cadence_minutes };
-        app.scheduler.put(schedule).await?;
-    }
-    for tool in idle {
-        app.scheduler.delete(site.id, tool).await?;
-    }
+        // A site that was synced before has most of its schedules.
+        let is_there = is_known(tool).unwrap_or(site.synced > 0);
+        let before = if is_there { Presence::Present } else { Presence::Absent };
+        app.scheduler.put(schedule, before)
+    });
+    let stale = idle.filter(|&tool| is_known(tool).unwrap_or(true));
+    let deletes = stale.map(|tool| app.scheduler.delete(site.id, tool));
+    try_join(try_join_all(puts), try_join_all(deletes)).await?;
     Ok(scheduled)
 }
 
-async fn remove_schedules(app: &App, id: SiteId) -> Result<(), SchedulerError> {
-    for tool in Tool::ALL {
-        app.scheduler.delete(id, tool).await?;
-    }
-    Ok(())
+pub(crate) async fn remove_schedules(app: &App, id: SiteId) -> Result<(), SchedulerError> {
+    try_join_all(Tool::ALL.map(|tool| app.scheduler.delete(id, tool))).await.map(drop)
 }
 
 /// Does what goes with a site's schedules: forgets what idle tools had outstanding, starts a new

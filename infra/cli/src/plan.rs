@@ -66,7 +66,7 @@ mod tests {
         let set = bench.json(&format!("plan set {team} growth")).await;
         assert_eq!((&set["plan"], &set["plan_active"]), (&"growth".into(), &true.into()));
         assert_eq!(set["schedules_synced"], false);
-        assert!(matches!(overdue().await.as_slice(), [Owner::Team(_)]));
+        assert!(matches!(overdue().await.as_slice(), [Some(Owner::Team(_))]));
 
         let off = bench.json(&format!("plan deactivate {team}")).await;
         assert_eq!((&off["plan"], &off["plan_active"]), (&"growth".into(), &false.into()));

@@ -24,11 +24,18 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
     };
     let reconciled = vedette_reconciler::reconcile(app, &progress).await;
     bar.finish_and_clear();
-    let Reconciled { sites, put, removed } = reconciled.map_err(|error| match error {
-        ReconcilerError::Store(error) => error.into(),
-        other => Failure::because(other),
-    })?;
-    Ok(out.show(&Shown { sites, put, removed })?)
+    let Reconciled { sites, put, missing, removed, unreadable } =
+        reconciled.map_err(|error| match error {
+            ReconcilerError::Store(error) => error.into(),
+            other => Failure::because(other),
+        })?;
+    out.show(&Shown { sites, put, missing, removed, unreadable })?;
+    match unreadable {
+        0 => Ok(()),
+        count => Err(Failure::refused(format!(
+            "entries that cannot be read: {count}; VEDETTE_LOG=error names them"
+        ))),
+    }
 }
 
 /// Draws on standard error, and nothing at all where that is no terminal.
@@ -41,13 +48,18 @@ fn progress_bar() -> ProgressBar {
 struct Shown {
     sites: u64,
     put: u64,
+    missing: u64,
     removed: u64,
+    unreadable: u64,
 }
 
 impl Show for Shown {
     fn text(&self) -> String {
-        let Self { sites, put, removed } = self;
-        format!("{sites} sites: {put} schedules made as they should be, {removed} removed.\n")
+        let Self { sites, put, missing, removed, .. } = self;
+        format!(
+            "{sites} sites: {put} schedules made as they should be, of which {missing} were \
+             missing; {removed} removed.\n"
+        )
     }
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
-use vedette_runtime::config::{ConfigError, Service, environment};
+use vedette_runtime::config::{ConfigError, Deployment, Service, environment};
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
 use vedette_store::Store;
 
@@ -37,7 +37,8 @@ impl Target {
         if self.aws {
             let version = BehaviorVersion::latest();
             let sdk = aws_config::defaults(version).http_client(aws::http_client()).load().await;
-            return Ok(Opened { app: aws::app(service, &sdk)?, file: None });
+            let deployment = Deployment::read(&environment)?;
+            return Ok(Opened { app: aws::app(service, deployment, &sdk), file: None });
         }
         let unreachable = |why: String| Failure::Unreachable(self.does_not_answer(&why));
         if !Folder::has_database(&self.data).map_err(|error| unreachable(error.to_string()))? {

@@ -23,27 +23,24 @@ use crate::{App, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueu
 ///
 /// The first variable that is missing.
 pub fn lambda_app(service: Service) -> Result<App, ConfigError> {
-    app(service, &lambda_sdk_config(&environment)?)
+    let sdk = lambda_sdk_config(&environment)?;
+    Ok(app(service, Deployment::read(&environment)?, &sdk))
 }
 
-/// The app of a deployment that the environment names.
-///
-/// # Errors
-///
-/// The first variable that is missing.
-pub fn app(service: Service, sdk: &SdkConfig) -> Result<App, ConfigError> {
-    let deployment = Arc::new(Deployment::read(&environment)?);
+/// The app of a deployment.
+pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
+    let deployment = Arc::new(deployment);
     let sdk = sdk.to_builder().timeout_config(timeouts()).retry_config(retry_config()).build();
     let queues = aws_sdk_sqs::Client::new(&sdk);
     let schedules = aws_sdk_scheduler::Client::new(&sdk);
-    Ok(App {
+    App {
         store: Store::new((&sdk).into(), deployment.table.clone()),
         queue: Queue::Sqs(SqsQueue::new(queues, deployment.queue_url_prefix.clone())),
         scheduler: Scheduler::EventBridge(EventBridgeScheduler::new(schedules, deployment)),
         clock: Clock::system(),
         entropy: Entropy::system(),
         service,
-    })
+    }
 }
 
 /// What the SDK must know in a Lambda function.

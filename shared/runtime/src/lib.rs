@@ -18,5 +18,6 @@ pub use clock::Clock;
 pub use entropy::{Entropy, EntropyError};
 pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError, SqsQueue};
 pub use scheduler::{
-    EventBridgeScheduler, LocalScheduler, SLOT_PLACEHOLDER, Schedule, Scheduler, SchedulerError,
+    EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
+    SchedulerError,
 };

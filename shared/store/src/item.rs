@@ -6,6 +6,8 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tracing::error;
+use vedette_domain::ErrorChain;
 
 use crate::StoreError;
 use crate::keys::{Key, PK, SK, TTL, WORK_DUE, WORK_SHARD};
@@ -65,6 +67,32 @@ pub(crate) fn key_of(item: &Item) -> Result<Key, StoreError> {
         _ => Err(StoreError::corrupt(format!("an item without `{name}`"))),
     };
     Ok(Key { pk: part(PK)?, sk: part(SK)? })
+}
+
+/// What could be read of a listing: an item that cannot be read hides no other.
+#[derive(Debug, Clone)]
+pub struct Readable<T> {
+    /// What was read.
+    pub items: Vec<T>,
+    /// How many items are not what this version writes; the log names them.
+    pub unreadable: u64,
+}
+
+impl<T> Readable<T> {
+    pub(crate) fn of(items: Vec<Item>, read: impl Fn(Item) -> Result<T, StoreError>) -> Self {
+        let mut readable = Self { items: Vec::with_capacity(items.len()), unreadable: 0 };
+        for item in items {
+            let key = key_of(&item);
+            match read(item) {
+                Ok(value) => readable.items.push(value),
+                Err(error) => {
+                    error!(?key, error = %ErrorChain(&error), "item left out");
+                    readable.unreadable += 1;
+                }
+            }
+        }
+        readable
+    }
 }
 
 /// Adds the attributes by which DynamoDB forgets an item.

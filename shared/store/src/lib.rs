@@ -36,6 +36,7 @@ pub use error::StoreError;
 pub use grant::{Action, Grant};
 pub use history::StoredCheck;
 pub use issue::{IndexRow, IssueWithSite};
+pub use item::Readable;
 pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};
 pub use run::RunContext;
 pub use site::{

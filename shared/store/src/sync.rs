@@ -8,10 +8,10 @@ use serde::Deserialize;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::limits::MAINTENANCE_GRACE;
 
-use crate::item::{key_of, number, string, value};
+use crate::item::{Item, Readable, key_of, number, string, value};
 use crate::keys;
 use crate::table::{Change, Condition, Range, Sort, Store};
-use crate::{DirectoryRow, SiteWithTools, StoreError, TeamWithSettings};
+use crate::{SiteWithTools, StoreError, TeamWithSettings};
 
 /// The `cfg` of a team and of sites at one moment.
 #[derive(Debug, Clone)]
@@ -65,6 +65,15 @@ struct Progress {
     resync: Option<String>,
 }
 
+/// The one thing that a sync needs of a directory row.
+fn listed_site(row: Item) -> Result<Partition, StoreError> {
+    #[derive(Deserialize)]
+    struct Listed {
+        id: SiteId,
+    }
+    value::<Listed>(row).map(|listed| listed.id.partition())
+}
+
 impl Store {
     /// The present `cfg` of a team and of sites of it.
     pub async fn versions(
@@ -108,9 +117,14 @@ impl Store {
             Some(row) if rows.len() >= limit => Some(key_of(row)?.sk),
             _ => None,
         };
-        let sites = rows.into_iter().map(|row| value::<DirectoryRow>(row).map(|row| row.id));
-        let sites = sites.map(|id| id.map(SiteId::partition)).collect::<Result<_, _>>()?;
+        let sites = Readable::of(rows, listed_site).items;
         Ok(Some(ResyncSlice { sites, team, cfg, last }))
+    }
+
+    /// All sites of a team, and how many entries of its directory cannot be read.
+    pub async fn listed_sites(&self, team: TeamId) -> Result<Readable<Partition>, StoreError> {
+        let pk = keys::directory_partition(team);
+        Ok(Readable::of(self.query(Range::new(&pk, Sort::All)).await?, listed_site))
     }
 
     /// Writes down that a slice is done, and with the last one that all schedules follow. Says no

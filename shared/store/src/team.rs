@@ -12,7 +12,7 @@ use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 
-use crate::item::{Item, document, document_item, item, number, string, value};
+use crate::item::{Item, Readable, document, document_item, item, number, string, value};
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{StoreError, budget, retry_on_conflict};
@@ -78,10 +78,15 @@ impl Store {
             .await
     }
 
-    /// All teams: for rebuilding what follows from the table, and for the command line.
+    /// All teams that can be read.
     pub async fn all_teams(&self) -> Result<Vec<TeamId>, StoreError> {
+        Ok(self.listed_teams().await?.items)
+    }
+
+    /// All teams, and how many entries cannot be read: for rebuilding what follows from the table.
+    pub async fn listed_teams(&self) -> Result<Readable<TeamId>, StoreError> {
         let listed = self.query(Range::new(keys::TEAMS, Sort::All)).await?;
-        listed.into_iter().map(|item| value::<TeamRef>(item).map(|listed| listed.team)).collect()
+        Ok(Readable::of(listed, |item| value::<TeamRef>(item).map(|listed| listed.team)))
     }
 
     /// A team as of an instant, whose month the usage is of.

@@ -11,8 +11,8 @@ use crate::table::{Change, Condition, Store};
 /// An item whose time to be looked at has come.
 #[derive(Debug, Clone)]
 pub struct Outstanding {
-    /// What it is.
-    pub owner: Owner,
+    /// What it is; `None` if this version writes no such item.
+    pub owner: Option<Owner>,
     key: Key,
     due: i64,
 }
@@ -30,11 +30,11 @@ impl Store {
         for item in try_join_all(shards).await?.into_iter().flatten() {
             let key = key_of(&item)?;
             let due = item.get(WORK_DUE).and_then(|due| due.as_n().ok()?.parse().ok());
-            let owner = keys::owner(&key);
-            let (Some(due), Some(owner)) = (due, owner) else {
+            // The index has no item without it.
+            let Some(due) = due else {
                 return Err(StoreError::corrupt(format!("work at {}/{}", key.pk, key.sk)));
             };
-            overdue.push(Outstanding { owner, key, due });
+            overdue.push(Outstanding { owner: keys::owner(&key), key, due });
         }
         Ok(overdue)
     }

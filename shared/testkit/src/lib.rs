@@ -2,6 +2,7 @@
 //! moved, ids that are the same in every run, faults and a meter between the SDK and the
 //! table, and web servers to be watched.
 
+pub mod aws;
 mod faults;
 mod granted;
 mod meter;

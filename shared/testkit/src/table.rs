@@ -58,6 +58,19 @@ impl TestTable {
         }
     }
 
+    /// Sets an attribute of an item, which is made if it is not there; a text of digits is a number.
+    pub async fn set(&self, pk: &str, sk: &str, attribute: &str, value: &str) {
+        let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+        let kind = if is_number { AttributeValue::N } else { AttributeValue::S };
+        let update = self.client.update_item().table_name(TABLE);
+        let update = update.key("pk", AttributeValue::S(pk.to_owned()));
+        let update = update.key("sk", AttributeValue::S(sk.to_owned()));
+        let update = update.update_expression("SET #attribute = :value");
+        let update = update.expression_attribute_names("#attribute", attribute);
+        let update = update.expression_attribute_values(":value", kind(value.to_owned()));
+        update.send().await.expect("set");
+    }
+
     async fn scan(&self) -> BTreeMap<(String, String), Item> {
         let mut items = BTreeMap::new();
         let mut pages =
