@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Request};
 use serde_json::{Value, json};
-use vedette_api::{answer, dispatch};
+use vedette_api::{answer_within, dispatch};
 use vedette_checker::{EngineConfig, Engines, Handled, grants, handle};
 use vedette_domain::check::Finish;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
@@ -96,6 +96,7 @@ pub struct Client<'a> {
     service: &'a Service,
     authorization: Option<String>,
     headers: Vec<(&'static str, String)>,
+    left: Duration,
 }
 
 impl Service {
@@ -120,7 +121,7 @@ impl Service {
     /// A client with this `Authorization` header, or without one.
     pub fn client_with(&self, authorization: Option<&str>) -> Client<'_> {
         let authorization = authorization.map(str::to_owned);
-        Client { service: self, authorization, headers: Vec::new() }
+        Client { service: self, authorization, headers: Vec::new(), left: Duration::MAX }
     }
 
     /// Takes the messages that wait in all queues, and what is left of their delays.
@@ -209,6 +210,13 @@ impl Client<'_> {
         self
     }
 
+    /// The same client, for whose requests an invocation has only so much time.
+    #[must_use]
+    pub const fn with_time(mut self, left: Duration) -> Self {
+        self.left = left;
+        self
+    }
+
     /// GETs a path below `/api/v1`, query included.
     pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, Body::Empty).await
@@ -243,8 +251,8 @@ impl Client<'_> {
         let (head, body) = request.into_parts();
         let (route, head) = dispatch(head);
         let request = Request::from_parts(head, body);
-        let answered = Box::pin(answer(&self.service.test.app, route, request));
-        let response = granted(route.grants(), answered).await;
+        let answer = answer_within(&self.service.test.app, route, request, self.left);
+        let response = granted(route.grants(), Box::pin(answer)).await;
         let (parts, body) = response.into_parts();
         let body = match body {
             Body::Text(text) => serde_json::from_str(&text).expect("json"),

@@ -1,5 +1,7 @@
 //! Who is let in, in which order requests are refused, and the headers that say so.
 
+use std::time::Duration;
+
 use jiff::SignedDuration;
 use lambda_http::Body;
 use serde_json::json;
@@ -360,6 +362,21 @@ async fn check_runs_are_under_the_default_throttle_too() {
     let answer = client.post(&path, &json!({ "tools": [] })).await;
     assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (429, "2"));
     assert_eq!(answer.header("retry-after"), "60");
+}
+
+#[tokio::test]
+async fn a_request_that_the_invocation_has_no_time_for_is_answered_all_the_same() {
+    let (service, owner) = Service::with_team().await;
+    service.test.faults().on_write(1, Fault::CrashBefore);
+    let client = service.client(&owner).with_time(Duration::from_millis(600));
+    let path = format!("/teams/{}/sites", owner.team);
+    let answer = client.post(&path, &json!({ "url": "https://example.com" })).await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    503 {
+      "message": "The service is unavailable. Please try again."
+    }
+    "#);
+    assert_eq!(answer.header("retry-after"), "5");
 }
 
 #[tokio::test]

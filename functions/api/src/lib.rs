@@ -17,11 +17,14 @@ mod sites;
 mod teams;
 
 use std::future::ready;
+use std::time::Duration;
 
 use lambda_http::http::header::HOST;
 use lambda_http::http::request::Parts;
 use lambda_http::{Body, Request, RequestExt as _};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tracing::field::display;
 use tracing::{Instrument as _, Span, error, error_span};
 use uuid::Uuid;
 use vedette_domain::ErrorChain;
@@ -77,6 +80,24 @@ pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
     serve(app, route, &head, |_| ready(Ok(body))).await
 }
 
+/// What is left of an invocation for saying that its time is over.
+const MARGIN: Duration = Duration::from_millis(500);
+
+/// As [`answer`], and says so if the invocation is about to end before there is an answer.
+pub async fn answer_within(app: &App, route: &Route, request: Request, left: Duration) -> Response {
+    let id = RequestId::of(request.extensions());
+    let answer = timeout(left.saturating_sub(MARGIN), answer(app, route, request));
+    answer.await.unwrap_or_else(|_| {
+        let request_id = id.as_ref().map(display);
+        error!(route = route.name, request_id, "the invocation's time is over");
+        let mut response = ApiError::Unavailable("no time is left").into_response();
+        if let Some(id) = id {
+            id.add_to_fault(&mut response);
+        }
+        response
+    })
+}
+
 /// Serves a request whose body is asked for when its sender is let in, and not before. Refusals are
 /// answers, and so are faults, which are logged.
 pub async fn serve<F>(
@@ -88,7 +109,7 @@ pub async fn serve<F>(
 where
     F: Future<Output = Result<Body, ApiError>> + Send,
 {
-    let id = RequestId::of(head);
+    let id = RequestId::of(&head.extensions);
     let mut response = outcome(app, route, head, body).instrument(span(route, head, &id)).await;
     if let Some(id) = id {
         id.add_to_fault(&mut response);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lambda_http::{Error, Request, run, service_fn};
+use lambda_http::{Error, Request, RequestExt as _, run, service_fn};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{aws, telemetry};
 
@@ -17,7 +17,12 @@ async fn main() -> Result<(), Error> {
     }
     run(service_fn(|request: Request| {
         let app = Arc::clone(&app);
-        async move { Ok::<_, Error>(vedette_api::answer(&app, route, request).await) }
+        async move {
+            let deadline =
+                request.lambda_context_ref().map_or(u64::MAX, |context| context.deadline);
+            let left = app.clock.until(deadline);
+            Ok::<_, Error>(vedette_api::answer_within(&app, route, request, left).await)
+        }
     }))
     .await
 }

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use lambda_http::RequestExt as _;
-use lambda_http::http::HeaderValue;
-use lambda_http::http::request::Parts;
+use lambda_http::http::{Extensions, HeaderValue};
 use lambda_http::request::RequestContext;
 use vedette_http::response::{REQUEST_ID_HEADER, Response};
 
@@ -14,11 +13,11 @@ pub struct RequestId(pub String);
 
 impl RequestId {
     /// The name that the gateway gave: ours as an extension, API Gateway in its context.
-    pub(crate) fn of(head: &Parts) -> Option<Self> {
-        if let Some(id) = head.extensions.get::<Self>() {
+    pub(crate) fn of(extensions: &Extensions) -> Option<Self> {
+        if let Some(id) = extensions.get::<Self>() {
             return Some(id.clone());
         }
-        match head.request_context_ref()? {
+        match extensions.request_context_ref()? {
             RequestContext::ApiGatewayV2(context) => context.request_id.clone().map(Self),
             _ => None,
         }

@@ -5,11 +5,13 @@ mod engines;
 mod grants;
 mod incoming;
 mod lease;
+mod metrics;
 mod secret;
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tracing::field::{Empty, display};
 use tracing::{Instrument as _, Span, error_span};
 use vedette_domain::check::{Check, Finish};
@@ -27,6 +29,7 @@ pub use config::{Config, EngineConfig};
 pub use engines::{Engines, Subject};
 pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};
+pub use metrics::Metrics;
 pub use secret::{SecretError, auditor_key};
 pub use vedette_probe::guard::GuardError;
 
@@ -64,6 +67,10 @@ pub struct Finished {
     pub check: Check,
     /// Issues that it opened or resolved.
     pub issues: Vec<IssueChange>,
+    /// From its slot to its start; `None` if it has no slot, as it was ordered.
+    pub lag: Option<Duration>,
+    /// How long the engine took; `None` if none was asked.
+    pub probe_time: Option<Duration>,
 }
 
 /// Why there was nothing to do.
@@ -149,10 +156,18 @@ async fn run(
     if let Err(discard) = state.wants(run.check, app.clock.now()) {
         return Ok(Handled::Dropped(discard.into()));
     }
+    let started_at = app.clock.now();
+    let lag = run.check.is_automatic().then(|| started_at.duration_since(run.check.created_at()));
+    let mut probe_time = None;
     let finish = if app.service.runs(tool, &run.team, &run.settings) {
         let Site { url, js_rendered, .. } = &run.site;
         let subject = Subject { url, js_rendered: *js_rendered, settings: &run.settings };
-        let probed = engines.run(tool, subject, app.clock.now(), drop);
+        let probed = async {
+            let began = Instant::now();
+            let finish = engines.run(tool, subject, started_at, drop).await;
+            probe_time = Some(began.elapsed());
+            finish
+        };
         let is_outstanding = state.asks_for(run.check);
         let Some(finish) = with_lease(app, &message, is_outstanding, probed).await? else {
             return Ok(Handled::Postponed);
@@ -171,8 +186,12 @@ async fn run(
     Ok(match record_run(app, &run, state, &finish).await? {
         Recorded::Discarded(discard) => Handled::Dropped(discard.into()),
         Recorded::SiteGone => Handled::Dropped(Dropped::Gone),
-        Recorded::Saved { check, issues } => {
-            Handled::Finished(Box::new(Finished { site: run.site, check, issues }))
-        }
+        Recorded::Saved { check, issues } => Handled::Finished(Box::new(Finished {
+            site: run.site,
+            check,
+            issues,
+            lag: lag.map(|lag| lag.max(SignedDuration::ZERO).unsigned_abs()),
+            probe_time,
+        })),
     })
 }

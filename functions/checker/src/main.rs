@@ -3,14 +3,16 @@
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
-use vedette_checker::{CheckerError, Config, Engines, auditor_key, handle_body};
+use vedette_checker::{CheckerError, Config, Engines, Metrics, auditor_key, handle_body};
+use vedette_domain::tool::Tool;
 use vedette_runtime::config::environment;
-use vedette_runtime::sqs::{SqsBody, consume};
-use vedette_runtime::{aws, telemetry};
+use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {
     telemetry::init();
+    let name = environment("_HANDLER").unwrap_or_default();
+    let tool = Tool::parse(&name).ok_or_else(|| format!("no tool is named `{name}`"))?;
     let key = auditor_key(&environment, &aws::lambda_sdk_config(&environment)?).await?;
     let read = |name: &str| match (name, &key) {
         ("VEDETTE_PAGESPEED_KEY", Some(key)) => Some(key.clone()),
@@ -20,16 +22,32 @@ async fn main() -> Result<(), Error> {
     let app = aws::lambda_app(service)?;
     let engines = Engines::new(outbound, engines)?;
     app.warm_up().await;
+    let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;
+    if !tool.is_long() {
+        consumer = consumer.refilling(tool.limits().run.unsigned_abs());
+    }
+    let namespace = environment("VEDETTE_METRICS");
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
-        let (app, engines) = (&app, &engines);
+        let (app, engines, consumer, namespace) = (&app, &engines, &consumer, &namespace);
         async move {
-            let handle = |body: SqsBody| async move {
-                let sent_at = body.sent_at.unwrap_or_else(|| app.clock.now());
-                let handled = handle_body(app, engines, &body.text, sent_at).await?;
-                info!(message = body.id, %handled);
-                Ok::<_, CheckerError>(())
+            let (request_id, left) =
+                (event.context.request_id, app.clock.until(event.context.deadline));
+            let metrics = Metrics::default();
+            let handle = |body: SqsBody| {
+                let (metrics, request_id) = (&metrics, &request_id);
+                async move {
+                    let sent_at = body.sent_at.unwrap_or_else(|| app.clock.now());
+                    let handled = handle_body(app, engines, &body.text, sent_at).await?;
+                    metrics.add(&handled);
+                    info!(message_id = body.id, request_id, "{handled}");
+                    Ok::<_, CheckerError>(())
+                }
             };
-            Ok::<_, Error>(consume(event.payload, handle).await)
+            let response = consumer.consume(event.payload, left, handle).await;
+            if let Some(namespace) = namespace {
+                metrics.emit(namespace, tool, app.clock.now());
+            }
+            Ok::<_, Error>(response)
         }
     }))
     .await

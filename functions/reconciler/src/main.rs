@@ -6,8 +6,7 @@ use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
 use vedette_reconciler::{Redelivered, maintain_body, redeliver};
 use vedette_runtime::config::{Service, environment};
-use vedette_runtime::sqs::{SqsBody, consume};
-use vedette_runtime::{aws, telemetry};
+use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -28,12 +27,14 @@ async fn main() -> Result<(), Error> {
             .await
         }
         Some("maintenance") => {
+            let consumer = Consumer::new(&app, Destination::Maintenance)?;
             run(service_fn(|event: LambdaEvent<SqsEvent>| {
-                let app = &app;
+                let (app, consumer) = (&app, &consumer);
                 async move {
                     let handle =
                         |body: SqsBody| async move { maintain_body(app, &body.text).await };
-                    Ok::<_, Error>(consume(event.payload, handle).await)
+                    let left = app.clock.until(event.context.deadline);
+                    Ok::<_, Error>(consumer.consume(event.payload, left, handle).await)
                 }
             }))
             .await

@@ -62,7 +62,7 @@ impl Console {
     }
 
     fn lines_of(&self, now: Timestamp, finished: &Finished, took: Duration) -> Vec<String> {
-        let Finished { site, check, issues } = finished;
+        let Finished { site, check, issues, .. } = finished;
         let time = TimeZone::UTC.to_datetime(now).strftime("%H:%M:%SZ").to_string();
         let tool = check.id.tool().as_str();
         let name = fitted(&site.name);

@@ -25,7 +25,8 @@ pub struct ToolLimits {
     pub deadline: Duration,
     /// A run, from its start to its row; after that it is sent again.
     pub run: SignedDuration,
-    /// The Lambda function that runs it.
+    /// The Lambda function that runs it. One of a short tool has time for a run that begins while
+    /// another one, of a slow target, goes on.
     pub function_timeout: Duration,
     /// An on-demand check, until it is given up as failed.
     pub pending: SignedDuration,
@@ -35,9 +36,9 @@ impl Tool {
     /// How long the work of the tool may take.
     pub const fn limits(self) -> ToolLimits {
         let (deadline, run, function_timeout, pending) = match self {
-            Self::Status => (30, 40, 60, 10),
-            Self::Ssl => (20, 40, 60, 10),
-            Self::Dns => (15, 40, 60, 10),
+            Self::Status => (30, 40, 120, 10),
+            Self::Ssl => (20, 40, 120, 10),
+            Self::Dns => (15, 40, 120, 10),
             Self::BrokenLinks => (240, 300, 300, 30),
             Self::Performance => (150, 180, 240, 30),
         };

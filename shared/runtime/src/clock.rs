@@ -1,5 +1,6 @@
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -24,6 +25,12 @@ impl Clock {
     pub fn now(&self) -> Timestamp {
         let now = (self.0)();
         Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+    }
+
+    /// How long it is until an instant, in milliseconds of the Unix epoch: an invocation's deadline.
+    pub fn until(&self, deadline: u64) -> Duration {
+        let now = u64::try_from(self.now().as_millisecond()).unwrap_or(0);
+        Duration::from_millis(deadline.saturating_sub(now))
     }
 }
 

@@ -7,17 +7,20 @@ mod app;
 pub mod aws;
 mod clock;
 pub mod config;
+mod consumer;
 mod entropy;
 mod queue;
 mod scheduler;
-pub mod sqs;
+mod sqs;
 pub mod telemetry;
 
 pub use app::App;
 pub use clock::Clock;
+pub use consumer::{BATCH, Consumer};
 pub use entropy::{Entropy, EntropyError};
-pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError, SqsQueue};
+pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError};
 pub use scheduler::{
     EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
     SchedulerError,
 };
+pub use sqs::{SqsBody, SqsQueue};

@@ -9,9 +9,10 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use vedette_domain::concurrency::team_share;
 use vedette_domain::id::TeamId;
-use vedette_domain::limits::LONGEST_DELAY;
 use vedette_domain::message::Message;
 use vedette_domain::tool::Tool;
+
+use crate::SqsQueue;
 
 /// Where messages go: SQS, or this process.
 #[derive(Debug, Clone)]
@@ -26,7 +27,7 @@ pub enum Queue {
 /// again.
 #[derive(Debug, thiserror::Error)]
 #[error("the queue does not take messages")]
-pub struct QueueError(#[source] Box<dyn Error + Send + Sync>);
+pub struct QueueError(#[source] pub(crate) Box<dyn Error + Send + Sync>);
 
 /// A queue of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +67,14 @@ impl Destination {
 }
 
 impl Queue {
+    /// The SQS queues; `None` if messages do not leave this process.
+    pub const fn sqs(&self) -> Option<&SqsQueue> {
+        match self {
+            Self::Sqs(queue) => Some(queue),
+            Self::Local(_) => None,
+        }
+    }
+
     /// Sends a message, to be delivered at least once, not before the delay has passed. SQS delays
     /// by whole seconds, 15 minutes at most.
     ///
@@ -81,45 +90,6 @@ impl Queue {
             }
         }
     }
-}
-
-/// SQS queues of one deployment.
-#[derive(Debug, Clone)]
-pub struct SqsQueue {
-    client: aws_sdk_sqs::Client,
-    url_prefix: String,
-}
-
-impl SqsQueue {
-    /// Queues whose URLs begin with the prefix.
-    pub const fn new(client: aws_sdk_sqs::Client, url_prefix: String) -> Self {
-        Self { client, url_prefix }
-    }
-
-    async fn send(&self, message: &Message, delay: Duration) -> Result<(), QueueError> {
-        let body = body(message)?;
-        let seconds = delay.min(LONGEST_DELAY.unsigned_abs()).as_millis().div_ceil(1_000);
-        self.client
-            .send_message()
-            .queue_url(format!("{}{}", self.url_prefix, Destination::of(message).name()))
-            .message_body(body)
-            // Standard queues take turns between groups: a team's backlog delays no other team.
-            .message_group_id(message.team().to_string())
-            .delay_seconds(i32::try_from(seconds).unwrap_or(0))
-            .send()
-            .await
-            .map(drop)
-            .map_err(|error| QueueError(error.into()))
-    }
-}
-
-/// The body by which a message travels.
-fn body(message: &Message) -> Result<String, QueueError> {
-    let body = match message {
-        Message::Check(check) => serde_json::to_string(check),
-        Message::Maintenance(maintenance) => serde_json::to_string(maintenance),
-    };
-    body.map_err(|error| QueueError(error.into()))
 }
 
 /// Queues within this process: nothing outlives it, the table brings everything back. In each,

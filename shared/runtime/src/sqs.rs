@@ -1,90 +1,158 @@
-//! How a Lambda function handles a batch of SQS messages.
+//! The SQS queues of one deployment.
 
 use std::error::Error;
+use std::time::Duration;
 
-use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
-use futures::future::join_all;
+use aws_lambda_events::event::sqs::SqsMessage;
+use aws_sdk_sqs::types::{Message as Received, MessageSystemAttributeName};
 use jiff::Timestamp;
-use tracing::error;
-use vedette_domain::ErrorChain;
+use vedette_domain::limits::LONGEST_DELAY;
+use vedette_domain::message::Message;
 
-/// A message of a batch.
+use crate::{Destination, QueueError};
+
+/// SQS queues of one deployment.
+#[derive(Debug, Clone)]
+pub struct SqsQueue {
+    client: aws_sdk_sqs::Client,
+    url_prefix: String,
+}
+
+/// A message that was received.
 #[derive(Debug, Clone)]
 pub struct SqsBody {
-    /// Its id, which the log tells.
+    /// Its id, by which the log names it.
     pub id: String,
     /// What was sent.
     pub text: String,
     /// When it was sent; `None` if the queue does not say.
     pub sent_at: Option<Timestamp>,
+    /// How often it was received, this time included.
+    pub receives: u32,
+    /// By which it is deleted or released.
+    pub(crate) receipt: Option<String>,
 }
 
-/// Handles all messages of a batch at once. Those that fail are delivered again, one by one.
-pub async fn consume<F, E>(event: SqsEvent, handle: impl Fn(SqsBody) -> F) -> SqsBatchResponse
-where
-    F: Future<Output = Result<(), E>>,
-    E: Into<Box<dyn Error>>,
-{
-    let outcomes = event.records.into_iter().map(|message| {
-        let sent_at = message.attributes.get("SentTimestamp");
-        let sent_at =
-            sent_at.and_then(|millis| Timestamp::from_millisecond(millis.parse().ok()?).ok());
-        let id = message.message_id.unwrap_or_default();
-        let text = message.body.unwrap_or_default();
-        let handled = handle(SqsBody { id: id.clone(), text, sent_at });
-        async move {
-            let error = handled.await.err()?.into();
-            error!(message = id, error = %ErrorChain(&*error), "message failed");
-            // An empty id would fail the whole batch.
-            Some(id).filter(|id| !id.is_empty())
-        }
-    });
-    let mut response = SqsBatchResponse::default();
-    for id in join_all(outcomes).await.into_iter().flatten() {
-        response.add_failure(id);
+const SENT_AT: MessageSystemAttributeName = MessageSystemAttributeName::SentTimestamp;
+const RECEIVES: MessageSystemAttributeName = MessageSystemAttributeName::ApproximateReceiveCount;
+
+impl SqsQueue {
+    /// Queues whose URLs begin with the prefix.
+    pub const fn new(client: aws_sdk_sqs::Client, url_prefix: String) -> Self {
+        Self { client, url_prefix }
     }
-    response
+
+    fn url(&self, queue: Destination) -> String {
+        format!("{}{}", self.url_prefix, queue.name())
+    }
+
+    pub(crate) async fn send(&self, message: &Message, delay: Duration) -> Result<(), QueueError> {
+        self.client
+            .send_message()
+            .queue_url(self.url(Destination::of(message)))
+            .message_body(body(message)?)
+            // Standard queues take turns between groups: a team's backlog delays no other team.
+            .message_group_id(message.team().to_string())
+            .delay_seconds(seconds(delay.min(LONGEST_DELAY.unsigned_abs())))
+            .send()
+            .await
+            .map(drop)
+            .map_err(broken)
+    }
+
+    /// Receives up to `most` messages, ten at most, and waits for the first of them.
+    pub(crate) async fn receive(
+        &self,
+        queue: Destination,
+        most: usize,
+        wait: Duration,
+    ) -> Result<Vec<SqsBody>, QueueError> {
+        let received = self
+            .client
+            .receive_message()
+            .queue_url(self.url(queue))
+            .max_number_of_messages(i32::try_from(most.min(10)).unwrap_or(10))
+            .wait_time_seconds(seconds(wait))
+            .message_system_attribute_names(SENT_AT)
+            .message_system_attribute_names(RECEIVES)
+            .send()
+            .await
+            .map_err(broken)?;
+        Ok(received.messages.unwrap_or_default().into_iter().map(SqsBody::from).collect())
+    }
+
+    pub(crate) async fn delete(
+        &self,
+        queue: Destination,
+        receipt: String,
+    ) -> Result<(), QueueError> {
+        let delete = self.client.delete_message().queue_url(self.url(queue));
+        delete.receipt_handle(receipt).send().await.map(drop).map_err(broken)
+    }
+
+    /// Has a message delivered again after `delay`, instead of after the queue's own time.
+    pub(crate) async fn release(
+        &self,
+        queue: Destination,
+        receipt: String,
+        delay: Duration,
+    ) -> Result<(), QueueError> {
+        self.client
+            .change_message_visibility()
+            .queue_url(self.url(queue))
+            .receipt_handle(receipt)
+            .visibility_timeout(seconds(delay))
+            .send()
+            .await
+            .map(drop)
+            .map_err(broken)
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use aws_lambda_events::event::sqs::SqsMessage;
+/// The body by which a message travels.
+fn body(message: &Message) -> Result<String, QueueError> {
+    let body = match message {
+        Message::Check(check) => serde_json::to_string(check),
+        Message::Maintenance(maintenance) => serde_json::to_string(maintenance),
+    };
+    body.map_err(broken)
+}
 
-    use super::*;
+/// Whole seconds, as SQS takes them: never less than asked for.
+fn seconds(time: Duration) -> i32 {
+    i32::try_from(time.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX)
+}
 
-    fn message(id: Option<&str>, body: &str, sent: Option<&str>) -> SqsMessage {
-        let mut message = SqsMessage::default();
-        message.message_id = id.map(str::to_owned);
-        message.body = Some(body.to_owned());
-        if let Some(sent) = sent {
-            message.attributes.insert("SentTimestamp".to_owned(), sent.to_owned());
-        }
-        message
+fn broken(error: impl Into<Box<dyn Error + Send + Sync>>) -> QueueError {
+    QueueError(error.into())
+}
+
+impl SqsBody {
+    fn new(
+        id: Option<String>,
+        text: Option<String>,
+        receipt: Option<String>,
+        attribute: impl Fn(&MessageSystemAttributeName) -> Option<String>,
+    ) -> Self {
+        let sent_at = attribute(&SENT_AT)
+            .and_then(|millis| Timestamp::from_millisecond(millis.parse().ok()?).ok());
+        let receives = attribute(&RECEIVES).and_then(|receives| receives.parse().ok()).unwrap_or(1);
+        let (id, text) = (id.unwrap_or_default(), text.unwrap_or_default());
+        Self { id, text, sent_at, receives, receipt }
     }
+}
 
-    #[tokio::test]
-    async fn messages_fail_one_by_one() {
-        let mut event = SqsEvent::default();
-        event.records = vec![
-            message(Some("one"), "good", Some("1795168440000")),
-            message(Some("two"), "bad", Some("soon")),
-            message(None, "bad", None),
-            message(Some("four"), "bad", None),
-        ];
-        let handled = std::sync::Mutex::new(Vec::new());
-        let response = consume(event, |body| {
-            handled.lock().expect("no panic").push((body.text.clone(), body.sent_at));
-            async move { if body.text == "good" { Ok(()) } else { Err("not good") } }
-        })
-        .await;
-        let failed: Vec<_> =
-            response.batch_item_failures.iter().map(|one| one.item_identifier.as_str()).collect();
-        assert_eq!(failed, ["two", "four"], "what has no id cannot be named");
-        let sent_at = Timestamp::from_second(1_795_168_440).ok();
-        let expected = [("good", sent_at), ("bad", None), ("bad", None), ("bad", None)];
-        assert_eq!(
-            handled.into_inner().expect("no panic"),
-            expected.map(|(text, sent_at)| (text.to_owned(), sent_at))
-        );
+impl From<Received> for SqsBody {
+    fn from(message: Received) -> Self {
+        let Received { message_id, body, receipt_handle, attributes, .. } = message;
+        let attributes = attributes.unwrap_or_default();
+        Self::new(message_id, body, receipt_handle, |name| attributes.get(name).cloned())
+    }
+}
+
+impl From<SqsMessage> for SqsBody {
+    fn from(message: SqsMessage) -> Self {
+        let SqsMessage { message_id, body, receipt_handle, attributes, .. } = message;
+        Self::new(message_id, body, receipt_handle, |name| attributes.get(name.as_str()).cloned())
     }
 }

@@ -1,0 +1,369 @@
+//! How a Lambda function works through the queue that feeds it.
+
+use std::error::Error;
+use std::time::Duration;
+
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use futures::stream::{FuturesUnordered, StreamExt as _};
+use tokio::time::{Instant, sleep, timeout_at};
+use tracing::{Instrument as _, error, error_span, warn};
+
+use vedette_domain::ErrorChain;
+
+use crate::sqs::{SqsBody, SqsQueue};
+use crate::{App, Destination, QueueError};
+
+/// Messages that a function handles at once: as many as its event source gives it in one batch.
+pub const BATCH: usize = 10;
+
+/// What is left of an invocation for saying that its time is over.
+const MARGIN: Duration = Duration::from_secs(2);
+/// After this, what is still being handled is slow, and the function asks for more meanwhile.
+const SLOW: Duration = Duration::from_secs(1);
+/// How long it then waits for a message. Each time costs a request.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// A function's queue.
+#[derive(Debug, Clone)]
+pub struct Consumer {
+    queue: SqsQueue,
+    source: Destination,
+    /// What a message may take, where more of them are handled while one is slow.
+    refill: Option<Duration>,
+}
+
+/// What has come to pass while messages are handled.
+enum Step {
+    /// One has been handled; the event source delivers it again where it has failed.
+    Handled(Option<String>),
+    /// The first ones take their time.
+    Slow,
+    /// There may be more.
+    Received(Result<Vec<SqsBody>, QueueError>),
+}
+
+impl Consumer {
+    /// Handles what the event source brings, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// When messages do not leave this process.
+    pub fn new(app: &App, source: Destination) -> Result<Self, QueueError> {
+        let queue = app.queue.sqs().ok_or_else(|| QueueError("it is not in SQS".into()))?;
+        Ok(Self { queue: queue.clone(), source, refill: None })
+    }
+
+    /// Handles more than the event source brings: an invocation is not over, and its place is not
+    /// free, before its slowest message is done. Instead of letting it idle for the sake of one target
+    /// that does not answer, it receives more messages itself, as long as there is time for one, which
+    /// takes `longest`.
+    #[must_use]
+    pub fn refilling(self, longest: Duration) -> Self {
+        Self { refill: Some(longest), ..self }
+    }
+
+    /// Handles all messages of a batch at once. Those that fail are delivered again one by one, and
+    /// soon. What is not done when the invocation has `left` little of its time fails.
+    pub async fn consume<F, E>(
+        &self,
+        event: SqsEvent,
+        left: Duration,
+        handle: impl Fn(SqsBody) -> F + Sync,
+    ) -> SqsBatchResponse
+    where
+        F: Future<Output = Result<(), E>> + Send,
+        E: Into<Box<dyn Error>> + Send,
+    {
+        let deadline = Instant::now() + left.saturating_sub(MARGIN);
+        let is_long_enough = |longest: &Duration| Instant::now() + *longest < deadline;
+        let mut response = SqsBatchResponse::default();
+        let mut steps: FuturesUnordered<BoxFuture<'_, Step>> = FuturesUnordered::new();
+        let (mut handled, mut is_receiving, mut is_slow) = (0, false, false);
+        for message in event.records {
+            let done = self.handle(SqsBody::from(message), deadline, &handle);
+            steps.push(done.map(|done| Step::Handled(done.err())).boxed());
+            handled += 1;
+        }
+        if self.refill.is_some() {
+            steps.push(sleep(SLOW).map(|()| Step::Slow).boxed());
+        }
+        while handled > 0 || is_receiving {
+            match steps.next().await {
+                Some(Step::Handled(failed)) => {
+                    handled -= 1;
+                    // An empty id would fail the whole batch.
+                    let named = failed.into_iter().filter(|id| !id.is_empty());
+                    named.for_each(|id| response.add_failure(id));
+                }
+                Some(Step::Slow) => is_slow = true,
+                Some(Step::Received(Ok(messages))) => {
+                    is_receiving = false;
+                    handled += messages.len();
+                    for message in messages {
+                        let done = self.handle_own(message, deadline, &handle);
+                        steps.push(done.map(|()| Step::Handled(None)).boxed());
+                    }
+                }
+                Some(Step::Received(Err(error))) => {
+                    warn!(error = %ErrorChain(&error), "no more messages are received");
+                    (is_receiving, is_slow) = (false, false);
+                }
+                None => break,
+            }
+            let places = BATCH.saturating_sub(handled);
+            if is_slow
+                && !is_receiving
+                && (1..BATCH).contains(&places)
+                && self.refill.as_ref().is_some_and(is_long_enough)
+            {
+                is_receiving = true;
+                let receive = self.queue.receive(self.source, places, WAIT);
+                steps.push(receive.map(Step::Received).boxed());
+            }
+        }
+        response
+    }
+
+    /// Handles a message of the event source, which deletes it unless it fails by its id.
+    async fn handle<F, E>(
+        &self,
+        message: SqsBody,
+        deadline: Instant,
+        handle: impl Fn(SqsBody) -> F,
+    ) -> Result<(), String>
+    where
+        F: Future<Output = Result<(), E>>,
+        E: Into<Box<dyn Error>>,
+    {
+        let SqsBody { id, receives, receipt, .. } = message.clone();
+        let span = error_span!("message", message_id = id);
+        async {
+            let failure = match timeout_at(deadline, handle(message)).await {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(error)) => ErrorChain(&*error.into()).to_string(),
+                Err(_) => "the invocation's time is over".to_owned(),
+            };
+            error!(receives, error = failure, "message failed");
+            if let Some(receipt) = receipt
+                && let Err(error) =
+                    self.queue.release(self.source, receipt, retry_delay(receives)).await
+            {
+                warn!(error = %ErrorChain(&error), "the message comes again when the queue shows it");
+            }
+            Err(id)
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// Handles a message that we have received ourselves, and so delete ourselves.
+    async fn handle_own<F, E>(
+        &self,
+        message: SqsBody,
+        deadline: Instant,
+        handle: impl Fn(SqsBody) -> F,
+    ) where
+        F: Future<Output = Result<(), E>>,
+        E: Into<Box<dyn Error>>,
+    {
+        let receipt = message.receipt.clone();
+        let handled = self.handle(message, deadline, handle).await;
+        if let Some(receipt) = receipt.filter(|_| handled.is_ok())
+            && let Err(error) = self.queue.delete(self.source, receipt).await
+        {
+            // Handled twice, it counts once.
+            warn!(error = %ErrorChain(&error), "a message comes again although it was handled");
+        }
+    }
+}
+
+/// When a message comes again: soon at first, and late enough in the end that an outage of minutes
+/// does not use up the deliveries that a message has.
+fn retry_delay(receives: u32) -> Duration {
+    const FIRST: Duration = Duration::from_secs(5);
+    const LONGEST: Duration = Duration::from_mins(15);
+    FIRST.saturating_mul(4_u32.saturating_pow(receives.saturating_sub(1))).min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::{Arc, Mutex};
+
+    use aws_lambda_events::event::sqs::SqsMessage;
+    use aws_smithy_runtime_api::client::http::{
+        HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+    };
+    use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+    use aws_smithy_types::body::SdkBody;
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+    use vedette_domain::tool::Tool;
+
+    use super::*;
+
+    /// A queue that gives out what it has been given, and writes down what it is asked.
+    #[derive(Debug, Clone, Default)]
+    struct FakeSqs(Arc<Mutex<(VecDeque<Value>, Vec<String>)>>);
+
+    impl FakeSqs {
+        fn consumer(&self, refill: Option<Duration>) -> Consumer {
+            let connector = SharedHttpConnector::new(self.clone());
+            let config = aws_sdk_sqs::Config::builder()
+                .behavior_version(aws_sdk_sqs::config::BehaviorVersion::latest())
+                .region(aws_sdk_sqs::config::Region::from_static("local"))
+                .endpoint_url("http://queues")
+                .allow_no_auth()
+                .http_client(http_client_fn(move |_, _| connector.clone()))
+                .build();
+            let client = aws_sdk_sqs::Client::from_conf(config);
+            let queue = SqsQueue::new(client, "http://queues/vedette-".to_owned());
+            Consumer { queue, source: Destination::Tool(Tool::Status), refill }
+        }
+
+        fn put(&self, bodies: impl IntoIterator<Item = &'static str>) {
+            let message = |body| json!({ "MessageId": body, "Body": body, "ReceiptHandle": body });
+            self.0.lock().expect("no panic").0.extend(bodies.into_iter().map(message));
+        }
+
+        fn asked(&self) -> Vec<String> {
+            std::mem::take(&mut self.0.lock().expect("no panic").1)
+        }
+    }
+
+    impl HttpConnector for FakeSqs {
+        fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+            let operation = request.headers().get("x-amz-target").and_then(|t| t.split('.').nth(1));
+            let asked: Value =
+                serde_json::from_slice(request.body().bytes().expect("a body")).expect("json");
+            let mut inner = self.0.lock().expect("no panic");
+            let (waiting, log) = &mut *inner;
+            let (answer, wait) = match operation {
+                Some("ReceiveMessage") => {
+                    let most = asked["MaxNumberOfMessages"].as_u64().expect("a number") as usize;
+                    let given: Vec<_> = waiting.drain(..most.min(waiting.len())).collect();
+                    let wait = if given.is_empty() { WAIT } else { Duration::ZERO };
+                    (json!({ "Messages": given }), wait)
+                }
+                Some(operation) => {
+                    let (receipt, time) = (&asked["ReceiptHandle"], &asked["VisibilityTimeout"]);
+                    log.push(format!("{operation} {receipt} {time}").replace('"', ""));
+                    (json!({}), Duration::ZERO)
+                }
+                None => panic!("no operation"),
+            };
+            HttpConnectorFuture::new(async move {
+                sleep(wait).await;
+                let body = SdkBody::from(answer.to_string());
+                Ok(HttpResponse::new(200.try_into().expect("a status"), body))
+            })
+        }
+    }
+
+    fn event<const N: usize>(messages: [(Option<&str>, &str, &[(&str, &str)]); N]) -> SqsEvent {
+        let mut event = SqsEvent::default();
+        event.records = messages
+            .map(|(id, body, attributes)| {
+                let mut message = SqsMessage::default();
+                message.message_id = id.map(str::to_owned);
+                message.receipt_handle = id.map(str::to_owned);
+                message.body = Some(body.to_owned());
+                let attributes = attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+                message.attributes.extend(attributes);
+                message
+            })
+            .into();
+        event
+    }
+
+    fn failed(response: &SqsBatchResponse) -> Vec<&str> {
+        response.batch_item_failures.iter().map(|one| one.item_identifier.as_str()).collect()
+    }
+
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_fail_one_by_one_and_come_again_soon() {
+        let sqs = FakeSqs::default();
+        let event = event([
+            (Some("one"), "good", &[("SentTimestamp", "1795168440000")]),
+            (Some("two"), "bad", &[("SentTimestamp", "soon")]),
+            (None, "bad", &[]),
+            (Some("four"), "bad", &[("ApproximateReceiveCount", "3")]),
+        ]);
+        let handled = Mutex::new(Vec::new());
+        let handle = |message: SqsBody| {
+            handled.lock().expect("no panic").push((message.text.clone(), message.sent_at));
+            async move { if message.text == "good" { Ok(()) } else { Err("not good") } }
+        };
+        let response = sqs.consumer(None).consume(event, MINUTE, handle).await;
+        assert_eq!(failed(&response), ["two", "four"], "what has no id cannot be named");
+        let mut asked = sqs.asked();
+        asked.sort_unstable();
+        assert_eq!(asked, ["ChangeMessageVisibility four 80", "ChangeMessageVisibility two 5"]);
+        let sent_at = Timestamp::from_second(1_795_168_440).ok();
+        let expected = [("good", sent_at), ("bad", None), ("bad", None), ("bad", None)];
+        let expected = expected.map(|(text, sent_at)| (text.to_owned(), sent_at));
+        assert_eq!(handled.into_inner().expect("no panic"), expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_not_done_in_time_fails_before_the_invocation_ends() {
+        let began = Instant::now();
+        let handle = |message: SqsBody| async move {
+            let seconds = if message.text == "slow" { 3_600 } else { 1 };
+            sleep(Duration::from_secs(seconds)).await;
+            Ok::<_, &str>(())
+        };
+        let event = event([(Some("one"), "slow", &[]), (Some("two"), "quick", &[])]);
+        let response = FakeSqs::default().consumer(None).consume(event, MINUTE, handle).await;
+        assert_eq!(failed(&response), ["one"]);
+        assert_eq!(began.elapsed(), MINUTE - MARGIN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_one_is_slow_others_are_received_handled_and_deleted() {
+        let sqs = FakeSqs::default();
+        sqs.put(["quick", "bad", "quick"]);
+        let began = Instant::now();
+        let handled = Mutex::new(0);
+        let handle = |message: SqsBody| {
+            *handled.lock().expect("no panic") += 1;
+            async move {
+                let seconds = if message.text == "slow" { 30 } else { 0 };
+                sleep(Duration::from_secs(seconds)).await;
+                if message.text == "bad" { Err("bad") } else { Ok(()) }
+            }
+        };
+        let event = event([(Some("one"), "slow", &[]), (Some("two"), "quick", &[])]);
+        let longest = Duration::from_secs(40);
+        let response = sqs.consumer(Some(longest)).consume(event, MINUTE, handle).await;
+        assert_eq!(failed(&response), [""; 0], "what it received itself is its own business");
+        assert_eq!(handled.into_inner().expect("no panic"), 5);
+        assert_eq!(began.elapsed(), Duration::from_secs(30), "no longer than the slow one takes");
+        let mut asked = sqs.asked();
+        asked.sort_unstable();
+        let deleted = "DeleteMessage quick null";
+        assert_eq!(asked, ["ChangeMessageVisibility bad 5", deleted, deleted]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_received_that_would_not_be_done_in_time_or_while_nothing_is_slow() {
+        for (refill, seconds) in
+            [(Some(MINUTE), 30), (Some(Duration::from_secs(40)), 0), (None, 30)]
+        {
+            let sqs = FakeSqs::default();
+            sqs.put(["more"]);
+            let handle = |message: SqsBody| async move {
+                assert_ne!(message.text, "more");
+                sleep(Duration::from_secs(seconds)).await;
+                Ok::<_, &str>(())
+            };
+            let event = event([(Some("one"), "given", &[])]);
+            sqs.consumer(refill).consume(event, MINUTE, handle).await;
+            assert_eq!(sqs.asked(), [""; 0]);
+        }
+    }
+}
