@@ -11,6 +11,7 @@ use serde_json::Value;
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
+use vedette_runtime::BATCH;
 
 use document::Template;
 
@@ -45,7 +46,11 @@ fn the_template_follows_the_limits_of_the_tools() {
     let seconds = |value: &Value| Duration::from_secs(value.as_u64().expect("seconds"));
     for (name, timeout) in tools.into_iter().chain([maintenance]) {
         let function = template.function_of(name);
-        assert_eq!(seconds(&template.properties(function)["Timeout"]), timeout, "{name}");
+        let function = template.properties(function);
+        assert_eq!(seconds(&function["Timeout"]), timeout, "{name}");
+        let is_long = Tool::parse(name).is_some_and(Tool::is_long);
+        let batch = &function["Events"]["Messages"]["Properties"]["BatchSize"];
+        assert_eq!(batch, if is_long { 1 } else { BATCH }, "{name}");
         let queue = template.resources_of("AWS::SQS::Queue").find(|queue| {
             template.properties(queue)["QueueName"]["Fn::Sub"]
                 == format!("${{AWS::StackName}}-{name}")
