@@ -8,6 +8,7 @@ use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::http::{HeaderMap, HeaderValue};
 use tokio::time::timeout;
 use tracing::warn;
+use vedette_domain::ErrorChain;
 use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
 use vedette_domain::settings::Settings;
@@ -125,7 +126,7 @@ pub async fn authenticate(
 async fn counted(count: impl Future<Output = Result<u32, StoreError>>) -> u32 {
     match timeout(NOTING_MAX, count).await {
         Ok(Ok(used)) => return used,
-        Ok(Err(error)) => warn!(%error, "a request is not counted"),
+        Ok(Err(error)) => warn!(error = %ErrorChain(&error), "a request is not counted"),
         Err(_) => warn!("a request is not counted: the table does not answer"),
     }
     0

@@ -36,7 +36,7 @@ impl App {
     pub async fn warm_up(&self) {
         match timeout(WARM_UP, self.store.warm_up()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "the table does not answer yet"),
+            Ok(Err(error)) => warn!(error = %ErrorChain(&error), "the table does not answer yet"),
             Err(_) => warn!("the table does not answer yet"),
         }
     }
