@@ -1,9 +1,9 @@
 //! The gateway: HTTP/1.1 in, the API's routes behind, as API Gateway stands before the functions.
 
-mod arrival;
-mod bodies;
-mod departure;
-mod room;
+mod body_memory;
+mod connections;
+mod request_body;
+mod response_writer;
 
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
@@ -31,21 +31,21 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_runtime::App;
 
-use self::arrival::Arrival;
-use self::bodies::Bodies;
-use self::departure::{Departure, depart};
-use self::room::{CONNECTIONS_MAX, Place, Room};
+use self::body_memory::BodyMemory;
+use self::connections::{CONNECTIONS_MAX, Connection, Connections};
+use self::request_body::RequestBody;
+use self::response_writer::{WriteTimeout, respond};
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.
 const HEAD_MAX: usize = 10_240;
 /// What a connection may hold of requests that have arrived and are not yet read.
 const BUFFER_MAX: usize = 64 * 1024;
-/// How long a request's head may take to arrive, counted from the answer before it, and its body.
-const ARRIVAL: Duration = Duration::from_secs(10);
+/// How long a request's head may take to arrive, counted from the response before it, and its body.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a request may take from its head to its answer, as behind API Gateway.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long an answer may take to leave, once its client lets it wait.
-const DEPARTURE: Duration = Duration::from_secs(60);
+/// How long a response may take to be written, once a write has to wait for the client.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long, and to how many bytes more, a client that still sends is listened to after an answer
 /// that ends the connection: closed at once, it would meet the end before the answer.
 const LINGER: (Duration, u64) = (Duration::from_secs(2), 10 * 1024 * 1024);
@@ -57,8 +57,8 @@ const BREATH: Duration = Duration::from_millis(100);
 /// The API's routes, and what they work with.
 pub(crate) struct Gateway {
     app: App,
-    room: Arc<Room>,
-    bodies: Bodies,
+    connections: Arc<Connections>,
+    body_memory: BodyMemory,
 }
 
 /// Takes the address; as many connections as are served may wait there for their turn.
@@ -75,20 +75,20 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 impl Gateway {
     /// A gateway before the API's routes.
     pub(crate) fn new(app: App) -> Self {
-        Self { app, room: Arc::new(Room::default()), bodies: Bodies::new() }
+        Self { app, connections: Arc::new(Connections::default()), body_memory: BodyMemory::new() }
     }
 
     /// Takes connections until it is stopped; then running requests get a few seconds.
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
-        let most = room::most_connections();
+        let most = connections::most_connections();
         let mut connections = JoinSet::new();
         loop {
-            // Room is made a little ahead, so that the next one need not wait for it.
+            // Idle ones are evicted a little ahead of the limit, so that the next need not wait.
             if connections.len() >= most - most / 16 {
-                self.room.make();
+                self.connections.evict_idle();
             }
             if connections.len() >= most {
-                // Where all are at work, one of them ends or waits again before long.
+                // If all are active, one of them ends or becomes idle before long.
                 tokio::select! {
                     () = stop.cancelled() => break,
                     _ = timeout(BREATH, connections.join_next()) => continue,
@@ -116,20 +116,20 @@ impl Gateway {
         }
     }
 
-    /// Everything that happens on a connection, until it ends or has to make room.
+    /// Everything that happens on a connection, until it ends or is evicted.
     async fn converse(self: Arc<Self>, stream: TcpStream, stop: CancellationToken) {
-        let place = self.room.enter();
+        let connection = self.connections.register();
         // Answers are small and whole: they need not wait for more.
         let _ = stream.set_nodelay(true);
         tokio::select! {
-            // First, so that nothing begins on a place that is given up.
+            // First, so that no request begins on an evicted connection.
             biased;
-            () = place.given_up() => debug!("a connection made room for another"),
-            () = self.listen(stream, &place, stop) => {}
+            () = connection.evicted() => debug!("an idle connection was closed for another"),
+            () = self.listen(stream, &connection, stop) => {}
         }
     }
 
-    async fn listen<S>(&self, stream: S, place: &Arc<Place>, stop: CancellationToken)
+    async fn listen<S>(&self, stream: S, registered: &Arc<Connection>, stop: CancellationToken)
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -137,17 +137,17 @@ impl Gateway {
         let service = service_fn(|request| {
             Box::pin(async move {
                 // The connection is about to be dropped.
-                let Some(working) = place.work() else { return pending().await };
-                Ok::<_, Infallible>(depart(self.answer_always(request).await, working))
+                let Some(active) = registered.begin_request() else { return pending().await };
+                Ok::<_, Infallible>(respond(self.answer_always(request).await, active))
             })
         });
         let mut connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(ARRIVAL)
+            .header_read_timeout(READ_TIMEOUT)
             .max_header_size(HEAD_MAX)
             .max_buf_size(BUFFER_MAX)
             .half_close(true)
-            .serve_connection(TokioIo::new(Departure::new(stream)), service);
+            .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
         let ended = tokio::select! {
             ended = poll_fn(|context| connection.poll_without_shutdown(context)) => ended,
             () = stop.cancelled() => {
@@ -179,23 +179,23 @@ impl Gateway {
 
     async fn answer(&self, request: hyper::Request<Incoming>) -> Response {
         let (head, body) = request.into_parts();
-        let mut arrival = Arrival::new(body, &self.bodies);
+        let mut body = RequestBody::new(body, &self.body_memory);
         let mut response = if has_one_host(&head) {
-            self.route(head, &mut arrival).await
+            self.route(head, &mut body).await
         } else {
             ApiError::BadRequest("The request must have one Host header.").into_response()
         };
-        if !arrival.is_over() {
+        if !body.is_complete() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
 
-    async fn route(&self, head: request::Parts, arrival: &mut Arrival<'_>) -> Response {
+    async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
         let (route, head) = vedette_api::dispatch(head);
         let headers = &head.headers;
         let served =
-            vedette_api::serve(&self.app, route, &head, move |user| arrival.body(headers, user));
+            vedette_api::serve(&self.app, route, &head, move |user| body.read(headers, user));
         let answered = timeout(REQUEST_TIMEOUT, served).await;
         answered.unwrap_or_else(|_| {
             error!(route = route.name, "a request took too long");
@@ -234,65 +234,68 @@ mod tests {
         Gateway::new(app_without_table(&LocalQueue::new()))
     }
 
-    /// A client of a gateway, with room on its way for a part of an answer only.
-    fn narrow(gateway: &Arc<Gateway>) -> (DuplexStream, JoinHandle<()>, Arc<Place>) {
+    /// A client of a gateway, over a stream that buffers only a part of a response.
+    fn narrow(gateway: &Arc<Gateway>) -> (DuplexStream, JoinHandle<()>, Arc<Connection>) {
         let (client, stream) = duplex(64);
-        let (gateway, place) = (Arc::clone(gateway), gateway.room.enter());
-        let kept = Arc::clone(&place);
+        let (gateway, connection) = (Arc::clone(gateway), gateway.connections.register());
+        let kept = Arc::clone(&connection);
         let listening =
             async move { gateway.listen(stream, &kept, CancellationToken::new()).await };
-        (client, tokio::spawn(listening), place)
+        (client, tokio::spawn(listening), connection)
     }
 
     const REQUEST: &[u8] = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n";
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_is_at_work_until_its_answer_has_left() {
+    async fn a_connection_is_active_until_its_response_is_sent() {
         let gateway = Arc::new(gateway());
-        let (mut client, _listening, place) = narrow(&gateway);
+        let (mut client, _listening, connection) = narrow(&gateway);
         client.write_all(REQUEST).await.expect("sent");
         client.read_exact(&mut [0; 64]).await.expect("a part of the answer");
-        gateway.room.make();
-        assert_eq!(place.given_up().now_or_never(), None, "cut in the middle of an answer");
+        gateway.connections.evict_idle();
+        assert_eq!(connection.evicted().now_or_never(), None, "cut in the middle of an answer");
         let mut rest = Vec::new();
         while !rest.ends_with(b"}") {
             client.read_buf(&mut rest).await.expect("the rest of the answer");
         }
-        // It waits for the next request.
-        tokio::time::sleep(ARRIVAL / 2).await;
-        gateway.room.make();
-        assert_eq!(place.given_up().now_or_never(), Some(()));
+        // It is idle until the next request.
+        tokio::time::sleep(READ_TIMEOUT / 2).await;
+        gateway.connections.evict_idle();
+        assert_eq!(connection.evicted().now_or_never(), Some(()));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_nobody_takes_is_given_up() {
+    async fn a_response_that_nobody_reads_is_given_up() {
         for does_trickle in [false, true] {
-            let (mut client, listening, _place) = narrow(&Arc::new(gateway()));
+            let (mut client, listening, _connection) = narrow(&Arc::new(gateway()));
             client.write_all(REQUEST).await.expect("sent");
             let begun = Instant::now();
             let taken = async {
-                // A few bytes now and then are not taking it.
+                // To read a few bytes now and then is not enough.
                 while does_trickle && client.read_u8().await.is_ok() {
-                    tokio::time::sleep(DEPARTURE / 10).await;
+                    tokio::time::sleep(WRITE_TIMEOUT / 10).await;
                 }
-                tokio::time::sleep(2 * DEPARTURE).await;
+                tokio::time::sleep(2 * WRITE_TIMEOUT).await;
             };
             tokio::select! {
                 ended = listening => ended.expect("no panic"),
                 () = taken => {}
             }
             let took = begun.elapsed();
-            assert!(took >= DEPARTURE && took < DEPARTURE + ARRIVAL, "{took:?}, {does_trickle}");
+            assert!(
+                took >= WRITE_TIMEOUT && took < WRITE_TIMEOUT + READ_TIMEOUT,
+                "{took:?}, {does_trickle}"
+            );
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_request_begins_on_a_place_that_is_given_up() {
+    async fn no_request_begins_on_an_evicted_connection() {
         let gateway = Arc::new(gateway());
-        let (mut client, _listening, _place) = narrow(&gateway);
-        gateway.room.make();
+        let (mut client, _listening, _connection) = narrow(&gateway);
+        gateway.connections.evict_idle();
         client.write_all(REQUEST).await.expect("sent");
-        let answered = timeout(ARRIVAL / 2, client.read_u8()).await;
+        let answered = timeout(READ_TIMEOUT / 2, client.read_u8()).await;
         assert!(answered.is_err(), "{answered:?}");
     }
 }

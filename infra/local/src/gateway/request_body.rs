@@ -1,4 +1,4 @@
-//! A request's body, read when it is asked for.
+//! A request's body, read when its route asks for it.
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -10,29 +10,29 @@ use vedette_api::BODY_MAX;
 use vedette_domain::id::UserId;
 use vedette_http::error::ApiError;
 
-use super::ARRIVAL;
-use super::bodies::Bodies;
+use super::READ_TIMEOUT;
+use super::body_memory::BodyMemory;
 
-/// A body on its way.
-pub(super) struct Arrival<'a> {
+/// The body of a request, as it arrives.
+pub(super) struct RequestBody<'a> {
     incoming: Incoming,
-    bodies: &'a Bodies,
-    is_over: bool,
+    memory: &'a BodyMemory,
+    is_complete: bool,
 }
 
-impl<'a> Arrival<'a> {
-    pub(super) fn new(incoming: Incoming, bodies: &'a Bodies) -> Self {
-        let is_over = incoming.is_end_stream();
-        Self { incoming, bodies, is_over }
+impl<'a> RequestBody<'a> {
+    pub(super) fn new(incoming: Incoming, memory: &'a BodyMemory) -> Self {
+        let is_complete = incoming.is_end_stream();
+        Self { incoming, memory, is_complete }
     }
 
     /// Whether the client has sent all of it.
-    pub(super) const fn is_over(&self) -> bool {
-        self.is_over
+    pub(super) const fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
-    /// Reads what the user sends, as there is room for it.
-    pub(super) async fn body(
+    /// Reads the whole body, as far as there is memory for it.
+    pub(super) async fn read(
         &mut self,
         headers: &HeaderMap,
         user: UserId,
@@ -45,28 +45,28 @@ impl<'a> Arrival<'a> {
         let is_plain = !headers.contains_key(CONTENT_ENCODING);
         let length =
             announced.exact().filter(|_| is_plain).and_then(|length| length.try_into().ok());
-        let mut lacks_room = true;
+        let mut lacks_memory = true;
         let length = length.unwrap_or(BODY_MAX as u32);
-        let arrived = timeout(ARRIVAL, self.read(user, length, &mut lacks_room)).await;
-        arrived.unwrap_or_else(|_| {
-            Err(if lacks_room {
-                ApiError::Unavailable("too many bodies at once")
+        let read = timeout(READ_TIMEOUT, self.collect(user, length, &mut lacks_memory)).await;
+        read.unwrap_or_else(|_| {
+            Err(if lacks_memory {
+                ApiError::Unavailable("too many request bodies at once")
             } else {
                 ApiError::RequestTimeout
             })
         })
     }
 
-    /// The whole body; its room is free again for the next one, as the throttles bound what is
-    /// worked on.
-    async fn read(
+    /// The whole body. Its memory is free for the next one at once, as throttles bound the requests
+    /// being handled.
+    async fn collect(
         &mut self,
         user: UserId,
         length: u32,
-        lacks_room: &mut bool,
+        lacks_memory: &mut bool,
     ) -> Result<Body, ApiError> {
-        let mut room = self.bodies.enter(user, length).await;
-        *lacks_room = false;
+        let mut reservation = self.memory.reserve(user, length).await;
+        *lacks_memory = false;
         let mut body = Vec::new();
         while let Some(frame) = self.incoming.frame().await {
             let frame =
@@ -76,12 +76,12 @@ impl<'a> Arrival<'a> {
             if body.len() + data.len() > BODY_MAX {
                 return Err(ApiError::PayloadTooLarge);
             }
-            *lacks_room = true;
-            room.grow(data.len() as u32).await;
-            *lacks_room = false;
+            *lacks_memory = true;
+            reservation.grow(data.len() as u32).await;
+            *lacks_memory = false;
             body.extend_from_slice(&data);
         }
-        self.is_over = true;
+        self.is_complete = true;
         Ok(Body::Binary(body))
     }
 }

@@ -1,4 +1,4 @@
-//! An answer on its way out, which has to leave in time.
+//! Writing a response, within a time limit.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,36 +11,36 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 use vedette_http::response::Response;
 
-use super::DEPARTURE;
-use super::room::{Sending, Working};
+use super::WRITE_TIMEOUT;
+use super::connections::{ActiveRequest, OutgoingResponse};
 
-/// The answer, which keeps its connection at work until its last byte has been taken.
-pub(super) fn depart(response: Response, working: Working) -> hyper::Response<Full<Bytes>> {
+/// The response to a request, which keeps its connection active until the last byte is written.
+pub(super) fn respond(response: Response, request: ActiveRequest) -> hyper::Response<Full<Bytes>> {
     response.map(|body| {
-        let sending = working.send(body.len());
-        Full::new(Bytes::from_owner(Departing { body, _sending: sending }))
+        let sending = request.respond(body.len());
+        Full::new(Bytes::from_owner(SentBody { body, _sending: sending }))
     })
 }
 
-struct Departing {
+struct SentBody {
     body: Body,
-    _sending: Sending,
+    _sending: OutgoingResponse,
 }
 
-impl AsRef<[u8]> for Departing {
+impl AsRef<[u8]> for SentBody {
     fn as_ref(&self) -> &[u8] {
         &self.body
     }
 }
 
-/// A connection that ends where its client does not take what it asked for: from the first write
-/// that has to wait, all that is to be said must leave in a bounded time.
-pub(super) struct Departure<S> {
+/// A stream that fails if its client does not read the response: once a write has to wait, everything
+/// buffered must be written within the time limit.
+pub(super) struct WriteTimeout<S> {
     stream: S,
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Departure<S> {
+impl<S> WriteTimeout<S> {
     pub(super) const fn new(stream: S) -> Self {
         Self { stream, deadline: None }
     }
@@ -51,7 +51,7 @@ impl<S> Departure<S> {
         done: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if done.is_pending() {
-            self.deadline.get_or_insert_with(|| Box::pin(sleep(DEPARTURE)));
+            self.deadline.get_or_insert_with(|| Box::pin(sleep(WRITE_TIMEOUT)));
         }
         if let Some(deadline) = &mut self.deadline
             && deadline.as_mut().poll(context).is_ready()
@@ -62,7 +62,7 @@ impl<S> Departure<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Departure<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -85,7 +85,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Departure<S> {
         self.stream.is_write_vectored()
     }
 
-    /// Asked for when all is written.
+    /// Called when everything is written.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         if flushed.is_ready() {
@@ -99,7 +99,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Departure<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Departure<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
