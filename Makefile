@@ -142,7 +142,7 @@ dependencies: rust ## Check that no forbidden dependency came in
 audit: rust $(CARGO_DENY)/ok ## Bans, licenses, sources and advisories of all dependencies (compiles cargo-deny once)
 	cargo fetch --locked
 	$(CARGO_DENY)/bin/cargo-deny --offline --locked check bans licenses sources
-	@# Advisories are told by their database alone, as it is today; without it the rest still counts.
+	@# Advisories come from their database alone, as it is today; without it the other checks still run.
 	@if $(CARGO_DENY)/bin/cargo-deny --locked fetch db; then \
 		$(CARGO_DENY)/bin/cargo-deny --offline --locked check advisories; \
 	else \

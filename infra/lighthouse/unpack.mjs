@@ -12,5 +12,5 @@ const { inflate } = await import("@sparticuz/chromium");
 for (const archive of ["al2023.tar.br", "fonts.tar.br", "swiftshader.tar.br", "chromium.br"]) {
   await inflate(fileURLToPath(new URL(archive, from)));
 }
-// Whoever installs is not always whoever runs.
+// The user who installs is not always the one who runs.
 await chmod(`${to}chromium`, 0o755);

@@ -65,7 +65,7 @@ sent_back = MonitoringSettingsOverrides.from_dict(renamed.monitoring.settings.to
 same = sites_update.sync(site, client=client, body=SiteUpdate(read.url, monitoring_settings=sent_back))
 assert same.data.monitoring == renamed.monitoring, same
 
-# What is wrong is told by field, and what is gone is gone.
+# Errors are reported by field, and a deleted site is not found.
 refused = sites_create.sync(team, client=client, body=SiteCreate(url="nonsense"))
 assert isinstance(refused, ValidationError) and "url" in refused.errors, refused
 assert sites_delete.sync_detailed(site, client=client).status_code == 204

@@ -82,7 +82,7 @@ enum Recovery {
     Restart,
 }
 
-/// The story as it is told.
+/// The story, without faults.
 struct Telling {
     scene: Scene,
     site: SiteId,
@@ -105,7 +105,7 @@ impl Telling {
         Self { scene, site, inbox: Vec::new(), in_hand: None, recovered: 0 }
     }
 
-    /// Tells the story, with at most one crash.
+    /// Plays the story, with at most one crash.
     async fn tell(&mut self, recovery: Recovery) {
         for (number, step) in STORY.into_iter().enumerate() {
             if recovery == Recovery::Redelivery {
@@ -181,7 +181,7 @@ impl Telling {
         match (step, &self.in_hand) {
             (Step::Create, _) => {
                 let answer = self.scene.post_site(URL, &json!({ "successes_to_resolve": 2 })).await;
-                // A repeated request is told that the site is there.
+                // A repeated request is answered that the site exists already.
                 assert!([201, 422].contains(&answer.status), "{answer:?}");
             }
             (Step::Order, _) => {
@@ -277,7 +277,7 @@ struct Ending {
     recovered: usize,
 }
 
-/// Tells the story with faults at these writes.
+/// Plays the story with faults at these writes.
 async fn tell(at: &[u64], fault: Fault, recovery: Recovery) -> Ending {
     let mut telling = Telling::start().await;
     let faults = telling.scene.service.test.faults().clone();
@@ -297,7 +297,7 @@ async fn tell(at: &[u64], fault: Fault, recovery: Recovery) -> Ending {
     }
 }
 
-/// Tells the story as it should be; once for all tests.
+/// Plays the story without faults; once for all tests.
 async fn tell_well() -> &'static Ending {
     static WELL: OnceCell<Ending> = OnceCell::const_new();
     let well = WELL.get_or_init(|| tell(&[], Fault::CrashBefore, Recovery::Reconciler)).await;
@@ -305,7 +305,7 @@ async fn tell_well() -> &'static Ending {
     well
 }
 
-/// Tells the story once for each fault, or set of faults.
+/// Plays the story once for each fault, or set of faults.
 async fn tell_all(
     faults: impl IntoIterator<Item = (Vec<u64>, Fault)>,
     recovery: Recovery,
@@ -324,7 +324,7 @@ async fn tell_all(
 /// of these writes stands for all of them.
 const ALIKE: RangeInclusive<u64> = 3..=5;
 
-/// The writes of the story, each by itself.
+/// The writes of the story, one by one.
 fn every_write(well: &Ending) -> impl Iterator<Item = u64> + use<> {
     (1..=well.writes).filter(|n| !ALIKE.contains(n))
 }
@@ -460,7 +460,7 @@ async fn a_crash_at_any_write_is_repaired_by_a_restart() {
     crashes_are_repaired(alternately, Recovery::Restart).await;
 }
 
-/// A few tellings, each with faults at every so many writes, so that each write has one once. A
+/// A few runs of the story, each with faults at every nth write, so that each write has one once. A
 /// write that fails is tried again, and so each fault comes one write later than the last says.
 async fn steps_succeed_by_themselves(fault: Fault) {
     const APART: usize = 4;

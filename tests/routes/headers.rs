@@ -84,7 +84,7 @@ async fn bodies_may_come_compressed() {
     let refused = other.send("POST", &path, "{}".into()).await;
     assert_refused(&refused, 415, "The request body must be sent as it is, or encoded with gzip.");
     assert_eq!(refused.header("accept-encoding"), "gzip");
-    // Who may not ask is told that first.
+    // A client that may not ask learns that first.
     let stranger = service.client_with(None).with_header("content-encoding", "br");
     assert_eq!(stranger.send("POST", &path, "{}".into()).await.status, 401);
 }

@@ -23,7 +23,7 @@ impl RequestId {
         }
     }
 
-    /// Adds the id to an answer that tells of a fault.
+    /// Adds the id to a response that reports a fault.
     pub fn add_to_fault(&self, response: &mut Response) {
         if response.status().is_server_error()
             && let Ok(id) = HeaderValue::from_str(&self.0)

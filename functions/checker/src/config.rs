@@ -1,4 +1,4 @@
-//! What a process that checks sites is told by its environment.
+//! The configuration of a process that checks sites, read from its environment.
 
 use std::ffi::OsString;
 use std::fs;
@@ -30,7 +30,7 @@ pub struct Config {
 pub struct EngineConfig {
     /// The resolvers of DNS checks.
     pub doh: DohServers,
-    /// The RDAP service that knows registrations; none where nobody is to be asked.
+    /// The RDAP service that knows registrations; `None` to ask nobody.
     pub rdap: Option<Url>,
     /// What renders pages for crawls; without one, crawls that are to render them fail.
     pub browser: Option<Chromium>,
@@ -64,7 +64,7 @@ impl EngineConfig {
         };
         let installed = Installed::read(read);
         let auditor = auditor(read, &installed)?;
-        // One value for both, so that one trial tells whether it can have its sandbox.
+        // One value for both, so that a single trial finds out whether it can have its sandbox.
         let browser = match &auditor {
             Some(Auditor::Lighthouse(lighthouse)) => Some(lighthouse.chromium.clone()),
             _ => installed.chromium().ok(),

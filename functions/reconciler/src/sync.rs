@@ -22,7 +22,7 @@ use crate::ReconcilerError;
 pub(crate) const CONCURRENCY: usize = 16;
 /// Sites read in one batch.
 pub(crate) const BATCH: usize = 16;
-/// Sites of a team that one message has synced: some seconds' work, well below the two minutes
+/// Sites of a team that are synced for one message: some seconds' work, well below the two minutes
 /// that the reconciler's function has.
 const SLICE: usize = CONCURRENCY * BATCH;
 

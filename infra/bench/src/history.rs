@@ -39,7 +39,7 @@ const LISTS: [(&str, &str); 10] = [
 const RARE_FAILED: &str = "status=failed&automatic=true";
 const RARE_SKIPPED: &str = "status=skipped";
 
-/// The number of a page, told by that of the last one.
+/// The number of a page, given the number of the last one.
 type Number = fn(u64) -> u64;
 
 /// Pages of a list.

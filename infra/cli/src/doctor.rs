@@ -11,7 +11,7 @@ use crate::output::{Output, Show};
 /// The reconciler looks every minute, and pushes back what it has looked at: work that is due for
 /// longer has not been looked at for several passes.
 const NEGLECT: SignedDuration = SignedDuration::from_mins(5);
-/// Work that is counted in each shard of the index; whoever has more has a problem, whatever its
+/// How far the work in each shard of the index is counted; more than that is a problem, whatever its
 /// exact size.
 const COUNTED: usize = 1_000;
 
@@ -56,7 +56,7 @@ async fn overdue(app: &App, by: Timestamp) -> Result<usize, Failure> {
     Ok(app.store.overdue(by, COUNTED).await?.len())
 }
 
-/// What was found; nothing where it could not be looked at.
+/// What was found; `None` if it could not be examined.
 #[derive(Default, Serialize)]
 struct Health {
     teams: Option<usize>,

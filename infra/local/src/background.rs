@@ -47,7 +47,7 @@ pub(crate) async fn redeliver(app: App) {
     }
 }
 
-/// Removes expired items, as DynamoDB does by itself: a walk over the table, then a long rest.
+/// Removes expired items, as DynamoDB does on its own: a walk over the table, then a long pause.
 pub(crate) async fn forget(app: App, mut expiry: Expiry) {
     let mut ticks = interval(FORGET_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -34,7 +34,7 @@ pub struct Service {
     stop: DropGuard,
     /// Ends with the background work, which may be cut off anywhere.
     rounds: JoinSet<()>,
-    /// Gateway and workers, which end by themselves when told to stop.
+    /// Gateway and workers, which finish their work once they are asked to stop.
     loops: JoinSet<()>,
     database: Database,
     /// Last, so that nobody takes the folder before everything above is gone.

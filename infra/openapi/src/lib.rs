@@ -1,7 +1,7 @@
 //! The API's OpenAPI document.
 //!
 //! Answers are described by the types that the handlers answer with, limits and enumerations come
-//! from the constants by which requests are judged, and the examples are a story that is told to
+//! from the constants by which requests are judged, and the examples are a story played through
 //! the real handlers whenever the document is made. What is written here by hand is prose, and the
 //! form of request bodies.
 

@@ -35,7 +35,7 @@ pub(crate) struct Body {
 pub(crate) struct Success {
     pub(crate) status: StatusCode,
     pub(crate) description: &'static str,
-    /// None where there is no body.
+    /// `None` if there is no body.
     pub(crate) schema: Option<Value>,
     pub(crate) links: Vec<Link>,
 }

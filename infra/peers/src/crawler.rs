@@ -78,7 +78,7 @@ impl Crawler {
         }
     }
 
-    /// What it says of its version; none where it does not run.
+    /// The version that it reports; `None` if it does not run.
     pub(crate) async fn version(self, options: &Options) -> Option<String> {
         if self == Self::Vedette {
             return Some(env!("CARGO_PKG_VERSION").to_owned());
@@ -117,7 +117,7 @@ impl Crawler {
                 command.args(["engine", "broken-links", &site.url, "--authority"]);
                 command.arg(&site.authority);
             }
-            // It does not recurse, and spares hosts unless it is told not to.
+            // By default it does not recurse, and spares hosts.
             Self::Lychee => {
                 command.arg("--files-from").arg(&site.pages);
                 command.args(["--host-concurrency", "128", "--max-concurrency", "128"]);

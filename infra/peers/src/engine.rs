@@ -132,7 +132,7 @@ async fn dns(guard: &Guard, resolvers: &Resolvers) -> bool {
     })
 }
 
-/// Crawls once, and prints which links are broken. What it takes is told from outside, as that of
+/// Crawls once, and prints which links are broken. What it takes is measured from outside, as for
 /// the peers is.
 async fn crawl(guard: &Guard, url: &Url) -> Result<(), Box<dyn Error>> {
     let settings = LinksSettings::default();

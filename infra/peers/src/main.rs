@@ -1,6 +1,6 @@
 //! Vedette's engines beside their peers, in one run on this machine: `make peers`.
 //!
-//! Each side is a process of its own, so that what it costs can be told: the target, the engine,
+//! Each side is a process of its own, so that its cost can be measured: the target, the engine,
 //! the peer. Rounds take turns, and medians are compared, so that whatever else the machine does
 //! hits all sides alike.
 

@@ -1,4 +1,4 @@
-//! What processes use, as Linux tells it.
+//! What processes use, as reported by Linux.
 
 use std::fs;
 use std::io;

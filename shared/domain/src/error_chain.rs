@@ -5,9 +5,9 @@ use std::fmt;
 
 /// Displays an error followed by its causes: `the table failed: dispatch failure: connection refused`.
 ///
-/// Errors name their source and leave it out of their own text, so whoever logs or shows one as the
-/// last in line does it through this. A cause that its error quotes already, as some libraries'
-/// errors do, is not repeated.
+/// Our errors hold their source and leave it out of their own text, so an error is logged and shown
+/// through this. A cause that its error quotes already, as errors of some libraries do, is not
+/// repeated.
 #[derive(Debug, Clone, Copy)]
 pub struct ErrorChain<'a>(pub &'a dyn Error);
 

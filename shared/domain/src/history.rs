@@ -340,7 +340,7 @@ impl Retention {
         self.shows(day.date, day.until)
     }
 
-    /// Whether a check's row shows: as its day does, whose `until` the row's expiry tells.
+    /// Whether a check's row shows: as its day does, whose `until` follows from the row's expiry.
     pub fn shows_row(self, created_at: Timestamp, expires_at: Timestamp) -> bool {
         let until = day_of(expires_at).saturating_sub(ROW_GRACE_DAYS.days());
         self.shows(day_of(created_at), until)

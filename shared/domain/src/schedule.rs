@@ -33,7 +33,7 @@ pub fn phase(site: SiteId, tool: Tool, cadence_minutes: u32) -> u32 {
 }
 
 /// Where a tool's runs on a site lie among the minutes, and where within the minute: the first and
-/// the second eight bytes of the hash that [`phase`] tells of.
+/// the second eight bytes of the hash that [`phase`] uses.
 fn hashes(site: SiteId, tool: Tool) -> (u64, u64) {
     let digest = Sha256::new()
         .chain_update(site.as_uuid().as_bytes())

@@ -16,10 +16,10 @@ use crate::folder::{Folder, FolderError};
 use crate::sync::{Fsync, Syncer};
 use crate::{layout, operation};
 
-/// An open database. Clones are the same one; it closes when it is told to, or with the last clone.
+/// An open database. Clones are the same one; it closes on [`close`](Self::close), or with the last clone.
 ///
 /// All work is done by one thread of its own, one thing after another. The database has but one
-/// lock, so more threads would only wait for each other, and whoever waits for the disk must not be
+/// lock, so more threads would only wait for each other, and a thread that waits for the disk must not be
 /// a thread on which a check measures a site's response time.
 #[derive(Clone)]
 pub struct Database {
@@ -136,7 +136,7 @@ impl Database {
         Ok(Self { jobs })
     }
 
-    /// Has the database's thread do something; nothing where the database is closed. What nobody
+    /// Runs a job on the database's thread; `None` if the database is closed. What nobody
     /// waits for any more is not begun.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
@@ -145,7 +145,7 @@ impl Database {
         let (reply, replied) = oneshot::channel();
         let job = Job::Work(Box::new(move |database| {
             if !reply.is_closed() {
-                // Whoever asked may be gone by now.
+                // The caller may be gone by now.
                 let _ = reply.send(work(database));
             }
         }));
@@ -153,13 +153,13 @@ impl Database {
         replied.await.ok()
     }
 
-    /// Answers a request of DynamoDB's protocol with a status and a body; nothing where the
+    /// Answers a request of DynamoDB's protocol with a status and a body; `None` if the
     /// database is closed.
     pub(crate) async fn answer(&self, operation: String, body: Vec<u8>) -> Option<(u16, String)> {
         self.run(move |database| operation::answer(database, &operation, &body)).await
     }
 
-    /// Lets what waits finish and closes the file; whoever asks later gets no answer.
+    /// Lets waiting jobs finish and closes the file; later requests get no answer.
     pub async fn close(&self) {
         let (closed, is_closed) = oneshot::channel();
         if self.jobs.send(Job::Close(closed)).is_ok() {

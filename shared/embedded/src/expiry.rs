@@ -1,4 +1,4 @@
-//! Removing items whose time has passed, as DynamoDB does by itself.
+//! Removing items whose time has passed, as DynamoDB does on its own.
 //!
 //! DynamoDB takes some days for it, and nobody may count on it. So the whole table is walked, a few
 //! items at a time and with pauses between, so that neither a long table nor many expired items

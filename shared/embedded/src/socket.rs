@@ -60,7 +60,7 @@ impl Socket {
         let broken = |error: hyper::Error| ConnectorError::io(error.into());
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        // It ends with the answer, and what went wrong with it is told there.
+        // It ends with the answer, which says what went wrong.
         tokio::spawn(async move { drop(connection.await) });
         let body = request.body().bytes().unwrap_or_default();
         let target = request.headers().get(TARGET).unwrap_or_default();
@@ -100,7 +100,7 @@ pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
     kept.map_err(|error| FolderError::Io { path, error })
 }
 
-/// Answers whoever comes in by the socket, until it is dropped. Items can be read and written;
+/// Serves the clients of the socket, until it is dropped. Items can be read and written;
 /// the table itself cannot be changed or removed.
 pub async fn serve(listener: UnixListener, database: Database) {
     let mut connections = JoinSet::new();

@@ -28,7 +28,7 @@ pub(crate) struct Syncer {
 }
 
 impl Syncer {
-    /// Looks after the log of a database file.
+    /// Syncs the log of a database file.
     pub(crate) fn start(database: &Path) -> io::Result<Self> {
         let log = crate::folder::with_suffix(database, "-wal");
         let (stop, stopped) = mpsc::channel();

@@ -21,9 +21,9 @@ use crate::error::ApiError;
 /// How many requests a minute are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Throttle {
-    /// So many a token.
+    /// Limited by token.
     PerToken(u32),
-    /// So many a token, and of this kind ten a user.
+    /// Limited by token, and to ten of this kind by user.
     CheckRuns(u32),
 }
 
@@ -161,7 +161,7 @@ impl Caller {
     ///
     /// # Errors
     ///
-    /// 404 when the team is not one of theirs, so that its existence is not told.
+    /// 404 when the team is not one of theirs, so that its existence is not revealed.
     pub fn role_in(&self, team: TeamId) -> Result<Role, ApiError> {
         let membership = self.memberships.iter().find(|membership| membership.team == team);
         membership.map(|membership| membership.role).ok_or(ApiError::NotFound)
@@ -214,7 +214,7 @@ impl Caller {
         permission: Permission,
     ) -> Result<CheckAccess, ApiError> {
         let stored = store.check(check).await?.ok_or(ApiError::NotFound)?;
-        // Whether the check is there is told before whether this may be done to it.
+        // That the check does not exist is reported before that this may not be done to it.
         let site = self.partition(store, check.partition(), Permission::View).await?;
         if !site.team.retention(self.now).shows_row(check.created_at(), stored.expires_at) {
             return Err(ApiError::NotFound);

@@ -118,7 +118,7 @@ impl ApiError {
         }
     }
 
-    /// What the client is told: of a fault no more than that there is one.
+    /// The message for the client: of a fault, no more than that there is one.
     pub fn message(&self) -> String {
         match self.status() {
             StatusCode::SERVICE_UNAVAILABLE => {

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(gzip::unpack(bytes, usize::MAX).expect("gzip"), plain.body().to_vec());
         let tag = text(&packed, &ETAG);
         assert_ne!(tag, text(&plain, &ETAG));
-        // Whoever has either form has the resource.
+        // A client that has either form has the resource.
         for known in [tag, text(&plain, &ETAG)] {
             for more in [&[][..], &[(ACCEPT_ENCODING, "gzip")]] {
                 let headers = [&[(IF_NONE_MATCH, &*known)], more].concat();

@@ -1,4 +1,4 @@
-//! Validation of requests: everything that is wrong is told at once, each thing at its field.
+//! Validation of requests: all errors are reported at once, each at its field.
 //!
 //! A route turns the body into an object with [`parse_body`], reads it through [`Fields`], and
 //! ends with [`Errors::finish`]. Readers record what is wrong and go on, so fields must be read

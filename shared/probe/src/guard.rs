@@ -189,7 +189,7 @@ impl Guard {
     /// Resolves the host of `url`, and checks that it may be reached.
     ///
     /// A name is refused if *any* of its addresses is forbidden. Connecting to the others would be
-    /// as safe, but then the result would depend on the order of a DNS answer, and whoever
+    /// as safe, but then the result would depend on the order of a DNS answer, and anyone who
     /// publishes an internal address beside a public one should know.
     ///
     /// # Errors

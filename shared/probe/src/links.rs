@@ -241,7 +241,7 @@ enum TaskResult {
     Page(LinkId, Ticket, Visit),
 }
 
-/// Runs a task. `clocks` is told while its page waits for a tab, as that does not make the page
+/// Runs a task. `clocks` is notified while its page waits for a tab, as that does not make the page
 /// late.
 async fn run_task(
     client: &Client<'_>,

@@ -15,7 +15,7 @@ impl Clock {
         Self(Arc::new(Timestamp::now))
     }
 
-    /// A clock that says what it is told.
+    /// A clock that reads a function.
     pub fn from_fn(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }

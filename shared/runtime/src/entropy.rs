@@ -1,4 +1,4 @@
-//! Randomness, passed in as a value: ids, secrets, and what tells apart checks of one millisecond.
+//! Randomness, passed in as a value: ids, secrets, and the number that distinguishes checks of one millisecond.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Entropy {
         Self(Arc::new(|bytes| Ok(getrandom::fill(bytes)?)))
     }
 
-    /// A source that fills bytes as it is told.
+    /// A source that fills bytes by a function.
     pub fn from_fn(fill: impl Fn(&mut [u8]) + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |bytes| {
             fill(bytes);

@@ -313,7 +313,7 @@ pub(crate) fn nothing() -> Key {
     Key::new(Prefix::Site.key(0), SELF)
 }
 
-/// What an item with outstanding work is, told by its key.
+/// What an item with outstanding work is, according to its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// A site whose schedules do not follow its settings yet, or that was deleted.

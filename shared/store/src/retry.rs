@@ -65,7 +65,7 @@ impl Backoff {
     }
 
     /// Waits before the next attempt. There is always a second one: on a machine so busy that the
-    /// first takes all the time, it tells a passing conflict from one that stays.
+    /// first takes all the time, it distinguishes a passing conflict from one that stays.
     ///
     /// # Errors
     ///

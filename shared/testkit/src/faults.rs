@@ -94,7 +94,7 @@ impl Faults {
         self.0.plan.lock().expect("a plan").items
     }
 
-    /// Runs work until it is done or a fault ends the process; none where it was ended.
+    /// Runs work until it is done or a fault ends the process; `None` in the latter case.
     pub async fn until_crash<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),

@@ -1,4 +1,4 @@
-//! IAM between the SDK and the table: work that is told what it is granted fails at the first request
+//! IAM between the SDK and the table: work that runs with grants fails at the first request
 //! that asks for more.
 
 use aws_sdk_dynamodb::config::SharedHttpClient;

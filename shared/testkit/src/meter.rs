@@ -101,7 +101,7 @@ impl HttpConnector for MeteredConnector {
         }
         let round = meter.rounds() + 1;
         HttpConnectorFuture::new(async move {
-            // Whoever asks beside it begins before this is answered, however fast the table is.
+            // Concurrent requests begin before this one is answered, however fast the table is.
             tokio::task::yield_now().await;
             let is_write =
                 !matches!(operation(&request), Some("GetItem" | "BatchGetItem" | "Query"));

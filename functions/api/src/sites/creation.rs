@@ -42,7 +42,7 @@ impl TeamWithCooldowns {
     }
 }
 
-/// Adds a site to a team, tells the reconciler of it, and shows it as it now is; `None` if the team
+/// Adds a site to a team, notifies the reconciler, and shows the site as it now is; `None` if the team
 /// monitors its URL already. After a conflict, the team is to be loaded again.
 pub(super) async fn create(
     context: Context<'_>,

@@ -68,7 +68,7 @@ impl Update {
         errors.finish(input.map(|input| Self { input, pinned }))
     }
 
-    /// The site, whose settings `read` so, as the client wants it; none where it is so already. A
+    /// The site, whose settings `read` so, as the client wants it; `None` if that changes nothing. A
     /// generated name stays when the URL changes: by now it is how the team knows the site. Clearing
     /// the expected records also forgets those that were learnt.
     fn apply_to(

@@ -121,7 +121,7 @@ async fn the_bodies_of_a_user_share_a_budget() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
     let path = client.sites_path().await;
-    // They are told to go on when there is room for them, and do not.
+    // They get `100 Continue` when there is memory for them, and send nothing.
     let longest = format!("Expect: 100-continue\r\nContent-Length: {BODY_MAX}\r\n");
     let mut held = Vec::new();
     for _ in 0..4 {

@@ -36,7 +36,7 @@ fn with_arguments(command: &mut Command, data: &Path) {
         .kill_on_drop(true);
 }
 
-/// A command whose process may have so many files open, by what `ulimit` calls it.
+/// A command whose process may have this many files open, set by `ulimit`.
 pub(crate) fn limited(ulimit: &str, data: &Path) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{ulimit} && exec \"$0\" \"$@\""));
@@ -128,7 +128,7 @@ async fn nothing_but_the_api_listens_on_a_port() {
     let listening = ["tcp", "tcp6", "udp", "udp6"].map(|protocol| {
         let table = fs::read_to_string(format!("{process}/net/{protocol}")).expect("sockets");
         let fields = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
-        // State 0A is LISTEN; whoever receives datagrams has none such.
+        // State 0A is LISTEN; sockets for datagrams are never in it.
         fields
             .filter(|fields| sockets.contains(fields[9]))
             .filter(|fields| protocol.starts_with("udp") || fields[3] == "0A")

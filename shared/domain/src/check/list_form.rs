@@ -31,7 +31,7 @@ pub fn list_form(tool: Tool, result: Value) -> Value {
     list_form_within(tool, result, LISTED_MAX)
 }
 
-/// The short form of a result, within so many bytes of JSON as far as cut texts and empty lists
+/// The short form of a result, within a limit in bytes of JSON as far as cut texts and empty lists
 /// are within them.
 pub fn list_form_within(tool: Tool, mut result: Value, max: usize) -> Value {
     let long = match tool {

@@ -67,7 +67,7 @@ pub struct IssueEvent {
 /// Longest context that is kept, in bytes of JSON, so that the record stays small.
 const CONTEXT_MAX: usize = 1_500;
 
-/// What a tracker's event makes of the record; nothing where the record stays as it is.
+/// What a tracker's event makes of the record; `None` if the record stays as it is.
 ///
 /// Opening and resolution take place at the slot of the run, so that a run done again after a
 /// crash writes the same record.

@@ -198,7 +198,7 @@ pub enum Step {
 ///
 /// `issue` is the id to use if this observation opens an issue: the id of the fingerprint's
 /// record where there is one, otherwise a new one. Thresholds are those of this moment: a lowered
-/// one takes effect at the next failing (or clean) observation, never by itself.
+/// one takes effect at the next failing (or clean) observation, never on its own.
 pub fn observe(
     tracker: &Tracker,
     policy: &Policy,
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn changed_thresholds_take_effect_at_the_next_observation() {
-        // Lowered below the streak: opens at the next failure, not by itself.
+        // Lowered below the streak: opens at the next failure, not on its own.
         let mut tracker = Tracker::default();
         for second in 1..=4 {
             assert_eq!(advance(&mut tracker, &policy(5, 5), second, true, id(1)), None);
@@ -531,7 +531,7 @@ mod tests {
         }
     }
 
-    /// The same rules, told from the whole row of observations instead of from a state: what is
+    /// The same rules, derived from the whole sequence of observations instead of from a state: what is
     /// remembered is looked up again every time.
     #[derive(Default)]
     struct Story {

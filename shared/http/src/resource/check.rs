@@ -23,7 +23,7 @@ pub struct CheckResource {
     tool: Tool,
     /// Where the check stands; all states but `pending` are terminal.
     status: CheckStatus,
-    /// Whether the service ran it by itself; false when it was run on demand.
+    /// Whether the service ran it on its own; false when it was run on demand.
     automatic: bool,
     /// Why an automatic check ran; null on demand.
     run_reason: Option<RunReason>,
@@ -90,7 +90,7 @@ impl CheckResource {
         }
     }
 
-    /// Within its site, which takes too much of a list: with a result of so many bytes as far as
+    /// Within its site, which takes too much of a list: with a result of limited size as far as
     /// that goes, and without the site, which is around it.
     pub(super) fn shorten(&mut self, max: usize) {
         self.site = None;

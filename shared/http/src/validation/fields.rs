@@ -211,7 +211,7 @@ impl<'a> Field<'a> {
         errors: &mut Errors,
         read: impl Fn(&Field<'a>, &mut Errors) -> Option<T>,
     ) -> Option<C> {
-        // Every item is read before any failure counts, so that each wrong one is told.
+        // Every item is read before any failure counts, so that each invalid one is reported.
         let values: Vec<Option<T>> =
             self.items(0..=max, errors)?.iter().map(|item| read(item, errors)).collect();
         values.into_iter().collect()

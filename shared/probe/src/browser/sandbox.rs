@@ -19,7 +19,7 @@ pub(crate) enum Sandbox {
 pub(crate) enum Trial {
     /// It responds.
     Starts,
-    /// It ended by itself.
+    /// It ended on its own.
     Ends,
     /// It was killed, or does not respond: an overloaded machine must not cost us the sandbox.
     Unclear,

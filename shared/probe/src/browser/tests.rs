@@ -53,7 +53,7 @@ async fn open<'a>(browser: &'a Browser, site: &Server) -> Tab<'a> {
     tab
 }
 
-/// Opens the page of `site`, and gives the refusals once the page has asked for `/done`; none where
+/// Opens the page of `site`, and gives the refusals once the page has asked for `/done`; `None` if
 /// there is no browser.
 async fn visit(site: &Server, guard: &Guard) -> Option<Vec<ForbiddenTarget>> {
     let chromium = installed_chromium()?;

@@ -2,7 +2,7 @@
 //!
 //! Anyone with a site chooses what is crawled, and may have several sites, and several names for
 //! the same machine. So a request counts for the address that it is sent to, whichever crawl sends
-//! it. It counts for that address only: otherwise, whoever lists somebody else's address under
+//! it. It counts for that address only: otherwise, anyone who lists somebody else's address under
 //! their own name could use up its permits without sending it anything. No crawl gets more than
 //! half of an address's permits.
 

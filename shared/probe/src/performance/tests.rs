@@ -87,7 +87,7 @@ async fn a_page_is_audited_from_end_to_end() {
     let asked_for = |wanted: &str| asked.iter().filter(|head| path(head) == wanted).count();
     assert!(asked_for("/") >= 2, "once directly, once in the browser");
     assert!(asked_for("/refused") > 0 && asked_for("/frame") > 0, "{asked:?}");
-    // The header is for the site's own host alone, whoever asks there and wherever it redirects.
+    // The header goes to the site's own host alone, whichever request it is and wherever it redirects.
     for head in &asked {
         let header = "x-secret: s3cr3t \"quoted\"\r\n";
         assert_eq!(head.to_lowercase().matches(header).count(), 1, "{head}");

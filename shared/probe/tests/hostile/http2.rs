@@ -1,4 +1,4 @@
-//! Cases within HTTP/2: frames sent to whoever has agreed on it.
+//! Cases within HTTP/2: frames sent to clients that have agreed on it.
 
 use crate::server::{Piece, Script, bytes, flood};
 

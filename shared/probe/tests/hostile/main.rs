@@ -231,7 +231,7 @@ impl Suite {
     }
 }
 
-/// The most that this process ever held in memory, in KiB; nothing where it cannot be known.
+/// The most that this process ever held in memory, in KiB; `None` if it is not known.
 fn held_at_most() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -28,7 +28,7 @@ type Serve = Arc<dyn Fn(Stream) -> Pin<Box<dyn Future<Output = ()> + Send>> + Se
 #[derive(Clone)]
 pub(crate) enum Piece {
     Bytes(Vec<u8>),
-    /// The same so many times.
+    /// The same, repeated.
     Repeat(Arc<[u8]>, u64),
     /// A byte a second.
     Slowly(Vec<u8>),
@@ -36,7 +36,7 @@ pub(crate) enum Piece {
     Hang,
 }
 
-/// A name, and what is sent to whoever connects.
+/// A name, and what is sent to each client.
 pub(crate) type Script = (&'static str, fn() -> Vec<Piece>);
 
 pub(crate) fn bytes(bytes: impl AsRef<[u8]>) -> Piece {
@@ -99,7 +99,7 @@ pub(crate) fn http(answer: impl Fn(&str) -> Vec<Piece> + Send + Sync + 'static) 
     })
 }
 
-/// Sends the pieces to whoever connects, and reads what comes beside.
+/// Sends the pieces to each client, and reads what it sends meanwhile.
 pub(crate) fn blunt(pieces: impl Fn() -> Vec<Piece> + Send + Sync + 'static) -> Serve {
     let pieces = Arc::new(pieces);
     Arc::new(move |stream| {

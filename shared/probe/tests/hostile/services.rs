@@ -13,7 +13,7 @@ use rustls::ServerConfig;
 
 use crate::server::{Server, Stream};
 
-/// What a service answers: a unit, again and again, so many times.
+/// What a service answers: a unit, repeated this many times.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) content_type: &'static str,

@@ -21,7 +21,7 @@ pub enum ExpectedValue {
     /// `10 mail.example.com`, or `mail.example.com` for any priority; the name as above, or `.` for
     /// no mail server.
     Mx {
-        /// None where any will do.
+        /// `None` if any will do.
         priority: Option<u16>,
         /// The mail server, empty for none.
         target: String,
@@ -143,7 +143,7 @@ fn bare(text: &str) -> String {
 }
 
 /// The text of quoted strings as zone files have them, all taken as one: `"a" "b\"c"` is `ab"c`.
-/// None where the text is anything else.
+/// `None` if the text is anything else.
 fn unquoted(text: &str) -> Option<String> {
     let mut rest = text;
     let mut bytes = Vec::new();

@@ -60,7 +60,7 @@ pub(super) fn of_pagespeed(answer: &Value) -> (Option<FieldData>, Option<FieldDa
     (page, origin)
 }
 
-/// None where there are no metrics: too few visitors.
+/// `None` if there are no metrics: too few visitors.
 fn of_experience(experience: &Value) -> Option<FieldData> {
     let metrics: BTreeMap<_, _> = experience["metrics"]
         .as_object()?

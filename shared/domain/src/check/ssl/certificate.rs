@@ -101,7 +101,7 @@ pub struct CertificateExtension {
     pub oid: String,
     /// Its usual name; null for one that is not known.
     pub name: Option<String>,
-    /// Whether whoever does not know it must refuse the certificate.
+    /// Whether a client that does not know the extension must refuse the certificate.
     pub critical: bool,
     /// What it says, one fact each; empty for one that is not known. The alternative names are kept
     /// apart, in `subject_alternative_names`.

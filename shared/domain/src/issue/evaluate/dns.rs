@@ -198,7 +198,7 @@ struct Named {
 }
 
 impl Named {
-    /// The value, clipped; nothing where there is no room.
+    /// The value, clipped; `None` if there is no room.
     fn name(&mut self, value: &str) -> Option<String> {
         let value = clipped(value);
         let bytes = json!(value).to_string().len() + 1;

@@ -12,7 +12,7 @@ use crate::issue::{Fingerprint, Outcome};
 ///
 /// `ssl:invalid` is down when the certificate is not valid. `ssl:expiring` is down when the
 /// certificate is valid and `days_left` is at most `expiry_days`, both as clients see them: with 14
-/// days it is told on the day that shows 14 days left, up to a day before exactly 14 days remain.
+/// days it is reported on the day that shows 14 days left, up to a day before exactly 14 days remain.
 /// Of an invalid certificate nothing is said about expiring, so an issue of it stays as it is.
 pub(super) fn ssl(result: &SslResult, expiry_days: NonZeroU32) -> Vec<Evaluation> {
     let mut evaluations = vec![invalid(result, expiry_days)];
@@ -216,7 +216,7 @@ mod tests {
     }
 
     proptest! {
-        /// Expiry is told of every certificate that is valid, and of no other.
+        /// Expiry is reported for every valid certificate, and for no other.
         #[test]
         fn only_a_valid_certificate_expires(is_valid: bool, left: i64, limit in 1..=u32::MAX) {
             let result = SslResult { is_valid, ..valid(left) };

@@ -1,4 +1,4 @@
-//! A site's overrides: what may be said, and how it is told what may not.
+//! A site's overrides: what is accepted, and how the rest is refused.
 
 use super::*;
 

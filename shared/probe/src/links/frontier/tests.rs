@@ -9,7 +9,7 @@ const PAUSE: Duration = Duration::from_millis(150);
 
 static START_LINK: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// So many milliseconds after the start.
+/// Milliseconds after the start.
 fn at(millis: u64) -> Instant {
     *START_LINK + Duration::from_millis(millis)
 }
