@@ -12,9 +12,9 @@ use vedette_domain::schedule::TimeScale;
 use vedette_domain::tool::Tool;
 
 use crate::process::{Service, Setup};
+use crate::recording_server::{RecordingServer, now};
 use crate::report::{line, percentile, table};
 use crate::seed;
-use crate::target::{Target, now};
 
 /// How much to measure.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(crate) struct Options {
 
 /// Puts sites under watch, waits, and compares when requests came in with their slots.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
-    let (target, data) = (Target::start()?, tempfile::tempdir()?);
+    let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
     let (binary, fsync) = (&options.binary, "everysec");
     let setup = Setup { binary, data: data.path(), minute: "60s", fsync };
     let mut service = Service::start(setup).await?;
@@ -109,7 +109,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 /// From each slot to its request, in milliseconds and sorted; infinite where none came.
-fn lags(target: &Target, sites: &[SiteId], from: Timestamp, to: Timestamp) -> Vec<f64> {
+fn lags(target: &RecordingServer, sites: &[SiteId], from: Timestamp, to: Timestamp) -> Vec<f64> {
     let mut seen: HashMap<usize, Vec<Timestamp>> = HashMap::new();
     for (number, at) in target.take() {
         seen.entry(number).or_default().push(at);

@@ -5,11 +5,11 @@ mod history;
 mod inside;
 mod process;
 mod rate;
+mod recording_server;
 mod report;
 mod requests;
 mod seed;
 mod service;
-mod target;
 
 use clap::Parser;
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use crate::process::{Service, Setup};
+use crate::recording_server::RecordingServer;
 use crate::report::table;
-use crate::target::Target;
 
 /// How much to measure.
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ const ROUND: Duration = Duration::from_secs(30);
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
     for fsync in ["everysec", "always"] {
-        let (target, data) = (Target::start()?, tempfile::tempdir()?);
+        let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
         let setup = Setup { binary: &options.binary, data: data.path(), minute: "5s", fsync };
         let service = Service::start(setup).await?;
         let began = Instant::now();

@@ -11,8 +11,8 @@ use clap::Args;
 use tokio::process::{Child, Command};
 
 use crate::process::{Service, Setup, Usage};
+use crate::recording_server::RecordingServer;
 use crate::report::{line, table};
-use crate::target::Target;
 
 /// How much to measure.
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 async fn ours(options: &Options, time: Duration) -> Result<Vec<String>, Box<dyn Error>> {
-    let (target, data) = (Target::start()?, tempfile::tempdir()?);
+    let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
     let setup =
         Setup { binary: &options.binary, data: data.path(), minute: EVERY, fsync: "everysec" };
     let service = Service::start(setup).await?;
@@ -68,7 +68,7 @@ async fn ours(options: &Options, time: Duration) -> Result<Vec<String>, Box<dyn 
 }
 
 async fn theirs(options: &Options, time: Duration) -> Result<Vec<String>, Box<dyn Error>> {
-    let (target, data) = (Target::start()?, tempfile::tempdir()?);
+    let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
     fs::write(data.path().join("db-config.json"), r#"{"type":"sqlite"}"#)?;
     let mut kuma = start(options, data.path()).await?;
     tokio::time::sleep(SETTLES).await;
@@ -121,7 +121,7 @@ async fn cpu_during(usage: &Usage, time: Duration) -> Result<f64, Box<dyn Error>
 async fn row(
     name: &str,
     usage: &Usage,
-    target: &Target,
+    target: &RecordingServer,
     monitors: usize,
     idle: f64,
     time: Duration,

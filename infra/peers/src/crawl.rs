@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::crawler::{Crawled, Crawler, Options, Site};
 use crate::report::{goal, line, median};
-use crate::target::{BROKEN, LINKS, PAGES, Target};
+use crate::target::{BROKEN, LINKS, PAGES, TargetProcess};
 
 /// All crawls of one side.
 struct Side {
@@ -19,7 +19,7 @@ struct Side {
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");
-    let target = Target::start(&authority).await?;
+    let target = TargetProcess::start(&authority).await?;
     let site = site(&target, authority, folder.path())?;
 
     let mut sides = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     report(&sides)
 }
 
-fn site(target: &Target, authority: PathBuf, folder: &Path) -> Result<Site, Box<dyn Error>> {
+fn site(target: &TargetProcess, authority: PathBuf, folder: &Path) -> Result<Site, Box<dyn Error>> {
     let url = format!("http://{}/", target.plain);
     let pages = folder.join("pages");
     let all: Vec<_> = (0..PAGES).map(|page| format!("{url}page/{page}\n")).collect();

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::engine;
 use crate::report::{line, median};
-use crate::target::Target;
+use crate::target::TargetProcess;
 
 /// How much to measure.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ pub(crate) struct Options {
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");
-    let target = Target::start(&authority).await?;
+    let target = TargetProcess::start(&authority).await?;
     let engines = [
         ("ssl", format!("https://{}/", target.secure), "each a full handshake"),
         (

@@ -12,7 +12,7 @@ use futures::future::try_join_all;
 use tokio::process::{Child, Command};
 
 use crate::report::{goal, line, median};
-use crate::target::Target;
+use crate::target::TargetProcess;
 use crate::{engine, usage};
 
 /// How much to measure.
@@ -37,7 +37,7 @@ const CONCURRENCY: usize = 16;
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");
-    let target = Target::start(&authority).await?;
+    let target = TargetProcess::start(&authority).await?;
     let config = folder.path().join("blackbox.yml");
     fs::write(
         &config,

@@ -138,7 +138,7 @@ fn page(number: usize) -> String {
 }
 
 /// A server in a process of its own.
-pub(crate) struct Target {
+pub(crate) struct TargetProcess {
     /// Host and port of plain HTTP.
     pub(crate) plain: String,
     /// Host and port of HTTPS.
@@ -148,7 +148,7 @@ pub(crate) struct Target {
     _child: Child,
 }
 
-impl Target {
+impl TargetProcess {
     /// Starts one, which writes its authority to a file.
     pub(crate) async fn start(authority: &Path) -> Result<Self, Box<dyn Error>> {
         // This binary plays both sides.

@@ -15,7 +15,7 @@ use crate::id::CheckId;
 use crate::tool::CheckStatus;
 
 pub use self::dns::{
-    Answer, Conclusion, DnsBaseline, DnsRecord, DnsRecords, DnsResult, ExpectedValue,
+    Conclusion, DnsAnswer, DnsBaseline, DnsRecord, DnsRecords, DnsResult, ExpectedValue,
     ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment, Lookup,
     LookupObservation, Rcode, RecordData, RecordHash, RecordHashes, Registration, Reputation,
     ReputationStatus, ResolverAnswers, ResolverObservation, conclude, is_met,

@@ -1,4 +1,4 @@
-//! A client that says exactly what it is told, byte for byte.
+//! A client that sends exactly the bytes that it is given.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,7 +20,7 @@ pub(crate) struct Client {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: Value,
@@ -32,11 +32,11 @@ impl Client {
         Self { address, token }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> HttpResponse {
         self.send("GET", path, b"").await
     }
 
-    pub(crate) async fn send(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+    pub(crate) async fn send(&self, method: &str, path: &str, body: &[u8]) -> HttpResponse {
         let length = format!("Content-Length: {}\r\n", body.len());
         let mut request = self.head(method, path, &length).into_bytes();
         request.extend_from_slice(body);
@@ -56,8 +56,8 @@ impl Client {
         TcpStream::connect(self.address).await.expect("connected")
     }
 
-    /// Sends bytes as they are; nothing where the connection is closed without an answer.
-    pub(crate) async fn send_raw(&self, request: &[u8]) -> Option<Answer> {
+    /// Sends bytes as they are; `None` if the connection is closed without a response.
+    pub(crate) async fn send_raw(&self, request: &[u8]) -> Option<HttpResponse> {
         let mut stream = self.connect().await;
         stream.write_all(request).await.expect("sent");
         stream.shutdown().await.expect("said that this was all");
@@ -65,7 +65,7 @@ impl Client {
     }
 
     /// All that comes before the connection is closed.
-    pub(crate) async fn receive(mut stream: TcpStream) -> Option<Answer> {
+    pub(crate) async fn receive(mut stream: TcpStream) -> Option<HttpResponse> {
         let mut answer = Vec::new();
         let read = timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("in time");
         read.expect("received");
@@ -78,7 +78,7 @@ impl Client {
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
         let body = serde_json::from_str(body).unwrap_or(Value::Null);
-        Some(Answer { status, headers, body })
+        Some(HttpResponse { status, headers, body })
     }
 
     /// The path of the sites of the only team there is.
@@ -97,7 +97,7 @@ impl Client {
         created.body["data"]["uuid"].as_str().expect("an id").to_owned()
     }
 
-    /// The site's ended status checks, newest first, as soon as there are so many.
+    /// The site's ended status checks, newest first, once there are that many.
     pub(crate) async fn ended_checks(&self, site: &str, count: usize) -> Vec<Value> {
         let asked = Instant::now();
         loop {

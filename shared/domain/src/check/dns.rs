@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize, Serializer};
 pub use self::expected::{ExpectedValue, ExpectedValueError, is_met};
 pub use self::hashes::{Baseline as DnsBaseline, RecordHash, RecordHashes};
 pub use self::lookup::{
-    Answer, Conclusion, FILTERING_RESOLVER, Lookup, LookupObservation, Rcode, ResolverAnswers,
+    Conclusion, DnsAnswer, FILTERING_RESOLVER, Lookup, LookupObservation, Rcode, ResolverAnswers,
     ResolverObservation, conclude,
 };
 pub use self::records::{DnsRecord, DnsRecords, RecordData};

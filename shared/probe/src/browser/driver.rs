@@ -29,7 +29,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// Tabs open at a time. Each takes some hundred megabytes at worst.
 pub(super) const MAX_TABS: usize = 4;
 
-/// How often tabs that should be closed are told so again.
+/// How often the request to close a tab is repeated.
 const CLOSE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Turns standard input and output into the pipe that `--remote-debugging-pipe` expects at 3 and 4.
@@ -63,7 +63,7 @@ struct Page {
     permit: OwnedSemaphorePermit,
 }
 
-/// A tab that was told to close.
+/// A tab that was asked to close.
 struct Closing {
     target: String,
     /// Held until the tab is gone, if it was one of ours: until then it takes up memory.
@@ -125,7 +125,7 @@ pub(crate) async fn with_browser<T>(
         let driven = async {
             match timeout(time_limit, browser.prepare(proxy)).await {
                 Ok(Some(())) => work(&browser).await,
-                Ok(None) => Err(failed("it does not do as it is told")),
+                Ok(None) => Err(failed("it does not do as asked")),
                 Err(error) => Err(failed(error)),
             }
         };
@@ -133,7 +133,7 @@ pub(crate) async fn with_browser<T>(
             tokio::select! {
                 output = driven => output,
                 () = transport.run(&browser.devtools, |event| browser.on_event(event, proxy)) => {
-                    tracing::warn!("Chromium ended before it was told to");
+                    tracing::warn!("Chromium ended unexpectedly");
                     Err(unavailable("Chromium ended during the check"))
                 }
                 never = browser.retry_closing() => match never {},

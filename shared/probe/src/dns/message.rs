@@ -2,7 +2,7 @@
 
 use hickory_resolver::proto::op::{Edns, Message, MessageType, OpCode, Query};
 use hickory_resolver::proto::rr::{DNSClass, Name, RData, Record, RecordType};
-use vedette_domain::check::{Answer, DnsRecord, Rcode, RecordData};
+use vedette_domain::check::{DnsAnswer, DnsRecord, Rcode, RecordData};
 use vedette_domain::settings::DnsRecordType;
 
 /// Bytes of an answer at most. Real ones stay under a tenth of it. With the 64 KiB that DNS allows,
@@ -55,7 +55,7 @@ pub(super) fn answer(bytes: &[u8], name: &Name, kind: RecordType) -> Result<Mess
 }
 
 /// What an answer says about `host`'s records of a type. Other records are ignored.
-pub(super) fn read(message: &Message, host: &Name, kind: DnsRecordType) -> Answer {
+pub(super) fn read(message: &Message, host: &Name, kind: DnsRecordType) -> DnsAnswer {
     let mut records = Vec::new();
     let mut owner = host;
     if kind != DnsRecordType::Cname {
@@ -77,7 +77,7 @@ pub(super) fn read(message: &Message, host: &Name, kind: DnsRecordType) -> Answe
     found.sort_by(|a, b| a.data.cmp(&b.data));
     found.truncate(RECORD_LIMIT);
     records.append(&mut found);
-    Answer {
+    DnsAnswer {
         rcode: Rcode(message.metadata.response_code.into()),
         records,
         has_soa: message.authorities.iter().any(|it| it.record_type() == RecordType::SOA),

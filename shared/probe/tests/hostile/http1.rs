@@ -12,12 +12,12 @@ use crate::server::{Piece, bytes, flood};
 const GIB: u64 = 1024 * 1024 * 1024;
 const ENDLESS: u64 = 1024 * GIB;
 
-pub(crate) type Answer = Arc<dyn Fn(&str) -> Vec<Piece> + Send + Sync>;
+pub(crate) type Responder = Arc<dyn Fn(&str) -> Vec<Piece> + Send + Sync>;
 
 /// A name, and what is sent for a path.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    pub(crate) answer: Answer,
+    pub(crate) answer: Responder,
 }
 
 fn case(name: &'static str, answer: impl Fn(&str) -> Vec<Piece> + Send + Sync + 'static) -> Case {

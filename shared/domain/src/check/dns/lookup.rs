@@ -56,7 +56,7 @@ impl std::fmt::Display for Rcode {
 
 /// A resolver's answer to one query.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct DnsAnswer {
     /// Its response code.
     pub rcode: Rcode,
     /// The records that answer the query, those of the CNAME chain included.
@@ -69,7 +69,7 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lookup {
     /// The answer, or why there is none, in words for people.
-    pub answer: Result<Answer, String>,
+    pub answer: Result<DnsAnswer, String>,
     /// From the query to the answer or the failure, in milliseconds.
     pub latency_ms: f64,
 }
@@ -80,7 +80,7 @@ impl Lookup {
     }
 
     /// The answer of a name that was found.
-    fn found(&self) -> Option<&Answer> {
+    fn found(&self) -> Option<&DnsAnswer> {
         self.answer.as_ref().ok().filter(|answer| answer.rcode == Rcode::NO_ERROR)
     }
 
@@ -106,7 +106,7 @@ impl ResolverAnswers {
         self.lookups.get(&kind)?.says(kind)
     }
 
-    fn found(&self, kind: DnsRecordType) -> Option<&Answer> {
+    fn found(&self, kind: DnsRecordType) -> Option<&DnsAnswer> {
         self.lookups.get(&kind)?.found()
     }
 }

@@ -16,23 +16,23 @@ fn a(last: u8) -> DnsRecord {
     DnsRecord { host: HOST.to_owned(), ttl: 60, data: RecordData::A { ip } }
 }
 
-fn lookup(answer: Result<Answer, String>) -> Lookup {
+fn lookup(answer: Result<DnsAnswer, String>) -> Lookup {
     Lookup { answer, latency_ms: 1.5 }
 }
 
 /// The addresses `192.0.2.x`.
 fn found(last: &[u8]) -> Lookup {
     let records = last.iter().map(|last| a(*last)).collect();
-    lookup(Ok(Answer { rcode: Rcode::NO_ERROR, records, has_soa: last.is_empty() }))
+    lookup(Ok(DnsAnswer { rcode: Rcode::NO_ERROR, records, has_soa: last.is_empty() }))
 }
 
 fn failed(rcode: Rcode) -> Lookup {
-    lookup(Ok(Answer { rcode, records: vec![], has_soa: rcode == Rcode::NX_DOMAIN }))
+    lookup(Ok(DnsAnswer { rcode, records: vec![], has_soa: rcode == Rcode::NX_DOMAIN }))
 }
 
 /// NXDOMAIN as Quad9 says it of what it blocks.
 fn blocked() -> Lookup {
-    lookup(Ok(Answer { rcode: Rcode::NX_DOMAIN, records: vec![], has_soa: false }))
+    lookup(Ok(DnsAnswer { rcode: Rcode::NX_DOMAIN, records: vec![], has_soa: false }))
 }
 
 fn silent() -> Lookup {
@@ -172,7 +172,8 @@ fn long_answers_are_shown_in_part_and_compared_whole() {
             ttl: 60,
             data: RecordData::Txt { txt: format!("{number:02}{}{end}", "ü".repeat(300)) },
         });
-        let answer = Answer { rcode: Rcode::NO_ERROR, records: records.collect(), has_soa: false };
+        let answer =
+            DnsAnswer { rcode: Rcode::NO_ERROR, records: records.collect(), has_soa: false };
         one.lookups.insert(Txt, lookup(Ok(answer)));
         one
     };

@@ -10,12 +10,12 @@ use jiff::Timestamp;
 
 /// A web server on a thread of its own, so that what it notes is when a request came in, and not
 /// when the measurement had time for it.
-pub(crate) struct Target {
+pub(crate) struct RecordingServer {
     pub(crate) address: String,
     arrivals: Arc<Mutex<Vec<(usize, Timestamp)>>>,
 }
 
-impl Target {
+impl RecordingServer {
     /// A server whose pages `/answer/<number>` answer, and `/hang/<number>` never do.
     pub(crate) fn start() -> Result<Self, Box<dyn Error>> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
