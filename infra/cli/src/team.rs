@@ -53,19 +53,8 @@ impl Command {
 async fn create(app: &App, name: &str, owner: &str, plan: Plan) -> Result<TeamId, Failure> {
     let owner = user::by_email(app, owner).await?;
     let now = app.clock.now();
-    let team = Team {
-        id: app.entropy.team_id().map_err(Failure::because)?,
-        name: name.to_owned(),
-        plan,
-        plan_active: true,
-        sites: 0,
-        members: 1,
-        cfg: 1,
-        // It has no sites, so no schedule is missing.
-        synced: 1,
-        created_at: now,
-        updated_at: now,
-    };
+    let id = app.entropy.team_id().map_err(Failure::because)?;
+    let team = Team::new(id, name, plan, now);
     let owner = Membership { team: team.id, user: owner.id, role: Role::Owner };
     app.store.create_team(&team, &Settings::defaults(plan), &owner).await?;
     Ok(team.id)

@@ -95,18 +95,7 @@ async fn create_team(
     user: &User,
     now: Timestamp,
 ) -> Result<(), DemoError> {
-    let team = Team {
-        id: entropy.team_id()?,
-        name: "Demo team".to_owned(),
-        plan: Plan::Agency,
-        plan_active: true,
-        sites: 0,
-        members: 1,
-        cfg: 1,
-        synced: 1,
-        created_at: now,
-        updated_at: now,
-    };
+    let team = Team::new(entropy.team_id()?, "Demo team", Plan::Agency, now);
     let owner = Membership { team: team.id, user: user.id, role: Role::Owner };
     store.create_team(&team, &Settings::defaults(team.plan), &owner).await?;
     Ok(())

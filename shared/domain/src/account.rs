@@ -51,6 +51,23 @@ pub struct Team {
 }
 
 impl Team {
+    /// A new team on an active plan, whose owner is its only member. It has no sites, so no schedule is
+    /// missing.
+    pub fn new(id: TeamId, name: &str, plan: Plan, now: Timestamp) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            plan,
+            plan_active: true,
+            sites: 0,
+            members: 1,
+            cfg: 1,
+            synced: 1,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     /// How far the team may look back.
     pub fn retention(&self, now: Timestamp) -> Retention {
         Retention { today: day_of(now), days: self.plan.limits().history_retention_days }
@@ -234,7 +251,7 @@ pub struct TokenHash(pub String);
 
 /// The secret that a client sends: `vdt_`, 34 random base62 characters and their CRC-32 in 6 more.
 ///
-/// The checksum tells garbage from a token without a look into the table. Neither `Debug` nor
+/// The checksum distinguishes garbage from a token without a read of the table. Neither `Debug` nor
 /// `Display` is there, so that a secret does not slip into a log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);

@@ -50,6 +50,28 @@ pub struct Site {
 }
 
 impl Site {
+    /// A new site, watched as its team's settings say, under the name that its URL suggests. Its
+    /// schedules are still to be made.
+    pub fn new(id: SiteId, team: TeamId, url: SiteUrl, now: Timestamp) -> Self {
+        Self {
+            id,
+            team,
+            name: url.generated_name().to_owned(),
+            url,
+            notes: None,
+            js_rendered: false,
+            pinned: false,
+            overrides: SiteOverrides::default(),
+            expected_records: ExpectedRecords::new(),
+            records: 0,
+            rev: 1,
+            cfg: 1,
+            synced: 0,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
     /// What the site's own texts take of a list of sites, in bytes of JSON. Its URL stands there
     /// three times, as that of its checks too, and so does the page that it has audited. Header and
     /// ignored paths are not counted: they have bounds of their own, and may be the team's.
@@ -65,7 +87,7 @@ impl Site {
     }
 
     /// The site after a client's change: what it is `changed` to, with the versions that follow
-    /// from what differs. None where nothing does.
+    /// from what differs. `None` if nothing does.
     ///
     /// A run that is under way was ordered for the URL and the settings it began with, so a change
     /// of these discards it; what merely describes the site does not.

@@ -31,7 +31,7 @@ pub enum FolderError {
     /// Another process works on it.
     #[error("the data folder {} is in use by another process", .0.display())]
     InUse(PathBuf),
-    /// Whoever owns it can read and replace everything in it.
+    /// Its owner can read and replace everything in it.
     #[error("the data folder {} belongs to another user (uid {owner})", .path.display())]
     NotOurs {
         /// The folder.
@@ -173,7 +173,7 @@ impl Folder {
         self.path.join("token")
     }
 
-    /// What the token file holds; nothing where it is missing or holds no token.
+    /// What the token file holds; `None` if it is missing or holds no token.
     pub fn read_token(&self) -> Option<Secret> {
         fs::read_to_string(self.token()).ok().and_then(|text| Secret::parse(text.trim()))
     }
@@ -257,7 +257,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_for_the_folder_gets_it() {
+    async fn a_process_that_waits_for_the_folder_gets_it() {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
         let path = temporary.path().to_owned();

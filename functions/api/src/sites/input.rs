@@ -34,7 +34,7 @@ impl Input {
         errors.finish(input)
     }
 
-    /// Reads the fields; none where the URL is missing or wrong.
+    /// Reads the fields; `None` if the URL is missing or invalid.
     pub(super) fn read(
         body: &Map<String, Value>,
         team: &TeamWithSettings,
@@ -58,22 +58,14 @@ impl Input {
 
     /// The new site.
     pub(super) fn into_site(self, id: SiteId, team: TeamId, now: Timestamp) -> Site {
+        let site = Site::new(id, team, self.url, now);
         Site {
-            id,
-            team,
-            name: self.name.unwrap_or_else(|| self.url.generated_name().to_owned()),
-            url: self.url,
+            name: self.name.unwrap_or(site.name),
             notes: self.notes.flatten(),
             js_rendered: self.js_rendered.unwrap_or_default(),
-            pinned: false,
             overrides: self.overrides.unwrap_or_default(),
             expected_records: self.expected_records.unwrap_or_default(),
-            records: 0,
-            rev: 1,
-            cfg: 1,
-            synced: 0,
-            created_at: now,
-            updated_at: now,
+            ..site
         }
     }
 }
@@ -81,7 +73,7 @@ impl Input {
 /// The URL to be monitored, in its canonical form.
 fn read_url(fields: &Fields<'_>, errors: &mut Errors) -> Option<SiteUrl> {
     let field = fields.field("url").required(errors);
-    // Whatever is too long is refused by the URL's own rule.
+    // The URL's own rule refuses what is too long.
     let text = field.string(usize::MAX, errors)?;
     match SiteUrl::parse(&text) {
         Ok(url) => Some(url),

@@ -42,23 +42,9 @@ async fn add_site(bench: &Bench, team: &str) {
     let now = bench.app.clock.now();
     let team = bench.app.store.team(TeamId::parse(team).expect("a team id"), now).await;
     let team = team.expect("an answer").expect("a team").team;
-    let site = Site {
-        id: SiteId::parse(SITE).expect("a site id"),
-        team: team.id,
-        name: "Shop".to_owned(),
-        url: SiteUrl::parse("https://shop.example.com").expect("a URL"),
-        notes: None,
-        js_rendered: false,
-        pinned: false,
-        overrides: Default::default(),
-        expected_records: Default::default(),
-        records: 0,
-        rev: 1,
-        cfg: 1,
-        synced: 0,
-        created_at: now,
-        updated_at: now,
-    };
+    let url = SiteUrl::parse("https://shop.example.com").expect("a URL");
+    let id = SiteId::parse(SITE).expect("a site id");
+    let site = Site { name: "Shop".to_owned(), ..Site::new(id, team.id, url, now) };
     let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
     let stored = SiteWithTools { site, tools };
     bench.app.store.create_site(&team, &stored, None).await.expect("a site");

@@ -1,3 +1,5 @@
+//! What settings accept, how they are stored, and how those of team and site are combined.
+
 use std::num::NonZeroU32;
 
 use serde_json::json;

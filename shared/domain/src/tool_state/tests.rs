@@ -23,7 +23,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().expect("a timestamp")
 }
 
-/// So many seconds after the beginning, which is a quarter past nine.
+/// Seconds after the beginning, which is a quarter past nine.
 fn after(seconds: i64) -> Timestamp {
     at("2026-11-20T09:15:00Z") + SignedDuration::from_secs(seconds)
 }
@@ -90,35 +90,10 @@ impl Scenario {
         settings.tools.status.settings.successes_to_resolve = number(2);
         settings.tools.status.settings.confirmation_retry_minutes = 2;
         settings.tools.status.settings.incident_follow_up_minutes = 5;
-        let site = Site {
-            id: site(),
-            team: TeamId(id),
-            name: "Shop".to_owned(),
-            url: "https://example.com".parse().expect("a URL"),
-            notes: None,
-            js_rendered: false,
-            pinned: false,
-            overrides: Default::default(),
-            expected_records: Default::default(),
-            records: 0,
-            rev: 1,
-            cfg: self.cfg,
-            synced: 1,
-            created_at,
-            updated_at: created_at,
-        };
-        let team = Team {
-            id: TeamId(id),
-            name: "Team".to_owned(),
-            plan: Plan::Starter,
-            plan_active: true,
-            sites: 1,
-            members: 1,
-            cfg: 1,
-            synced: 1,
-            created_at,
-            updated_at: created_at,
-        };
+        let url = "https://example.com".parse().expect("a URL");
+        let site =
+            Site { cfg: self.cfg, synced: 1, ..Site::new(site(), TeamId(id), url, created_at) };
+        let team = Team::new(TeamId(id), "Team", Plan::Starter, created_at);
         Run { check: self.check, site, team, settings, time_scale: TimeScale::default() }
     }
 
@@ -135,7 +110,7 @@ impl Scenario {
     }
 }
 
-/// The state that the directory is told of the newest check, where it is told anything.
+/// The state of the newest check that goes to the directory, if it changes there.
 fn told(change: &ToolChange) -> Option<CheckStatus> {
     change.newest.map(|newest| newest.status)
 }
@@ -373,7 +348,7 @@ fn the_first_check_of_a_later_day_closes_the_open_one() {
         assert_eq!((day.date, day.rev), (today, 0));
         assert_eq!((day.sums.up, day.sums.slowest_ms), (0, Some(503.0)));
         assert_eq!(morning.expires_at, at(expires_at));
-        // The directory is told once a day, although the state is the same.
+        // The directory is updated once a day, although the state is the same.
         let newest = Newest { status: CheckStatus::Completed, date: today, days: Some(30) };
         assert_eq!(morning.newest, Some(newest));
     }
