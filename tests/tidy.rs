@@ -38,14 +38,8 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
 /// The packages that a package is built from: its `[dependencies]`.
 fn dependencies(manifest: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(manifest).expect("a manifest");
-    text.lines()
-        .skip_while(|line| *line != "[dependencies]")
-        .skip(1)
-        .take_while(|line| !line.starts_with('['))
-        .filter_map(|line| line.split(['.', ' ', '=']).next())
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
+    let manifest: toml::Table = text.parse().expect("TOML");
+    manifest["dependencies"].as_table().expect("a table").keys().cloned().collect()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use vedette_domain::message::{CheckMessage, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::Discard;
-use vedette_testkit::{Member, Target, new_team};
+use vedette_testkit::{Member, WebServer, new_team};
 use vedette_tests::{Service, scheduled};
 
 use crate::scene::{Scene, dropped, engines, is_finished};
@@ -20,9 +20,9 @@ const PLACES: usize = 4;
 const HOSTS: [&str; 4] = ["one.test", "two.test", "three.test", "four.test"];
 
 /// A service that crawls, and web servers at [`HOSTS`] that do not answer.
-async fn hanging() -> (Scene, Vec<Target>) {
+async fn hanging() -> (Scene, Vec<WebServer>) {
     let mut scene = Scene::start().await;
-    let targets = join_all(HOSTS.map(|_| Target::start())).await;
+    let targets = join_all(HOSTS.map(|_| WebServer::start())).await;
     for target in &targets {
         target.hang();
     }

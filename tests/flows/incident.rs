@@ -1,58 +1,59 @@
-//! A site goes down and comes back.
+//! A site goes down and comes back. This is the story to read first: it follows one incident through
+//! the whole service, from the request that creates the site to the checks that are left of it.
 
 use serde_json::json;
-use vedette_domain::id::SiteId;
-use vedette_domain::message::Message;
 use vedette_domain::tool::Tool;
-use vedette_testkit::Target;
-use vedette_tests::Service;
+
+use crate::scene::{Scene, URL};
 
 #[tokio::test]
-async fn an_issue_opens_after_a_confirmation_and_resolves_when_the_site_is_back() {
-    let (service, owner) = Service::with_team().await;
-    let client = service.client(&owner);
-    let target = Target::start().await;
+async fn a_site_goes_down_its_issue_is_acknowledged_and_it_comes_back() {
+    let scene = Scene::start().await;
+    let service = &scene.service;
 
-    let created =
-        client.post(&format!("/teams/{}/sites", owner.team), &json!({ "url": target.url })).await;
-    assert_eq!(created.status, 201, "{created:?}");
-    let site = SiteId::parse(&created.data("uuid")).expect("an id");
-    assert!(service.work_off().await.is_empty(), "a site that is up has no timer");
-    assert_eq!(target.requests(), 1, "the first run does not wait for the schedule");
+    // A team creates a site. Its first check does not wait for the schedule.
+    let site = scene.create(URL, &json!({})).await;
+    assert!(service.work_off().await.is_empty(), "a site that is up needs no other check soon");
+    assert_eq!(scene.target.requests(), 1);
 
-    target.answer(503);
+    // The site goes down. One failure may be a hiccup: it opens no issue, but has the check repeated
+    // two minutes later.
+    scene.target.answer(503);
     service.advance_minutes(5);
     service.run_scheduled(site, Tool::Status).await;
-    assert_eq!(client.get("/issues").await.body["meta"]["total"], 0, "one failure opens nothing");
-    let retries = service.work_off().await;
-    let [(Message::Check(retry), delay)] = retries.as_slice() else { panic!("{retries:?}") };
+    assert!(scene.issues("active").await.is_empty());
+    let (retry, delay) = scene.next_check().await;
     assert!(delay.as_secs() > 110, "{delay:?}");
 
+    // The retry confirms the failure: an issue opens, and the site is checked more often.
     service.advance_minutes(2);
-    service.check(retry).await;
-    let open = client.get("/issues").await;
-    assert_eq!(open.body["meta"]["total"], 1, "{open:?}");
-    assert_eq!(open.body["data"][0]["fingerprint"], "status:down");
-    let follow_ups = service.work_off().await;
-    let [(Message::Check(follow_up), _)] = follow_ups.as_slice() else { panic!("{follow_ups:?}") };
+    service.check(&retry).await;
+    let open = scene.issues("active").await;
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert_eq!(
+        (&open[0]["fingerprint"], &open[0]["status"]),
+        (&"status:down".into(), &"open".into())
+    );
+    let (follow_up, _) = scene.next_check().await;
 
-    target.answer(200);
+    // A member acknowledges the issue.
+    scene.acknowledge(&open[0]).await;
+    assert_eq!(scene.issues("active").await[0]["status"], "acknowledged");
+
+    // The site is back. The follow-up sees it, and the issue is resolved.
+    scene.target.answer(200);
     service.advance_minutes(5);
-    service.check(follow_up).await;
-    assert_eq!(client.get("/issues").await.body["meta"]["total"], 0);
-    let resolved = client.get("/issues?status=resolved").await;
-    assert_eq!(resolved.body["meta"]["total"], 1);
-    let timeline = &resolved.body["data"][0]["timeline"];
-    assert_eq!(timeline[0]["key"], "opened");
-    assert_eq!(timeline[1]["key"], "resolved");
+    service.check(&follow_up).await;
+    assert!(scene.issues("active").await.is_empty());
+    let resolved = scene.issues("resolved").await;
+    assert_eq!(resolved.len(), 1, "{resolved:?}");
+    let timeline = resolved[0]["timeline"].as_array().expect("entries");
+    let keys: Vec<_> = timeline.iter().map(|entry| &entry["key"]).collect();
+    assert_eq!(keys, ["opened", "acknowledged", "resolved"]);
 
-    let history = client.get(&format!("/sites/{site}/checks")).await;
-    let reasons: Vec<_> = history.body["data"]
-        .as_array()
-        .expect("checks")
-        .iter()
-        .map(|check| check["run_reason"].as_str().expect("automatic"))
-        .collect();
-    let expected = ["incident_follow_up", "confirmation_retry", "scheduled", "scheduled"];
-    assert_eq!(reasons, expected);
+    // What is left is the history, the newest check first.
+    let history = scene.client().get(&format!("/sites/{site}/checks")).await;
+    let checks = history.body["data"].as_array().expect("checks");
+    let reasons: Vec<_> = checks.iter().map(|check| &check["run_reason"]).collect();
+    assert_eq!(reasons, ["incident_follow_up", "confirmation_retry", "scheduled", "scheduled"]);
 }

@@ -20,18 +20,23 @@ use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Discard, ToolState};
 use vedette_runtime::Scheduler;
 use vedette_store::SiteWithTools;
-use vedette_testkit::{Fault, Member, Target};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Fault, Member, WebServer};
+use vedette_tests::Service;
 
 use crate::scene::{Scene, dropped, is_finished};
 
 /// Has a client change how often status checks run in the team, and whether.
-async fn patch_status(service: &Service, owner: &Member, enabled: bool, minutes: u32) -> Answer {
+async fn patch_status(
+    service: &Service,
+    owner: &Member,
+    enabled: bool,
+    minutes: u32,
+) -> ApiResponse {
     let status = json!({ "enabled": enabled, "cadence_minutes": minutes });
     patch_team(service, owner, &json!({ "tools": { "status": status } })).await
 }
 
-async fn patch_team(service: &Service, owner: &Member, settings: &Value) -> Answer {
+async fn patch_team(service: &Service, owner: &Member, settings: &Value) -> ApiResponse {
     let path = format!("/teams/{}/monitoring", owner.team);
     let answer =
         service.client(owner).patch(&path, &json!({ "monitoring_settings": settings })).await;
@@ -260,23 +265,9 @@ async fn crowd(service: &Service, owner: &Member, sites: usize) {
     let team = app.store.team(owner.team, app.clock.now()).await.expect("read").expect("a team");
     let now = app.clock.now();
     for n in 0..sites {
-        let site = Site {
-            id: app.entropy.site_id().expect("an id"),
-            team: owner.team,
-            name: format!("{n}"),
-            url: SiteUrl::parse(&format!("https://example.com/{n}")).expect("a URL"),
-            notes: None,
-            js_rendered: false,
-            pinned: false,
-            overrides: Default::default(),
-            expected_records: Default::default(),
-            records: 0,
-            rev: 1,
-            cfg: 1,
-            synced: 1,
-            created_at: now,
-            updated_at: now,
-        };
+        let id = app.entropy.site_id().expect("an id");
+        let url = SiteUrl::parse(&format!("https://example.com/{n}")).expect("a URL");
+        let site = Site { synced: 1, ..Site::new(id, owner.team, url, now) };
         let tools = Tool::ALL.map(|tool| (tool, ToolState::of_new_site(now))).into();
         let stored = SiteWithTools { site, tools };
         app.store.create_site(&team.team, &stored, None).await.expect("a site");
@@ -386,7 +377,7 @@ async fn sync_around(
 const READS: [u64; 2] = [1, 2];
 
 #[tokio::test]
-async fn whoever_writes_schedules_last_has_read_the_settings_last() {
+async fn the_last_to_write_schedules_has_read_the_settings_last() {
     for read in READS {
         let (service, owner) = Service::with_team().await;
         let site = create(&service, &owner, "https://example.com", &json!({})).await;
@@ -425,7 +416,7 @@ async fn a_site_that_is_deleted_while_it_is_synced_leaves_no_schedule() {
     }
 }
 
-/// A web server that keeps every client waiting until it is told to answer.
+/// A web server that keeps every client waiting until it may answer.
 struct Slow {
     url: String,
     asked: Arc<Notify>,
@@ -462,7 +453,7 @@ async fn slow_site(scene: &Scene) -> (Slow, SiteId) {
 async fn a_run_under_way_counts_nothing_once_the_site_has_moved() {
     let scene = Scene::start().await;
     let (slow, site) = slow_site(&scene).await;
-    let elsewhere = Target::start().await;
+    let elsewhere = WebServer::start().await;
     keep(&scene.service).await;
     let client = scene.client();
     let slot = scene.timer(site).await;
@@ -496,7 +487,7 @@ async fn a_run_under_way_counts_nothing_once_the_site_has_moved() {
 async fn an_order_under_way_is_carried_out_where_the_site_has_moved_to() {
     let scene = Scene::start().await;
     let (slow, site) = slow_site(&scene).await;
-    let elsewhere = Target::start().await;
+    let elsewhere = WebServer::start().await;
     keep(&scene.service).await;
     let client = scene.client();
     scene.service.advance_minutes(1);

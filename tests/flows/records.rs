@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use vedette_domain::check::{DnsResult, Finish, ToolResult};
 use vedette_domain::id::{CheckId, IssueId, SiteId};
-use vedette_domain::issue::record::resolve;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_domain::tool_state::ToolState;
 use vedette_runs::Recorded;
@@ -52,7 +51,7 @@ async fn next(scene: &Scene, site: SiteId, addresses: &[&str]) -> CheckId {
     scene.service.advance_minutes(60);
     let now = scene.service.test.now();
     let check = CheckId::automatic(site, Tool::Dns, RunReason::Scheduled, now);
-    let recorded = scene.service.end_run(site, check, found(addresses)).await;
+    let recorded = scene.service.test.end_run(site, check, found(addresses)).await;
     assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
     check
 }
@@ -98,16 +97,7 @@ async fn resolved_by_hand_the_new_records_are_the_baseline() {
     let accepted = next(&scene, site, &["192.0.2.9"]).await;
     let open = issue(&scene).await.expect("an issue");
     let id = IssueId::parse(open["uuid"].as_str().expect("a uuid")).expect("an id");
-    let (app, now) = (&scene.service.test.app, scene.service.test.now());
-    let fingerprint = id.fingerprint();
-    let stored = app.store.issue(id.partition(), fingerprint).await.expect("read").expect("there");
-    let change = resolve(stored, scene.owner.user, now).expect("active");
-    let read = state(&scene, site).await;
-    let after = read.resolved_by_hand(fingerprint);
-    let site_now = app.store.site_tool(site.partition(), Tool::Dns).await.expect("read");
-    let (stored_site, _) = site_now.expect("a site");
-    let tool = Some((Tool::Dns, &read, &after));
-    app.store.commit_issue(&stored_site, &change, tool).await.expect("written");
+    scene.service.resolve(id, scene.owner.user).await;
 
     assert_eq!(state(&scene, site).await.learnt.expect("learnt").check, accepted);
     next(&scene, site, &["192.0.2.9"]).await;

@@ -12,7 +12,7 @@ use vedette_runs::Recorded;
 use crate::budget::largest;
 use crate::scene::Scene;
 
-/// A crawl with so many broken links, no two of which deflate well together.
+/// A crawl with this many broken links, no two of which compress well together.
 fn crawl(found: u32) -> Finish {
     let link = |number: u32| BrokenLink {
         url: format!("http://site.test/{:x}", u128::from(number).pow(7).wrapping_mul(0x9e37_79b9)),
@@ -71,7 +71,7 @@ async fn a_check_has_its_whole_result_and_lists_have_the_short_form() {
         let now = scene.service.test.now();
         let check = CheckId::automatic(site, Tool::BrokenLinks, RunReason::Scheduled, now);
         let before = bodies(&scene).await;
-        let recorded = scene.service.end_run(site, check, crawl(found)).await;
+        let recorded = scene.service.test.end_run(site, check, crawl(found)).await;
         assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
         assert_eq!(bodies(&scene).await - before, usize::from(apart), "{found}");
 
@@ -106,7 +106,7 @@ async fn a_deleted_check_leaves_nothing_of_its_result() {
     assert_eq!(ordered.status, 202, "{ordered:?}");
     let uuid = ordered.body["data"][0]["uuid"].as_str().expect("a uuid");
     let check = CheckId::parse(uuid).expect("an id");
-    let recorded = scene.service.end_run(site, check, crawl(500)).await;
+    let recorded = scene.service.test.end_run(site, check, crawl(500)).await;
     assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
     assert_eq!(bodies(&scene).await, 1);
     assert_eq!(scene.client().delete(&format!("/checks/{check}")).await.status, 204);
@@ -246,7 +246,7 @@ async fn fatten(scene: &Scene, body: &Value) -> (SiteId, Vec<CheckId>) {
     for tool in Tool::ALL {
         let check = CheckId::automatic(site, tool, RunReason::Scheduled, now);
         let finish = Finish::Completed(fattest(tool, url, page));
-        let recorded = scene.service.end_run(site, check, finish).await;
+        let recorded = scene.service.test.end_run(site, check, finish).await;
         assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
         checks.push(check);
     }

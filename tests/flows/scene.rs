@@ -5,15 +5,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_checker::{EngineConfig, Engines, Handled};
-use vedette_domain::id::SiteId;
+use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::message::{CheckMessage, Maintenance, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::site::Site;
 use vedette_domain::timer::Timer;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
-use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
-use vedette_tests::{Answer, Client, Service, scheduled};
+use vedette_testkit::{ApiResponse, Client, Member, TestApp, WebServer, loopback, new_team};
+use vedette_tests::{Service, scheduled};
 
 /// The watched web server's address, the same in every story.
 pub(crate) const URL: &str = "http://site.test";
@@ -22,7 +22,7 @@ pub(crate) const URL: &str = "http://site.test";
 pub(crate) struct Scene {
     pub(crate) service: Service,
     pub(crate) owner: Member,
-    pub(crate) target: Target,
+    pub(crate) target: WebServer,
 }
 
 impl Scene {
@@ -31,7 +31,7 @@ impl Scene {
     }
 
     pub(crate) async fn on_plan(plan: Plan) -> Self {
-        let target = Target::start().await;
+        let target = WebServer::start().await;
         let engines = engines(&[("site.test", &target)]);
         let service = Service { test: TestApp::start().await, engines };
         let owner = new_team(&service.test, plan).await;
@@ -44,7 +44,7 @@ impl Scene {
 
     /// Has a client put a URL under watch; `status` are settings of its status checks, and no
     /// other tool runs.
-    pub(crate) async fn post_site(&self, url: &str, status: &Value) -> Answer {
+    pub(crate) async fn post_site(&self, url: &str, status: &Value) -> ApiResponse {
         let body = json!({ "url": url, "monitoring_settings": only_status(status) });
         self.client().post(&format!("/teams/{}/sites", self.owner.team), &body).await
     }
@@ -131,6 +131,27 @@ impl Scene {
         check_message(&message)
     }
 
+    /// Works off the queues, until a single check is left, which is to come after a delay.
+    pub(crate) async fn next_check(&self) -> (CheckMessage, Duration) {
+        let [(message, delay)] =
+            <[_; 1]>::try_from(self.service.work_off().await).expect("one message");
+        (check_message(&message), delay)
+    }
+
+    /// The team's issues of a status, as the API lists them.
+    pub(crate) async fn issues(&self, status: &str) -> Vec<Value> {
+        let listed = self.client().get(&format!("/issues?status={status}")).await;
+        let issues = listed.body["data"].as_array().expect("issues").clone();
+        assert_eq!(listed.body["meta"]["total"], issues.len());
+        issues
+    }
+
+    /// Has the owner acknowledge an issue, given as the API shows it.
+    pub(crate) async fn acknowledge(&self, issue: &Value) {
+        let id = IssueId::parse(issue["uuid"].as_str().expect("a uuid")).expect("an id");
+        self.service.acknowledge(id, self.owner.user).await;
+    }
+
     /// One pass of the reconciler; the messages that it sent, with their delays.
     pub(crate) async fn redeliver(&self) -> Vec<(Message, Duration)> {
         self.service.redeliver().await;
@@ -139,8 +160,8 @@ impl Scene {
 }
 
 /// Engines that find hosts at web servers of the test.
-pub(crate) fn engines(hosts: &[(&str, &Target)]) -> Engines {
-    let detour = |(host, target): &(&str, &Target)| {
+pub(crate) fn engines(hosts: &[(&str, &WebServer)]) -> Engines {
+    let detour = |(host, target): &(&str, &WebServer)| {
         let address = target.url.strip_prefix("http://").expect("an address");
         format!("{host}:80:{address}").parse().expect("a detour")
     };

@@ -10,7 +10,7 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, RunOrder};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_domain::tool_state::Discard;
-use vedette_testkit::Target;
+use vedette_testkit::WebServer;
 use vedette_tests::scheduled;
 
 use crate::census::{assert_balanced, text};
@@ -210,7 +210,7 @@ async fn a_run_that_takes_longer_than_an_order_may_wait_is_not_counted_twice() {
 #[tokio::test]
 async fn a_target_that_hangs_delays_no_other() {
     let mut scene = Scene::start().await;
-    let hanging = Target::start().await;
+    let hanging = WebServer::start().await;
     scene.service.engines = engines(&[("site.test", &scene.target), ("hanging.test", &hanging)]);
     let stuck = scene.create("http://hanging.test", &json!({})).await;
     let mut sites = Vec::new();

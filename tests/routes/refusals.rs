@@ -8,9 +8,8 @@ use serde_json::json;
 use vedette_api::{BODY_MAX, ROUTES, Route};
 use vedette_domain::account::{Membership, Role, Scope, Team, User};
 use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
-use vedette_testkit::{Fault, Member, Target, member_of, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Fault, Member, WebServer, member_of, new_team, store_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_refused, assert_role_required,
@@ -62,7 +61,7 @@ fn bearer(secret: &str) -> String {
 }
 
 #[track_caller]
-fn assert_unauthenticated(answer: &Answer, message: &str) {
+fn assert_unauthenticated(answer: &ApiResponse, message: &str) {
     assert_refused(answer, 401, message);
     assert_eq!(answer.header("www-authenticate"), "Bearer");
     assert_eq!(answer.header("x-ratelimit-limit"), "", "nobody's requests are counted");
@@ -170,32 +169,15 @@ async fn a_token_whose_revocation_is_cut_off_works_no_longer() {
 async fn unverified(service: &Service) -> Member {
     let app = &service.test.app;
     let now = app.clock.now();
-    let id = app.entropy.user_id().expect("an id");
     let user = User {
-        id,
+        id: app.entropy.user_id().expect("an id"),
         name: "Ada".to_owned(),
         email: "unverified@example.com".to_owned(),
         email_verified_at: None,
         created_at: now,
     };
-    app.store.create_user(&user).await.expect("a user");
-    let team = app.entropy.team_id().expect("an id");
-    let record = Team {
-        id: team,
-        name: "Observers".to_owned(),
-        plan: Plan::Agency,
-        plan_active: true,
-        sites: 0,
-        members: 1,
-        cfg: 1,
-        synced: 1,
-        created_at: now,
-        updated_at: now,
-    };
-    let owner = Membership { team, user: id, role: Role::Owner };
-    let settings = Settings::defaults(Plan::Agency);
-    app.store.create_team(&record, &settings, &owner).await.expect("a team");
-    Member { user: id, team, secret: new_token(service, id, &Scope::ALL).await }
+    let team = Team::new(app.entropy.team_id().expect("an id"), "Observers", Plan::Agency, now);
+    store_team(&service.test, &team, &user).await
 }
 
 #[tokio::test]
@@ -525,7 +507,7 @@ async fn the_use_of_a_token_is_noted_once_an_hour() {
 #[tokio::test]
 async fn a_member_who_has_left_sees_nothing_of_the_team_any_more() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     let leaver = colleague(&service, &owner, Role::Admin).await;

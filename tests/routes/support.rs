@@ -1,22 +1,21 @@
 //! What route tests share.
 
-use jiff::SignedDuration;
 use serde_json::{Value, json};
 use vedette_checker::{EngineConfig, Engines};
-use vedette_domain::account::{Membership, Role, Scope, Token};
+use vedette_domain::account::{Membership, Role, Scope};
 use vedette_domain::id::{SiteId, TeamId, UserId};
 use vedette_domain::plan::Plan;
-use vedette_testkit::{Member, Target, loopback, member_of};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, WebServer, loopback, member_of};
+use vedette_tests::Service;
 
 /// Status and body, with what differs from run to run replaced: the target's port, and response
 /// times as by [`timeless`].
-pub(crate) fn masked(answer: &Answer, target: &Target) -> String {
+pub(crate) fn masked(answer: &ApiResponse, target: &WebServer) -> String {
     timeless(answer).replace(&target.url, "http://127.0.0.1:PORT")
 }
 
 /// Status and body, with response times replaced where they are numbers with a fraction.
-pub(crate) fn timeless(answer: &Answer) -> String {
+pub(crate) fn timeless(answer: &ApiResponse) -> String {
     let mut answer = answer.clone();
     mask_times(&mut answer.body);
     answer.shown()
@@ -40,32 +39,32 @@ fn mask_times(value: &mut Value) {
 
 /// Asserts that a request was refused for one thing that is wrong with it.
 #[track_caller]
-pub(crate) fn assert_invalid(answer: &Answer, field: &str, message: &str) {
+pub(crate) fn assert_invalid(answer: &ApiResponse, field: &str, message: &str) {
     let expected = json!({ "message": message, "errors": { field: [message] } });
     assert_eq!((answer.status, &answer.body), (422, &expected));
 }
 
 /// Asserts that a request was refused with a status and nothing but a message.
 #[track_caller]
-pub(crate) fn assert_refused(answer: &Answer, status: u16, message: &str) {
+pub(crate) fn assert_refused(answer: &ApiResponse, status: u16, message: &str) {
     assert_eq!((answer.status, &answer.body), (status, &json!({ "message": message })));
 }
 
 /// Asserts that there is no such thing, as far as the client may know.
 #[track_caller]
-pub(crate) fn assert_not_found(answer: &Answer) {
+pub(crate) fn assert_not_found(answer: &ApiResponse) {
     assert_refused(answer, 404, "The requested resource was not found.");
 }
 
 /// Asserts that the team's plan is inactive.
 #[track_caller]
-pub(crate) fn assert_plan_required(answer: &Answer) {
+pub(crate) fn assert_plan_required(answer: &ApiResponse) {
     assert_refused(answer, 402, "An active team plan is required.");
 }
 
 /// Asserts that the caller's role is too weak.
 #[track_caller]
-pub(crate) fn assert_role_required(answer: &Answer) {
+pub(crate) fn assert_role_required(answer: &ApiResponse) {
     assert_refused(answer, 403, "Your role in this team does not permit this.");
 }
 
@@ -115,19 +114,7 @@ pub(crate) async fn join(service: &Service, user: UserId, team: TeamId, role: Ro
 
 /// One more token of a user.
 pub(crate) async fn new_token(service: &Service, user: UserId, scopes: &[Scope]) -> String {
-    let app = &service.test.app;
-    let secret = app.entropy.secret().expect("a secret");
-    let now = app.clock.now();
-    let token = Token {
-        hash: secret.hash(),
-        user,
-        name: "another".to_owned(),
-        scopes: scopes.to_vec(),
-        expires_at: now + SignedDuration::from_hours(24 * 183),
-        created_at: now,
-    };
-    app.store.create_token(&token).await.expect("a token");
-    secret.reveal().to_owned()
+    vedette_testkit::new_token(&service.test, user, scopes).await
 }
 
 /// Puts a team on a plan, active or not.
@@ -141,7 +128,7 @@ pub(crate) async fn suspend(service: &Service, owner: &Member) {
     set_plan(service, owner.team, Plan::Agency, false).await;
 }
 
-/// Engines that may reach no loopback address, so that checks of a [`Target`] fail.
+/// Engines that may reach no loopback address, so that checks of a [`WebServer`] fail.
 pub(crate) fn guarded() -> Engines {
     let mut outbound = loopback();
     outbound.allow.clear();

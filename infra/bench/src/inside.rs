@@ -2,17 +2,15 @@
 //! client, and an embedded table on a file of its own.
 
 use std::error::Error;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dynoxide::Database;
-use lambda_http::Body;
-use lambda_http::http::Request;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vedette_domain::id::SiteId;
 use vedette_domain::plan::Plan;
 use vedette_store::TeamWithSettings;
-use vedette_testkit::{Member, TestApp, new_team};
+use vedette_testkit::{ApiResponse, Client, Member, TestApp, new_team};
 
 /// A running service.
 pub(crate) struct Inside {
@@ -85,29 +83,15 @@ impl Inside {
         member: &Member,
         ask: &Ask,
     ) -> Result<(Value, Duration), Box<dyn Error>> {
-        let route = vedette_api::named(ask.route).ok_or("no such route")?;
-        let mut path = route.path.to_owned();
-        for (name, value) in &ask.parameters {
-            path = path.replace(&format!("{{{name}}}"), value);
+        let Ask { route, parameters, query, body } = ask;
+        let client = Client::new(&self.test.app, member).without_grants();
+        let ApiResponse { status, body, took, .. } =
+            client.call(route, parameters, query, body.as_ref()).await;
+        if (200..300).contains(&status) {
+            Ok((body, took))
+        } else {
+            Err(format!("{status}: {body}").into())
         }
-        let body = ask.body.as_ref().map_or(Body::Empty, |body| Body::Text(body.to_string()));
-        let request = Request::builder()
-            .method(route.method)
-            .uri(format!("https://monitor.test{path}?{}", ask.query))
-            .header("authorization", format!("Bearer {}", member.secret))
-            .body(body)?;
-        let (head, body) = request.into_parts();
-        let (route, head) = vedette_api::dispatch(head);
-        let request = Request::from_parts(head, body);
-        let began = Instant::now();
-        let response = vedette_api::answer(&self.test.app, route, request).await;
-        let took = began.elapsed();
-        let status = response.status();
-        let body = match response.into_body() {
-            Body::Text(text) => serde_json::from_str(&text)?,
-            _ => Value::Null,
-        };
-        if status.is_success() { Ok((body, took)) } else { Err(format!("{status}: {body}").into()) }
     }
 
     /// Puts a URL under watch; its first runs wait in the queue.

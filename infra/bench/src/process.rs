@@ -132,7 +132,7 @@ impl Service {
         Ok(bytes as f64 / 1e6)
     }
 
-    /// Lets the service end by itself.
+    /// Waits until the service ends on its own.
     pub(crate) async fn stop(mut self) -> Result<(), Box<dyn Error>> {
         Command::new("kill").arg(self.usage.0.to_string()).status().await?;
         self.child.wait().await?;
@@ -140,7 +140,7 @@ impl Service {
     }
 }
 
-/// What a process uses, as Linux tells it.
+/// What a process uses, as reported by Linux.
 pub(crate) struct Usage(u32);
 
 impl Usage {
@@ -175,8 +175,10 @@ impl Usage {
 
     fn told(&self, file: &str, name: &str) -> Result<f64, Box<dyn Error>> {
         let told = fs::read_to_string(format!("/proc/{}/{file}", self.0))?;
-        let line =
-            told.lines().find_map(|line| line.strip_prefix(name)).ok_or("nothing is told")?;
-        Ok(line.split_whitespace().next().ok_or("nothing is told")?.parse()?)
+        let line = told
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .ok_or("the service reports nothing")?;
+        Ok(line.split_whitespace().next().ok_or("the service reports nothing")?.parse()?)
     }
 }

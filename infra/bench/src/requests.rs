@@ -16,7 +16,7 @@ use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::record_run;
 use vedette_runtime::Destination;
 use vedette_store::TeamWithSettings;
-use vedette_testkit::{Member, Spent, Target, loopback};
+use vedette_testkit::{Member, Spent, WebServer, loopback};
 
 use crate::inside::{Ask, Inside, uuid};
 use crate::report::{line, median_ms, table};
@@ -60,7 +60,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 impl Bench {
-    /// Lists of a team with so many hundred sites, each with a check and some with an issue.
+    /// Lists of a team with `hundreds` × 100 sites, each with a check and some with an issue.
     async fn of_lists(&mut self, name: &str, hundreds: u32) -> Result<(), Box<dyn Error>> {
         let owner = self.inside.team().await;
         let team = owner.team;
@@ -151,7 +151,7 @@ impl Bench {
     }
 
     async fn of_checks(&mut self, owner: &Member) -> Result<(), Box<dyn Error>> {
-        let target = Target::start().await;
+        let target = WebServer::start().await;
         let site = self.watched(owner, &target.url).await?;
         let list = Ask::of("checks.list").at("site", site);
         let (checks, _) = self.inside.ask(owner, &list).await?;
@@ -187,7 +187,7 @@ impl Bench {
     /// Automatic runs, from the message to the saved check.
     async fn of_runs(&mut self, owner: &Member) -> Result<(), Box<dyn Error>> {
         let (mut calm, mut opening, mut resolving) = (Costs::new(), Costs::new(), Costs::new());
-        let target = Target::start().await;
+        let target = WebServer::start().await;
         for round in 0..2 * self.rounds {
             let site = self.watched(owner, &format!("{}/{round}", target.url)).await?;
             self.inside.test.advance(SignedDuration::from_mins(5));
@@ -280,7 +280,7 @@ fn bulk(owner: &Member, hundred: u32) -> Ask {
     Ask::of("sites.bulk").at("team", owner.team).body(json!({ "sites": sites }))
 }
 
-/// What one thing took, time and time again. Every other round is counted, and the rest timed, since
+/// What one operation took in each round. Every other round is counted, and the rest timed, since
 /// counting takes time.
 struct Costs {
     spent: Vec<Spent>,

@@ -21,6 +21,7 @@ use vedette_domain::tool_state::{DayWrite, Latest, ToolChange, ToolState};
 use vedette_embedded::{Expiry, TABLE};
 use vedette_store::Changes;
 use vedette_store::keys::{self, Key, PK, SK, TTL};
+use vedette_testkit::status_result;
 
 use crate::inside::Inside;
 
@@ -38,7 +39,7 @@ struct Seed {
     id: CheckId,
 }
 
-/// Fills the history of a new site with so many checks, evenly spread, up to the end of today.
+/// Fills the history of a new site with evenly spread checks, up to the end of today.
 pub(crate) async fn history(
     inside: &Inside,
     site: SiteId,
@@ -83,7 +84,7 @@ pub(crate) async fn history(
     import(&inside.database, rows)
 }
 
-/// Fills a closed table with so many more checks of these sites, copies of the one that each has.
+/// Adds checks of these sites to a closed table, copies of the one that each has.
 /// The oldest of each site have expired since the expiry came by: as many as make it remove, on its
 /// way through the table, what sites checked every minute add. The rest stays.
 pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<(), Box<dyn Error>> {
@@ -98,7 +99,7 @@ pub(crate) fn ballast(data: &Path, sites: &[SiteId], checks: usize) -> Result<()
     let patterns: Vec<Pattern> =
         sites.iter().map(|site| Pattern::of(&database, *site)).collect::<Result<_, _>>()?;
     let mut rows = Vec::new();
-    // As time goes by, and not site by site: so the rows lie as loosely in the file as in life.
+    // In order of time, and not site by site, so that rows are scattered over the file as in real use.
     for number in (1..=per_site).rev() {
         for Pattern { site, row, at, lasts } in &patterns {
             let at = *at - SignedDuration::from_mins(i64::try_from(number)?);
@@ -200,17 +201,7 @@ fn drawn(number: u64, rare: u64) -> (Tool, Kind) {
 
 /// A result of usual length.
 pub(crate) fn result(is_up: bool) -> StatusResult {
-    StatusResult {
-        up: is_up,
-        code: if is_up { 200 } else { 503 },
-        url: "https://shop.example/catalogue".to_owned(),
-        effective_url: "https://shop.example/catalogue".to_owned(),
-        response_time: 184.27,
-        redirected: false,
-        redirect_count: 0,
-        redirects: Vec::new(),
-        error: None,
-    }
+    status_result("https://shop.example/catalogue", if is_up { 200 } else { 503 }, 184.27)
 }
 
 impl Seed {

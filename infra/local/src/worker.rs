@@ -134,7 +134,7 @@ mod tests {
     use vedette_domain::tool_state::ToolState;
     use vedette_probe::guard::Outbound;
     use vedette_store::SiteWithTools;
-    use vedette_testkit::{Member, Target, TestApp, loopback, new_team};
+    use vedette_testkit::{Member, TestApp, WebServer, loopback, new_team};
 
     use super::*;
     use crate::tests::app_without_table;
@@ -185,25 +185,11 @@ mod tests {
     }
 
     /// Puts a URL under watch and returns the message of its crawl that is due now.
-    async fn crawl(test: &TestApp, member: &Member, url: String) -> CheckMessage {
+    async fn crawl(test: &TestApp, member: &Member, url: &str) -> CheckMessage {
         let now = test.now();
-        let site = Site {
-            id: test.app.entropy.site_id().expect("an id"),
-            team: member.team,
-            name: url.clone(),
-            url: url.parse().expect("a URL"),
-            notes: None,
-            js_rendered: false,
-            pinned: false,
-            overrides: Default::default(),
-            expected_records: Default::default(),
-            records: 0,
-            rev: 1,
-            cfg: 1,
-            synced: 1,
-            created_at: now,
-            updated_at: now,
-        };
+        let id = test.app.entropy.site_id().expect("an id");
+        let url = url.parse().expect("a URL");
+        let site = Site { synced: 1, ..Site::new(id, member.team, url, now) };
         let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot: now };
         let message =
             CheckMessage { team: site.team, site: site.id, tool: Tool::BrokenLinks, order };
@@ -220,7 +206,7 @@ mod tests {
         test.app.service.tools = vec![Tool::BrokenLinks];
         let (many, one) =
             (new_team(&test, Plan::Agency).await, new_team(&test, Plan::Starter).await);
-        let (slow, quick) = (Target::start().await, Target::start().await);
+        let (slow, quick) = (WebServer::start().await, WebServer::start().await);
         slow.hang();
         let worker = Worker {
             app: test.app.clone(),
@@ -231,13 +217,13 @@ mod tests {
         };
         let mut hanging = Vec::new();
         for number in 0..12 {
-            let message = crawl(&test, &many, format!("{}/{number}", slow.url)).await;
+            let message = crawl(&test, &many, &format!("{}/{number}", slow.url)).await;
             test.app.queue.send(&Message::Check(message), Duration::ZERO).await.expect("sent");
             hanging.push(message);
         }
         let consumer = tokio::spawn(worker.consume(Destination::Tool(Tool::BrokenLinks)));
         slow.asked(3).await;
-        let message = crawl(&test, &one, quick.url.clone()).await;
+        let message = crawl(&test, &one, &quick.url).await;
         test.app.queue.send(&Message::Check(message), Duration::ZERO).await.expect("sent");
         quick.asked(1).await;
         for CheckMessage { site, tool, .. } in hanging {

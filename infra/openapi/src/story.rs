@@ -1,13 +1,14 @@
 //! The examples: a team puts a shop under watch, sees it go down, and looks at what is known.
 //!
-//! The story is told to the real handlers, so that each example is what the service answers.
+//! The story is played through the real handlers, so that each example is what the service answers.
 
 mod scene;
 
 use lambda_http::http::StatusCode;
 use serde_json::{Map, Value, json};
+use vedette_testkit::ApiResponse;
 
-use self::scene::{Scene, down, up};
+use self::scene::Scene;
 
 /// What was asked and answered.
 pub(crate) struct Story {
@@ -52,7 +53,7 @@ impl Story {
     }
 
     async fn of_the_team(&mut self) {
-        let team = self.scene.team.to_string();
+        let team = self.scene.owner.team.to_string();
         self.ask("me.get", ("owner", "The owner of a team"), &[], "", None).await;
         self.ask("teams.list", ("one_team", "The caller's only team"), &[], "", None).await;
         let of_team = [("team", &*team)];
@@ -83,7 +84,7 @@ impl Story {
 
     /// The uuid of the shop.
     async fn of_new_sites(&mut self) -> String {
-        let team = self.scene.team.to_string();
+        let team = self.scene.owner.team.to_string();
         let of_team = [("team", &*team)];
         let shop = json!({
             "url": "https://shop.example/",
@@ -122,10 +123,10 @@ impl Story {
     async fn of_checks(&mut self, site: &str) {
         for ms in [184.2, 201.75, 178.9] {
             self.scene.advance(5 * 60);
-            self.scene.check(site, up(ms)).await;
+            self.scene.check(site, 200, ms).await;
         }
         self.scene.advance(24 * 60 * 60);
-        self.scene.check(site, up(192.4)).await;
+        self.scene.check(site, 200, 192.4).await;
         let of_site = [("site", site)];
         let name = ("days", "Two days");
         self.ask("reports.uptime", name, &of_site, "days=2", None).await;
@@ -157,7 +158,7 @@ impl Story {
 
     async fn of_an_issue(&mut self, site: &str) {
         self.scene.advance(5 * 60);
-        self.scene.check(site, down()).await;
+        self.scene.check(site, 503, 61.05).await;
         let name = ("down", "A shop that is down");
         let listed = self.ask("issues.list", name, &[], "tool=status", None).await;
         let name = ("unknown_status", "A state that there is not");
@@ -165,14 +166,14 @@ impl Story {
         let issue = listed["data"][0]["uuid"].as_str().unwrap_or_default().to_owned();
         for ms in [240.1, 188.35] {
             self.scene.advance(5 * 60);
-            self.scene.check(site, up(ms)).await;
+            self.scene.check(site, 200, ms).await;
         }
         let name = ("resolved", "An issue that is over");
         self.ask("issues.get", name, &[("issue", &*issue)], "", None).await;
     }
 
     async fn of_changes(&mut self, site: &str) {
-        let team = self.scene.team.to_string();
+        let team = self.scene.owner.team.to_string();
         let of_site = [("site", site)];
         self.ask("sites.get", ("shop", "A site with its newest checks"), &of_site, "", None).await;
         let pinned = json!({ "url": "https://shop.example", "pinned": true, "notes": null });
@@ -197,8 +198,9 @@ impl Story {
         query: &str,
         body: Option<Value>,
     ) -> Value {
-        // On the heap: the story is long, and would hold a handler's whole state for each step.
-        let (status, answer) = Box::pin(self.scene.send(route, path, query, body.as_ref())).await;
+        let ApiResponse { status, body: answer, .. } =
+            self.scene.send(route, path, query, body.as_ref()).await;
+        let status = StatusCode::from_u16(status).expect("a status");
         self.told.push(Exchange { route, name, body, status, answer: answer.clone() });
         answer
     }

@@ -1,14 +1,16 @@
 //! Test support: an [`App`] on DynamoDB embedded in memory, a clock that stands still until it is
 //! moved, ids that are the same in every run, faults and a meter between the SDK and the
-//! table, and web servers to be watched.
+//! table, a client of the API, runs without an engine, and web servers to be watched.
 
 pub mod aws;
+mod client;
 mod faults;
 mod granted;
 mod meter;
 mod people;
+mod runs;
 mod table;
-mod target;
+mod web_server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
@@ -21,12 +23,14 @@ use vedette_probe::guard::Outbound;
 use vedette_runtime::config::Service;
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
 
+pub use client::{ApiResponse, Client};
 pub use faults::{Fault, Faults};
 pub use granted::granted;
 pub use meter::{Meter, Spent};
-pub use people::{Member, member_of, new_team};
+pub use people::{Member, member_of, new_team, new_token, store_team};
+pub use runs::status_result;
 pub use table::TestTable;
-pub use target::Target;
+pub use web_server::WebServer;
 
 /// When every test begins.
 pub const START: &str = "2026-11-20T09:54:00Z";

@@ -21,53 +21,43 @@ pub struct Member {
 
 /// A team with an owner whose token has all scopes.
 pub async fn new_team(test: &TestApp, plan: Plan) -> Member {
-    let app = &test.app;
-    let now = app.clock.now();
-    let team = app.entropy.team_id().expect("an id");
-    let user = new_user(test, "Ada").await;
-    let record = Team {
-        id: team,
-        name: "Observers".to_owned(),
-        plan,
-        plan_active: true,
-        sites: 0,
-        members: 1,
-        cfg: 1,
-        synced: 1,
-        created_at: now,
-        updated_at: now,
-    };
-    let owner = Membership { team, user, role: Role::Owner };
-    app.store.create_team(&record, &Settings::defaults(plan), &owner).await.expect("a team");
-    let secret = new_token(test, user, &Scope::ALL).await;
-    Member { user, team, secret }
+    let id = test.app.entropy.team_id().expect("an id");
+    let team = Team::new(id, "Observers", plan, test.now());
+    store_team(test, &team, &new_user(test, "Ada")).await
+}
+
+/// Stores a team with its owner, who gets a token with all scopes.
+pub async fn store_team(test: &TestApp, team: &Team, owner: &User) -> Member {
+    let store = &test.app.store;
+    store.create_user(owner).await.expect("a user");
+    let membership = Membership { team: team.id, user: owner.id, role: Role::Owner };
+    store.create_team(team, &Settings::defaults(team.plan), &membership).await.expect("a team");
+    Member { user: owner.id, team: team.id, secret: new_token(test, owner.id, &Scope::ALL).await }
 }
 
 /// Another member of a team, whose token has these scopes.
 pub async fn member_of(test: &TestApp, team: TeamId, role: Role, scopes: &[Scope]) -> Member {
-    let user = new_user(test, "Grace").await;
-    let membership = Membership { team, user, role };
+    let user = new_user(test, "Grace");
+    test.app.store.create_user(&user).await.expect("a user");
+    let membership = Membership { team, user: user.id, role };
     test.app.store.put_member(&membership, None).await.expect("a member");
-    let secret = new_token(test, user, scopes).await;
-    Member { user, team, secret }
+    Member { user: user.id, team, secret: new_token(test, user.id, scopes).await }
 }
 
-async fn new_user(test: &TestApp, name: &str) -> UserId {
-    let app = &test.app;
-    let now = app.clock.now();
-    let id = app.entropy.user_id().expect("an id");
-    let user = User {
+fn new_user(test: &TestApp, name: &str) -> User {
+    let now = test.now();
+    let id = test.app.entropy.user_id().expect("an id");
+    User {
         id,
         name: name.to_owned(),
         email: format!("{}-{id}@example.com", name.to_lowercase()),
         email_verified_at: Some(now),
         created_at: now,
-    };
-    app.store.create_user(&user).await.expect("a user");
-    id
+    }
 }
 
-async fn new_token(test: &TestApp, user: UserId, scopes: &[Scope]) -> String {
+/// One more token of a user, valid for half a year; its secret.
+pub async fn new_token(test: &TestApp, user: UserId, scopes: &[Scope]) -> String {
     let app = &test.app;
     let now = app.clock.now();
     let secret = app.entropy.secret().expect("a secret");

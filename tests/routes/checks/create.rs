@@ -10,8 +10,8 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_testkit::{Fault, Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Fault, Member, WebServer, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
@@ -20,7 +20,7 @@ use crate::support::{
 
 const QUOTA: &str = "Your current plan has reached its monthly on-demand check limit.";
 
-async fn run(service: &Service, caller: &Member, site: SiteId, tools: &[&str]) -> Answer {
+async fn run(service: &Service, caller: &Member, site: SiteId, tools: &[&str]) -> ApiResponse {
     let body = json!({ "tools": tools });
     service.client(caller).post(&format!("/sites/{site}/checks"), &body).await
 }
@@ -31,8 +31,8 @@ async fn used(service: &Service, owner: &Member) -> Value {
 }
 
 /// A site that answers and has had its first runs.
-async fn watched(service: &Service, owner: &Member) -> (SiteId, Target) {
-    let target = Target::start().await;
+async fn watched(service: &Service, owner: &Member) -> (SiteId, WebServer) {
+    let target = WebServer::start().await;
     let site = new_site(service, owner, &target.url).await;
     service.work_off().await;
     service.advance_minutes(1);
@@ -328,7 +328,7 @@ async fn one_rule_speaks_at_a_time_enabled_then_quota_then_pending_then_cadence(
     let service = Service::start().await;
     let owner = new_team(&service.test, Plan::Starter).await;
     let off = json!({ "tools": { "dns": { "enabled": false } } });
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site_with(&service, &owner, &target.url, &off).await;
     // Forty-eight of fifty: then one tool is pending and another within its cadence.
     for _ in 0..11 {
@@ -534,7 +534,7 @@ async fn what_plan_or_settings_forbid_by_the_time_it_would_run_is_skipped() {
 #[tokio::test]
 async fn on_demand_results_open_no_issue_and_do_not_count_towards_one() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let settings = json!({ "tools": { "status": { "settings": { "failures_to_open": 2 } } } });
     let site = new_site_with(&service, &owner, &target.url, &settings).await;
     service.work_off().await;

@@ -5,15 +5,15 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use vedette_checker::{Dropped, Handled};
 use vedette_domain::account::Role;
-use vedette_domain::check::{Finish, StatusResult, ToolResult};
+use vedette_domain::check::{Finish, ToolResult};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::message::Message;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::Discard;
 use vedette_runs::{Recorded, record_run};
-use vedette_testkit::{Fault, Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Fault, Member, WebServer, new_team, status_result};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_refused, assert_role_required,
@@ -22,15 +22,15 @@ use crate::support::{
 
 const AUTOMATIC: &str = "Automatic checks cannot be deleted.";
 
-async fn delete(service: &Service, caller: &Member, check: &str) -> Answer {
+async fn delete(service: &Service, caller: &Member, check: &str) -> ApiResponse {
     service.client(caller).delete(&format!("/checks/{check}")).await
 }
 
-async fn get(service: &Service, caller: &Member, check: &str) -> Answer {
+async fn get(service: &Service, caller: &Member, check: &str) -> ApiResponse {
     service.client(caller).get(&format!("/checks/{check}")).await
 }
 
-async fn try_order(service: &Service, owner: &Member, site: SiteId, tool: &str) -> Answer {
+async fn try_order(service: &Service, owner: &Member, site: SiteId, tool: &str) -> ApiResponse {
     let body = json!({ "tools": [tool] });
     service.client(owner).post(&format!("/sites/{site}/checks"), &body).await
 }
@@ -93,9 +93,9 @@ fn set_clock(service: &Service, time: &str) {
 }
 
 /// A team with a site that has had its first run.
-async fn watched() -> (Service, Member, Target, SiteId) {
+async fn watched() -> (Service, Member, WebServer, SiteId) {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     (service, owner, target, site)
@@ -140,17 +140,7 @@ async fn a_run_in_flight_leaves_nothing_of_a_check_that_is_deleted_meanwhile() {
     assert_eq!(delete(&service, &owner, &check).await.status, 204);
     let before = service.test.table.dump().await;
 
-    let result = StatusResult {
-        up: true,
-        code: 200,
-        url: target.url.clone(),
-        effective_url: target.url.clone(),
-        response_time: 1.5,
-        redirected: false,
-        redirect_count: 0,
-        redirects: Vec::new(),
-        error: None,
-    };
+    let result = status_result(&target.url, 200, 1.5);
     let finish = Finish::Completed(ToolResult::Status(result));
     let recorded = record_run(app, &run, state, &finish).await.expect("recorded");
     assert!(matches!(recorded, Recorded::Discarded(Discard::NotPending)), "{recorded:?}");
@@ -158,9 +148,9 @@ async fn a_run_in_flight_leaves_nothing_of_a_check_that_is_deleted_meanwhile() {
 }
 
 #[tokio::test]
-async fn deletions_and_runs_at_once_end_alike_whoever_is_first() {
+async fn concurrent_deletions_and_runs_end_alike_in_any_order() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let mut sites = Vec::new();
     for n in 0..10 {
         sites.push(new_site(&service, &owner, &format!("{}/{n}", target.url)).await);

@@ -5,15 +5,15 @@ use vedette_domain::account::Role;
 use vedette_domain::id::SiteId;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_testkit::{Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_not_found, assert_plan_required, colleague, masked, new_site, new_site_with,
     odd_spellings, set_plan, suspend, timeless,
 };
 
-async fn get(service: &Service, caller: &Member, uuid: &str) -> Answer {
+async fn get(service: &Service, caller: &Member, uuid: &str) -> ApiResponse {
     service.client(caller).get(&format!("/checks/{uuid}")).await
 }
 
@@ -26,7 +26,7 @@ async fn queue(service: &Service, owner: &Member, site: SiteId, tool: &str) -> S
 }
 
 /// The newest check of a site.
-async fn newest(service: &Service, owner: &Member, site: SiteId) -> Answer {
+async fn newest(service: &Service, owner: &Member, site: SiteId) -> ApiResponse {
     let list = service.client(owner).get(&format!("/sites/{site}/checks")).await;
     let uuid = list.body["data"][0]["uuid"].as_str().expect("a check").to_owned();
     get(service, owner, &uuid).await
@@ -35,7 +35,7 @@ async fn newest(service: &Service, owner: &Member, site: SiteId) -> Answer {
 #[tokio::test]
 async fn an_automatic_check_says_why_it_ran_and_was_created_at_its_slot() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     // The run comes a minute late.
     service.advance_minutes(1);
@@ -75,7 +75,7 @@ async fn an_automatic_check_says_why_it_ran_and_was_created_at_its_slot() {
 #[tokio::test]
 async fn an_on_demand_check_is_pending_and_then_completed() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     let uuid = queue(&service, &owner, site, "status").await;
@@ -139,7 +139,7 @@ async fn an_on_demand_check_is_pending_and_then_completed() {
 #[tokio::test]
 async fn a_skipped_check_has_ended_without_result_and_error() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     let uuid = queue(&service, &owner, site, "performance").await;
     service.work_off().await;
@@ -263,7 +263,7 @@ async fn a_target_that_cannot_be_reached_is_a_completed_check_of_a_site_that_is_
 #[tokio::test]
 async fn an_error_status_is_an_answer_and_no_error() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     target.answer(404);
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
@@ -329,7 +329,7 @@ async fn without_an_active_plan_checks_are_not_shown() {
 async fn a_check_is_gone_when_the_teams_retention_has_passed() {
     let service = Service::start().await;
     let owner = new_team(&service.test, Plan::Starter).await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     let automatic = newest(&service, &owner, site).await.data("uuid");
@@ -346,7 +346,7 @@ async fn a_check_is_gone_when_the_teams_retention_has_passed() {
 #[tokio::test]
 async fn a_smaller_plan_takes_the_older_checks_away_at_once() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     let uuid = newest(&service, &owner, site).await.data("uuid");

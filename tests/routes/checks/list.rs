@@ -9,19 +9,19 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_testkit::{Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, colleague, guarded, masked, new_site,
     new_site_with, odd_spellings, set_plan, suspend,
 };
 
-async fn list(service: &Service, caller: &Member, site: SiteId, query: &str) -> Answer {
+async fn list(service: &Service, caller: &Member, site: SiteId, query: &str) -> ApiResponse {
     service.client(caller).get(&format!("/sites/{site}/checks{query}")).await
 }
 
-fn rows(answer: &Answer) -> Vec<Value> {
+fn rows(answer: &ApiResponse) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.body["data"].as_array().expect("rows").clone()
 }
@@ -43,7 +43,7 @@ fn set_clock(service: &Service, time: &str) {
 /// A site whose history holds every kind of check there is, over three days: nine automatic ones,
 /// of which two failed, and six on demand, of which one is pending.
 async fn eventful(service: &mut Service, owner: &Member) -> SiteId {
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(service, owner, &target.url).await;
     // Scheduled, completed; on demand, completed and skipped.
     service.work_off().await;
@@ -104,7 +104,7 @@ async fn follow(service: &Service) {
 #[tokio::test]
 async fn a_page_holds_checks_links_and_seven_facts_about_the_list() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     queue(&service, &owner, site, &["broken-links"]).await;
@@ -497,7 +497,7 @@ async fn checks_of_other_sites_are_not_listed() {
 async fn history_shows_for_as_many_days_as_the_plan_keeps_it() {
     let service = Service::start().await;
     let owner = new_team(&service.test, Plan::Starter).await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     queue(&service, &owner, site, &["status", "dns"]).await;
@@ -524,7 +524,7 @@ async fn history_shows_for_as_many_days_as_the_plan_keeps_it() {
 #[tokio::test]
 async fn a_smaller_plan_shows_less_at_once_and_a_larger_one_no_more_than_was_kept() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     set_plan(&service, owner.team, Plan::Starter, true).await;
@@ -546,7 +546,7 @@ async fn a_smaller_plan_shows_less_at_once_and_a_larger_one_no_more_than_was_kep
 #[tokio::test]
 async fn a_check_that_ends_after_midnight_stays_in_its_day() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     set_clock(&service, "2026-11-20T23:59:59Z");
@@ -582,7 +582,7 @@ async fn a_check_that_ends_after_midnight_stays_in_its_day() {
 #[tokio::test]
 async fn pages_do_not_move_when_the_day_turns() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     set_clock(&service, "2026-11-20T23:00:00Z");

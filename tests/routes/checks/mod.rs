@@ -1,3 +1,5 @@
+//! Checks of a site.
+
 mod create;
 mod delete;
 mod get;

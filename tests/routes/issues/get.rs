@@ -5,16 +5,16 @@ use vedette_domain::account::{Role, Scope};
 use vedette_domain::id::IssueId;
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::plan::Plan;
-use vedette_testkit::{Member, member_of, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, member_of, new_team};
+use vedette_tests::Service;
 
-use super::{acknowledge_by, broken, next_run, open, resolve_by};
+use super::{broken, next_run, open};
 use crate::support::{
     assert_not_found, assert_plan_required, colleague, masked, new_site, odd_spellings, set_plan,
     suspend,
 };
 
-async fn get(service: &Service, caller: &Member, uuid: impl ToString) -> Answer {
+async fn get(service: &Service, caller: &Member, uuid: impl ToString) -> ApiResponse {
     service.client(caller).get(&format!("/issues/{}", uuid.to_string())).await
 }
 
@@ -26,7 +26,7 @@ async fn only(service: &Service, owner: &Member) -> IssueId {
 }
 
 /// What was done to an issue, with the names of those who did it.
-fn timeline(answer: &Answer) -> Vec<String> {
+fn timeline(answer: &ApiResponse) -> Vec<String> {
     let entries = answer.body["data"]["timeline"].as_array().expect("a timeline");
     let shown = entries.iter().map(|entry| {
         let time = entry["timestamp"].as_str().expect("a time");
@@ -36,7 +36,7 @@ fn timeline(answer: &Answer) -> Vec<String> {
     shown.collect()
 }
 
-fn minute_of<'a>(answer: &'a Answer, path: &str) -> &'a str {
+fn minute_of<'a>(answer: &'a ApiResponse, path: &str) -> &'a str {
     let value = path.split('.').fold(&answer.body["data"], |value, name| &value[name]);
     value.as_str().map_or("null", |time| &time[11..16])
 }
@@ -340,9 +340,9 @@ async fn people_are_shown_whole_where_they_took_and_resolved_an_issue() {
     let issue = only(&service, &owner).await;
     let grace = colleague(&service, &owner, Role::Member).await;
     service.advance_minutes(1);
-    acknowledge_by(&service, issue, grace.user).await;
+    service.acknowledge(issue, grace.user).await;
     service.advance_minutes(1);
-    resolve_by(&service, issue, owner.user).await;
+    service.resolve(issue, owner.user).await;
 
     let mut answer = get(&service, &owner, issue).await;
     for field in ["site", "check", "previous_check", "context"] {
@@ -414,7 +414,7 @@ async fn an_issue_lives_through_all_its_states_in_one_record() {
     let (service, owner) = Service::with_team().await;
     let (site, target) = broken(&service, &owner).await;
     let issue = only(&service, &owner).await;
-    let states = |answer: &Answer| {
+    let states = |answer: &ApiResponse| {
         let data = &answer.body["data"];
         (data["status"].clone(), data["is_active"].clone())
     };
@@ -424,7 +424,7 @@ async fn an_issue_lives_through_all_its_states_in_one_record() {
     assert_eq!(timeline(&open), ["09:54 opened by nobody"]);
 
     service.advance_minutes(1);
-    acknowledge_by(&service, issue, owner.user).await;
+    service.acknowledge(issue, owner.user).await;
     let taken = get(&service, &owner, issue).await;
     assert_eq!(states(&taken), (json!("acknowledged"), json!(true)));
     assert_eq!(timeline(&taken), ["09:54 opened by nobody", "09:55 acknowledged by Ada"]);
@@ -476,7 +476,7 @@ async fn checks_follow_an_active_issue_and_stand_still_once_it_is_resolved() {
     assert_eq!(seen().await, ["09:54", "null", "09:54", "09:54"]);
     next_run(&service, site).await;
     assert_eq!(seen().await, ["09:59", "09:54", "09:59", "09:54"]);
-    acknowledge_by(&service, issue, owner.user).await;
+    service.acknowledge(issue, owner.user).await;
     next_run(&service, site).await;
     assert_eq!(seen().await, ["10:04", "09:59", "10:04", "09:54"]);
     target.answer(200);
@@ -499,7 +499,7 @@ async fn resolved_by_hand_an_issue_keeps_the_checks_it_was_last_judged_by() {
     };
     let before = judged().await;
     service.advance_minutes(1);
-    resolve_by(&service, issue, owner.user).await;
+    service.resolve(issue, owner.user).await;
     assert_eq!(judged().await, before);
 }
 

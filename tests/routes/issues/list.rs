@@ -5,16 +5,16 @@ use vedette_domain::account::Role;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::plan::Plan;
-use vedette_testkit::{Member, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, new_team};
+use vedette_tests::Service;
 
-use super::{acknowledge_by, broken, next_run, open, resolve_by};
+use super::{broken, next_run, open};
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, colleague, join, masked, new_site,
     odd_spellings, suspend,
 };
 
-async fn list(service: &Service, caller: &Member, query: &str) -> Answer {
+async fn list(service: &Service, caller: &Member, query: &str) -> ApiResponse {
     service.client(caller).get(&format!("/issues{query}")).await
 }
 
@@ -260,8 +260,8 @@ async fn status_chooses_and_resolved_issues_are_hidden_without_it() {
     let troubles = troubles(&service, &owner).await;
     for (n, (.., id)) in troubles.issues.iter().enumerate() {
         match n % 4 {
-            1 => acknowledge_by(&service, *id, owner.user).await,
-            2 => resolve_by(&service, *id, owner.user).await,
+            1 => service.acknowledge(*id, owner.user).await,
+            2 => service.resolve(*id, owner.user).await,
             _ => {}
         }
     }

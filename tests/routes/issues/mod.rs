@@ -4,19 +4,19 @@ mod get;
 mod list;
 
 use serde_json::{Value, json};
-use vedette_domain::id::{IssueId, SiteId, UserId};
-use vedette_domain::issue::record::{Issue, IssueChange, acknowledge, resolve};
+use vedette_domain::id::{IssueId, SiteId};
+use vedette_domain::issue::record::{Issue, IssueChange};
 use vedette_domain::issue::{Fingerprint, Lifecycle, Timeline};
 use vedette_domain::tool::Tool;
 use vedette_store::SiteWithTools;
-use vedette_testkit::{Member, Target};
+use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;
 
 use crate::support::new_site_with;
 
 /// A site whose first failure opens an issue, and which has failed once.
-async fn broken(service: &Service, owner: &Member) -> (SiteId, Target) {
-    let target = Target::start().await;
+async fn broken(service: &Service, owner: &Member) -> (SiteId, WebServer) {
+    let target = WebServer::start().await;
     target.answer(503);
     let at_once: Value =
         json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
@@ -56,38 +56,7 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
             updated_at: now,
         },
     };
-    commit(service, site, &change, false).await;
+    let stored = stored_site(service, site).await;
+    service.test.app.store.commit_issue(&stored.site, &change, None).await.expect("saved");
     id
-}
-
-/// A member takes an issue.
-async fn acknowledge_by(service: &Service, issue: IssueId, user: UserId) {
-    let (site, stored) = stored(service, issue).await;
-    let change = acknowledge(stored, user, service.test.now()).expect("open");
-    commit(service, site, &change, false).await;
-}
-
-/// A member says that an issue is over.
-async fn resolve_by(service: &Service, issue: IssueId, user: UserId) {
-    let (site, stored) = stored(service, issue).await;
-    let change = resolve(stored, user, service.test.now()).expect("active");
-    commit(service, site, &change, true).await;
-}
-
-async fn stored(service: &Service, issue: IssueId) -> (SiteId, Issue) {
-    let store = &service.test.app.store;
-    let site = store.site(issue.partition()).await.expect("read").expect("a site").site.id;
-    let fingerprint = issue.fingerprint();
-    let stored = store.issue(issue.partition(), fingerprint).await.expect("read");
-    (site, stored.expect("an issue"))
-}
-
-/// Saves a decision; a resolution together with its tool's state, whose tracker starts afresh.
-async fn commit(service: &Service, site: SiteId, change: &IssueChange, resets: bool) {
-    let found = stored_site(service, site).await;
-    let fingerprint = change.after.id.fingerprint();
-    let read = &found.tools[&fingerprint.tool()];
-    let next = read.resolved_by_hand(fingerprint);
-    let tool = resets.then_some((fingerprint.tool(), read, &next));
-    service.test.app.store.commit_issue(&found.site, change, tool).await.expect("saved");
 }

@@ -1,1 +1,3 @@
+//! The caller.
+
 mod get;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use vedette_domain::account::Role;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
-use vedette_testkit::{Member, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, new_team};
+use vedette_tests::Service;
 
 use super::{get, patch, setting};
 use crate::limits::{broken_headers, broken_settings};
@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 /// PATCHes settings, with one tool, as every PATCH needs one.
-async fn patch_settings(service: &Service, owner: &Member, settings: &Value) -> Answer {
+async fn patch_settings(service: &Service, owner: &Member, settings: &Value) -> ApiResponse {
     let mut settings = settings.clone();
     if settings.get("tools").is_none() {
         settings["tools"] = json!({ "ssl": { "enabled": true, "cadence_minutes": 1440 } });
@@ -26,7 +26,7 @@ async fn patch_settings(service: &Service, owner: &Member, settings: &Value) -> 
 }
 
 /// PATCHes one tool; what is not said of it is sent as it is by default.
-async fn patch_tool(service: &Service, owner: &Member, tool: &str, said: &Value) -> Answer {
+async fn patch_tool(service: &Service, owner: &Member, tool: &str, said: &Value) -> ApiResponse {
     let mut settings = json!({ "enabled": true, "cadence_minutes": 1440 });
     for (name, value) in said.as_object().expect("settings") {
         settings[name] = value.clone();
@@ -178,7 +178,7 @@ async fn what_was_read_can_be_sent_back_and_changes_nothing() {
         let answer = patch(&service, &owner, &body).await;
         assert_eq!((answer.status, &answer.body), (200, &read.body), "{plan}");
         assert_eq!(service.test.faults().writes(), before, "nothing is written");
-        assert_eq!(service.waiting(), [], "nobody is told");
+        assert_eq!(service.waiting(), [], "no message is sent");
     }
 }
 

@@ -5,14 +5,14 @@ mod uptime;
 
 use serde_json::Value;
 use vedette_domain::id::SiteId;
-use vedette_testkit::Member;
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member};
+use vedette_tests::Service;
 
-async fn report(service: &Service, caller: &Member, site: SiteId, path: &str) -> Answer {
+async fn report(service: &Service, caller: &Member, site: SiteId, path: &str) -> ApiResponse {
     service.client(caller).get(&format!("/sites/{site}/reports/{path}")).await
 }
 
-fn days(answer: &Answer) -> &[Value] {
+fn days(answer: &ApiResponse) -> &[Value] {
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.body["data"]["days"].as_array().expect("days")
 }

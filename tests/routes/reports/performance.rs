@@ -8,8 +8,8 @@ use vedette_domain::id::{SiteId, Trigger};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::tool_state::ToolState;
-use vedette_testkit::{Member, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, new_team};
+use vedette_tests::Service;
 
 use super::{WRONG_DAYS, days, report, set_clock};
 use crate::support::{
@@ -17,7 +17,7 @@ use crate::support::{
     suspend,
 };
 
-async fn performance(service: &Service, caller: &Member, site: SiteId, query: &str) -> Answer {
+async fn performance(service: &Service, caller: &Member, site: SiteId, query: &str) -> ApiResponse {
     report(service, caller, site, &format!("performance{query}")).await
 }
 

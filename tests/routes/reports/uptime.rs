@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 use vedette_domain::account::Role;
-use vedette_domain::check::{CheckError, Finish, StatusResult, ToolResult};
+use vedette_domain::check::{CheckError, Finish, ToolResult};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::Recorded;
-use vedette_testkit::{Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, WebServer, new_team, status_result};
+use vedette_tests::Service;
 
 use super::{WRONG_DAYS, days, report, set_clock};
 use crate::support::{
@@ -16,22 +16,13 @@ use crate::support::{
     set_plan, suspend,
 };
 
-async fn uptime(service: &Service, caller: &Member, site: SiteId, query: &str) -> Answer {
+async fn uptime(service: &Service, caller: &Member, site: SiteId, query: &str) -> ApiResponse {
     report(service, caller, site, &format!("uptime{query}")).await
 }
 
 fn status(code: u16, response_time: f64) -> Finish {
-    Finish::Completed(ToolResult::Status(StatusResult {
-        up: (200..400).contains(&code),
-        code,
-        url: "https://example.com".to_owned(),
-        effective_url: "https://example.com".to_owned(),
-        response_time,
-        redirected: false,
-        redirect_count: 0,
-        redirects: Vec::new(),
-        error: (code == 0).then(|| "connection refused".to_owned()),
-    }))
+    let result = status_result("https://example.com", code, response_time);
+    Finish::Completed(ToolResult::Status(result))
 }
 
 /// Saves an automatic check that ran at a time.
@@ -52,7 +43,7 @@ async fn ran(service: &Service, site: SiteId, time: &str, reason: RunReason, fin
         app.store.put_tool(partition, Tool::Status, &next, now).await.expect("written");
     }
     let check = CheckId::automatic(site, Tool::Status, reason, service.test.now());
-    let recorded = service.end_run(site, check, finish).await;
+    let recorded = service.test.end_run(site, check, finish).await;
     assert!(matches!(recorded, Recorded::Saved { .. }), "{recorded:?}");
 }
 
@@ -181,7 +172,7 @@ async fn automatic_completed_checks_of_any_reason_count_and_no_others() {
     assert_eq!(days(&shown), [expected]);
 
     // On demand, pending and completed; and checks of other tools.
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let other = new_site(&service, &owner, &target.url).await;
     service.waiting();
     let run = json!({ "tools": ["status", "ssl"] });

@@ -11,8 +11,8 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_runtime::Clock;
-use vedette_testkit::{Fault, Member, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Fault, Member, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_refused, assert_role_required,
@@ -23,11 +23,11 @@ const LIMIT: &str = "Your current plan has reached its site limit.";
 const MONITORED: &str = "This URL is already monitored by the team.";
 const REPEATED: &str = "This URL occurs more than once in the request.";
 
-async fn post(service: &Service, caller: &Member, body: &Value) -> Answer {
+async fn post(service: &Service, caller: &Member, body: &Value) -> ApiResponse {
     service.client(caller).post(&format!("/teams/{}/sites/bulk", caller.team), body).await
 }
 
-async fn bulk(service: &Service, caller: &Member, urls: &[&str]) -> Answer {
+async fn bulk(service: &Service, caller: &Member, urls: &[&str]) -> ApiResponse {
     let sites: Vec<_> = urls.iter().map(|url| json!({ "url": url })).collect();
     let answer = post(service, caller, &json!({ "sites": sites })).await;
     assert_eq!((answer.status, answer.header("location")), (200, ""), "{answer:?}");
@@ -35,7 +35,7 @@ async fn bulk(service: &Service, caller: &Member, urls: &[&str]) -> Answer {
 }
 
 /// The URLs of one of the three lists, in order.
-fn urls(answer: &Answer, outcome: &str) -> Vec<String> {
+fn urls(answer: &ApiResponse, outcome: &str) -> Vec<String> {
     let entries = answer.body["data"][outcome].as_array().expect("a list");
     entries.iter().map(|entry| entry["url"].as_str().expect("a URL").to_owned()).collect()
 }

@@ -14,8 +14,8 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
-use vedette_testkit::{Fault, Member, new_team};
-use vedette_tests::{Answer, Client, Service};
+use vedette_testkit::{ApiResponse, Client, Fault, Member, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
@@ -33,21 +33,21 @@ impl<'a> Creator<'a> {
         Self { client: service.client(owner), path: format!("/teams/{}/sites", owner.team) }
     }
 
-    async fn post(&self, body: &Value) -> Answer {
+    async fn post(&self, body: &Value) -> ApiResponse {
         self.client.post(&self.path, body).await
     }
 
-    async fn send(&self, body: impl Into<Body>) -> Answer {
+    async fn send(&self, body: impl Into<Body>) -> ApiResponse {
         self.client.send("POST", &self.path, body.into()).await
     }
 
     /// Creates a site with one field beside a URL of its own, which `n` makes different.
-    async fn post_with(&self, n: usize, field: &str, value: &Value) -> Answer {
+    async fn post_with(&self, n: usize, field: &str, value: &Value) -> ApiResponse {
         self.post(&json!({ "url": format!("https://example.com/{n}"), field: value })).await
     }
 
     /// Creates a site with one monitoring setting, given by its dotted path.
-    async fn post_setting(&self, n: usize, path: &str, value: &Value) -> Answer {
+    async fn post_setting(&self, n: usize, path: &str, value: &Value) -> ApiResponse {
         self.post_with(n, "monitoring_settings", &nested(path, value)).await
     }
 }
@@ -58,7 +58,7 @@ fn nested(path: &str, value: &Value) -> Value {
 }
 
 /// What a site reads back under the settings at a dotted path.
-fn setting<'a>(created: &'a Answer, path: &str) -> &'a Value {
+fn setting<'a>(created: &'a ApiResponse, path: &str) -> &'a Value {
     let settings = &created.body["data"]["monitoring"]["settings"];
     path.split('.').fold(settings, |value, name| &value[name])
 }

@@ -10,15 +10,15 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_testkit::{Fault, Member, Target, new_team};
-use vedette_tests::{Answer, Service, scheduled};
+use vedette_testkit::{ApiResponse, Fault, Member, WebServer, new_team};
+use vedette_tests::{Service, scheduled};
 
 use crate::support::{
     assert_not_found, assert_plan_required, assert_role_required, colleague, new_site,
     new_site_with, odd_spellings, suspend,
 };
 
-async fn delete(service: &Service, caller: &Member, site: SiteId) -> Answer {
+async fn delete(service: &Service, caller: &Member, site: SiteId) -> ApiResponse {
     service.client(caller).delete(&format!("/sites/{site}")).await
 }
 
@@ -26,7 +26,7 @@ async fn delete(service: &Service, caller: &Member, site: SiteId) -> Answer {
 async fn a_site_goes_with_its_checks_and_issues() {
     let (service, owner) = Service::with_team().await;
     let client = service.client(&owner);
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     target.answer(503);
     let at_once = json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
     let site = new_site_with(&service, &owner, &target.url, &at_once).await;
@@ -60,7 +60,7 @@ async fn a_site_goes_with_its_checks_and_issues() {
 #[tokio::test]
 async fn nothing_of_a_deleted_site_stays_in_the_table() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let keys = async || -> Vec<_> {
         // What requests leave: their counts, the month's quota, and what a new site cannot have.
         let fleeting =
@@ -91,7 +91,7 @@ async fn nothing_of_a_deleted_site_stays_in_the_table() {
 async fn runs_that_come_too_late_bring_nothing_back() {
     let (service, owner) = Service::with_team().await;
     let client = service.client(&owner);
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     let run = json!({ "tools": ["status"] });

@@ -5,22 +5,22 @@ use vedette_domain::account::Role;
 use vedette_domain::id::SiteId;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_testkit::{Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_not_found, assert_plan_required, colleague, guarded, masked, new_site, new_site_with,
     odd_spellings, set_plan, suspend,
 };
 
-async fn get(service: &Service, caller: &Member, site: SiteId) -> Answer {
+async fn get(service: &Service, caller: &Member, site: SiteId) -> ApiResponse {
     service.client(caller).get(&format!("/sites/{site}")).await
 }
 
 #[tokio::test]
 async fn a_site_is_shown_whole_with_its_latest_checks() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     let run = json!({ "tools": ["ssl"] });
@@ -108,7 +108,7 @@ async fn a_site_is_shown_whole_with_its_latest_checks() {
 #[tokio::test]
 async fn the_latest_check_is_the_newest_of_either_sort_in_whatever_state() {
     let (mut service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     let latest = async |service: &Service| {
         let answer = get(service, &owner, site).await;
@@ -215,7 +215,7 @@ async fn without_an_active_plan_sites_are_not_shown() {
 async fn past_retention_a_tool_has_no_latest_check() {
     let service = Service::start().await;
     let owner = new_team(&service.test, Plan::Starter).await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     // Created on 20 November; thirty days are 20 November to 19 December.

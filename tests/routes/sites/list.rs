@@ -10,24 +10,24 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_testkit::{Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, colleague, masked, new_site,
     odd_spellings, suspend,
 };
 
-async fn list(service: &Service, caller: &Member, query: &str) -> Answer {
+async fn list(service: &Service, caller: &Member, query: &str) -> ApiResponse {
     service.client(caller).get(&format!("/teams/{}/sites{query}", caller.team)).await
 }
 
-fn rows(answer: &Answer) -> Vec<Value> {
+fn rows(answer: &ApiResponse) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.body["data"].as_array().expect("rows").clone()
 }
 
-fn names(answer: &Answer) -> Vec<String> {
+fn names(answer: &ApiResponse) -> Vec<String> {
     rows(answer).iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
 }
 
@@ -54,7 +54,7 @@ async fn named(service: &Service, owner: &Member, name: &str, url: &str) -> Site
 #[tokio::test]
 async fn a_page_holds_sites_with_the_latest_check_of_each_tool() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     order(&service, &owner, site, "ssl").await;
@@ -358,7 +358,7 @@ async fn a_site_that_is_deleted_meanwhile_is_neither_shown_nor_counted() {
 #[tokio::test]
 async fn a_moved_site_is_listed_once_and_as_it_is_now() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     patch(&service, &owner, site, &json!({ "url": format!("{}/new", target.url) })).await;
@@ -370,7 +370,7 @@ async fn a_moved_site_is_listed_once_and_as_it_is_now() {
 #[tokio::test]
 async fn the_latest_check_is_that_of_each_site() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let mut sites = Vec::new();
     for n in 0..3 {
         sites.push(new_site(&service, &owner, &format!("{}/{n}", target.url)).await);

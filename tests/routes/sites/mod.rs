@@ -1,3 +1,5 @@
+//! Sites of a team.
+
 mod bulk;
 mod create;
 mod delete;

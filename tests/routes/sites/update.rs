@@ -10,8 +10,8 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
 use vedette_domain::plan::Plan;
 use vedette_domain::site::{LISTED_TEXTS_MAX, Site};
-use vedette_testkit::{Member, Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_role_required, colleague,
@@ -51,7 +51,7 @@ impl Scene {
         self.service.waiting();
     }
 
-    async fn patch(&self, body: &Value) -> Answer {
+    async fn patch(&self, body: &Value) -> ApiResponse {
         self.service.client(&self.owner).patch(&format!("/sites/{}", self.site), body).await
     }
 
@@ -64,11 +64,11 @@ impl Scene {
     }
 
     /// PATCHes one field beside the site's own URL.
-    async fn patch_with(&self, field: &str, value: &Value) -> Answer {
+    async fn patch_with(&self, field: &str, value: &Value) -> ApiResponse {
         self.patch(&json!({ "url": URL, field: value })).await
     }
 
-    async fn get(&self) -> Answer {
+    async fn get(&self) -> ApiResponse {
         self.service.client(&self.owner).get(&format!("/sites/{}", self.site)).await
     }
 
@@ -92,7 +92,7 @@ impl Scene {
 #[tokio::test]
 async fn a_change_answers_with_the_site_as_it_reads_from_then_on() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     service.advance_minutes(60);
@@ -362,7 +362,7 @@ async fn its_own_url_changes_nothing_however_it_is_spelt() {
         assert_eq!((answer.status, &answer.body), (200, &before.body), "{url}");
         assert_eq!(scene.service.test.faults().writes(), writes, "nothing is written");
     }
-    assert_eq!(scene.service.waiting(), [], "nobody is told");
+    assert_eq!(scene.service.waiting(), [], "no message is sent");
 }
 
 #[tokio::test]

@@ -4,14 +4,14 @@ use serde_json::json;
 use vedette_domain::account::Role;
 use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
-use vedette_testkit::{Member, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, Member, new_team};
+use vedette_tests::Service;
 
 use crate::support::{
     assert_not_found, assert_plan_required, colleague, new_site, odd_spellings, set_plan, suspend,
 };
 
-async fn get(service: &Service, caller: &Member, team: TeamId) -> Answer {
+async fn get(service: &Service, caller: &Member, team: TeamId) -> ApiResponse {
     service.client(caller).get(&format!("/teams/{team}")).await
 }
 

@@ -1,2 +1,4 @@
+//! The caller's teams.
+
 mod get;
 mod list;

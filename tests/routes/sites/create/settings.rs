@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::{RequestHeader, Settings};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::ApiResponse;
+use vedette_tests::Service;
 
 use super::{Creator, nested, setting, team_on, team_with};
 use crate::support::{assert_invalid, set_plan};
@@ -209,7 +210,7 @@ async fn post_numbers(
     creator: &Creator<'_>,
     n: usize,
     value: impl Fn(u32, u32) -> Value,
-) -> Answer {
+) -> ApiResponse {
     let mut tools = json!({});
     for (path, min, max) in NUMBERS {
         path.split('.')

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use vedette_testkit::{Member, Target};
+use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;
 
 use super::{list, named, names, order, patch, rows};
@@ -11,7 +11,7 @@ use crate::support::{guarded, new_site, new_site_with};
 
 /// Sites of every sort: pinned and not, with tools on and off, with checks in every state.
 async fn varied(service: &mut Service, owner: &Member) {
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let url = |path: &str| format!("{}/{path}", target.url);
     let up = named(service, owner, "Shop", &url("shop")).await;
     service.work_off().await;
@@ -139,7 +139,7 @@ async fn a_tool_that_the_site_leaves_to_its_team_follows_the_team() {
 #[tokio::test]
 async fn the_status_follows_each_check_from_its_order_to_its_end() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     let found = async || {
         let mut found = Vec::new();

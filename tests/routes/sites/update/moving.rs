@@ -4,8 +4,8 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_testkit::{Target, new_team};
-use vedette_tests::{Answer, Service};
+use vedette_testkit::{ApiResponse, WebServer, new_team};
+use vedette_tests::Service;
 
 use super::{Scene, URL};
 use crate::support::{assert_invalid, new_site, new_site_with};
@@ -14,7 +14,7 @@ use crate::support::{assert_invalid, new_site, new_site_with};
 async fn a_site_that_moves_keeps_its_name_its_history_and_what_it_expects() {
     let (service, owner) = Service::with_team().await;
     let client = service.client(&owner);
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     target.answer(503);
     let at_once = json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
     let site = new_site_with(&service, &owner, &target.url, &at_once).await;
@@ -23,7 +23,7 @@ async fn a_site_that_moves_keeps_its_name_its_history_and_what_it_expects() {
     let records = json!({ "url": target.url, "dns_expected_records": { "A": ["192.0.2.1"] } });
     let before = client.patch(&path, &records).await;
 
-    let elsewhere = Target::start().await;
+    let elsewhere = WebServer::start().await;
     let moved = client.patch(&path, &json!({ "url": elsewhere.url })).await;
     assert_eq!((moved.status, moved.data("url")), (200, elsewhere.url.clone()));
     for field in ["uuid", "name", "latest_checks", "created_at", "monitoring", "issue_settings"] {
@@ -58,7 +58,7 @@ async fn an_audited_page_stays_while_the_site_stays_on_its_host() {
     let settings =
         json!({ "tools": { "performance": { "settings": { "url": page, "min_score": 70 } } } });
     let scene = Scene::with(&settings).await;
-    let performance = |answer: &Answer| {
+    let performance = |answer: &ApiResponse| {
         answer.body["data"]["monitoring"]["settings"]["tools"]["performance"]["settings"].clone()
     };
     for (url, kept) in [
@@ -124,7 +124,7 @@ async fn of_many_sites_that_move_to_one_url_at_once_one_does() {
 #[tokio::test]
 async fn the_directory_follows_and_keeps_the_newest_states() {
     let (service, owner) = Service::with_team().await;
-    let target = Target::start().await;
+    let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     service.work_off().await;
     let scene = Scene { service, owner, site };

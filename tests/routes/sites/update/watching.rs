@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
-use vedette_tests::Answer;
+
+use vedette_testkit::ApiResponse;
 
 use super::{Scene, URL};
 use crate::limits::{broken_headers, broken_settings};
@@ -50,7 +51,7 @@ async fn settings_that_are_sent_replace_all_overrides() {
         "request_header": { "name": "X-Watch", "value": "a" },
     }))
     .await;
-    let setting = |answer: &Answer, path: &str| {
+    let setting = |answer: &ApiResponse, path: &str| {
         let settings = &answer.body["data"]["monitoring"]["settings"];
         path.split('.').fold(settings.clone(), |value, name| value[name].clone())
     };
@@ -97,7 +98,7 @@ async fn a_setting_that_is_sent_otherwise_than_it_reads_is_the_sites_own_from_th
 async fn a_cadence_that_a_downgrade_slows_down_can_be_written_back_and_is_not_lost() {
     let fast = json!({ "tools": { "status": { "cadence_minutes": 1 } } });
     let scene = Scene::with(&fast).await;
-    let cadence = |answer: &Answer| {
+    let cadence = |answer: &ApiResponse| {
         let settings = &answer.body["data"]["monitoring"]["settings"];
         settings["tools"]["status"]["cadence_minutes"].clone()
     };
@@ -115,7 +116,7 @@ async fn empty_or_null_expected_records_expect_nothing() {
     let records = json!({ "A": ["192.0.2.2", "192.0.2.1"] });
     for nothing in [json!({}), json!(null), json!({ "A": [] })] {
         let set = scene.patch_with("dns_expected_records", &records).await;
-        let expected = |answer: &Answer| {
+        let expected = |answer: &ApiResponse| {
             answer.body["data"]["issue_settings"]["dns"]["expected_records"].clone()
         };
         assert_eq!(expected(&set), json!({ "A": ["192.0.2.1", "192.0.2.2"] }));

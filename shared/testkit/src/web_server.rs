@@ -9,9 +9,9 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
-/// A web server on loopback to be watched. It answers every request with the status it is told.
+/// A web server on loopback to be watched. It answers every request with one status, which tests set.
 #[derive(Debug)]
-pub struct Target {
+pub struct WebServer {
     /// Its URL, without a slash at the end.
     pub url: String,
     state: Arc<State>,
@@ -29,7 +29,7 @@ struct State {
 /// The status that stands for no answer at all.
 const SILENT: u16 = 0;
 
-impl Target {
+impl WebServer {
     /// A server that answers 200.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -63,12 +63,12 @@ impl Target {
         self.state.status.send_replace(status);
     }
 
-    /// Takes requests and does not answer them until it is told how.
+    /// Takes requests and does not answer them until a status is set.
     pub fn hang(&self) {
         self.answer(SILENT);
     }
 
-    /// Waits until there were so many requests.
+    /// Waits until there were this many requests.
     pub async fn asked(&self, requests: usize) {
         loop {
             let asked = self.state.asked.notified();
@@ -85,7 +85,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for WebServer {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -1,0 +1,198 @@
+//! A client of the API. Its requests go to the real handlers, routed as the gateway routes them.
+
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use flate2::read::GzDecoder;
+use lambda_http::Body;
+use lambda_http::http::{HeaderMap, Request};
+use serde_json::{Value, json};
+use vedette_api::{answer_within, dispatch, named};
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::{ExpectedRecords, IssueSettings, Settings};
+use vedette_runtime::App;
+
+use crate::{Member, granted};
+
+/// A client with a token, or without one. Each route may do what it is granted on AWS.
+#[derive(Debug)]
+pub struct Client<'a> {
+    app: &'a App,
+    authorization: Option<String>,
+    headers: Vec<(&'static str, String)>,
+    holds_to_grants: bool,
+    left: Duration,
+}
+
+/// What a client got.
+#[derive(Debug, Clone)]
+pub struct ApiResponse {
+    /// Status code.
+    pub status: u16,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// The body, null where there is none.
+    pub body: Value,
+    /// How long the handler took.
+    pub took: Duration,
+}
+
+impl<'a> Client<'a> {
+    /// A client with a member's token.
+    pub fn new(app: &'a App, member: &Member) -> Self {
+        Self::with_authorization(app, Some(&format!("Bearer {}", member.secret)))
+    }
+
+    /// A client with this `Authorization` header, or without one.
+    pub fn with_authorization(app: &'a App, authorization: Option<&str>) -> Self {
+        let authorization = authorization.map(str::to_owned);
+        let left = Duration::MAX;
+        Self { app, authorization, headers: Vec::new(), holds_to_grants: true, left }
+    }
+
+    /// The same client, sending one more header.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// The same client, whose routes may do everything: looking at grants takes time, which a
+    /// measurement must not count.
+    #[must_use]
+    pub fn without_grants(mut self) -> Self {
+        self.holds_to_grants = false;
+        self
+    }
+
+    /// The same client, for whose requests an invocation has only this much time left.
+    #[must_use]
+    pub const fn with_time(mut self, left: Duration) -> Self {
+        self.left = left;
+        self
+    }
+
+    /// GETs a path below `/api/v1`, query included.
+    pub async fn get(&self, path: &str) -> ApiResponse {
+        self.send("GET", path, Body::Empty).await
+    }
+
+    /// POSTs a JSON body.
+    pub async fn post(&self, path: &str, body: &Value) -> ApiResponse {
+        self.send("POST", path, Body::Text(body.to_string())).await
+    }
+
+    /// PATCHes with a JSON body.
+    pub async fn patch(&self, path: &str, body: &Value) -> ApiResponse {
+        self.send("PATCH", path, Body::Text(body.to_string())).await
+    }
+
+    /// DELETEs a path.
+    pub async fn delete(&self, path: &str) -> ApiResponse {
+        self.send("DELETE", path, Body::Empty).await
+    }
+
+    /// Calls a route by its name, with path parameters, query and JSON body.
+    pub async fn call(
+        &self,
+        route: &str,
+        parameters: &[(&str, impl AsRef<str>)],
+        query: &str,
+        body: Option<&Value>,
+    ) -> ApiResponse {
+        let route = named(route).expect("a route");
+        let mut path = route.path.to_owned();
+        for (name, value) in parameters {
+            path = path.replace(&format!("{{{name}}}"), value.as_ref());
+        }
+        let body = body.map_or(Body::Empty, |body| Body::Text(body.to_string()));
+        self.request(route.method, &format!("{path}?{query}"), body).await
+    }
+
+    /// Sends any request to a path below `/api/v1`.
+    pub async fn send(&self, method: &str, path: &str, body: Body) -> ApiResponse {
+        self.request(method, &format!("/api/v1{path}"), body).await
+    }
+
+    async fn request(&self, method: &str, path: &str, body: Body) -> ApiResponse {
+        let mut request =
+            Request::builder().method(method).uri(format!("https://monitor.test{path}"));
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        let (head, body) = request.body(body).expect("a request").into_parts();
+        let (route, head) = dispatch(head);
+        let request = Request::from_parts(head, body);
+        let began = Instant::now();
+        // Boxed: without optimization, a test that awaits many of these futures would be too large
+        // for its stack.
+        let answered = Box::pin(answer_within(self.app, route, request, self.left));
+        let response = if self.holds_to_grants {
+            granted(route.grants(), answered).await
+        } else {
+            answered.await
+        };
+        let took = began.elapsed();
+        let (parts, body) = response.into_parts();
+        let body = match body {
+            Body::Text(text) => serde_json::from_str(&text).expect("json"),
+            Body::Binary(packed) => {
+                serde_json::from_reader(GzDecoder::new(&*packed)).expect("json, with gzip")
+            }
+            _ => Value::Null,
+        };
+        ApiResponse { status: parts.status.as_u16(), headers: parts.headers, body, took }
+    }
+}
+
+impl ApiResponse {
+    /// Status and body as one document, for snapshots. Of a site whose settings are those of a new
+    /// team on the agency plan, these are left out.
+    pub fn shown(&self) -> String {
+        let mut response = self.clone();
+        elide_defaults(&mut response.body);
+        response.shown_whole()
+    }
+
+    /// The same with everything.
+    pub fn shown_whole(&self) -> String {
+        let body = serde_json::to_string_pretty(&self.body).expect("json");
+        format!("{} {body}", self.status)
+    }
+
+    /// A header's text, empty where it is not there.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The text of a field of `data`.
+    pub fn data(&self, field: &str) -> String {
+        self.body["data"][field].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+fn elide_defaults(body: &mut Value) {
+    const PLAN: Plan = Plan::Agency;
+    static DEFAULTS: LazyLock<[(&str, Value); 2]> = LazyLock::new(|| {
+        let settings = Settings::defaults(PLAN);
+        let records = ExpectedRecords::new();
+        let of_issues = json!(IssueSettings::new(&settings, &records, PLAN));
+        [("monitoring", json!({ "settings": settings })), ("issue_settings", of_issues)]
+    });
+    match body {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                if DEFAULTS.iter().any(|(known, default)| name == known && value == default) {
+                    *value = json!("<the team's>");
+                } else {
+                    elide_defaults(value);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(elide_defaults),
+        _ => {}
+    }
+}
