@@ -28,8 +28,10 @@ LYCHEE_VERSION := 0.24.2
 LINKINATOR_VERSION := 8.1.0
 UPTIME_KUMA_VERSION := 2.0.0-dev.0
 
-# The processor of the Lambda functions: arm64 or x86_64.
-ARCH := arm64
+# The processor of the Lambda functions, arm64 or x86_64, where it is not the template's.
+ARCH :=
+# The section of samconfig.toml that counts.
+CONFIG :=
 # Passed on: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
 ARGS :=
 # Seconds for each target of `make fuzz`.
@@ -51,7 +53,7 @@ LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check test contract clients bench peers fuzz openapi lighthouse template dependencies audit build deploy rust lints session
+.PHONY: help run check test contract clients bench peers fuzz openapi lighthouse template dependencies audit build deploy credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -149,16 +151,23 @@ audit: rust $(CARGO_DENY)/ok ## Bans, licenses, sources and advisories of all de
 		echo "The advisory database cannot be fetched: no advisories were looked for" >&2; \
 	fi
 
-build: rust $(CARGO_LAMBDA)/ok ## Build the Lambda binaries (ARCH=arm64 or x86_64)
-	@# The venv's python brings zig, which links for Lambda's C library from any machine. Where the
-	@# Rust target of another processor is missing, cargo-lambda adds it with rustup.
-	PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" cargo lambda build --locked --release \
-		$(if $(filter x86_64,$(ARCH)),--x86-64,--arm64) --lambda-dir target/lambda \
-		--package vedette-api --package vedette-checker --package vedette-reconciler
+# SAM has cargo-lambda build each artifact once, for all functions that are of it, into .aws-sam/build. The
+# venv's python brings zig, which links for Lambda's C library from any machine. Where the Rust target of
+# another processor is missing, cargo-lambda adds it with rustup.
+build: rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build what is deployed to AWS (CONFIG=dev or prod, ARCH=x86_64; see samconfig.toml)
+	PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" $(sam) build $(sam_options)
 
-deploy: build $(SAM)/ok ## Build, then deploy to AWS (see samconfig.toml)
-	SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam deploy --template-file template.yaml \
-		--parameter-overrides Architecture=$(ARCH) $(PARAMETERS) $(ARGS)
+deploy: credentials build ## Build, then deploy to AWS (CONFIG=dev or prod, ARGS=--guided; see samconfig.toml)
+	$(sam) deploy $(sam_options) $(ARGS)
+
+# Asked before minutes of compiling, and not after.
+credentials: $(SAM)/ok
+	@$(SAM)/bin/python -c 'import boto3; print("Deploying as", boto3.client("sts").get_caller_identity()["Arn"])' || { \
+		echo "No AWS credentials or no region; run 'aws configure' or 'aws sso login', or set AWS_PROFILE" >&2; exit 1; }
+
+sam = SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam
+# What is overridden here takes the place of all that samconfig.toml overrides.
+sam_options = $(if $(CONFIG),--config-env $(CONFIG)) $(if $(ARCH),--parameter-overrides Architecture=$(ARCH))
 
 # --- Set-up -------------------------------------------------------------------------------------
 

@@ -17,7 +17,8 @@ impl Template {
         let yaml: Yaml = serde_yaml_ng::from_str(&crate::read("template.yaml")).expect("YAML");
         let template = written_out(yaml);
         let unrolled = unroll(&template["Resources"], &template["Mappings"], &Loops::new());
-        Self(json!({ "Resources": unrolled, "Globals": template["Globals"] }))
+        let [globals, parameters] = ["Globals", "Parameters"].map(|part| &template[part]);
+        Self(json!({ "Resources": unrolled, "Globals": globals, "Parameters": parameters }))
     }
 
     fn resources(&self) -> &Map<String, Value> {
@@ -33,6 +34,11 @@ impl Template {
     /// The properties of a resource.
     pub(super) fn properties(&self, name: &str) -> &Value {
         &self.resources().get(name).unwrap_or_else(|| panic!("no {name}"))["Properties"]
+    }
+
+    /// A parameter.
+    pub(super) fn parameter(&self, name: &str) -> &Value {
+        &self.0["Parameters"][name]
     }
 
     /// The names of the functions.
@@ -135,7 +141,7 @@ fn resolved(fields: Map<String, Value>, maps: &Value, loops: &Loops<'_>) -> Valu
             let text = filled(parts[0].as_str().expect("a text"), loops);
             json!({ "Fn::Sub": filled(&text, &own.collect()) })
         }
-        Some(("Fn::FindInMap", Value::Array(path))) => {
+        Some(("Fn::FindInMap", Value::Array(path))) if path.iter().all(Value::is_string) => {
             let found = path.iter().fold(maps, |map, key| &map[key.as_str().unwrap_or_default()]);
             assert!(!found.is_null(), "nothing at {path:?}");
             found.clone()

@@ -96,3 +96,32 @@ fn what_functions_read_can_be_set() {
         assert_eq!(read, set, "{function}");
     }
 }
+
+#[test]
+fn alarms_are_few_and_cost_what_their_parameter_says() {
+    let template = Template::read();
+    let alarms: Vec<_> = template.resources_of("AWS::CloudWatch::Alarm").collect();
+    assert!(alarms.len() < 20, "{alarms:?}");
+    let mut all = 0;
+    for alarm in alarms {
+        let metrics = template.properties(alarm)["Metrics"].as_array();
+        let asked = |metrics: &Vec<Value>| {
+            metrics.iter().filter(|one| one.get("MetricStat").is_some()).count()
+        };
+        let metrics = metrics.map_or(1, asked);
+        assert!((1..=10).contains(&metrics), "{alarm} has {metrics} metrics");
+        // That one is there for the time of a deployment alone.
+        all += if alarm == "FunctionsAlarm" { 0 } else { metrics };
+    }
+    let said = format!("about ${}.{}0 a month", all / 10, all % 10);
+    let description = template.parameter("Alarms")["Description"].as_str().expect("a description");
+    assert!(description.contains(&said), "{description}: {said}");
+}
+
+#[test]
+fn the_dashboard_is_json() {
+    let template = Template::read();
+    let body = &template.properties("Board")["DashboardBody"]["Fn::Sub"];
+    let body: Value = serde_json::from_str(body.as_str().expect("a text")).expect("JSON");
+    assert!(body["widgets"].as_array().is_some_and(|widgets| widgets.len() > 10));
+}
