@@ -1,4 +1,7 @@
-//! `vedette doctor`: whether table and reconciler are well.
+//! `vedette doctor`: what is wrong with a table and its reconciler, or with a whole deployment, and
+//! what to do about it.
+
+mod deployment;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -6,6 +9,7 @@ use vedette_runtime::App;
 use vedette_store::TableState;
 
 use crate::Failure;
+use crate::aws::Account;
 use crate::output::{Output, Show};
 
 /// The reconciler looks every minute, and pushes back what it has looked at: work that is due for
@@ -15,9 +19,24 @@ const NEGLECT: SignedDuration = SignedDuration::from_mins(5);
 /// exact size.
 const COUNTED: usize = 1_000;
 
+/// Examines a table and its reconciler.
 pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-    let health = examine(app).await?;
-    out.show(&health)?;
+    let mut health = Health::default();
+    examine(app, &mut health).await?;
+    tell(&health, out)
+}
+
+/// Examines a deployment.
+pub(crate) async fn run_aws(
+    account: &Account,
+    stack: Option<&str>,
+    out: &mut Output<'_>,
+) -> Result<(), Failure> {
+    tell(&deployment::examine(account, stack).await?, out)
+}
+
+fn tell(health: &Health, out: &mut Output<'_>) -> Result<(), Failure> {
+    out.show(health)?;
     match health.problems.len() {
         0 => Ok(()),
         1 => Err(Failure::refused("there is a problem")),
@@ -25,53 +44,105 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
     }
 }
 
-async fn examine(app: &App) -> Result<Health, Failure> {
-    let mut health = Health::default();
+/// Looks at the table, and at what is outstanding in it. Says no where there is no table to look
+/// further at.
+async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
     match app.store.table_state().await? {
         TableState::Missing => {
-            health.problems.push("the table does not exist".to_owned());
-            return Ok(health);
+            health.problem(
+                "the table does not exist",
+                "restore it from a backup, or let vedette-local or the template make a new one",
+            );
+            return Ok(false);
         }
-        TableState::WithoutWorkIndex => {
-            let problem =
-                "the table lacks the index of outstanding work, so the reconciler is blind";
-            health.problems.push(problem.to_owned());
-        }
+        TableState::WithoutWorkIndex => health.problem(
+            "the table lacks the index of outstanding work, so the reconciler is blind",
+            "add the index `work` as template.yaml declares it",
+        ),
         TableState::Whole => {
             let now = app.clock.now();
             health.overdue = Some(overdue(app, now).await?);
             let neglected = overdue(app, now.saturating_sub(NEGLECT).unwrap_or(now)).await?;
             if neglected > 0 {
-                health.problems.push(format!(
-                    "due for more than 5 minutes: {neglected}; no reconciler runs, or it fails"
-                ));
+                health.problem(
+                    format!(
+                        "due for more than 5 minutes: {neglected}; no reconciler runs, or it fails"
+                    ),
+                    "start vedette-local, or look at the log of the function `redelivery`",
+                );
             }
         }
     }
     health.teams = Some(app.store.all_teams().await?.len());
-    Ok(health)
+    Ok(true)
 }
 
 async fn overdue(app: &App, by: Timestamp) -> Result<usize, Failure> {
     Ok(app.store.overdue(by, COUNTED).await?.len())
 }
 
-/// What was found; `None` if it could not be examined.
+/// What was found; `None` if it could not be examined, or belongs to no deployment.
 #[derive(Default, Serialize)]
 struct Health {
     teams: Option<usize>,
     overdue: Option<usize>,
-    problems: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deployment: Option<Found>,
+    problems: Vec<Problem>,
+}
+
+/// What was found of a deployment.
+#[derive(Default, Serialize)]
+struct Found {
+    /// The stack's state, in CloudFormation's word.
+    stack: Option<String>,
+    sites: Option<u64>,
+    schedules: Option<u64>,
+    dead_letters: Option<u64>,
+    /// Functions that the account may run at once.
+    places: Option<u64>,
+    /// What these credentials may not look at.
+    unseen: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Problem {
+    what: String,
+    remedy: String,
+}
+
+impl Health {
+    fn problem(&mut self, what: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem { what: what.into(), remedy: remedy.into() });
+    }
+
+    fn found(&mut self) -> &mut Found {
+        self.deployment.get_or_insert_default()
+    }
 }
 
 impl Show for Health {
     fn text(&self) -> String {
+        let found = self.deployment.as_ref();
+        let count = |count: Option<u64>| count.map(|count| count.to_string());
         let facts = [
-            self.teams.map(|count| format!("teams: {count}\n")),
-            self.overdue.map(|count| format!("work due: {count}\n")),
+            ("stack", found.and_then(|found| found.stack.clone())),
+            ("teams", self.teams.map(|count| count.to_string())),
+            ("sites", found.and_then(|found| count(found.sites))),
+            ("schedules", found.and_then(|found| count(found.schedules))),
+            ("dead letters", found.and_then(|found| count(found.dead_letters))),
+            ("functions at once", found.and_then(|found| count(found.places))),
+            ("work due", self.overdue.map(|count| count.to_string())),
         ];
-        let problems = self.problems.iter().map(|problem| format!("problem: {problem}\n"));
-        facts.into_iter().flatten().chain(problems).collect()
+        let facts = facts.into_iter().filter_map(|(name, fact)| Some((name, fact?)));
+        let facts = facts.map(|(name, fact)| format!("{name}: {fact}\n"));
+        let unseen = found.iter().flat_map(|found| &found.unseen);
+        let unseen = unseen.map(|what| format!("not looked at: {what}\n"));
+        let problems = self
+            .problems
+            .iter()
+            .map(|Problem { what, remedy }| format!("problem: {what}\n  to do: {remedy}\n"));
+        facts.chain(unseen).chain(problems).collect()
     }
 }
 
@@ -107,7 +178,10 @@ mod tests {
           "teams": 1,
           "overdue": 1,
           "problems": [
-            "due for more than 5 minutes: 1; no reconciler runs, or it fails"
+            {
+              "what": "due for more than 5 minutes: 1; no reconciler runs, or it fails",
+              "remedy": "start vedette-local, or look at the log of the function `redelivery`"
+            }
           ]
         }
         "#);
@@ -118,7 +192,7 @@ mod tests {
         let bench = Bench::without_table();
         let ran = bench.run("doctor").await;
         assert_eq!((ran.code, ran.said.as_str()), (1, "there is a problem"));
-        assert_eq!(ran.out, "problem: the table does not exist\n");
+        assert!(ran.out.starts_with("problem: the table does not exist\n  to do: restore it"));
         // Every other command finds that out, too.
         let ran = bench.run("team list").await;
         assert_eq!(ran.code, 3);

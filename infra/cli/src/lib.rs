@@ -4,9 +4,11 @@
 //! this machine and a deployment alike; what must follow from a change, the reconciler finds there.
 //!
 //! One file a group of commands: its arguments, what it does, what it shows, its tests.
-//! [`run`] is the whole of it, with the [`App`] and the output passed in.
+//! `run` is the whole of it, with the [`App`] and the output passed in.
 
 mod args;
+mod aws;
+mod dlq;
 mod doctor;
 mod failure;
 mod issue;
@@ -30,8 +32,9 @@ use vedette_runtime::{App, Clock, telemetry};
 
 pub use failure::Failure;
 
+use crate::aws::Account;
 use crate::output::Output;
-use crate::target::Target;
+use crate::target::{Deployed, Target, open_deployment};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -81,8 +84,14 @@ enum Command {
     /// of a table on this machine live inside the vedette-local process, which rebuilds them
     /// whenever it starts.
     Reconcile,
-    /// Look whether table and reconciler are well
+    /// Say what is wrong, and what to do about it
+    ///
+    /// Of a table and its reconciler; with --aws of the whole deployment: credentials, stack, table,
+    /// queues, dead letters, event sources, places for functions, schedules.
     Doctor,
+    /// Messages of a deployment that were given up
+    #[command(subcommand)]
+    Dlq(dlq::Command),
     /// Run one tool on a URL, here and now
     ///
     /// No table is needed, and nothing is kept. Addresses that are not public are reached only where
@@ -90,12 +99,14 @@ enum Command {
     Probe(probe::Probe),
 }
 
-/// Does what the command line says, and writes what it has to show.
-///
-/// # Errors
-///
-/// Why it was not done; [`Failure::exit_code`] says how the process ends.
-pub async fn run(cli: &Cli, app: &App, out: &mut dyn Write) -> Result<(), Failure> {
+/// Does what the command line says, and writes what it has to show. `deployed` is the deployment,
+/// where the app is one's.
+async fn run(
+    cli: &Cli,
+    app: &App,
+    deployed: Option<&Deployed>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let mut out = Output::new(out, cli.json);
     let done = match &cli.command {
         Command::User(command) => command.run(app, &mut out).await,
@@ -106,6 +117,7 @@ pub async fn run(cli: &Cli, app: &App, out: &mut dyn Write) -> Result<(), Failur
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Reconcile => reconcile::run(app, &mut out).await,
         Command::Doctor => doctor::run(app, &mut out).await,
+        Command::Dlq(command) => command.run(deployed, &mut out).await,
         Command::Probe(probe) => probe.run(&app.clock, &mut out).await,
     };
     done.map_err(|failure| failure.at(&cli.target))
@@ -126,11 +138,24 @@ impl Cli {
         if let Command::Probe(probe) = &self.command {
             return probe.run(&Clock::system(), &mut Output::new(&mut out, self.json)).await;
         }
+        if self.target.is_aws()? {
+            return execute_on_aws(self, Account::load().await, &mut out).await;
+        }
         let opened = self.target.open().await?;
-        let done = run(self, &opened.app, &mut out).await;
+        let done = run(self, &opened.app, None, &mut out).await;
         opened.close().await;
         done
     }
+}
+
+/// Does what the command line says with a deployment in an account.
+async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Result<(), Failure> {
+    let stack = cli.target.stack();
+    if matches!(cli.command, Command::Doctor) {
+        return doctor::run_aws(&account, stack, &mut Output::new(out, cli.json)).await;
+    }
+    let (app, deployed) = open_deployment(account, stack).await?;
+    run(cli, &app, Some(&deployed), out).await
 }
 
 /// How the process ends; says on standard error why, where something was not done.

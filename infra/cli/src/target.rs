@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use aws_config::BehaviorVersion;
 use clap::Args;
 use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
-use vedette_runtime::config::{ConfigError, Deployment, Service, environment};
+use vedette_runtime::config::{AuditorKind, ConfigError, Deployment, Service, environment};
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
 use vedette_store::Store;
 
 use crate::Failure;
+use crate::aws::stack::Stack;
+use crate::aws::{Account, Refusal};
 
 /// Which table the command is about.
 #[derive(Debug, Args)]
@@ -19,27 +20,45 @@ pub(crate) struct Target {
     /// The data folder of the service on this machine, whether it is running or not
     #[arg(long, global = true, env = "VEDETTE_DATA", value_name = "DIR", default_value = "data")]
     data: PathBuf,
-    /// Work on the AWS deployment that the environment names, whatever --data says
+    /// Work on a deployment on AWS, whatever --data says
     #[arg(long, global = true)]
     aws: bool,
+    /// The deployment's stack, whose outputs say where its parts are; the environment does without it
+    #[arg(long, global = true, value_name = "NAME")]
+    stack: Option<String>,
 }
 
-/// The way to a table, as long as a command needs it.
+/// The way to a table on this machine, as long as a command needs it.
 pub(crate) struct Opened {
     pub(crate) app: App,
     /// The file, where no service has it: nobody else gets it until the command is done.
     file: Option<(Database, Folder)>,
 }
 
+/// A deployment, and the account that it is in.
+#[derive(Debug)]
+pub(crate) struct Deployed {
+    pub(crate) account: Account,
+    pub(crate) deployment: Deployment,
+}
+
 impl Target {
+    /// Whether the command is about a deployment.
+    pub(crate) fn is_aws(&self) -> Result<bool, Failure> {
+        match (&self.stack, self.aws) {
+            (Some(_), false) => Err(Failure::Usage("--stack says which stack of --aws".to_owned())),
+            (_, is_aws) => Ok(is_aws),
+        }
+    }
+
+    /// The deployment's stack, if it is named.
+    pub(crate) fn stack(&self) -> Option<&str> {
+        self.stack.as_deref()
+    }
+
+    /// Opens the table on this machine.
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
         let service = Config::read(&environment)?.service;
-        if self.aws {
-            let version = BehaviorVersion::latest();
-            let sdk = aws_config::defaults(version).http_client(aws::http_client()).load().await;
-            let deployment = Deployment::read(&environment)?;
-            return Ok(Opened { app: aws::app(service, deployment, &sdk), file: None });
-        }
         let unreachable = |why: String| Failure::Unreachable(self.does_not_answer(&why));
         if !Folder::has_database(&self.data).map_err(|error| unreachable(error.to_string()))? {
             return Err(unreachable("there is none; vedette-local makes it".to_owned()));
@@ -77,6 +96,52 @@ impl Opened {
     }
 }
 
+/// The deployment of a stack, or the one that the environment names.
+pub(crate) async fn open_deployment(
+    account: Account,
+    stack: Option<&str>,
+) -> Result<(App, Deployed), Failure> {
+    let region = account.region().ok_or_else(|| Failure::Usage(NO_REGION.to_owned()))?.to_owned();
+    account.credentials().await.map_err(|error| Failure::Usage(no_credentials(&error)))?;
+    let (service, deployment) = match stack {
+        Some(name) => {
+            let found = Stack::find(&account, name).await.map_err(|error| {
+                if error.is_of_credentials() {
+                    Failure::Usage(no_credentials(&error))
+                } else {
+                    Failure::refused(format!("the stack `{name}` cannot be read: {error}"))
+                }
+            })?;
+            let stack = found.ok_or_else(|| Failure::Usage(no_stack(name, &region)))?;
+            stack.deployment()?
+        }
+        None => named_by_the_environment()?,
+    };
+    let app = aws::app(service, deployment.clone(), &account.sdk);
+    Ok((app, Deployed { account, deployment }))
+}
+
+/// The deployment that the environment names.
+pub(crate) fn named_by_the_environment() -> Result<(Service, Deployment), Failure> {
+    // What may be right on this machine says nothing about the deployment's tools.
+    if AuditorKind::read(&environment)?.is_none() {
+        let problem = "must say who audits pages in the deployment; --stack finds it".to_owned();
+        return Err(ConfigError { name: AuditorKind::VARIABLE, problem }.into());
+    }
+    Ok((Service::read(&environment)?, Deployment::read(&environment)?))
+}
+
+pub(crate) const NO_REGION: &str =
+    "no region is set: AWS_REGION names it, or `region` in the profile";
+
+pub(crate) fn no_credentials(why: &Refusal) -> String {
+    format!("there are no valid credentials for AWS: {why}")
+}
+
+pub(crate) fn no_stack(name: &str, region: &str) -> String {
+    format!("there is no stack `{name}` in {region}")
+}
+
 fn local(store: Store, service: Service) -> App {
     let clock = Clock::system();
     App {
@@ -93,5 +158,56 @@ fn local(store: Store, service: Service) -> App {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::Usage(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vedette_domain::tool::Tool;
+    use vedette_testkit::aws::{Account as Arranged, STACK};
+
+    use super::*;
+    use crate::testing;
+
+    async fn opened(
+        arrange: impl FnOnce(&mut Arranged),
+        stack: &str,
+    ) -> Result<(App, Deployed), Failure> {
+        let deployment = testing::Deployment::start().await;
+        arrange(&mut deployment.aws.account());
+        open_deployment(deployment.account, Some(stack)).await
+    }
+
+    #[tokio::test]
+    async fn the_stack_says_where_everything_is_and_which_tools_run() {
+        let (app, deployed) = opened(|_| {}, STACK).await.expect("found");
+        assert_eq!(app.service.tools, Tool::ALL, "audits run there, whatever this machine has");
+        let Deployment { table, queue_url_prefix, schedule_group, .. } = &deployed.deployment;
+        assert_eq!((table.as_str(), schedule_group.as_str()), ("vedette", "vedette"));
+        assert_eq!(queue_url_prefix, vedette_testkit::aws::QUEUE_URL_PREFIX);
+        assert!(app.store.all_teams().await.expect("the table").is_empty());
+
+        let none = |account: &mut Arranged| {
+            account.outputs.insert("Auditor".to_owned(), "none".to_owned());
+        };
+        let (app, _) = opened(none, STACK).await.expect("found");
+        assert!(!app.service.tools.contains(&Tool::Performance));
+    }
+
+    #[tokio::test]
+    async fn a_stack_that_cannot_be_used_is_told_from_a_wrong_name() {
+        let failure = opened(|_| {}, "shop").await.map(drop).expect_err("another stack");
+        assert_eq!(failure.to_string(), "there is no stack `shop` in eu-central-1");
+        let without = |account: &mut Arranged| _ = account.outputs.remove("Auditor");
+        let failure = opened(without, STACK).await.map(drop).expect_err("an output is missing");
+        let expected = "the stack `vedette` is of another version than this command: its output \
+                        Auditor is not set";
+        assert_eq!((failure.exit_code(), failure.to_string().as_str()), (2, expected));
+        let expired = |account: &mut Arranged| {
+            account.refuse_after("cloudformation", 0, "ExpiredToken");
+        };
+        let failure = opened(expired, STACK).await.map(drop).expect_err("expired");
+        let expected = "there are no valid credentials for AWS: ExpiredToken: by a test";
+        assert_eq!((failure.exit_code(), failure.to_string().as_str()), (2, expected));
     }
 }

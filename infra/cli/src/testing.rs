@@ -1,5 +1,5 @@
-//! A table in memory, a clock that stands still, and the command line on
-//! top of both.
+//! A table in memory, a clock that stands still, and the command line on top of both; and the same
+//! on a stand-in for AWS.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
@@ -9,11 +9,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::schedule::TimeScale;
 use vedette_domain::tool::Tool;
-use vedette_embedded::Database;
+use vedette_embedded::{Database, TABLE};
 use vedette_runtime::config::Service;
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
+use vedette_testkit::aws::{Aws, STACK};
 
-use crate::{Cli, run};
+use crate::aws::Account;
+use crate::{Cli, Failure, execute_on_aws, run};
 
 pub(crate) struct Bench {
     pub(crate) app: App,
@@ -28,6 +30,62 @@ pub(crate) struct Ran {
     pub(crate) out: String,
     /// Standard error.
     pub(crate) said: String,
+}
+
+impl Ran {
+    fn of(done: Result<(), Failure>, out: Vec<u8>) -> Self {
+        let (code, said) = match done {
+            Ok(()) => (0, String::new()),
+            Err(failure) => (failure.exit_code(), failure.to_string()),
+        };
+        Self { code, out: String::from_utf8(out).expect("text"), said }
+    }
+
+    fn document(self, command: &str) -> Value {
+        assert_eq!((self.code, self.said.as_str()), (0, ""), "{command}");
+        serde_json::from_str(&self.out).expect("one JSON document")
+    }
+
+    fn refusal(self, command: &str) -> String {
+        assert_eq!((self.code, self.out.as_str()), (1, ""), "{command}: {}", self.said);
+        self.said
+    }
+}
+
+/// A deployment that nothing is wrong with, in a stand-in for AWS.
+pub(crate) struct Deployment {
+    pub(crate) aws: Aws,
+    pub(crate) account: Account,
+}
+
+impl Deployment {
+    pub(crate) async fn start() -> Self {
+        let database = Database::memory().expect("a database");
+        database.store().create_table().await.expect("a table");
+        let aws = Aws::deployed(TABLE);
+        let account = Account { sdk: aws.sdk(database.http_client()) };
+        Self { aws, account }
+    }
+
+    /// Runs a command on the deployment's stack.
+    pub(crate) async fn run(&self, command: &str) -> Ran {
+        let words = ["vedette", "--aws", "--stack", STACK].into_iter();
+        let cli = match Cli::try_parse_from(words.chain(command.split_whitespace())) {
+            Ok(cli) => cli,
+            Err(error) => return Ran::of(Err(Failure::Usage(error.to_string())), Vec::new()),
+        };
+        let mut out = Vec::new();
+        let done = execute_on_aws(&cli, self.account.clone(), &mut out).await;
+        Ran::of(done, out)
+    }
+
+    pub(crate) async fn json(&self, command: &str) -> Value {
+        self.run(&format!("--json {command}")).await.document(command)
+    }
+
+    pub(crate) async fn refused(&self, command: &str) -> String {
+        self.run(command).await.refusal(command)
+    }
 }
 
 impl Bench {
@@ -96,26 +154,18 @@ impl Bench {
             }
         };
         let mut out = Vec::new();
-        let done = run(&cli, &self.app, &mut out).await;
-        let (code, said) = match done {
-            Ok(()) => (0, String::new()),
-            Err(failure) => (failure.exit_code(), failure.to_string()),
-        };
-        Ran { code, out: String::from_utf8(out).expect("text"), said }
+        let done = run(&cli, &self.app, None, &mut out).await;
+        Ran::of(done, out)
     }
 
     /// Runs a command that succeeds, and reads the document that it prints.
     pub(crate) async fn json(&self, command: &str) -> Value {
-        let ran = self.run(&format!("--json {command}")).await;
-        assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{command}");
-        serde_json::from_str(&ran.out).expect("one JSON document")
+        self.run(&format!("--json {command}")).await.document(command)
     }
 
     /// Runs a command that is refused, and says why.
     pub(crate) async fn refused(&self, command: &str) -> String {
-        let ran = self.run(command).await;
-        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{command}: {}", ran.said);
-        ran.said
+        self.run(command).await.refusal(command)
     }
 
     /// The user that a name stands for in tests, with a verified address.

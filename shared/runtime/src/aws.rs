@@ -73,8 +73,8 @@ pub fn http_client() -> SharedHttpClient {
         .build_https()
 }
 
-/// DynamoDB answers in milliseconds; what takes longer is better tried again.
-fn timeouts() -> TimeoutConfig {
+/// How long to wait for an answer. DynamoDB answers in milliseconds; what takes longer is better tried again.
+pub fn timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
         .connect_timeout(Duration::from_secs(1))
         .operation_attempt_timeout(Duration::from_secs(4))

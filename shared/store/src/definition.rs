@@ -2,8 +2,9 @@
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
-    ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
+    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType,
+    PointInTimeRecoveryStatus, Projection, ProjectionType, ScalarAttributeType,
+    TimeToLiveSpecification, TimeToLiveStatus,
 };
 
 use crate::StoreError;
@@ -66,6 +67,36 @@ impl Store {
             .await
             .map_err(unavailable)?;
         Ok(())
+    }
+
+    /// Whether DynamoDB forgets what has expired.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB cannot be reached or refuses.
+    pub async fn forgets_expired(&self) -> Result<bool, StoreError> {
+        let described = self.client.describe_time_to_live().table_name(&self.table).send().await;
+        let described = described.map_err(unavailable)?.time_to_live_description;
+        Ok(described.is_some_and(|ttl| {
+            let is_on = [TimeToLiveStatus::Enabled, TimeToLiveStatus::Enabling];
+            ttl.attribute_name() == Some(TTL)
+                && ttl.time_to_live_status().is_some_and(|status| is_on.contains(status))
+        }))
+    }
+
+    /// Whether the table can be restored as it was at any point of the last weeks.
+    ///
+    /// # Errors
+    ///
+    /// When DynamoDB cannot be reached or refuses.
+    pub async fn is_recoverable(&self) -> Result<bool, StoreError> {
+        let described =
+            self.client.describe_continuous_backups().table_name(&self.table).send().await;
+        let described = described.map_err(unavailable)?.continuous_backups_description;
+        let status = described
+            .and_then(|backups| backups.point_in_time_recovery_description)
+            .and_then(|recovery| recovery.point_in_time_recovery_status);
+        Ok(status == Some(PointInTimeRecoveryStatus::Enabled))
     }
 
     /// What there is of the table.

@@ -2,6 +2,8 @@
 //! with its real answers and refusals. It counts what it is asked for.
 
 mod scheduler;
+mod sqs;
+mod stack;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,9 +21,15 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
 use serde_json::Value;
+use tokio::net::TcpListener;
 
 pub use scheduler::PAGE as SCHEDULES_OF_A_PAGE;
+pub use sqs::{QUEUE_URL_PREFIX, Sent};
+pub use stack::STACK;
 
 /// Where the account's services are.
 pub const REGION: &str = "eu-central-1";
@@ -35,6 +43,29 @@ pub struct Aws(Arc<Mutex<Account>>);
 pub struct Account {
     /// Names of the schedules, whatever their group.
     pub schedules: BTreeSet<String>,
+    /// The queues by name, without the deployment's prefix.
+    pub queues: BTreeMap<String, Vec<Sent>>,
+    /// Whether SQS moves dead letters by itself.
+    pub moves_messages: bool,
+    moved: usize,
+    drawn: i64,
+    /// The state of the stack; empty where there is none.
+    pub stack_status: String,
+    /// The stack's outputs.
+    pub outputs: BTreeMap<String, String>,
+    /// Queues that no function receives from.
+    pub disabled: BTreeSet<String>,
+    /// Functions that may run at once.
+    pub places: u64,
+    /// Whether the table's time to live is on.
+    pub forgets_expired: bool,
+    /// Whether the table has point-in-time recovery.
+    pub is_recoverable: bool,
+    /// Operations, or services whose operation is in the path, that are refused after so many calls
+    /// more, with this code.
+    pub refusing: BTreeMap<String, (u64, String)>,
+    /// The `Authorization` headers of all calls.
+    pub authorizations: Vec<String>,
     /// How long each call takes, the table's included.
     pub latency: Duration,
     /// How often each operation was asked for.
@@ -48,10 +79,16 @@ pub struct Account {
 /// One request, taken apart.
 struct Call {
     service: String,
+    authorization: String,
+    /// The operation, where a header says it.
+    target: String,
     method: String,
     /// Without the query.
     path: String,
     query: BTreeMap<String, String>,
+    /// The body as it came, and as JSON.
+    text: String,
+    body: Value,
 }
 
 /// What a service answers.
@@ -73,6 +110,61 @@ impl Answer {
 }
 
 impl Aws {
+    /// A whole deployment that nothing is wrong with, and room for it.
+    pub fn deployed(table: &str) -> Self {
+        let aws = Self::default();
+        let mut account = aws.account();
+        let queues = ["status", "ssl", "dns", "broken-links", "performance", "maintenance"];
+        account.make_queues(queues);
+        let dead = queues.map(|queue| format!("{queue}-dlq"));
+        account.make_queues(dead.iter().map(String::as_str).chain(["schedules-dlq"]));
+        account.stack_status = "CREATE_COMPLETE".to_owned();
+        account.outputs = [
+            ("TableName", table),
+            ("ApiBaseUrl", "https://monitor.test/api/v1"),
+            ("Auditor", "pagespeed"),
+            ("QueueUrlPrefix", QUEUE_URL_PREFIX),
+            ("ScheduleGroupName", "vedette"),
+            ("ScheduleTargetArn", "arn:aws:scheduler:::aws-sdk:sqs:sendMessage"),
+            ("ScheduleRoleArn", "arn:aws:iam::123456789012:role/vedette-schedules"),
+            ("SchedulesDlqArn", "arn:aws:sqs:eu-central-1:123456789012:vedette-schedules-dlq"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+        account.places = 1_000;
+        account.forgets_expired = true;
+        account.is_recoverable = true;
+        drop(account);
+        aws
+    }
+
+    /// The services on a port of this machine, DynamoDB apart; returns their endpoint.
+    pub async fn serve(&self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
+        let aws = self.clone();
+        let router = Router::new().fallback(move |request: Request| {
+            let aws = aws.clone();
+            async move { aws.answer_http(request).await }
+        });
+        tokio::spawn(async move { axum::serve(listener, router).await.expect("a server") });
+        endpoint
+    }
+
+    async fn answer_http(&self, request: Request) -> (StatusCode, String) {
+        let (parts, body) = request.into_parts();
+        let body = axum::body::to_bytes(body, 1 << 20).await.expect("a body");
+        let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let Answer { status, body } = match header("x-amz-sso_bearer_token") {
+            Some(token) => self.account().sso(token, &parts.uri.to_string()),
+            None => {
+                let (method, uri) = (parts.method.as_str(), parts.uri.to_string());
+                self.answer(Call::read(method, &uri, header, &body)).await
+            }
+        };
+        (StatusCode::from_u16(status).expect("a status"), body)
+    }
+
     /// The account.
     pub fn account(&self) -> MutexGuard<'_, Account> {
         self.0.lock().expect("an account")
@@ -105,14 +197,28 @@ impl Aws {
             tokio::time::sleep(latency).await;
         }
         let mut account = self.account();
+        account.authorizations.push(call.authorization.clone());
+        let operation = call.target.rsplit('.').next().unwrap_or_default();
+        let operation = if operation.is_empty() { &call.service } else { operation };
+        if let Some((calls, code)) = account.refusing.get_mut(operation) {
+            match calls.checked_sub(1) {
+                Some(left) => *calls = left,
+                // Not worth another try of the SDK's.
+                None => return Answer::refusal(400, code, "by a test"),
+            }
+        }
         let (operation, answer) = match call.service.as_str() {
             scheduler::SERVICE => {
                 account.under_way.0 -= 1;
-                account.scheduler(&call)
+                let (operation, answer) = account.scheduler(&call);
+                (operation.to_owned(), answer)
             }
+            sqs::SERVICE => account.sqs(&call),
+            "cloudformation" => account.cloudformation(&call),
+            "lambda" => account.lambda(&call),
             other => panic!("there is no stand-in for {other}"),
         };
-        *account.calls.entry(operation.to_owned()).or_default() += 1;
+        *account.calls.entry(operation).or_default() += 1;
         if answer.status >= 400 {
             account.refused += 1;
         }
@@ -120,7 +226,33 @@ impl Aws {
     }
 }
 
+/// The token that the portal of IAM Identity Center knows.
+pub const SSO_TOKEN: &str = "a-token-of-the-portal";
+
 impl Account {
+    /// Refuses an operation, or a service whose operation is in the path, after so many calls more.
+    pub fn refuse_after(&mut self, operation: &str, calls: u64, code: &str) {
+        self.refusing.insert(operation.to_owned(), (calls, code.to_owned()));
+    }
+
+    /// The portal's credentials for a role.
+    fn sso(&mut self, token: &str, uri: &str) -> Answer {
+        *self.calls.entry("GetRoleCredentials".to_owned()).or_default() += 1;
+        if token != SSO_TOKEN || !uri.contains("role_name=Operator") {
+            return Answer::refusal(
+                401,
+                "UnauthorizedException",
+                "Session token not found or invalid",
+            );
+        }
+        Answer::json(&serde_json::json!({ "roleCredentials": {
+            "accessKeyId": "AKIDSSO",
+            "secretAccessKey": "secret",
+            "sessionToken": "session",
+            "expiration": 4_102_444_800_000_i64,
+        } }))
+    }
+
     /// How often an operation was asked for.
     pub fn calls_of(&self, operation: &str) -> u64 {
         self.calls.get(operation).copied().unwrap_or_default()
@@ -128,20 +260,28 @@ impl Account {
 }
 
 impl Call {
-    fn read(request: &HttpRequest) -> Self {
-        let authorization = request.headers().get("authorization").expect("a signed request");
+    fn read<'a>(
+        method: &str,
+        uri: &str,
+        header: impl Fn(&str) -> Option<&'a str>,
+        body: &[u8],
+    ) -> Self {
         // `AWS4-HMAC-SHA256 Credential=<key>/<day>/<region>/<service>/aws4_request, …`
+        let authorization = header("authorization").expect("a signed request");
         let service = authorization.split('/').nth(3).expect("a scope").to_owned();
-        let uri = request.uri();
         let (_, from_host) = uri.split_once("://").unwrap_or(("", uri));
         let (_, path) = from_host.split_once('/').unwrap_or((from_host, ""));
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let query = query.split('&').filter_map(|pair| pair.split_once('='));
         Self {
             service,
-            method: request.method().to_owned(),
+            authorization: authorization.to_owned(),
+            target: header("x-amz-target").unwrap_or_default().to_owned(),
+            method: method.to_owned(),
             path: path.to_owned(),
             query: query.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            text: String::from_utf8_lossy(body).into_owned(),
+            body: serde_json::from_slice(body).unwrap_or_default(),
         }
     }
 }
@@ -176,9 +316,17 @@ impl HttpConnector for Connector {
             if is_of_table(&request) {
                 let latency = aws.account().latency;
                 tokio::time::sleep(latency).await;
+                let target = request.headers().get("x-amz-target").unwrap_or_default();
+                let told = aws.account().table_settings(target);
+                if let Some(Answer { status, body }) = told {
+                    let status = status.try_into().expect("a status");
+                    return Ok(HttpResponse::new(status, SdkBody::from(body)));
+                }
                 return table.call(request).await;
             }
-            let call = Call::read(&request);
+            let header = |name: &str| request.headers().get(name);
+            let body = request.body().bytes().unwrap_or_default();
+            let call = Call::read(request.method(), request.uri(), header, body);
             let Answer { status, body } = aws.answer(call).await;
             let status = status.try_into().expect("a status");
             Ok(HttpResponse::new(status, SdkBody::from(body)))

@@ -1,0 +1,258 @@
+//! The account of a deployment: its credentials, and calls to those services of which a command asks
+//! one thing. For DynamoDB, SQS and EventBridge Scheduler there are the SDK's clients; those of
+//! CloudFormation and Lambda would take minutes to compile for a handful of calls, which are signed
+//! and sent here with what the clients are made of.
+
+pub(crate) mod stack;
+
+use std::time::{Duration, SystemTime};
+
+use aws_config::retry::RetryConfig;
+use aws_config::{BehaviorVersion, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider, future};
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use aws_smithy_runtime::client::orchestrator::operation::Operation;
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use serde_json::Value;
+use tokio::sync::Mutex;
+use vedette_domain::ErrorChain;
+use vedette_runtime::aws;
+use vedette_runtime::config::environment;
+
+/// An account in a region, as somebody's credentials see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub(crate) sdk: SdkConfig,
+}
+
+/// Asks for credentials once, as long as they last: a process that gives them may ask a person.
+#[derive(Debug)]
+struct Remembered {
+    provider: SharedCredentialsProvider,
+    last: Mutex<Option<Credentials>>,
+}
+
+/// How long before their end credentials are renewed.
+const RENEWED_BEFORE: Duration = Duration::from_mins(5);
+
+impl ProvideCredentials for Remembered {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::new(async {
+            let mut last = self.last.lock().await;
+            let needed = SystemTime::now() + RENEWED_BEFORE;
+            let lasts = |known: &&Credentials| known.expiry().is_none_or(|end| end > needed);
+            if let Some(known) = last.as_ref().filter(lasts) {
+                return Ok(known.clone());
+            }
+            let given = self.provider.provide_credentials().await?;
+            Ok(last.insert(given).clone())
+        })
+    }
+}
+
+/// Why AWS does not do as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}{message}", .code, if .code.is_empty() { "" } else { ": " })]
+pub(crate) struct Refusal {
+    /// The service's word for it; empty if no service answered.
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+/// Codes by which services refuse credentials, whatever is asked for.
+const UNKNOWN_CREDENTIALS: [&str; 6] = [
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "UnrecognizedClientException",
+    "InvalidSignatureException",
+    "SignatureDoesNotMatch",
+];
+/// Codes by which services refuse what somebody may not do.
+const DENIED: [&str; 3] = ["AccessDenied", "AccessDeniedException", "AuthorizationError"];
+
+impl Refusal {
+    /// Nobody answered.
+    pub(crate) fn silence(error: impl std::error::Error) -> Self {
+        Self { code: String::new(), message: ErrorChain(&error).to_string() }
+    }
+
+    /// A refusal by a service, or nobody's answer, in terms of the SDK.
+    pub(crate) fn of(error: impl std::error::Error + ProvideErrorMetadata) -> Self {
+        match (error.code(), error.message()) {
+            (Some(code), message) => {
+                Self { code: code.to_owned(), message: message.unwrap_or_default().to_owned() }
+            }
+            (None, _) => Self::silence(error),
+        }
+    }
+
+    /// Whether the credentials are expired, or nobody's.
+    pub(crate) fn is_of_credentials(&self) -> bool {
+        UNKNOWN_CREDENTIALS.contains(&self.code.as_str())
+    }
+
+    /// Whether the credentials are good and do not allow this.
+    pub(crate) fn is_denial(&self) -> bool {
+        DENIED.contains(&self.code.as_str())
+    }
+}
+
+/// One request to a service that has no client here.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) service: &'static str,
+    /// Path and query.
+    pub(crate) path: String,
+    /// The form to be posted; without one the request is a GET.
+    pub(crate) form: Option<String>,
+}
+
+impl Account {
+    /// The account that the SDK's variables and profiles name.
+    pub(crate) async fn load() -> Self {
+        let version = BehaviorVersion::latest();
+        let sdk = aws_config::defaults(version).http_client(aws::http_client()).load().await;
+        let mut remembering = sdk.to_builder();
+        remembering.set_credentials_provider(sdk.credentials_provider().map(|provider| {
+            SharedCredentialsProvider::new(Remembered { provider, last: Mutex::default() })
+        }));
+        Self { sdk: remembering.build() }
+    }
+
+    /// The region, if one is set.
+    pub(crate) fn region(&self) -> Option<&str> {
+        self.sdk.region().map(AsRef::as_ref)
+    }
+
+    /// The credentials with which everything is asked.
+    ///
+    /// # Errors
+    ///
+    /// When there are none, or who gives them out refuses.
+    pub(crate) async fn credentials(&self) -> Result<Credentials, Refusal> {
+        let provider = self.sdk.credentials_provider().ok_or_else(|| Refusal {
+            code: String::new(),
+            message: "nobody provides any".to_owned(),
+        })?;
+        provider.provide_credentials().await.map_err(Refusal::silence)
+    }
+
+    /// Asks a service that has no client here; returns the body of its answer.
+    ///
+    /// # Errors
+    ///
+    /// When there are no credentials, nobody answers, or the service refuses.
+    pub(crate) async fn call(&self, call: Call) -> Result<String, Refusal> {
+        let missing = |what: &str| Refusal { code: String::new(), message: what.to_owned() };
+        let region = self.region().ok_or_else(|| missing("no region is set"))?.to_owned();
+        let http = self.sdk.http_client().ok_or_else(|| missing("there is no HTTP client"))?;
+        let credentials = self.credentials().await?;
+        let endpoint = self.endpoint(call.service, &region);
+        let request = move |call: Call| Ok(signed(&call, &endpoint, &region, &credentials)?);
+        let mut operation = Operation::builder()
+            .service_name(call.service)
+            .operation_name("call")
+            .behavior_version(BehaviorVersion::latest())
+            .http_client(http)
+            .endpoint_url(&self.endpoint(call.service, self.region().unwrap_or_default()))
+            .no_auth()
+            .standard_retry(&RetryConfig::standard())
+            .timeout_config(aws::timeouts());
+        if let Some(sleep) = self.sdk.sleep_impl() {
+            operation = operation.sleep_impl(sleep);
+        }
+        let operation = operation.serializer(request).deserializer(read).build();
+        operation.invoke(call).await.map_err(|error| match error {
+            SdkError::ServiceError(answered) => answered.into_err(),
+            silence => Refusal::silence(silence),
+        })
+    }
+
+    /// Where a service is: at a stand-in, if there is one.
+    fn endpoint(&self, service: &str, region: &str) -> String {
+        let of_service = environment(&format!("AWS_ENDPOINT_URL_{}", service.to_uppercase()));
+        let stand_in = of_service.or_else(|| self.sdk.endpoint_url().map(str::to_owned));
+        stand_in.unwrap_or_else(|| {
+            let suffix =
+                if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+            format!("https://{service}.{region}.{suffix}")
+        })
+    }
+}
+
+fn signed(
+    call: &Call,
+    endpoint: &str,
+    region: &str,
+    credentials: &Credentials,
+) -> Result<HttpRequest, Box<dyn std::error::Error + Send + Sync>> {
+    let method = if call.form.is_some() { "POST" } else { "GET" };
+    let body = call.form.as_deref().unwrap_or_default();
+    let identity = credentials.clone().into();
+    let params = v4::SigningParams::builder()
+        .identity(&identity)
+        .region(region)
+        .name(call.service)
+        .time(SystemTime::now())
+        .settings(SigningSettings::default())
+        .build()?
+        .into();
+    let uri = format!("{}{}", endpoint.trim_end_matches('/'), call.path);
+    let signable = SignableRequest::new(
+        method,
+        uri,
+        std::iter::empty(),
+        SignableBody::Bytes(body.as_bytes()),
+    )?;
+    let (headers, _) = sign(signable, &params)?.into_parts().0.into_parts();
+    let mut request = HttpRequest::new(SdkBody::from(body));
+    request.set_method(method)?;
+    request.set_uri(call.path.clone())?;
+    for header in headers {
+        request.headers_mut().try_insert(header.name(), header.value().to_owned())?;
+    }
+    if call.form.is_some() {
+        request.headers_mut().try_insert("content-type", "application/x-www-form-urlencoded")?;
+    }
+    Ok(request)
+}
+
+fn read(response: &HttpResponse) -> Result<String, OrchestratorError<Refusal>> {
+    let body = response.body().bytes().unwrap_or_default();
+    let body = String::from_utf8_lossy(body).into_owned();
+    if response.status().is_success() {
+        return Ok(body);
+    }
+    Err(OrchestratorError::operation(refusal(response, &body)))
+}
+
+/// A refusal as the query protocol writes it, in XML, or as others do, in JSON.
+fn refusal(response: &HttpResponse, body: &str) -> Refusal {
+    let told: Value = serde_json::from_str(body).unwrap_or_default();
+    let texts = stack::texts(body);
+    let in_xml = |name: &str| {
+        let text = texts.iter().find(|(path, _)| path.ends_with(name));
+        text.map(|(_, text)| text.clone())
+    };
+    let in_json = |name: &str| told[name].as_str().map(str::to_owned);
+    let code = response.headers().get("x-amzn-errortype").map(str::to_owned);
+    let code = code.or_else(|| in_json("__type")).or_else(|| in_xml("/Error/Code"));
+    let message = in_json("message").or_else(|| in_json("Message"));
+    let status = || format!("status {}", response.status());
+    let code = code.unwrap_or_else(status);
+    // `namespace#Code:where it is explained`
+    let code = code.rsplit('#').next().unwrap_or_default().split(':').next().unwrap_or_default();
+    Refusal {
+        code: code.to_owned(),
+        message: message.or_else(|| in_xml("/Error/Message")).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,156 @@
+//! `vedette dlq`: messages that were given up, looked at and sent again.
+
+mod letter;
+mod queue;
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::Failure;
+use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
+use crate::target::Deployed;
+
+use letter::Letter;
+pub(crate) use queue::{DeadLetters, is_missing};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the dead-letter queues with what is in them
+    List,
+    /// Show messages in words, and leave them where they are
+    Show {
+        #[command(flatten)]
+        which: Which,
+        /// Most messages of a queue
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+    },
+    /// Send messages again; what they ask for is done once, however often they are sent
+    Redrive {
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// Whose dead letters: a tool's, `maintenance` or `schedules`; all of them without it
+    #[arg(value_parser = queue::NAMES)]
+    queue: Option<String>,
+}
+
+impl Which {
+    fn queues(&self, deployed: &Deployed) -> impl Iterator<Item = DeadLetters> {
+        let is_meant =
+            |queue: &DeadLetters| self.queue.as_ref().is_none_or(|name| *name == queue.name);
+        DeadLetters::of(deployed).filter(is_meant)
+    }
+}
+
+/// How many messages `list` looks at for the oldest.
+const LOOKED_AT: usize = 100;
+
+impl Command {
+    pub(crate) async fn run(
+        &self,
+        deployed: Option<&Deployed>,
+        out: &mut Output<'_>,
+    ) -> Result<(), Failure> {
+        let Some(deployed) = deployed else {
+            return Err(Failure::Usage(
+                "the queues of a service on this machine are inside its process, and have no \
+                 dead letters; --aws is about a deployment's"
+                    .to_owned(),
+            ));
+        };
+        match self {
+            Self::List => {
+                let mut rows = Vec::new();
+                for queue in DeadLetters::of(deployed) {
+                    let messages = queue.count().await.map_err(|why| queue.failure(&why))?;
+                    let letters = match messages {
+                        0 => Vec::new(),
+                        _ => queue.peek(LOOKED_AT).await.map_err(|why| queue.failure(&why))?,
+                    };
+                    let oldest = letters.iter().filter_map(|letter| letter.sent_at).min();
+                    rows.push(Row { queue: queue.name, messages, oldest });
+                }
+                Ok(out.show(&rows)?)
+            }
+            Self::Show { which, limit } => {
+                let mut letters = Vec::new();
+                for queue in which.queues(deployed) {
+                    letters.extend(queue.peek(*limit).await.map_err(|why| queue.failure(&why))?);
+                }
+                Ok(out.show(&letters)?)
+            }
+            Self::Redrive { which } => {
+                let mut rows = Vec::new();
+                for queue in which.queues(deployed) {
+                    rows.push(Redriven { queue: queue.name, sent: queue.redrive().await? });
+                }
+                Ok(out.show(&rows)?)
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Row {
+    queue: &'static str,
+    messages: u64,
+    /// When the oldest of those that were looked at was first sent.
+    #[serde(serialize_with = "wire::optional::serialize")]
+    oldest: Option<Timestamp>,
+}
+
+impl Show for Vec<Row> {
+    fn text(&self) -> String {
+        let rows = self.iter().map(|row| {
+            [row.queue.to_owned(), row.messages.to_string(), moment_or_dash(row.oldest)]
+        });
+        table(["QUEUE", "MESSAGES", "OLDEST"], rows)
+    }
+}
+
+impl Show for Vec<Letter> {
+    fn text(&self) -> String {
+        if self.is_empty() {
+            return "There are no dead letters.\n".to_owned();
+        }
+        let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        let rows = self.iter().map(|letter| {
+            [
+                letter.queue.to_owned(),
+                letter.sent_at.map_or_else(|| "-".to_owned(), moment),
+                letter.received.to_string(),
+                letter.what.clone(),
+                dash(&letter.site),
+                dash(&letter.check),
+                dash(&letter.why),
+                letter.message.clone(),
+            ]
+        });
+        let headings = ["QUEUE", "SENT", "RECEIVED", "WHAT", "SITE", "CHECK", "WHY", "MESSAGE"];
+        table(headings, rows)
+    }
+}
+
+#[derive(Serialize)]
+struct Redriven {
+    queue: &'static str,
+    sent: u64,
+}
+
+impl Show for Vec<Redriven> {
+    fn text(&self) -> String {
+        let sent = self.iter().filter(|row| row.sent > 0);
+        let lines: String =
+            sent.map(|row| format!("{}: {} sent again\n", row.queue, row.sent)).collect();
+        if lines.is_empty() { "There are no dead letters.\n".to_owned() } else { lines }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! What a dead letter says, in words.
+
+use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use vedette_domain::message::{CheckMessage, Maintenance, RunOrder};
+
+use crate::output::{moment, wire};
+
+/// A message that was given up.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Letter {
+    pub(super) queue: &'static str,
+    /// Its id, which the functions' logs tell.
+    pub(super) message: String,
+    /// When it was first sent.
+    #[serde(serialize_with = "wire::optional::serialize")]
+    pub(super) sent_at: Option<Timestamp>,
+    /// How often it was received, by people who looked at it, too.
+    pub(super) received: u32,
+    /// What it asks for.
+    pub(super) what: String,
+    pub(super) site: Option<String>,
+    pub(super) check: Option<String>,
+    /// Why it was given up, where the message says so; else the logs of its id do.
+    pub(super) why: Option<String>,
+}
+
+/// What EventBridge Scheduler could not send: the parameters of its call.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Undelivered {
+    pub(super) queue_url: String,
+    pub(super) message_body: String,
+    pub(super) message_group_id: Option<String>,
+}
+
+impl Letter {
+    /// Reads a message of a queue.
+    pub(super) fn read(queue: &'static str, message: &Message) -> Self {
+        let body = message.body().unwrap_or_default();
+        let attribute = |name| message.attributes()?.get(&name);
+        let sent_at = attribute(MessageSystemAttributeName::SentTimestamp);
+        let sent_at = sent_at.and_then(|millis| millis.parse().ok());
+        let received = attribute(MessageSystemAttributeName::ApproximateReceiveCount);
+        let undelivered = serde_json::from_str::<Undelivered>(body).ok();
+        let asked = undelivered.as_ref().map_or(body, |undelivered| &undelivered.message_body);
+        let (what, site, check) = in_words(asked);
+        Self {
+            queue,
+            message: message.message_id().unwrap_or_default().to_owned(),
+            sent_at: sent_at.and_then(|millis| Timestamp::from_millisecond(millis).ok()),
+            received: received.and_then(|count| count.parse().ok()).unwrap_or_default(),
+            what,
+            site,
+            check,
+            why: reason(message),
+        }
+    }
+}
+
+/// What EventBridge Scheduler says of a message that it could not send.
+fn reason(message: &Message) -> Option<String> {
+    let attributes = message.message_attributes()?;
+    let told = ["ERROR_CODE", "ERROR_MESSAGE"].into_iter();
+    let told: Vec<&str> = told.filter_map(|name| attributes.get(name)?.string_value()).collect();
+    (!told.is_empty()).then(|| told.join(": "))
+}
+
+/// What a message asks for; its site; its check.
+fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
+    if let Ok(check) = serde_json::from_str::<CheckMessage>(body) {
+        let tool = check.tool;
+        let what = match check.order {
+            RunOrder::OnDemand { .. } => format!("{tool} check on demand"),
+            RunOrder::Automatic { reason, slot } => {
+                let reason = reason.as_str().replace('_', " ");
+                format!("{tool} check ({reason}) of {}", moment(slot))
+            }
+        };
+        return (what, Some(check.site.to_string()), Some(check.check_id().to_string()));
+    }
+    match serde_json::from_str::<Maintenance>(body) {
+        Ok(Maintenance::Sync { site, .. }) => {
+            ("sync of a site's schedules".to_owned(), Some(site.to_string()), None)
+        }
+        Ok(Maintenance::Purge { site, .. }) => {
+            ("purge of a deleted site".to_owned(), Some(site.to_string()), None)
+        }
+        Ok(Maintenance::Resync(team)) => (format!("sync of the sites of team {team}"), None, None),
+        Err(_) => {
+            const SHOWN: usize = 60;
+            let start: String = body.chars().take(SHOWN).collect();
+            (format!("no message of this service: {start}"), None, None)
+        }
+    }
+}

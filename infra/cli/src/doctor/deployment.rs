@@ -1,0 +1,334 @@
+//! What is wrong with a deployment: each thing that it needs, looked at in the order in which they
+//! depend on each other.
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::QueueAttributeName;
+use futures::future::join_all;
+use serde::Deserialize;
+use url::form_urlencoded;
+use vedette_domain::ErrorChain;
+use vedette_reconciler::drift;
+use vedette_runtime::{App, Destination, aws};
+
+use super::Health;
+use crate::Failure;
+use crate::aws::stack::Stack;
+use crate::aws::{Account, Call, Refusal};
+use crate::dlq::{DeadLetters, is_missing};
+use crate::target::{Deployed, NO_REGION, named_by_the_environment, no_credentials, no_stack};
+
+/// Places for functions that are left to the API's routes, and to redelivery.
+const PLACES_FOR_ROUTES: u64 = 10;
+
+const RENEW: &str = "log in again (`aws sso login`), or name a profile with AWS_PROFILE";
+const DEPLOY: &str = "deploy the stack again with this version's template.yaml";
+
+/// Looks at a deployment, as far as there is something to look at.
+///
+/// # Errors
+///
+/// When the environment, which is to name the deployment, does not.
+pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<Health, Failure> {
+    let mut health = Health::default();
+    let Some(region) = account.region() else {
+        health.problem(NO_REGION, "set AWS_REGION to where the stack is");
+        return Ok(health);
+    };
+    if let Err(refusal) = account.credentials().await {
+        health.problem(no_credentials(&refusal), RENEW);
+        return Ok(health);
+    }
+    let (service, deployment) = match stack {
+        None => named_by_the_environment()?,
+        Some(name) => match Stack::find(account, name).await {
+            Ok(Some(stack)) => {
+                judge_stack(&mut health, name, &stack);
+                match stack.deployment() {
+                    Ok(found) => found,
+                    Err(failure) => {
+                        health.problem(failure.to_string(), DEPLOY);
+                        return Ok(health);
+                    }
+                }
+            }
+            Ok(None) => {
+                let remedy = "correct --stack or AWS_REGION, or deploy it";
+                health.problem(no_stack(name, region), remedy);
+                return Ok(health);
+            }
+            Err(refusal) => {
+                refused(&mut health, &format!("the stack `{name}`"), &refusal);
+                return Ok(health);
+            }
+        },
+    };
+    let app = aws::app(service, deployment.clone(), &account.sdk);
+    let deployed = Deployed { account: account.clone(), deployment };
+    let has_table = examine_table(&app, &mut health).await;
+    let arns = examine_queues(&deployed, &mut health).await;
+    examine_dead_letters(&deployed, &mut health).await;
+    examine_places(&app, account, &arns, &mut health).await;
+    if has_table {
+        examine_schedules(&app, &mut health).await;
+    }
+    Ok(health)
+}
+
+/// Tells of something that could not be looked at.
+fn refused(health: &mut Health, what: &str, refusal: &Refusal) {
+    if refusal.is_of_credentials() {
+        let problem = no_credentials(refusal);
+        if !health.problems.iter().any(|told| told.what == problem) {
+            health.problem(problem, RENEW);
+        }
+    } else if refusal.is_denial() {
+        health.found().unseen.push(format!("{what} ({refusal})"));
+    } else {
+        let remedy = "look at the account's state, and ask again";
+        health.problem(format!("{what} cannot be looked at: {refusal}"), remedy);
+    }
+}
+
+fn unseen(health: &mut Health, what: &str, error: &dyn std::error::Error) {
+    health.problem(format!("{what} cannot be looked at: {}", ErrorChain(error)), DEPLOY);
+}
+
+fn judge_stack(health: &mut Health, name: &str, stack: &Stack) {
+    let status = stack.status.as_str();
+    health.found().stack = Some(format!("{name}, {status}"));
+    let why = stack.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let events = "the stack's events in CloudFormation say why";
+    if status == "ROLLBACK_COMPLETE" {
+        let problem = format!("the stack could not be created{why}");
+        health.problem(problem, format!("delete it and deploy again; {events}"));
+    } else if status == "UPDATE_ROLLBACK_COMPLETE" {
+        let problem = format!("the stack's last update failed, and it is as it was before{why}");
+        health.problem(problem, format!("mend what failed and deploy again; {events}"));
+    } else if status.ends_with("_FAILED") {
+        let problem = format!("the stack is in a failed state, {status}{why}");
+        health.problem(problem, format!("mend it before anything else; {events}"));
+    }
+}
+
+/// Says no where there is no table to look further at.
+async fn examine_table(app: &App, health: &mut Health) -> bool {
+    match super::examine(app, health).await {
+        Ok(true) => {}
+        Ok(false) => return false,
+        Err(failure) => {
+            health.problem(format!("the table cannot be read: {failure}"), DEPLOY);
+            return false;
+        }
+    }
+    match app.store.forgets_expired().await {
+        Ok(true) => {}
+        Ok(false) => health.problem(
+            "the table's time to live is off, so that expired checks stay and cost money",
+            "switch it on for the attribute `ttl`",
+        ),
+        Err(error) => {
+            unseen(health, "the time to live", &error);
+        }
+    }
+    match app.store.is_recoverable().await {
+        Ok(true) => {}
+        Ok(false) => health.problem(
+            "point-in-time recovery is off, so that what is deleted by mistake is lost",
+            "switch it on for the table",
+        ),
+        Err(error) => {
+            unseen(health, "the backups", &error);
+        }
+    }
+    true
+}
+
+/// Looks for the queues; returns the ARNs of those that are there.
+async fn examine_queues(deployed: &Deployed, health: &mut Health) -> Vec<(Destination, String)> {
+    let client = Client::new(&deployed.account.sdk);
+    let asked = Destination::ALL.map(|queue| {
+        let url = format!("{}{}", deployed.deployment.queue_url_prefix, queue.name());
+        let arn = QueueAttributeName::QueueArn;
+        let request = client.get_queue_attributes().queue_url(url).attribute_names(arn);
+        async move { (queue, request.send().await.map_err(Refusal::of)) }
+    });
+    let mut arns = Vec::new();
+    for (queue, answer) in join_all(asked).await {
+        let name = queue.name();
+        match answer {
+            Ok(answer) => {
+                let mut attributes = answer.attributes.unwrap_or_default();
+                arns.extend(
+                    attributes.remove(&QueueAttributeName::QueueArn).map(|arn| (queue, arn)),
+                );
+            }
+            Err(refusal) if is_missing(&refusal) => {
+                health.problem(format!("the queue `{name}` does not exist"), DEPLOY);
+            }
+            Err(refusal) => refused(health, &format!("the queue `{name}`"), &refusal),
+        }
+    }
+    arns
+}
+
+async fn examine_dead_letters(deployed: &Deployed, health: &mut Health) {
+    let counted = DeadLetters::of(deployed)
+        .map(|queue| async move { (queue.name, queue.count().await) })
+        .collect::<Vec<_>>();
+    let mut all = 0;
+    for (name, count) in join_all(counted).await {
+        match count {
+            Ok(0) => {}
+            Ok(count) => {
+                all += count;
+                health.problem(
+                    format!("messages of `{name}` that were given up: {count}"),
+                    format!(
+                        "see what they are with `vedette dlq show {name}`, mend the cause, then \
+                         `vedette dlq redrive {name}`"
+                    ),
+                );
+            }
+            Err(refusal) if is_missing(&refusal) => {
+                health.problem(format!("the dead-letter queue of `{name}` does not exist"), DEPLOY);
+            }
+            Err(refusal) => {
+                refused(health, &format!("the dead-letter queue of `{name}`"), &refusal);
+            }
+        }
+    }
+    health.found().dead_letters = Some(all);
+}
+
+/// An event source of a function, as Lambda tells it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct EventSource {
+    state: String,
+    scaling_config: Option<Scaling>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Scaling {
+    maximum_concurrency: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct EventSources {
+    #[serde(default)]
+    event_source_mappings: Vec<EventSource>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Settings {
+    account_limit: AccountLimit,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct AccountLimit {
+    /// Those that no function has reserved for itself.
+    unreserved_concurrent_executions: u64,
+}
+
+async fn lambda<T: for<'a> Deserialize<'a>>(account: &Account, path: String) -> Result<T, Refusal> {
+    let answer = account.call(Call { service: "lambda", path, form: None }).await?;
+    serde_json::from_str(&answer).map_err(Refusal::silence)
+}
+
+/// Looks whether functions receive from the queues, and whether the account has places for them.
+async fn examine_places(
+    app: &App,
+    account: &Account,
+    arns: &[(Destination, String)],
+    health: &mut Health,
+) {
+    let asked = arns.iter().map(|(queue, arn)| async move {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("EventSourceArn", arn)
+            .finish();
+        let path = format!("/2015-03-31/event-source-mappings?{query}");
+        (*queue, lambda::<EventSources>(account, path).await)
+    });
+    let mut taken = 0;
+    for (queue, answer) in join_all(asked).await {
+        let name = queue.name();
+        let runs = |tool| app.service.tools.contains(&tool);
+        let is_needed = matches!(queue, Destination::Tool(tool) if runs(tool))
+            || queue == Destination::Maintenance;
+        match answer {
+            Ok(EventSources { event_source_mappings: sources }) => {
+                let off = ["Disabled", "Disabling", "Deleting"];
+                let on = sources.iter().filter(|source| !off.contains(&source.state.as_str()));
+                let on: Vec<_> = on.collect();
+                if on.is_empty() && is_needed {
+                    health.problem(
+                        format!(
+                            "no function receives from the queue `{name}`: its event source is off"
+                        ),
+                        "switch the event source mapping on, or deploy the stack again",
+                    );
+                }
+                taken += on
+                    .iter()
+                    .filter_map(|source| source.scaling_config.as_ref()?.maximum_concurrency)
+                    .sum::<u64>();
+            }
+            Err(refusal) => refused(health, &format!("the event source of `{name}`"), &refusal),
+        }
+    }
+    match lambda::<Settings>(account, "/2016-08-19/account-settings".to_owned()).await {
+        Ok(Settings { account_limit }) => {
+            let places = account_limit.unreserved_concurrent_executions;
+            health.found().places = Some(places);
+            if places < taken + PLACES_FOR_ROUTES {
+                health.problem(
+                    format!(
+                        "the account may run {places} functions at once, and checks and maintenance \
+                         alone may take {taken}: while they do, the API answers 503 to some \
+                         requests, and checks come late"
+                    ),
+                    "raise Lambda's quota `Concurrent executions` (a new account has 10), or deploy \
+                     with less concurrency",
+                );
+            }
+        }
+        Err(refusal) => refused(health, "how many functions the account may run", &refusal),
+    }
+}
+
+async fn examine_schedules(app: &App, health: &mut Health) {
+    let drift = match drift(app).await {
+        Ok(drift) => drift,
+        Err(error) => {
+            unseen(health, "the schedules", &error);
+            return;
+        }
+    };
+    let found = health.found();
+    (found.sites, found.schedules) = (Some(drift.sites), Some(drift.wanted));
+    let reconcile = "`vedette reconcile` makes them what the table says";
+    if drift.missing > 0 {
+        health.problem(
+            format!("schedules that are missing: {} of {}", drift.missing, drift.wanted),
+            reconcile,
+        );
+    }
+    if drift.stray > 0 {
+        let problem =
+            format!("schedules of tools that do not run or sites that are gone: {}", drift.stray);
+        health.problem(problem, reconcile);
+    }
+    if drift.unreadable > 0 {
+        health.problem(
+            format!("entries of the table that cannot be read: {}", drift.unreadable),
+            "VEDETTE_LOG=error names them; restore them from a backup, or delete them",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

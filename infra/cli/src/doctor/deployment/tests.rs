@@ -1,0 +1,123 @@
+//! A deployment on a stand-in for AWS, and each thing that may be wrong with it.
+
+use vedette_testkit::aws::Account;
+
+use crate::testing::{Deployment, Ran};
+
+impl Deployment {
+    async fn doctor(&self) -> Ran {
+        self.run("doctor").await
+    }
+
+    /// What the doctor says, after something went wrong.
+    async fn diagnosis(break_it: impl FnOnce(&mut Account)) -> String {
+        let deployment = Self::start().await;
+        break_it(&mut deployment.aws.account());
+        let ran = deployment.doctor().await;
+        assert_eq!((ran.code, ran.said.as_str()), (1, "there is a problem"), "{}", ran.out);
+        let problem = ran.out.find("problem: ").expect("a problem");
+        ran.out[problem..].to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_deployment_is_well() {
+    let deployment = Deployment::start().await;
+    let ran = deployment.doctor().await;
+    assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);
+    insta::assert_snapshot!(ran.out, @r"
+    stack: vedette, CREATE_COMPLETE
+    teams: 0
+    sites: 0
+    schedules: 0
+    dead letters: 0
+    functions at once: 1000
+    work due: 0
+    ");
+    let account = deployment.aws.account();
+    let changes = ["CreateSchedule", "UpdateSchedule", "DeleteSchedule", "ReceiveMessage"];
+    assert!(changes.iter().all(|operation| account.calls_of(operation) == 0), "it only looks");
+}
+
+#[tokio::test]
+async fn each_thing_that_can_be_wrong_is_told_with_what_to_do() {
+    let mut told = String::new();
+    for break_it in [
+        (|account| account.stack_status.clear()) as fn(&mut Account),
+        |account| account.stack_status = "UPDATE_ROLLBACK_FAILED".to_owned(),
+        |account| account.stack_status = "UPDATE_ROLLBACK_COMPLETE".to_owned(),
+        |account| account.stack_status = "ROLLBACK_COMPLETE".to_owned(),
+        |account| assert!(account.outputs.remove("Auditor").is_some()),
+        |account| account.refuse_after("cloudformation", 0, "ExpiredToken"),
+        |account| _ = account.outputs.insert("TableName".to_owned(), "gone".to_owned()),
+        |account| account.forgets_expired = false,
+        |account| account.is_recoverable = false,
+        |account| assert!(account.queues.remove("dns").is_some()),
+        |account| assert!(account.queues.remove("schedules-dlq").is_some()),
+        |account| _ = account.put_message("ssl-dlq", "{}", None),
+        |account| assert!(account.disabled.insert("maintenance".to_owned())),
+        |account| account.places = 10,
+        |account| assert!(account.schedules.insert(STRAY.to_owned())),
+    ] {
+        told += &Deployment::diagnosis(break_it).await;
+    }
+    insta::assert_snapshot!(told, @r"
+    problem: there is no stack `vedette` in eu-central-1
+      to do: correct --stack or AWS_REGION, or deploy it
+    problem: the stack is in a failed state, UPDATE_ROLLBACK_FAILED
+      to do: mend it before anything else; the stack's events in CloudFormation say why
+    problem: the stack's last update failed, and it is as it was before
+      to do: mend what failed and deploy again; the stack's events in CloudFormation say why
+    problem: the stack could not be created
+      to do: delete it and deploy again; the stack's events in CloudFormation say why
+    problem: the stack `vedette` is of another version than this command: its output Auditor is not set
+      to do: deploy the stack again with this version's template.yaml
+    problem: there are no valid credentials for AWS: ExpiredToken: by a test
+      to do: log in again (`aws sso login`), or name a profile with AWS_PROFILE
+    problem: the table does not exist
+      to do: restore it from a backup, or let vedette-local or the template make a new one
+    problem: the table's time to live is off, so that expired checks stay and cost money
+      to do: switch it on for the attribute `ttl`
+    problem: point-in-time recovery is off, so that what is deleted by mistake is lost
+      to do: switch it on for the table
+    problem: the queue `dns` does not exist
+      to do: deploy the stack again with this version's template.yaml
+    problem: the dead-letter queue of `schedules` does not exist
+      to do: deploy the stack again with this version's template.yaml
+    problem: messages of `ssl` that were given up: 1
+      to do: see what they are with `vedette dlq show ssl`, mend the cause, then `vedette dlq redrive ssl`
+    problem: no function receives from the queue `maintenance`: its event source is off
+      to do: switch the event source mapping on, or deploy the stack again
+    problem: the account may run 10 functions at once, and checks and maintenance alone may take 30: while they do, the API answers 503 to some requests, and checks come late
+      to do: raise Lambda's quota `Concurrent executions` (a new account has 10), or deploy with less concurrency
+    problem: schedules of tools that do not run or sites that are gone: 1
+      to do: `vedette reconcile` makes them what the table says
+    ");
+}
+
+const STRAY: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01-status";
+
+#[tokio::test]
+async fn what_may_not_be_looked_at_is_said_and_is_no_problem() {
+    let deployment = Deployment::start().await;
+    deployment.aws.account().refuse_after("lambda", 0, "AccessDeniedException");
+    let ran = deployment.doctor().await;
+    assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);
+    let unseen = "not looked at: the event source of `status` (AccessDeniedException: by a test)\n";
+    assert!(ran.out.contains(unseen), "{}", ran.out);
+    assert_eq!(ran.out.matches("not looked at").count(), 7);
+}
+
+#[tokio::test]
+async fn several_problems_are_counted() {
+    let deployment = Deployment::start().await;
+    let mut account = deployment.aws.account();
+    account.places = 10;
+    account.forgets_expired = false;
+    drop(account);
+    let ran = deployment.run("--json doctor").await;
+    assert_eq!((ran.code, ran.said.as_str()), (1, "there are 2 problems"));
+    let health: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(health["deployment"]["places"], 10);
+    assert_eq!(health["problems"].as_array().map(Vec::len), Some(2));
+}
