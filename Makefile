@@ -94,10 +94,10 @@ use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 	$(CURDIR)/$(OPENAPI_TYPESCRIPT)/node_modules/.bin/openapi-typescript
 
 # Both packages in one build: a build of one alone has other features, and compiles much anew.
-bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history' or 'requests')
+bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests' or 'reconcile')
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(ARGS),target/release/vedette-bench $(ARGS),\
-		for measurement in rate cadence history requests; do target/release/vedette-bench $$measurement; done; \
+		for measurement in rate cadence history requests reconcile; do target/release/vedette-bench $$measurement; done; \
 		$(MAKE) --no-print-directory peers)
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no

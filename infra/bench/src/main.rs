@@ -5,6 +5,7 @@ mod history;
 mod inside;
 mod process;
 mod rate;
+mod reconcile;
 mod recording_server;
 mod report;
 mod requests;
@@ -26,6 +27,8 @@ enum Measure {
     History(history::Options),
     /// What requests and checks take from the table.
     Requests(requests::Options),
+    /// How long a reconciliation of many teams takes.
+    Reconcile(reconcile::Options),
 }
 
 #[tokio::main]
@@ -39,5 +42,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Cadence(options) => cadence::measure(&options).await,
         Measure::History(options) => history::measure(&options).await,
         Measure::Requests(options) => requests::measure(&options).await,
+        Measure::Reconcile(options) => reconcile::measure(&options).await,
     }
 }
