@@ -162,7 +162,8 @@ deploy: credentials build ## Build, then deploy to AWS (CONFIG=dev or prod, ARGS
 
 # Asked before minutes of compiling, and not after.
 credentials: $(SAM)/ok
-	@$(SAM)/bin/python -c 'import boto3; print("Deploying as", boto3.client("sts").get_caller_identity()["Arn"])' || { \
+	@$(SAM)/bin/python -c 'import boto3; print("Deploying as", boto3.client("sts").get_caller_identity()["Arn"])' \
+		2> >(tail -n 1 >&2) || { \
 		echo "No AWS credentials or no region; run 'aws configure' or 'aws sso login', or set AWS_PROFILE" >&2; exit 1; }
 
 sam = SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam
