@@ -15,6 +15,9 @@ OPENAPI_PYTHON_CLIENT_VERSION := 0.29.1
 OPENAPI_TYPESCRIPT_VERSION := 7.13.0
 TYPESCRIPT_VERSION := 5.9.3
 SAM_VERSION := 1.170.0
+# Stands in for AWS; the other reads SAM's templates for it.
+MINISTACK_VERSION := 1.5.33
+SAM_TRANSLATOR_VERSION := 1.115.0
 CARGO_LAMBDA_VERSION := 1.9.2
 ZIG_VERSION := 0.17.0
 CARGO_DENY_VERSION := 0.20.2
@@ -43,6 +46,7 @@ SCHEMATHESIS := .tools/schemathesis-$(SCHEMATHESIS_VERSION)-hypothesis-$(HYPOTHE
 OPENAPI_PYTHON_CLIENT := .tools/openapi-python-client-$(OPENAPI_PYTHON_CLIENT_VERSION)
 OPENAPI_TYPESCRIPT := .tools/openapi-typescript-$(OPENAPI_TYPESCRIPT_VERSION)-typescript-$(TYPESCRIPT_VERSION)
 SAM := .tools/sam-$(SAM_VERSION)
+MINISTACK := .tools/ministack-$(MINISTACK_VERSION)-sam-translator-$(SAM_TRANSLATOR_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 CARGO_FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
@@ -53,10 +57,10 @@ LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check test contract clients bench peers fuzz openapi lighthouse template dependencies audit build deploy credentials rust lints session
+.PHONY: help run check test test-aws contract clients bench peers fuzz openapi lighthouse template dependencies audit build deploy credentials rust lints session
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: rust ## Run the whole service on this machine (ARGS='--help' lists its options)
 	@# Without it everything else runs.
@@ -77,6 +81,10 @@ test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok $(O
 	$(use_clients)
 	cargo test --locked --workspace
 
+test-aws: rust $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in six minutes
+	$(build_service)
+	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python
+
 contract: rust $(SCHEMATHESIS)/ok ## Ask the service everything that openapi.json describes (ARGS go to Schemathesis)
 	$(build_service)
 	$(hold_to_contract)
@@ -87,7 +95,8 @@ clients: rust $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Generate c
 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
 # compiled twice.
-build_service = cargo build --locked --workspace --tests --bin vedette --bin vedette-local
+build_service = cargo build --locked --workspace --tests --bin vedette --bin vedette-local \
+	--bin api --bin checker --bin reconciler
 hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 	$(CURDIR)/$(OPENAPI_PYTHON_CLIENT)/bin/openapi-python-client \
@@ -215,6 +224,9 @@ $(OPENAPI_TYPESCRIPT)/ok: | $(LIGHTHOUSE)/.ok
 
 $(SAM)/ok:
 	$(call venv,aws-sam-cli==$(SAM_VERSION))
+
+$(MINISTACK)/ok:
+	$(call venv,ministack==$(MINISTACK_VERSION) aws-sam-translator==$(SAM_TRANSLATOR_VERSION))
 
 $(CARGO_LAMBDA)/ok:
 	$(call venv,cargo-lambda==$(CARGO_LAMBDA_VERSION) ziglang==$(ZIG_VERSION))

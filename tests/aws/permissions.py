@@ -1,0 +1,196 @@
+"""What the functions' roles may do, held to what they did.
+
+    permissions.py WORK_FOLDER STACK
+
+The stand-in has written down each kind of decision that IAM took while the story went on. None may
+be a denial, and nothing may be allowed that the story had no use for, but for the exceptions below.
+Then writes are planted that a function must not make.
+"""
+
+import fnmatch
+import json
+import pathlib
+import sys
+
+import boto3
+from botocore.exceptions import ClientError
+
+WORK, STACK = pathlib.Path(sys.argv[1]), sys.argv[2]
+
+GIVEN_UP = "redelivery gives up a check on demand only after ten minutes"
+
+# What is allowed and the story does not use: policy, action, and resource or partition, as
+# patterns; and why it is allowed all the same.
+EXCEPTIONS = [
+    (
+        "ScheduleRole/*",
+        "sqs:SendMessage",
+        "*-schedules-dlq",
+        "the stand-in's scheduler delivers whatever it fires",
+    ),
+    (
+        "CheckerDnsRole/*",
+        "sqs:SendMessage",
+        "*-dns",
+        "no resolver answers, so no DNS check has a failure to confirm",
+    ),
+    ("CheckerDnsRole/*", "*", "N#*", "no resolver answers, so no DNS check opens an issue"),
+    ("CheckerPerformanceRole/*", "*", "N#*", "no auditor answers, so no audit opens an issue"),
+    (
+        "MaintenanceRole/*",
+        "sqs:SendMessage",
+        "*-maintenance",
+        "only a team of more than 256 sites is resynced in slices",
+    ),
+    ("*", "sqs:ChangeMessageVisibility", "*", "no message fails that would be had again soon"),
+    ("RedeliveryRole/*", "dynamodb:[PD]*", "*", GIVEN_UP),
+    ("RedeliveryRole/*", "dynamodb:BatchGetItem", "T#*", GIVEN_UP),
+    ("RedeliveryRole/*", "dynamodb:UpdateItem", "L#*", GIVEN_UP),
+]
+
+iam = boto3.client("iam")
+resources = (
+    boto3.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=STACK)
+)
+stack = {
+    entry["PhysicalResourceId"]: entry
+    for page in resources
+    for entry in page["StackResourceSummaries"]
+}
+roles = [name for name, entry in stack.items() if entry["ResourceType"] == "AWS::IAM::Role"]
+
+
+def logical(physical):
+    return stack[physical]["LogicalResourceId"] if physical in stack else physical
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def policies():
+    """Each policy's name, the roles that have it, and its statements."""
+    attached = {}
+    for role in roles:
+        for name in iam.list_role_policies(RoleName=role)["PolicyNames"]:
+            document = iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+            yield f"{logical(role)}/{name}", {role}, as_list(document["Statement"])
+        for policy in iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]:
+            attached.setdefault(policy["PolicyArn"], set()).add(role)
+    for arn, holders in attached.items():
+        version = iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"]
+        document = iam.get_policy_version(PolicyArn=arn, VersionId=version)["PolicyVersion"][
+            "Document"
+        ]
+        yield logical(arn), holders, as_list(document["Statement"])
+
+
+def matches(value, patterns):
+    return any(fnmatch.fnmatchcase(value, pattern) for pattern in as_list(patterns))
+
+
+def unused(statement, decisions):
+    """Each action on a resource, and each partition, that a statement allows without need."""
+    conditions = statement.get("Condition", {}).get("ForAllValues:StringLike", {})
+    partitions = as_list(conditions.get("dynamodb:LeadingKeys", []))
+    if partitions:
+        decisions = [
+            taken
+            for taken in decisions
+            if taken["keys"] and all(matches(key, partitions) for key in taken["keys"])
+        ]
+    for action in as_list(statement["Action"]):
+        of_action = [taken for taken in decisions if matches(taken["action"], action)]
+        for resource in as_list(statement["Resource"]):
+            if not any(matches(taken["resource"], resource) for taken in of_action):
+                yield action, resource
+    used = [taken for taken in decisions if matches(taken["action"], statement["Action"])]
+    for partition in partitions:
+        if not any(matches(key, partition) for taken in used for key in taken["keys"]):
+            yield "/".join(as_list(statement["Action"])), partition
+
+
+def judge():
+    """What is wrong with what was decided."""
+    decisions = [json.loads(line) for line in (WORK / "decisions.jsonl").read_text().splitlines()]
+    for taken in decisions:
+        if not taken["allowed"]:
+            role, keys = logical(taken["role"]), taken["keys"] or ""
+            yield f"denied: {role}: {taken['action']} on {taken['resource']} {keys}"
+    needed, allowed = set(), 0
+    for name, holders, statements in policies():
+        mine = [taken for taken in decisions if taken["allowed"] and taken["role"] in holders]
+        for statement in statements:
+            allowed += len(as_list(statement["Action"])) * len(as_list(statement["Resource"]))
+            for found in unused(statement, mine):
+                excused = [
+                    index
+                    for index, (policy, *patterns, _) in enumerate(EXCEPTIONS)
+                    if matches(name, policy) and all(map(matches, found, patterns))
+                ]
+                needed.update(excused)
+                if not excused:
+                    yield "allowed and never used: {}: {} on {}".format(name, *found)
+    for index, exception in enumerate(EXCEPTIONS):
+        if index not in needed:
+            yield f"an exception that is none: {exception}"
+    print(f"{len(decisions)} kinds of decisions; {len(roles)} roles may do {allowed} things")
+
+
+def attempt(call, **request):
+    """Whether IAM lets a call be made."""
+    try:
+        call(**request)
+    except ClientError as error:
+        assert error.response["Error"]["Code"] == "AccessDeniedException", error
+        return False
+    return True
+
+
+def plant():
+    """What could be written by functions that must not."""
+    [described] = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
+    outputs = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
+    table = outputs["TableName"]
+
+    def item(prefix):
+        return {"pk": {"S": f"{prefix}planted"}, "sk": {"S": "A"}}
+
+    def put(prefix):
+        return {"Item": item(prefix)}
+
+    for file in sorted((WORK / "credentials").iterdir()):
+        given = json.loads(file.read_text())
+        names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+        access_key, secret, token = (given[name] for name in names)
+        client = boto3.client(
+            "dynamodb",
+            aws_access_key_id=access_key,
+            aws_secret_access_key=secret,
+            aws_session_token=token,
+        )
+        # A token, its user, and the list of teams are written by the operator alone.
+        for prefix in ("K#", "U#", "G"):
+            items = [put("S#"), put(prefix)]
+            transaction = [{"Put": {"TableName": table, **one}} for one in items]
+            batch = {table: [{"PutRequest": one} for one in items]}
+            tried = {
+                "puts": attempt(client.put_item, TableName=table, **put(prefix)),
+                "updates": attempt(client.update_item, TableName=table, Key=item(prefix)),
+                "deletes": attempt(client.delete_item, TableName=table, Key=item(prefix)),
+                "puts by a transaction": attempt(
+                    client.transact_write_items, TransactItems=transaction
+                ),
+                "puts by a batch": attempt(client.batch_write_item, RequestItems=batch),
+            }
+            for what, succeeded in tried.items():
+                if succeeded:
+                    yield f"{file.stem} {what} an item {prefix}planted"
+        # Were everything denied, the above would show nothing.
+        if file.stem == f"{STACK}-checker-status":
+            if not attempt(client.put_item, TableName=table, **put("S#")):
+                yield f"{file.stem} cannot write what it may"
+
+
+wrong = [*judge(), *plant()]
+sys.exit("\n".join(wrong) or None)

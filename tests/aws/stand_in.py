@@ -1,0 +1,404 @@
+"""The AWS stand-in: ministack, with the gaps mended that the story would fall into.
+
+    stand_in.py WORK_FOLDER
+
+The environment says where it listens (BIND_HOST, GATEWAY_PORT), and has it ask IAM about each call
+(AUTH). It leaves two things in the folder: decisions.jsonl, a line for each kind of decision that
+IAM took about a role, and credentials/, those of each function that has run. A file in fire/ that
+is named like a schedule has the schedule fire at once.
+
+Each mend says in a sentence what the pinned version lacks.
+"""
+
+import contextvars
+import hashlib
+import json
+import pathlib
+import re
+import sys
+import threading
+import time
+
+import boto3
+from ministack import app
+from ministack.core import iam_actions, iam_evaluator, lambda_runtime
+from ministack.core.responses import get_account_id, get_region
+from ministack.services import dynamodb, eventbridge, iam, lambda_svc, scheduler, sts
+from ministack.services.cloudformation import provisioners
+
+WORK = pathlib.Path(sys.argv[1])
+
+
+def wrap(module, name):
+    """Replaces a function by one that is given the replaced one first."""
+
+    def decorate(wrapper):
+        inner = getattr(module, name)
+        setattr(module, name, lambda *args, **named: wrapper(inner, *args, **named))
+        return wrapper
+
+    return decorate
+
+
+def wrap_create(resource_type):
+    """The same for what CloudFormation calls to make a resource."""
+    handlers = provisioners._RESOURCE_HANDLERS[resource_type]
+
+    def decorate(wrapper):
+        inner = handlers["create"]
+        handlers["create"] = lambda *args: wrapper(inner, *args)
+        return wrapper
+
+    return decorate
+
+
+# --- Decisions ----------------------------------------------------------------------------------
+
+decided = set()
+writing = threading.Lock()
+
+
+def record(role, action, resource, keys, refusal):
+    """Writes a decision down, once: who asked for what, in which partitions, and if they may."""
+    shown = keys
+    if keys is not None and not refusal:
+        # Policies name partitions by what they begin with; of a refusal the whole is of interest.
+        shown = sorted({"".join(key.partition("#")[:2]) for key in keys})
+    decision = {"role": role, "action": action, "resource": resource, "keys": shown}
+    line = json.dumps(decision | {"allowed": not refusal})
+    with writing:
+        if line not in decided:
+            decided.add(line)
+            with (WORK / "decisions.jsonl").open("a") as file:
+                print(line, file=file)
+
+
+@wrap(iam_evaluator, "enforce")
+def enforce(inner, access_key, action, service, region, resource_arn="*", service_context=None):
+    """Asks about the partitions of a DynamoDB call and about the role that a call passes on, too,
+    and keeps what was decided about roles."""
+    context = dict(service_context or {})
+    keys = context.get("dynamodb:LeadingKeys")
+    if "dynamodb:EnclosingOperation" in context:
+        keys = next(transaction_keys.get())
+        context["dynamodb:LeadingKeys"] = keys
+    refusal = inner(
+        access_key, action, service, region, resource_arn=resource_arn, service_context=context
+    )
+    principal = iam_evaluator.resolve_principal(access_key or "", get_account_id())
+    # The root user, with whom the test deploys and looks, may do anything.
+    if getattr(principal, "policies", None) is not None:
+        role = role_name(principal.arn)
+        record(role, action, resource_arn, keys, refusal)
+        if not refusal and service == "scheduler" and (passed := passed_role.get()):
+            to_scheduler = {"iam:PassedToService": "scheduler.amazonaws.com"}
+            refusal = ask(role, "iam:PassRole", passed, to_scheduler, principal.policies)
+    return refusal
+
+
+def role_name(arn):
+    """The role in `…:assumed-role/<role>/<session>` and in `…:role/<role>`."""
+    return arn.split("/")[1]
+
+
+def ask(role, action, resource, context=None, policies=None):
+    """Asks whether a role may do what the stand-in does in its name without a request. Returns the
+    refusal, if it is one."""
+    asked = iam_evaluator.EvalContext(
+        principal_arn=f"arn:aws:sts::{get_account_id()}:assumed-role/{role}/service",
+        principal_type="AssumedRole",
+        principal_account=get_account_id(),
+        action=action,
+        resource_arn=resource,
+        region=get_region(),
+        service_context={key.lower(): value for key, value in (context or {}).items()},
+    )
+    policies = policies or iam_evaluator._gather_role_policies(role, get_account_id())
+    result = iam_evaluator.evaluate(asked, policies)
+    refusal = None if result.decision == "Allow" else result
+    if refusal:
+        refusal.principal_arn = asked.principal_arn
+    record(role, action, resource, None, refusal)
+    return refusal
+
+
+# --- IAM: what a request is about ---------------------------------------------------------------
+
+transaction_keys = contextvars.ContextVar("transaction_keys")
+passed_role = contextvars.ContextVar("passed_role", default=None)
+
+
+@wrap(iam_actions, "dynamodb_service_context")
+def dynamodb_service_context(inner, body):
+    """`dynamodb:LeadingKeys` is never filled, and a condition on it so always satisfied."""
+    context = inner(body)
+    request = json.loads(body or b"{}")
+    transaction_keys.set(iter([[leading_key(*named)] for named in transaction_items(request)]))
+    keys = [leading_key(*named) for named in plain_items(request)]
+    if keys:
+        context["dynamodb:LeadingKeys"] = keys
+    return context
+
+
+def transaction_items(request):
+    """Table and item, or key, of each action of a transaction, in the order of the questions."""
+    for item in request.get("TransactItems", []):
+        for member in ("ConditionCheck", "Put", "Update", "Delete", "Get"):
+            if member in item:
+                action = item[member]
+                yield action["TableName"], action.get("Item") or action["Key"]
+
+
+def plain_items(request):
+    """Table and item, or key, of all that any other request names."""
+    table = request.get("TableName")
+    if "Item" in request or "Key" in request:
+        yield table, request.get("Item") or request["Key"]
+    if "KeyConditionExpression" in request:
+        yield table, queried_key(request)
+    for table, asked in (request.get("RequestItems") or {}).items():
+        if isinstance(asked, dict):
+            yield from ((table, key) for key in asked["Keys"])
+        else:
+            for write in asked:
+                put, delete = write.get("PutRequest"), write.get("DeleteRequest")
+                yield table, put["Item"] if put else delete["Key"]
+
+
+def queried_key(request):
+    """What a query says its attributes equal."""
+    names = request.get("ExpressionAttributeNames") or {}
+    values = request.get("ExpressionAttributeValues") or {}
+    equal = re.findall(r"([#\w]+)\s*=\s*(:\w+)", request["KeyConditionExpression"])
+    return {names.get(name, name): values[value] for name, value in equal}
+
+
+def leading_key(table, item):
+    """The partition that an item is in, or that a query is about: the table's, or an index's."""
+    described = dynamodb._tables[table.rpartition("/")[2]]
+    indexes = described.get("GlobalSecondaryIndexes") or []
+    schemas = [described["KeySchema"], *(index["KeySchema"] for index in indexes)]
+    name = next(name for schema in schemas if (name := schema[0]["AttributeName"]) in item)
+    return next(iter(item[name].values()))
+
+
+@wrap(iam_actions, "extract_resource_arn")
+def extract_resource_arn(inner, service, method, path, headers, body, query, *rest):
+    """The ARN of a schedule has the group `default`, whatever group it is in; and whether the role
+    that it is given may be passed is not asked."""
+    arn = inner(service, method, path, headers, body, query, *rest)
+    passed_role.set(None)
+    if service == "scheduler" and ":schedule/default/" in arn:
+        request = json.loads(body) if body else {}
+        in_query = query.get("groupName", "default")
+        in_query = in_query[0] if isinstance(in_query, list) else in_query
+        arn = arn.replace(":schedule/default/", f":schedule/{request.get('GroupName', in_query)}/")
+        passed_role.set((request.get("Target") or {}).get("RoleArn"))
+    return arn
+
+
+# --- CloudFormation -----------------------------------------------------------------------------
+
+
+@wrap_create("AWS::ApiGatewayV2::Api")
+def create_api(inner, logical_id, props, stack_name):
+    """The `Body` of an API, in which SAM has all routes, is ignored: all paths would be unknown."""
+    api_id, attributes = inner(logical_id, props, stack_name)
+    for path, operations in props["Body"]["paths"].items():
+        for method, operation in operations.items():
+            given = operation["x-amazon-apigateway-integration"]
+            integration = {
+                "ApiId": api_id,
+                "IntegrationType": given["type"].upper(),
+                "IntegrationUri": given["uri"],
+                "IntegrationMethod": given["httpMethod"],
+                "PayloadFormatVersion": given["payloadFormatVersion"],
+            }
+            create = provisioners._apigw_v2_integration_create
+            integration_id, _ = create(logical_id, integration, stack_name)
+            key = "$default" if path.endswith("$default") else f"{method.upper()} {path}"
+            route = {"ApiId": api_id, "RouteKey": key, "Target": f"integrations/{integration_id}"}
+            provisioners._apigw_v2_route_create(logical_id, route, stack_name)
+    return api_id, attributes
+
+
+@wrap_create("AWS::Lambda::EventSourceMapping")
+def create_event_source_mapping(inner, logical_id, props, stack_name):
+    """A number from a parameter stays text, of which the poller of all mappings dies."""
+    scaling = props.get("ScalingConfig")
+    if scaling:
+        scaling = {name: int(value) for name, value in scaling.items()}
+        props = {**props, "ScalingConfig": scaling}
+    return inner(logical_id, props, stack_name)
+
+
+@wrap_create("AWS::DynamoDB::Table")
+def create_table(inner, logical_id, props, stack_name):
+    """A parameter's `true` stays text, which no client can read; time to live and point-in-time
+    recovery stay off, which `vedette doctor` calls a problem."""
+    protection = "DeletionProtectionEnabled"
+    props = {**props, protection: is_true(props[protection])}
+    name, attributes = inner(logical_id, props, stack_name)
+    ttl = props["TimeToLiveSpecification"]
+    ttl = {**ttl, "Enabled": is_true(ttl["Enabled"])}
+    dynamodb._update_ttl({"TableName": name, "TimeToLiveSpecification": ttl})
+    recovery = props["PointInTimeRecoverySpecification"]
+    recovery = {setting: is_true(value) for setting, value in recovery.items()}
+    request = {"TableName": name, "PointInTimeRecoverySpecification": recovery}
+    dynamodb._update_continuous_backups(request)
+    return name, attributes
+
+
+def is_true(value):
+    return str(value).lower() == "true"
+
+
+@wrap_create("AWS::CloudWatch::Alarm")
+def create_alarm(inner, logical_id, props, stack_name):
+    """An alarm on a sum of metrics is refused; no alarm goes off here anyway."""
+    if "Metrics" in props:
+        name = props.get("AlarmName") or f"{stack_name}-{logical_id}"
+        arn = f"arn:aws:cloudwatch:{get_region()}:{get_account_id()}:alarm:{name}"
+        return name, {"Arn": arn}
+    return inner(logical_id, props, stack_name)
+
+
+def create_query_definition(logical_id, props, stack_name):
+    """Saved queries are unknown; nobody asks them here."""
+    return f"{stack_name}-{logical_id}", {}
+
+
+provisioners._RESOURCE_HANDLERS["AWS::Logs::QueryDefinition"] = {
+    "create": create_query_definition,
+    "delete": lambda *_: None,
+}
+
+
+# --- What services do in the name of a role -----------------------------------------------------
+
+
+def client_of_role(service, role_arn):
+    """A client that signs as a session of a role: IAM is asked about its calls as about any."""
+    role = role_name(role_arn)
+    digest = hashlib.sha256(role_arn.encode()).hexdigest()
+    access_key, secret, token = f"ASIA{digest[:16].upper()}", digest[16:], digest
+    session = {
+        "Arn": f"arn:aws:sts::{get_account_id()}:assumed-role/{role}/scheduler",
+        "UserId": f"{role}:scheduler",
+        "SecretAccessKey": secret,
+        "SessionToken": token,
+    }
+    sts.register_session(access_key, session)
+    return boto3.client(
+        service,
+        aws_access_key_id=access_key,
+        aws_secret_access_key=secret,
+        aws_session_token=token,
+        region_name=get_region(),
+    )
+
+
+def scheduler_may_assume(role_arn, schedule_arn):
+    """Whether a role's trust policy lets EventBridge Scheduler take it for a schedule."""
+    role = iam._roles.get(role_name(role_arn))
+    group = schedule_arn.rpartition("/")[0].replace(":schedule/", ":schedule-group/")
+    asked = iam_evaluator.EvalContext(
+        principal_arn="scheduler.amazonaws.com",
+        principal_type="Service",
+        principal_account=get_account_id(),
+        action="sts:AssumeRole",
+        resource_arn=role_arn,
+        region=get_region(),
+        service_context={"aws:sourcearn": group, "aws:sourceaccount": get_account_id()},
+    )
+    document = role["AssumeRolePolicyDocument"]
+    document = json.loads(document) if isinstance(document, str) else document
+    for statement in document["Statement"]:
+        services = statement.get("Principal", {}).get("Service", [])
+        if "scheduler.amazonaws.com" in ([services] if isinstance(services, str) else services):
+            return iam_evaluator._conditions_met(statement.get("Condition", {}), asked)
+    return False
+
+
+@wrap(eventbridge, "_invoke_target")
+def invoke_target(inner, target, event, rule, view=None):
+    """Schedules replace no `<aws.scheduler.*>`, know no universal target, and need no permission of
+    their role."""
+    if "ScheduleExpression" not in rule or event.get("Source") != "aws.scheduler":
+        return inner(target, event, rule, view)
+    role_arn, arn = target["RoleArn"], target["Arn"]
+    if not scheduler_may_assume(role_arn, rule["Arn"]):
+        record(role_name(role_arn), "sts:AssumeRole", rule["Arn"], None, True)
+        return None
+    # Schedules fire at whole minutes, and the ticker comes by each second.
+    shape = "%Y-%m-%dT%H:%M:%SZ" if rule["Arn"] in fired else "%Y-%m-%dT%H:%M:00Z"
+    fired.discard(rule["Arn"])
+    slot = time.strftime(shape, time.gmtime(event["Time"]))
+    sent = target["Input"].replace("<aws.scheduler.scheduled-time>", slot)
+    if arn == "arn:aws:scheduler:::aws-sdk:sqs:sendMessage":
+        client_of_role("sqs", role_arn).send_message(**json.loads(sent))
+    elif ":lambda:" in arn:
+        function = client_of_role("lambda", role_arn)
+        function.invoke(FunctionName=arn, InvocationType="Event", Payload=sent)
+    else:
+        raise ValueError(f"no schedule was expected to call {arn}")
+    return None
+
+
+scheduler._SCHEDULE_TICK_INTERVAL = 1
+fired = set()
+
+
+@wrap(scheduler, "_tick_schedules")
+def tick_schedules(inner):
+    """A schedule cannot be had to fire, and most cadences are longer than a test."""
+    for scope, schedule in list(scheduler._schedules._data.items()):
+        named = WORK / "fire" / schedule["Name"]
+        if named.exists():
+            named.unlink()
+            fired.add(schedule["Arn"])
+            scheduler._schedule_last_fired[scope] = 0
+    inner()
+
+
+@wrap(lambda_svc, "_run_sqs_batch")
+def run_sqs_batch(inner, mapping, function, *rest):
+    """An event source mapping receives and deletes without a permission of the function's role."""
+    role = role_name(function["config"]["Role"])
+    queue = mapping["EventSourceArn"]
+    needed = ("sqs:ReceiveMessage", "sqs:GetQueueAttributes", "sqs:DeleteMessage")
+    # What is refused is received again when the messages become visible.
+    if not any([ask(role, action, queue) for action in needed]):
+        inner(mapping, function, *rest)
+
+
+@wrap(lambda_svc, "_emit_lambda_logs")
+def emit_lambda_logs(inner, function, *rest, **named):
+    """Logs are written without a permission of the function's role."""
+    config = function.get("config") or function
+    group = config["LoggingConfig"]["LogGroup"]
+    stream = f"arn:aws:logs:{get_region()}:{get_account_id()}:log-group:{group}:log-stream:any"
+    needed = ("logs:CreateLogStream", "logs:PutLogEvents")
+    if not any([ask(role_name(config["Role"]), action, stream) for action in needed]):
+        inner(function, *rest, **named)
+
+
+# --- For the test -------------------------------------------------------------------------------
+
+
+def execution_credentials(config):
+    """The credentials of a function, left where the test finds them."""
+    made = given_credentials(config)
+    folder = WORK / "credentials"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{config['FunctionName']}.json").write_text(json.dumps(made))
+    return made
+
+
+given_credentials = lambda_runtime.execution_credentials
+for module in (lambda_runtime, lambda_svc):
+    module.execution_credentials = execution_credentials
+
+if __name__ == "__main__":
+    sys.argv[1:] = []
+    app.main()

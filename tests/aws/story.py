@@ -1,0 +1,528 @@
+"""The story that the deployment is told, over HTTP through the gateway, with all that follows.
+
+    story.py WORK_FOLDER STACK VEDETTE AUDITOR_PORT
+
+VEDETTE is the operator's command; at AUDITOR_PORT the functions look for PageSpeed Insights. A
+target on this machine is watched: it answers, goes down, and comes back. Every route is asked at
+least once for what it gives and once for what it refuses.
+"""
+
+import contextlib
+import http.client
+import http.server
+import json
+import os
+import pathlib
+import re
+import socketserver
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+
+import boto3
+
+WORK, STACK, VEDETTE = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+AUDITOR_PORT = int(sys.argv[4])
+TOOLS = ["status", "ssl", "dns", "broken-links", "performance"]
+# A host is crawled and audited once a day for new sites: further ones wait for their schedule.
+FIRST_TOOLS = ["status", "ssl", "dns"]
+NOBODY = "00000000-0000-4000-8000-000000000000"
+began = time.monotonic()
+
+
+def say(what):
+    print(f"{time.monotonic() - began:6.1f} s  {what}", flush=True)
+
+
+# --- The target ---------------------------------------------------------------------------------
+
+
+class Target(http.server.ThreadingHTTPServer):
+    """A website on this machine that answers as it is told, and one of whose links is broken."""
+
+    status = 200
+    # Seconds before an answer.
+    delay = 0
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Page)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b'<html><body><a href="/next">next</a> <a href="/gone">gone</a></body></html>'
+        time.sleep(self.server.delay)
+        self.send_response(404 if self.path == "/gone" else self.server.status)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+class Auditor(socketserver.ThreadingTCPServer):
+    """Takes connections and hangs up after a while: an audit takes its time, and fails."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", AUDITOR_PORT), Silence)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Silence(socketserver.BaseRequestHandler):
+    def handle(self):
+        time.sleep(2)
+
+
+# --- The deployment -----------------------------------------------------------------------------
+
+schedules = boto3.client("scheduler")
+table = boto3.client("dynamodb")
+queues = boto3.client("sqs")
+logs = boto3.client("logs")
+functions = boto3.client("lambda")
+iam = boto3.client("iam")
+outputs = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
+outputs = {output["OutputKey"]: output["OutputValue"] for output in outputs}
+gateway = urllib.parse.urlsplit(os.environ["AWS_ENDPOINT_URL"]).netloc
+api = urllib.parse.urlsplit(outputs["ApiBaseUrl"]).hostname.partition(".")[0]
+token = None
+operator = {}
+asked = []
+
+
+def ask(method, path, body=None, expect=200, bearer=None):
+    """Asks the API, and holds the answer to a status."""
+    connection = http.client.HTTPConnection(gateway, timeout=60)
+    headers = {
+        "Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}",
+        "Authorization": f"Bearer {bearer or token}",
+        "Content-Type": "application/json",
+    }
+    connection.request(
+        method, f"/api/v1{path}", None if body is None else json.dumps(body), headers
+    )
+    response = connection.getresponse()
+    text = response.read().decode()
+    assert response.status == expect, (
+        f"{method} {path}: {response.status}, not {expect}: {text[:2000]}"
+    )
+    asked.append((method, path.partition("?")[0], response.status))
+    return json.loads(text) if text else None
+
+
+def operate(*arguments):
+    """Runs the operator's command as a user with the operator's policy; returns what it says."""
+    command = [VEDETTE, "--aws", "--stack", STACK, "--json", *arguments]
+    environment = os.environ | operator
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    said = f"{' '.join(arguments)}: {done.returncode}: {done.stdout} {done.stderr}"
+    assert done.returncode == 0, said
+    return json.loads(done.stdout)
+
+
+def until(what, found, seconds, instead=lambda: ""):
+    """Waits for something that comes by itself, or says what is there instead."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        result = found()
+        if result:
+            say(what)
+            return result
+        time.sleep(0.5)
+    raise AssertionError(f"not within {seconds} s: {what} {instead()}")
+
+
+def schedule_expressions(site):
+    """The tools that have a schedule for a site, with its expression."""
+    names = [listed["Name"] for listed in schedules.list_schedules(GroupName=STACK)["Schedules"]]
+    found = {}
+    for name in (name for name in names if name.startswith(site)):
+        # One that was listed may be gone by now.
+        with contextlib.suppress(schedules.exceptions.ResourceNotFoundException):
+            schedule = schedules.get_schedule(GroupName=STACK, Name=name)
+            found[name.removeprefix(f"{site}-")] = schedule["ScheduleExpression"]
+    return found
+
+
+def fire(name):
+    """Has a schedule fire now, which would be due at another time."""
+    (WORK / "fire").mkdir(exist_ok=True)
+    (WORK / "fire" / name).touch()
+
+
+def rows(prefix):
+    """The keys of all items in partitions of this prefix."""
+    names = {"#pk": "pk", "#sk": "sk"}
+    pages = table.get_paginator("scan").paginate(
+        TableName=outputs["TableName"],
+        ProjectionExpression="#pk, #sk",
+        ExpressionAttributeNames=names,
+    )
+    keys = [(item["pk"]["S"], item["sk"]["S"]) for page in pages for item in page["Items"]]
+    return [key for key in keys if key[0].startswith(prefix)]
+
+
+# --- The story ----------------------------------------------------------------------------------
+
+
+def employ():
+    """A user of IAM who may do what an operator has to, and nothing else."""
+    iam.create_user(UserName="operator")
+    iam.attach_user_policy(UserName="operator", PolicyArn=outputs["OperatorPolicyArn"])
+    key = iam.create_access_key(UserName="operator")["AccessKey"]
+    operator["AWS_ACCESS_KEY_ID"] = key["AccessKeyId"]
+    operator["AWS_SECRET_ACCESS_KEY"] = key["SecretAccessKey"]
+
+
+def settle():
+    """The first user, team and token, by the operator's command; and a stranger without a team."""
+    operate("user", "create", "--name", "Ada", "--email", "ada@example.com", "--verified")
+    operate("team", "create", "--name", "Tests", "--owner", "ada@example.com", "--plan", "agency")
+    operate("user", "create", "--name", "Eve", "--email", "eve@example.com", "--verified")
+    made = [
+        operate("token", "create", "--email", f"{who}@example.com", "--name", "tests")
+        for who in ("ada", "eve")
+    ]
+    return [token["secret"] for token in made]
+
+
+def watch(team, url, tools=None):
+    """Puts a URL under watch, and returns what the site is addressed by."""
+    body = {"url": url, "monitoring_settings": {"tools": tools or {}}}
+    return ask("POST", f"/teams/{team}/sites", body, 201)["data"]["uuid"]
+
+
+def checked_every(minutes):
+    settings = {"confirmation_retry_minutes": 1, "incident_follow_up_minutes": 1}
+    return {"enabled": True, "cadence_minutes": minutes, "settings": settings}
+
+
+def latest(site):
+    return ask("GET", f"/sites/{site}")["data"]["latest_checks"]
+
+
+def have_run(site, tools):
+    """Whether each of these tools has checked the site by itself."""
+    checks = latest(site)
+    return all(checks[tool] and checks[tool]["status"] in ("completed", "failed") for tool in tools)
+
+
+def reasons(site):
+    """Why the site's status was checked by itself, the youngest check first."""
+    checks = ask("GET", f"/sites/{site}/checks?type=status&automatic=true&per_page=100")["data"]
+    return [check["run_reason"] for check in checks]
+
+
+def issues(site, status):
+    return ask("GET", f"/issues?site={site}&status={status}&tool=status")["data"]
+
+
+def put_under_watch(team, target):
+    """A site is created: its schedules are made, and its first checks run."""
+    strict = {"settings": {"min_broken_count": 1}}
+    site = watch(team, target.url, {"status": checked_every(1), "broken-links": strict})
+    until(
+        "five schedules are made", lambda: sorted(schedule_expressions(site)) == sorted(TOOLS), 30
+    )
+    until("each tool has checked the site", lambda: have_run(site, TOOLS), 60)
+    checks = latest(site)
+    assert checks["status"]["result"]["up"] and checks["broken-links"]["result"]["found"] == 1, (
+        checks
+    )
+    [broken] = ask("GET", f"/issues?site={site}&tool=broken-links")["data"]
+    assert broken["fingerprint"] == "broken-links:threshold", broken
+    return site
+
+
+def go_down_and_come_back(site, target):
+    """The target goes down: an issue opens, someone takes it, and it resolves with the target."""
+    until("a schedule has had the site checked again", lambda: len(reasons(site)) > 1, 75)
+    # From here on once a week, so that no scheduled check comes before one that confirms.
+    weekly = {"tools": {"status": checked_every(7 * 24 * 60)}}
+    minutely = schedule_expressions(site)["status"]
+    ask("PATCH", f"/sites/{site}", {"url": target.url, "monitoring_settings": weekly})
+    until("it is checked weekly", lambda: schedule_expressions(site)["status"] != minutely, 30)
+    target.status = 503
+    say("the target is down")
+    fire(f"{site}-status")
+    [issue] = until("an issue is open", lambda: issues(site, "open"), 160)
+    assert issue["fingerprint"] == "status:down" and issue["site"]["uuid"] == site, issue
+    operate("issue", "ack", issue["uuid"], "--as", "ada@example.com")
+    taken = ask("GET", f"/issues/{issue['uuid']}")["data"]
+    assert taken["status"] == "acknowledged" and taken["acknowledged_by"]["name"] == "Ada", taken
+    until("it is followed up", lambda: "incident_follow_up" in reasons(site), 90)
+    target.status = 200
+    [resolved] = until("it is resolved", lambda: issues(site, "resolved"), 90)
+    keys = [entry["key"] for entry in resolved["timeline"]]
+    assert keys == ["opened", "acknowledged", "resolved"] and resolved["resolved_by"] is None, (
+        resolved
+    )
+    seen = set(reasons(site))
+    assert seen == {"scheduled", "confirmation_retry", "incident_follow_up"}, seen
+
+
+def read_all(team, site, strangers_token):
+    """What only reads: what is there, and that it is not there for others."""
+    assert ask("GET", "/me")["data"]["user"]["email"] == "ada@example.com"
+    assert [entry["uuid"] for entry in ask("GET", "/teams")["data"]] == [team]
+    assert ask("GET", f"/teams/{team}")["data"]["limits"]["plan"] == "agency"
+    assert ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
+    listed = ask("GET", f"/teams/{team}/sites?search=127.0.0.1&sort=name")
+    assert site in [entry["uuid"] for entry in listed["data"]], listed
+    assert (
+        ask("GET", f"/sites/{site}/reports/uptime?days=7")["data"]["total_uptime_percentage"]
+        is not None
+    )
+    assert ask("GET", f"/sites/{site}/reports/performance?days=7")["data"]["total_checks"] == 0
+    for path in (
+        f"/teams/{team}",
+        f"/teams/{team}/monitoring",
+        f"/teams/{team}/sites",
+        f"/sites/{site}",
+        f"/sites/{site}/checks",
+        f"/sites/{site}/reports/uptime",
+        f"/sites/{site}/reports/performance",
+        f"/issues/{NOBODY}",
+        f"/checks/{NOBODY}",
+    ):
+        ask("GET", path, expect=404, bearer=strangers_token)
+    ask("GET", "/issues?status=lost", expect=422)
+    ask("GET", "/me", expect=401, bearer="unknown")
+    ask("GET", "/teams", expect=401, bearer="unknown")
+    ask("GET", "/nowhere", expect=404)
+
+
+def order_checks(site):
+    """Orders a check on demand of each tool."""
+    ordered = ask("POST", f"/sites/{site}/checks", {}, 202)["data"]
+    assert sorted(check["type"] for check in ordered) == sorted(TOOLS), ordered
+    return [check["uuid"] for check in ordered]
+
+
+def states(checks):
+    return {ask("GET", f"/checks/{check}")["data"]["status"] for check in checks}
+
+
+def check_on_demand(team, target):
+    """Checks on demand run, and are deleted; automatic ones are not. What may not be reached fails,
+    and with the check its state goes from the list of sites."""
+    site = watch(team, f"{target.url}/ordered")
+    until("a site for checks on demand has been checked", lambda: have_run(site, FIRST_TOOLS), 60)
+    # Nobody's address (RFC 5737), which is let nobody connect to.
+    ask("PATCH", f"/sites/{site}", {"url": "http://192.0.2.1/"})
+    ordered = order_checks(site)
+    refused = ask("POST", f"/sites/{site}/checks", {"tools": ["status"]}, 422)
+    assert "tools" in refused["errors"], refused
+    until("checks on demand have run", lambda: "pending" not in states(ordered), 60)
+    assert site in listed_as(team, "failed")
+    for check in ordered:
+        ask("DELETE", f"/checks/{check}", expect=204)
+    automatic = ask("GET", f"/sites/{site}/checks?automatic=true")["data"][0]
+    ask("DELETE", f"/checks/{automatic['uuid']}", expect=403)
+    return site
+
+
+def listed_as(team, state):
+    """The sites whose newest status check is in a state."""
+    return [
+        site["uuid"]
+        for site in ask("GET", f"/teams/{team}/sites?tool=status&status={state}")["data"]
+    ]
+
+
+def operate_well(site):
+    """Who operates it finds nothing wrong, and changes nothing that is right."""
+    before = schedule_expressions(site)
+    operate("reconcile")
+    assert schedule_expressions(site) == before, before
+    health = operate("doctor")
+    assert not health["problems"] and not health["deployment"]["unseen"], health
+    letters = operate("dlq", "list")
+    assert letters and not any(queue["messages"] for queue in letters), letters
+
+
+def lose_messages(team, target):
+    """A site's orders are lost on their way: only the table knows of them."""
+    site = watch(team, f"{target.url}/lost")
+    until(
+        "a site whose messages will be lost has been checked",
+        lambda: have_run(site, FIRST_TOOLS),
+        60,
+    )
+    mappings = [
+        mapping["UUID"] for mapping in functions.list_event_source_mappings()["EventSourceMappings"]
+    ]
+    for mapping in mappings:
+        functions.update_event_source_mapping(UUID=mapping, Enabled=False)
+    before = schedule_expressions(site)["status"]
+    ordered = order_checks(site)
+    without_dns = {"tools": {"dns": {"enabled": False}}}
+    ask(
+        "PATCH", f"/sites/{site}", {"url": f"{target.url}/lost", "monitoring_settings": without_dns}
+    )
+    check_status_every(60, team)
+    for name in [*TOOLS, "maintenance"]:
+        queues.purge_queue(QueueUrl=queues.get_queue_url(QueueName=f"{STACK}-{name}")["QueueUrl"])
+    for mapping in mappings:
+        functions.update_event_source_mapping(UUID=mapping, Enabled=True)
+    say("the messages of five checks, a changed site and a changed team are lost")
+    return site, ordered, before, time.monotonic()
+
+
+def find_lost_messages(site, ordered, before, lost_at):
+    """Redelivery, which passes each minute, finds in the table what was lost."""
+    # A crawl is looked for when it should have ended, after five minutes.
+    time.sleep(max(0, lost_at + 302 - time.monotonic()))
+    fire(f"{STACK}-redelivery")
+    until("what was lost has been done", lambda: "pending" not in states(ordered), 30)
+    found = schedule_expressions(site)
+    assert "dns" not in found and found["status"] != before, found
+
+
+def crawl_at_once(sites, target):
+    """Crawls and audits of a team do not take all places: what gets no lease comes again later."""
+    runs = [f"{site}-{tool}" for site in sites for tool in ("broken-links", "performance")]
+    before = {site: count(site, "broken-links") for site in sites}
+
+    def have_crawled():
+        return all(count(site, "broken-links") > counted for site, counted in before.items())
+
+    target.delay = 1
+    for name in runs + [f"{sites[0]}-{tool}" for tool in ("ssl", "dns")]:
+        fire(name)
+    until("crawls that were due at once have run, one after the other", have_crawled, 60)
+    target.delay = 0
+
+
+def count(site, tool):
+    return ask("GET", f"/sites/{site}/checks?type={tool}&automatic=true&per_page=1")["meta"][
+        "total"
+    ]
+
+
+def create_many(team, target):
+    """Sites in bulk: what is there is skipped, what is none fails."""
+    # The last one is on a host of its own, where nobody listens.
+    urls = [f"{target.url}/0", f"{target.url}/1", "http://127.0.0.2:1/"]
+    bodies = [{"url": url} for url in [*urls, urls[0], "ftp://127.0.0.1/"]]
+    made = ask("POST", f"/teams/{team}/sites/bulk", {"sites": bodies})["data"]
+    assert [len(made[name]) for name in ("created", "skipped", "failed")] == [3, 1, 1], made
+    ask("POST", f"/teams/{team}/sites/bulk", {"sites": []}, 422)
+    ask("POST", f"/teams/{team}/sites", {"url": bodies[0]["url"]}, 422)
+    return [site["uuid"] for site in made["created"]]
+
+
+def check_status_every(minutes, team):
+    """Changes the cadence in a team's settings."""
+    tools = ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
+    tools["status"]["cadence_minutes"] = minutes
+    ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {"tools": tools}})
+
+
+def change_settings(team, site, target):
+    """A team's settings reach the schedules of its sites, and a site's own go before them."""
+    until(
+        "the other site has its schedules",
+        lambda: len(schedule_expressions(site)) == len(TOOLS),
+        30,
+    )
+    before = schedule_expressions(site)
+    check_status_every(30, team)
+    until(
+        "the team's cadence is that of the schedule",
+        lambda: schedule_expressions(site)["status"] != before["status"],
+        30,
+    )
+    ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {}}, 422)
+    # Nobody listens on port 443, and a second check is to confirm it, which now will not be.
+    own = {"ssl": {"enabled": False}}
+    moved = {"url": f"{target.url}/moved", "monitoring_settings": {"tools": own}}
+    changed = ask("PATCH", f"/sites/{site}", moved)["data"]
+    assert changed["url"].endswith("/moved") and "ssl" not in changed["enabled_checks"], changed
+    until("what is off has no schedule", lambda: "ssl" not in schedule_expressions(site), 30)
+    ask("PATCH", f"/sites/{site}", {"url": "nowhere"}, 422)
+
+
+def delete(sites):
+    """What is deleted is gone, down to its last item."""
+    assert {sk for _, sk in rows("S#")} > {"A"} and rows("L#") and rows("N#")
+    for site in sites:
+        ask("DELETE", f"/sites/{site}", expect=204)
+        ask("DELETE", f"/sites/{site}", expect=404)
+        ask("GET", f"/sites/{site}", expect=404)
+    until("no schedule is left", lambda: not any(map(schedule_expressions, sites)), 60)
+    # A tombstone says for a while that a site was deleted.
+    until(
+        "nothing of them is left",
+        lambda: {sk for _, sk in rows("S#")} <= {"A"},
+        60,
+        lambda: rows("S#"),
+    )
+    assert not rows("L#") and not rows("N#"), rows("")
+
+
+def check_that_all_was_asked():
+    """Every route of openapi.json was asked for what it gives, and for what it refuses."""
+    document = json.loads((pathlib.Path(__file__).parents[2] / "openapi.json").read_text())
+    for path, operations in document["paths"].items():
+        pattern = re.compile(re.sub(r"{\w+}", "[^/]+", path))
+        for method in operations.keys() & {"get", "post", "patch", "delete"}:
+            mine = {
+                status
+                for asked_method, asked_path, status in asked
+                if asked_method == method.upper() and pattern.fullmatch(asked_path)
+            }
+            assert min(mine) < 300 and max(mine) >= 400, f"{method} {path}: only {mine}"
+
+
+def check_that_nothing_failed():
+    """No message was given up, and no function wrote an error."""
+    for queue in queues.list_queues(QueueNamePrefix=f"{STACK}-")["QueueUrls"]:
+        if queue.endswith("-dlq"):
+            counted = queues.get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])[
+                "Attributes"
+            ]
+            assert counted["ApproximateNumberOfMessages"] == "0", f"{queue}: {counted}"
+    events = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{STACK}")
+    lines = [event["message"] for page in events for event in page["events"]]
+    assert lines, "no function has written a line"
+    wrong = [line for line in lines if '"level":"ERROR"' in line or '"level":"WARN"' in line]
+    assert not wrong, "\n".join(wrong[:20])
+
+
+def main():
+    global token
+    target, _auditor = Target(), Auditor()
+    employ()
+    token, strangers_token = settle()
+    say("the operator made two users, a team and their tokens")
+    team = ask("GET", "/teams")["data"][0]["uuid"]
+    site = put_under_watch(team, target)
+    others = create_many(team, target)
+    change_settings(team, others[0], target)
+    operate_well(site)
+    lost = lose_messages(team, target)
+    crawl_at_once([site, others[1]], target)
+    others.append(check_on_demand(team, target))
+    read_all(team, site, strangers_token)
+    go_down_and_come_back(site, target)
+    find_lost_messages(*lost)
+    delete([site, lost[0], *others])
+    check_that_all_was_asked()
+    check_that_nothing_failed()
+
+
+if __name__ == "__main__":
+    main()
