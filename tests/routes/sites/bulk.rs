@@ -436,7 +436,7 @@ async fn a_site_that_the_table_does_not_take_fails_alone_and_says_no_more_than_t
     let (service, owner) = Service::with_team().await;
     service.client(&owner).get("/me").await;
     // The second site's write, and the SDK's own tries after it.
-    for n in 2..=5 {
+    for n in 2..=9 {
         service.test.faults().on_write(n, Fault::Throttle);
     }
     let answer =
