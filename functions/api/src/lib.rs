@@ -98,7 +98,7 @@ pub async fn answer_within(app: &App, route: &Route, request: Request, left: Dur
     })
 }
 
-/// Serves a request whose body is asked for when its sender is let in, and not before. Refusals are
+/// Serves a request, whose body is read only once its sender is authenticated. Refusals are
 /// answers, and so are faults, which are logged.
 pub async fn serve<F>(
     app: &App,
@@ -184,7 +184,7 @@ async fn present(response: Response, head: &Parts) -> Response {
     })
 }
 
-/// What there is to do for a caller who is let in. A handler whose write meets a conflict is called
+/// Handles the request of an authenticated caller. A handler whose write meets a conflict is called
 /// again, with the resource reloaded.
 async fn work<F>(
     app: &App,

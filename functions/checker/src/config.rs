@@ -46,7 +46,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// The first variable that makes no sense.
+    /// The first variable that is invalid.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
         let engines = EngineConfig::read(read)?;
         let service = Service { tools: engines.tools(), ..Service::read(read)? };

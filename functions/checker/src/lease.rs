@@ -14,7 +14,7 @@ const WAIT: Duration = Duration::from_secs(15);
 
 /// Runs if the message's team may have one more run of the tool under way, and this one is not under
 /// way already. Otherwise the message comes again: redelivery sends a run that the table asks for
-/// (`is_outstanding`), and any other is enqueued anew with a delay, since failing it would count
+/// (`is_outstanding`), and any other is enqueued again with a delay, since failing it would count
 /// towards its dead-letter queue. If both were enqueued, copies would pile up until there is a lease.
 pub(crate) async fn with_lease<T>(
     app: &App,

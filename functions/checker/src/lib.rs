@@ -175,7 +175,7 @@ async fn run(
         finish
     } else if run.check.is_automatic() {
         match clear_timer(app, &run.site, tool, &state).await {
-            // The write in between has decided on the timer anew.
+            // The concurrent write has decided on the timer.
             Ok(()) | Err(StoreError::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
         }

@@ -36,7 +36,7 @@ const UNREADABLE_GRACE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Pieces of work a shard and pass; the rest is left to the next pass.
 const PASS: usize = 500;
-/// Pieces of work in hand at once.
+/// Pieces of work handled concurrently.
 const CONCURRENCY: usize = 16;
 
 /// One pass: sends again what is overdue, and gives up on-demand checks that waited too long.

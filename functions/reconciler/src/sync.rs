@@ -18,7 +18,7 @@ use vedette_store::{
 
 use crate::ReconcilerError;
 
-/// Batches in hand at once.
+/// Batches handled concurrently.
 pub(crate) const CONCURRENCY: usize = 16;
 /// Sites read in one batch.
 pub(crate) const BATCH: usize = 16;
@@ -41,7 +41,7 @@ pub(crate) async fn team(app: &App, id: TeamId) -> Result<(), ReconcilerError> {
     follow_all(app, &slice.sites).await?;
     let finish = || app.store.finish_resync_slice(&slice, app.clock.now());
     let is_ahead = retry_on_conflict(budget::SYNC, finish).await?;
-    // Another message that has come this far, or begun anew, goes on.
+    // Another message has come this far, or has restarted, and continues.
     if is_ahead && slice.has_next() {
         app.queue.send(&Message::Maintenance(Maintenance::Resync(id)), Duration::ZERO).await?;
     }

@@ -212,7 +212,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Measures a request, made anew for each round.
+    /// Measures a request, built for each round.
     async fn asked(
         &mut self,
         name: &str,

@@ -17,7 +17,7 @@ pub enum Failure {
     /// What it was decided on kept changing.
     #[error("somebody else changed the same at the same time; try again")]
     Conflict,
-    /// The command, or the configuration around it, makes no sense.
+    /// The command or its configuration is invalid.
     #[error("{0}")]
     Usage(String),
     /// The table does not answer.

@@ -2,7 +2,7 @@
 //!
 //! A new site's first runs are free. A crawl or an audit is a burden to the host and to us, so the
 //! first ones are counted by team and day, and a host has one a day, however often its sites are
-//! deleted and created anew. An on-demand run is paid for by the quota; what it leaves is that the
+//! deleted and created again. An on-demand run is paid for by the quota; what it leaves is that the
 //! next one on the host has to wait, be it of the same site or of one created in its place.
 
 use std::collections::{BTreeMap, BTreeSet};

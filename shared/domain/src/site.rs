@@ -34,7 +34,7 @@ pub struct Site {
     /// DNS records that must be there; empty where the first check is the baseline.
     #[serde(default)]
     pub expected_records: ExpectedRecords,
-    /// Version of the records that DNS checks learnt: a change has them learnt anew.
+    /// Version of the records that DNS checks learnt: a change has them learnt again.
     #[serde(default)]
     pub records: u64,
     /// Rises with every change by a client.

@@ -33,7 +33,7 @@ impl Timer {
     /// next, and in how many monitoring minutes.
     ///
     /// An outstanding timer of the wanted kind stays as it is, or else scheduled runs that come
-    /// more often than follow-ups would push those away for ever. It is spent, and set anew, once a
+    /// more often than follow-ups would push those away for ever. It is used up, and set again, once a
     /// run at its instant or later was observed: slots must rise, so its own run could not be
     /// counted any more.
     pub fn after_run(

@@ -29,7 +29,7 @@ pub struct Expiry {
 pub struct Swept {
     /// Items removed.
     pub removed: usize,
-    /// Whether the table's end is reached; the next step begins anew.
+    /// Whether the end of the table is reached; the next step starts over.
     pub is_last: bool,
 }
 

@@ -100,7 +100,7 @@ pub async fn reach(path: &Path) -> Result<Reached, FolderError> {
 
 impl Folder {
     /// Makes the folder where it is missing, and shuts it to others where it is not: tokens and
-    /// request headers of sites are nobody else's business.
+    /// request headers of sites are private.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl Folder {
         Ok(draft)
     }
 
-    /// Gives a draft that is whole its name, for good.
+    /// Gives a complete draft its final name.
     pub(crate) fn put(&self, draft: &Path, file: &Path) -> Result<(), FolderError> {
         let named = fs::rename(draft, file).and_then(|()| File::open(&self.path)?.sync_all());
         named.map_err(|error| FolderError::Io { path: file.to_owned(), error })

@@ -20,7 +20,7 @@ pub(crate) fn by_key(file: &Path) -> rusqlite::Result<()> {
     let definition: String = recreated.query_row(find, params![TABLE], |row| row.get(0))?;
     recreated.execute_batch(&format!("DROP TABLE \"{TABLE}\"; {definition} WITHOUT ROWID"))?;
     recreated.commit()?;
-    // The size of pages changes when the file is written anew, which needs another journal.
+    // The size of pages changes when the file is rewritten, which needs another journal.
     file.execute_batch(&format!(
         "PRAGMA journal_mode = DELETE; PRAGMA page_size = {PAGE_SIZE}; VACUUM"
     ))

@@ -16,10 +16,10 @@ pub const BODY_MAX: usize = 1024 * 1024;
 /// # Errors
 ///
 /// 413 where it is too large, before or after decoding; 415 where it is encoded otherwise than with
-/// gzip; 400 where it is not what it is said to be.
+/// gzip; 400 where it is not encoded as it says.
 pub fn decode<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, ApiError> {
     let body = within_limit(Cow::Borrowed(body))?;
-    // Nothing is nothing in every encoding.
+    // An empty body is empty in every encoding.
     if body.is_empty() {
         return Ok(body);
     }

@@ -23,16 +23,16 @@ pub const UNAVAILABLE_FOR: u32 = 5;
 /// Why a request was not served.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// No token, or one that does not count; or an unverified address.
+    /// No token, an invalid one, or an unverified address.
     #[error("{0}")]
     Unauthenticated(&'static str),
     /// The team has no active plan.
     #[error("An active team plan is required.")]
     PlanRequired,
-    /// A scope or a role is missing, or the thing may not be done to this resource.
+    /// A scope or a role is missing, or the operation is not allowed on this resource.
     #[error("{0}")]
     Forbidden(String),
-    /// There is no such thing, or it is another team's.
+    /// It does not exist, or is another team's.
     #[error("The requested resource was not found.")]
     NotFound,
     /// The path is known, the method is not.
@@ -43,7 +43,7 @@ pub enum ApiError {
         /// The methods there are, as the `Allow` header lists them.
         allow: String,
     },
-    /// The request is not one that can be read.
+    /// The request cannot be read.
     #[error("{0}")]
     BadRequest(&'static str),
     /// The body did not arrive in time.
@@ -55,7 +55,7 @@ pub enum ApiError {
     /// The body is encoded in a way that is not understood.
     #[error("The request body must be sent as it is, or encoded with gzip.")]
     UnsupportedEncoding,
-    /// The request is well-formed and wrong.
+    /// The request is well-formed and invalid.
     #[error(transparent)]
     Validation(#[from] ValidationError),
     /// Too many requests in this minute.

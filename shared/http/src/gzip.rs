@@ -10,12 +10,12 @@ use lambda_http::http::header::ACCEPT_ENCODING;
 
 use crate::header;
 
-/// Whether an encoding is this one; the name with `x-` is an older one (RFC 9110, 8.4.1.3).
+/// Whether an encoding is gzip, also under its older name (RFC 9110, 8.4.1.3).
 pub(crate) fn is(encoding: &str) -> bool {
     ["gzip", "x-gzip"].iter().any(|name| encoding.eq_ignore_ascii_case(name))
 }
 
-/// Whether a client would rather have an answer compressed (RFC 9110, 12.5.3).
+/// Whether a client prefers a compressed response (RFC 9110, 12.5.3).
 pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
     let (mut packed, mut plain, mut others) = (None, None, None);
     for element in header::list(headers, &ACCEPT_ENCODING) {
@@ -32,7 +32,7 @@ pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
     packed > 0.0 && packed >= plain.unwrap_or_default()
 }
 
-/// The weight in `q=0.5`; one that cannot be read refuses what it stands at.
+/// The weight in `q=0.5`; an invalid one counts as 0.
 fn weight_of(parameter: &str) -> f32 {
     let (name, weight) = parameter.split_once('=').unwrap_or_default();
     let is_weight = name.trim().eq_ignore_ascii_case("q");
@@ -40,7 +40,7 @@ fn weight_of(parameter: &str) -> f32 {
     weight.filter(|_| is_weight).unwrap_or_default()
 }
 
-/// Packs an answer; the fast way, which leaves JSON hardly longer.
+/// Compresses a response, at the fast level, which costs JSON hardly any size.
 pub(crate) fn pack(body: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     // Writing to memory cannot fail.
@@ -48,7 +48,7 @@ pub(crate) fn pack(body: &[u8]) -> Vec<u8> {
     packed.finish().unwrap_or_default()
 }
 
-/// Unpacks a body, and stops after `limit` bytes.
+/// Decompresses a body, and stops after `limit` bytes.
 pub(crate) fn unpack(packed: &[u8], limit: usize) -> io::Result<Vec<u8>> {
     let mut unpacked = Vec::new();
     MultiGzDecoder::new(packed).take(limit as u64).read_to_end(&mut unpacked)?;

@@ -25,7 +25,7 @@ pub struct Data<T> {
     data: T,
 }
 
-/// An answer that nobody keeps, and that is taken for nothing but what it says it is.
+/// A response that is never cached, and whose type is never guessed.
 fn answer(status: StatusCode, body: Body) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -68,18 +68,19 @@ pub fn no_content() -> Response {
     answer(StatusCode::NO_CONTENT, Body::Empty)
 }
 
-/// Shorter than this, an answer is not worth compressing: it fits a packet as it is.
+/// A shorter response is not worth compressing: it fits a packet as it is.
 const COMPRESSED_MIN: usize = 1024;
 /// What a compressed answer's tag ends with.
 const COMPRESSED_TAG: &str = "-gzip";
-/// What a kept answer must be alike in to be given out again.
+/// The request headers on which a cached response depends.
 const VARY_BY: &str = "authorization, accept-encoding";
 
-/// The answer as the client wants it: not again what it has already, and compressed where it asks.
+/// The response in the form that suits the client: 304 if the client has it already, and compressed
+/// if the client accepts that.
 ///
-/// What was read may be kept by its reader, who asks each time whether it is still so. The tag
-/// names the bytes that are sent, so the compressed answer has one of its own (RFC 9110, 8.8.3.3);
-/// but a client that has either form has the resource as it is.
+/// A client may cache what it reads, and revalidates it each time. The tag identifies the bytes that
+/// are sent, so the compressed response has one of its own (RFC 9110, 8.8.3.3); but a client that has
+/// either form has the resource as it is.
 pub fn negotiate(mut response: Response, method: &Method, asked: &HeaderMap) -> Response {
     let Body::Text(text) = response.body() else { return response };
     let compressed = text.len() >= COMPRESSED_MIN && gzip::is_preferred(asked);

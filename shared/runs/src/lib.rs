@@ -36,7 +36,7 @@ pub enum Recorded {
 }
 
 /// Saves a run and sends the retry or follow-up that it asks for. When something else was written
-/// meanwhile, the same result is applied to what is there now; nothing is probed twice.
+/// meanwhile, the same result is applied to the current state; nothing is probed twice.
 ///
 /// # Errors
 ///

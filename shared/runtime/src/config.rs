@@ -45,7 +45,7 @@ pub struct Deployment {
     pub schedule_dlq: String,
 }
 
-/// A variable that is missing or makes no sense.
+/// A variable that is missing or invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{name}: {problem}")]
 pub struct ConfigError {
@@ -79,7 +79,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// The first variable that makes no sense.
+    /// The first variable that is invalid.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
         let base_url = read("VEDETTE_BASE_URL");
         if base_url.as_deref().is_some_and(|url| !is_base_url(url)) {

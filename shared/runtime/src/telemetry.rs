@@ -36,9 +36,9 @@ fn filter(levels: &str) -> Targets {
     levels.parse().or_else(|_| DEFAULT.parse()).unwrap_or_default()
 }
 
-/// Whether it can be said without giving a secret away, whatever the filter says. HTTP and AWS
-/// crates tell headers and signed requests in their finer levels, and which ones do may change with
-/// any of them: of those levels ours alone are heard.
+/// Whether it can be logged without revealing a secret, whatever the filter says. HTTP and AWS crates
+/// log headers and signed requests at their finer levels, and which ones do may change with any
+/// release: at those levels only our own crates are logged.
 fn is_harmless(what: &Metadata<'_>) -> bool {
     *what.level() <= Level::INFO || what.target().starts_with(OURS)
 }

@@ -1,4 +1,4 @@
-//! Trying again what DynamoDB had no capacity for.
+//! Retrying requests for which DynamoDB had no capacity.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub fn retry_config() -> RetryConfig {
         .with_max_backoff(Duration::from_secs(2))
 }
 
-/// Has a transaction tried again that was cancelled for want of capacity. The SDK knows only the
+/// Has a transaction retried that was cancelled for lack of capacity. The SDK knows only the
 /// throttling of other requests.
 #[derive(Debug)]
 pub(crate) struct ThrottledTransactions;

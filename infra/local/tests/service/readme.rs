@@ -102,7 +102,7 @@ fn masked(value: Value) -> Value {
     }
 }
 
-/// What the reader's shell knows by now.
+/// The variables of the reader's shell.
 struct Shell<'a> {
     folder: &'a Path,
     said: String,

@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(advance(&mut tracker, &policy, 70, true, id(9)), None);
         assert_eq!(tracker.failures(), Some(failures(30, 70, 4)));
 
-        // One that does: it begins anew, and is known by its first success.
+        // One that does: it starts over, and is known by its first success.
         assert_eq!(advance(&mut tracker, &policy, 80, false, id(9)), None);
         let resolved = Event::Resolved { issue: id(1), failures: failures(30, 70, 4) };
         assert_eq!(advance(&mut tracker, &policy, 90, false, id(9)), Some(resolved));

@@ -26,7 +26,7 @@ pub enum PageUrlError {
 ///
 /// Says what is wrong with the URL.
 pub fn check_page_url(page: &str, domain: &str) -> Result<(), PageUrlError> {
-    // The URL parser drops tabs and line breaks and mends missing slashes; here they are mistakes.
+    // The URL parser drops tabs and line breaks and adds missing slashes; here they are errors.
     let lower = page.get(..8).unwrap_or(page).to_ascii_lowercase();
     if page.chars().count() > PAGE_URL_MAX
         || page.chars().any(|c| c.is_control() || c.is_whitespace())

@@ -68,7 +68,7 @@ impl ToolState {
         }
     }
 
-    /// The state without what DNS checks learnt: the next one learns anew.
+    /// The state without what DNS checks learnt: the next one learns them again.
     #[must_use]
     pub fn forgetting_records(self) -> Self {
         Self { learnt: None, ..self }
