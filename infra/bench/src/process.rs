@@ -149,6 +149,11 @@ impl Usage {
         Ok(Self(child.id().ok_or("the process ended at once")?))
     }
 
+    /// That of this process.
+    pub(crate) fn own() -> Self {
+        Self(std::process::id())
+    }
+
     /// Processor seconds used so far.
     pub(crate) fn cpu_seconds(&self) -> Result<f64, Box<dyn Error>> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0))?;

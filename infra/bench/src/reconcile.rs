@@ -13,6 +13,7 @@ use vedette_runtime::config::Deployment;
 use vedette_testkit::aws::{Aws, QUEUE_URL_PREFIX};
 
 use crate::inside::{Ask, Inside};
+use crate::process::Usage;
 use crate::report::{line, table};
 
 /// How much to reconcile.
@@ -56,6 +57,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut deployed = app(service, deployment, &aws.sdk(test.table.database.http_client()));
     // What is sent while schedules are made is nothing to be measured.
     deployed.queue = test.app.queue.clone();
+    let usage = Usage::own();
     let mut rows = Vec::new();
     for what in ["all schedules are new", "nothing is missing"] {
         {
@@ -64,6 +66,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
             account.calls.clear();
             account.refused = 0;
         }
+        let used = usage.cpu_seconds()?;
         let started = Instant::now();
         let reconciled = reconcile(&deployed, &|_| {}).await?;
         let took = started.elapsed();
@@ -78,6 +81,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
             reconciled.sites.to_string(),
             calls.to_string(),
             format!("{:.0}", in_turn.as_secs_f64()),
+            format!("{:.1}", usage.cpu_seconds()? - used),
             format!("{:.1}", took.as_secs_f64()),
         ]);
     }
@@ -85,6 +89,6 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         "{} teams of {} sites, {} ms a call",
         options.teams, options.sites, options.latency
     ))?;
-    let headings = ["", "sites", "calls to the scheduler", "s in turn", "s"];
+    let headings = ["", "sites", "calls to the scheduler", "s in turn", "CPU s", "s"];
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }

@@ -21,8 +21,8 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use vedette_domain::ErrorChain;
-use vedette_runtime::aws;
 use vedette_runtime::config::environment;
+use vedette_runtime::{Clock, aws};
 
 /// An account in a region, as somebody's credentials see it.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ impl ProvideCredentials for Remembered {
     {
         future::ProvideCredentials::new(async {
             let mut last = self.last.lock().await;
-            let needed = SystemTime::now() + RENEWED_BEFORE;
+            let needed = now() + RENEWED_BEFORE;
             let lasts = |known: &&Credentials| known.expiry().is_none_or(|end| end > needed);
             if let Some(known) = last.as_ref().filter(lasts) {
                 return Ok(known.clone());
@@ -157,7 +157,7 @@ impl Account {
         let http = self.sdk.http_client().ok_or_else(|| missing("there is no HTTP client"))?;
         let credentials = self.credentials().await?;
         let endpoint = self.endpoint(call.service, &region);
-        let request = move |call: Call| Ok(signed(&call, &endpoint, &region, &credentials)?);
+        let request = move |call: Call| signed(&call, &endpoint, &region, &credentials);
         let mut operation = Operation::builder()
             .service_name(call.service)
             .operation_name("call")
@@ -189,6 +189,10 @@ impl Account {
     }
 }
 
+fn now() -> SystemTime {
+    Clock::system().now().into()
+}
+
 fn signed(
     call: &Call,
     endpoint: &str,
@@ -202,7 +206,7 @@ fn signed(
         .identity(&identity)
         .region(region)
         .name(call.service)
-        .time(SystemTime::now())
+        .time(now())
         .settings(SigningSettings::default())
         .build()?
         .into();

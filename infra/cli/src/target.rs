@@ -194,6 +194,16 @@ mod tests {
         assert!(!app.service.tools.contains(&Tool::Performance));
     }
 
+    #[test]
+    fn a_stack_is_one_of_aws() {
+        use clap::Parser as _;
+        let parsed = |words: &[&str]| crate::Cli::try_parse_from(words).expect("a command").target;
+        assert!(parsed(&["vedette", "doctor", "--aws", "--stack", "shop"]).is_aws().expect("fits"));
+        assert!(!parsed(&["vedette", "doctor"]).is_aws().expect("fits"));
+        let failure = parsed(&["vedette", "--stack", "shop", "doctor"]).is_aws();
+        assert_eq!(failure.expect_err("--aws is missing").exit_code(), 2);
+    }
+
     #[tokio::test]
     async fn a_stack_that_cannot_be_used_is_told_from_a_wrong_name() {
         let failure = opened(|_| {}, "shop").await.map(drop).expect_err("another stack");

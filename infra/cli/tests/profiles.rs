@@ -31,9 +31,13 @@ impl Home {
 
     /// Lists the dead letters of the stack, in an environment that says nothing else.
     async fn list(&self) -> Output {
+        self.run(&["--aws", "--stack", STACK, "dlq", "list"]).await
+    }
+
+    async fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vedette"));
         command
-            .args(["--aws", "--stack", STACK, "dlq", "list"])
+            .args(arguments)
             .env_clear()
             .env("HOME", self.path())
             .env("PATH", "/usr/bin:/bin")
@@ -119,4 +123,18 @@ async fn a_portal_gives_credentials_for_a_token() {
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(said.starts_with("vedette: there are no valid credentials for AWS: "), "{said}");
     assert_eq!(home.keys().len(), 8, "nobody was asked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_stack_the_environment_must_say_which_tools_run() {
+    let home = Home::with(
+        "[profile operator]\nregion = eu-central-1\naws_access_key_id = AKID\n\
+         aws_secret_access_key = secret\n",
+    )
+    .await;
+    let ran = home.run(&["--aws", "reconcile"]).await;
+    assert_eq!(ran.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(said.starts_with("vedette: VEDETTE_AUDITOR: must say who audits pages"), "{said}");
+    assert!(home.keys().is_empty(), "no schedule was touched");
 }

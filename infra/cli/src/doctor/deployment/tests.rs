@@ -111,10 +111,8 @@ async fn what_may_not_be_looked_at_is_said_and_is_no_problem() {
 #[tokio::test]
 async fn several_problems_are_counted() {
     let deployment = Deployment::start().await;
-    let mut account = deployment.aws.account();
-    account.places = 10;
-    account.forgets_expired = false;
-    drop(account);
+    deployment.aws.account().places = 10;
+    deployment.aws.account().forgets_expired = false;
     let ran = deployment.run("--json doctor").await;
     assert_eq!((ran.code, ran.said.as_str()), (1, "there are 2 problems"));
     let health: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
