@@ -138,8 +138,10 @@ openapi: rust ## Write openapi.json anew
 
 lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with its Node and Chromium, for the performance checks
 
-template: $(CFN_LINT)/ok ## Lint the AWS template
+template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template
 	$(CFN_LINT)/bin/cfn-lint template.yaml
+	@# cfn-lint does not have SAM translate what stands in loops.
+	@said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file template.yaml 2>&1)" || { echo "$$said" >&2; exit 1; }
 
 # Nothing may pull in a second TLS: aws-lc multiplies the cold start. The tree is printed to a
 # variable first, so that a tree that cannot be made is an error and not an empty answer.

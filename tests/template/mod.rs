@@ -7,7 +7,7 @@ mod permissions;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
@@ -52,8 +52,8 @@ fn the_template_follows_the_limits_of_the_tools() {
         let batch = &function["Events"]["Messages"]["Properties"]["BatchSize"];
         assert_eq!(batch, if is_long { 1 } else { BATCH }, "{name}");
         let queue = template.resources_of("AWS::SQS::Queue").find(|queue| {
-            template.properties(queue)["QueueName"]["Fn::Sub"]
-                == format!("${{AWS::StackName}}-{name}")
+            template.properties(queue)["QueueName"]["Fn::Join"][1]
+                == json!([{ "Ref": "AWS::StackName" }, name])
         });
         let queue = template.properties(queue.unwrap_or_else(|| panic!("no queue for {name}")));
         assert_eq!(
@@ -121,7 +121,9 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
 #[test]
 fn the_dashboard_is_json() {
     let template = Template::read();
-    let body = &template.properties("Board")["DashboardBody"]["Fn::Sub"];
-    let body: Value = serde_json::from_str(body.as_str().expect("a text")).expect("JSON");
+    let parts = &template.properties("Board")["DashboardBody"]["Fn::Join"][1];
+    let text = |part: &Value| part["Fn::Sub"].as_str().unwrap_or("the table").to_owned();
+    let body: String = parts.as_array().expect("parts").iter().map(text).collect();
+    let body: Value = serde_json::from_str(&body).expect("JSON");
     assert!(body["widgets"].as_array().is_some_and(|widgets| widgets.len() > 10));
 }

@@ -8,7 +8,7 @@ use vedette_store::keys::Prefix::{
 /// What every route does that knows its callers, and all that those do which read: look for the token
 /// and its user, count the request, note the use of the token; read what is asked for.
 pub const EVERY_ROUTE: Grant = Grant {
-    get: &[Site, Team, Token, TokenUse],
+    get: &[Site, Token, TokenUse],
     batch_get: &[Site, Team, User],
     query: &[Directory, IssueIndex, Site, User],
     update: &[Throttle, TokenUse],
@@ -18,12 +18,13 @@ pub const EVERY_ROUTE: Grant = Grant {
 pub(crate) const SAVE_MONITORING: Grant = Grant { put: &[Team], update: &[Team], ..Grant::NONE };
 
 pub(crate) const CREATE_SITE: Grant =
-    Grant { put: &[Directory, Site, Team], update: &[Team], ..Grant::NONE };
+    Grant { get: &[Team], put: &[Directory, Site, Team], update: &[Team], ..Grant::NONE };
 
 pub(crate) const UPDATE_SITE: Grant =
     Grant { put: &[Directory, Site], update: &[Directory], delete: &[Directory], ..Grant::NONE };
 
 pub(crate) const DELETE_SITE: Grant = Grant {
+    get: &[Team],
     put: &[Site, Team],
     update: &[Team],
     delete: &[Directory, IssueIndex, Site],
