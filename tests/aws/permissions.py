@@ -42,7 +42,6 @@ EXCEPTIONS = [
         "*-maintenance",
         "only a team of more than 256 sites is resynced in slices",
     ),
-    ("*", "sqs:ChangeMessageVisibility", "*", "no message fails that would be had again soon"),
     ("RedeliveryRole/*", "dynamodb:[PD]*", "*", GIVEN_UP),
     ("RedeliveryRole/*", "dynamodb:BatchGetItem", "T#*", GIVEN_UP),
     ("RedeliveryRole/*", "dynamodb:UpdateItem", "L#*", GIVEN_UP),

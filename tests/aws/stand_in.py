@@ -5,7 +5,8 @@
 The environment says where it listens (BIND_HOST, GATEWAY_PORT), and has it ask IAM about each call
 (AUTH). It leaves two things in the folder: decisions.jsonl, a line for each kind of decision that
 IAM took about a role, and credentials/, those of each function that has run. A file in fire/ that
-is named like a schedule has the schedule fire at once.
+is named like a schedule has the schedule fire at once; while there is a file `throttle`, the table
+is throttled.
 
 Each mend says in a sentence what the pinned version lacks.
 """
@@ -394,6 +395,18 @@ def execution_credentials(config):
     (folder / f"{config['FunctionName']}.json").write_text(json.dumps(made))
     return made
 
+
+async def handle_request(*request):
+    """What DynamoDB answers, or that there is too much to do."""
+    if (WORK / "throttle").exists():
+        code = "com.amazonaws.dynamodb.v20120810#ThrottlingException"
+        body = json.dumps({"__type": code, "message": "Rate exceeded"})
+        return 400, {"Content-Type": "application/x-amz-json-1.0"}, body.encode()
+    return await given_answers(*request)
+
+
+given_answers = dynamodb.handle_request
+dynamodb.handle_request = handle_request
 
 given_credentials = lambda_runtime.execution_credentials
 for module in (lambda_runtime, lambda_svc):
