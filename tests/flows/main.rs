@@ -1,5 +1,6 @@
 //! Stories across routes, queues and time.
 
+mod buckets;
 mod budget;
 mod census;
 mod concurrency;

@@ -8,7 +8,7 @@ use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_reconciler::{Drift, Reconciled, Redelivered, drift, reconcile, redeliver};
 use vedette_runtime::aws::app as on_aws;
-use vedette_runtime::config::Deployment;
+use vedette_runtime::config::{Deployment, Schedules};
 use vedette_testkit::aws::{Aws, SCHEDULES_OF_A_PAGE};
 use vedette_testkit::{Member, new_team};
 
@@ -34,7 +34,7 @@ impl Story {
         let mut scene = Scene::start().await;
         let aws = Aws::default();
         scene.service.test.app.service.tools = TOOLS.to_vec();
-        let deployment = deployment();
+        let deployment = deployment(Schedules::Each);
         let sdk = aws.sdk(scene.service.test.table.database.http_client());
         let app = &mut scene.service.test.app;
         app.scheduler = on_aws(app.service.clone(), deployment, &sdk).scheduler;
@@ -86,7 +86,7 @@ impl Story {
     }
 }
 
-fn deployment() -> Deployment {
+pub(crate) fn deployment(schedules: Schedules) -> Deployment {
     let text = || "vedette".to_owned();
     Deployment {
         table: text(),
@@ -95,6 +95,7 @@ fn deployment() -> Deployment {
         schedule_target: text(),
         schedule_role: text(),
         schedule_dlq: text(),
+        schedules,
     }
 }
 
@@ -115,6 +116,7 @@ async fn nothing_is_created_that_is_there_and_calls_go_side_by_side() {
         missing: ALL,
         removed: 0,
         unreadable: 0,
+        retired: 0,
     };
     assert_eq!(story.reconcile().await, all_new);
     assert_eq!(story.calls("CreateSchedule"), ALL);
@@ -232,6 +234,7 @@ async fn what_cannot_be_read_stops_no_other_reconciliation() {
         missing: readable * tools,
         removed: 0,
         unreadable: (SITES + 4) as u64,
+        retired: 0,
     };
     assert_eq!(reconciled, expected);
     assert_eq!(story.aws.account().schedules.len() as u64, kept + readable * tools);

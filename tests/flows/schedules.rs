@@ -213,7 +213,10 @@ async fn a_reconciliation_makes_lost_schedules_and_removes_strays() {
         app.scheduler.put(stray, Presence::Absent).await.expect("put");
     }
     let reconciled = scene.reconcile().await;
-    assert_eq!(reconciled, Reconciled { sites: 1, put: 1, missing: 1, removed: 2, unreadable: 0 });
+    assert_eq!(
+        reconciled,
+        Reconciled { sites: 1, put: 1, missing: 1, removed: 2, unreadable: 0, retired: 0 }
+    );
     scene.assert_cadence(site, Tool::Status, 5).await;
     assert_eq!(scene.service.waiting(), [], "nothing runs because of it");
     let nothing = Reconciled { missing: 0, removed: 0, ..reconciled };
@@ -241,7 +244,7 @@ async fn a_reconciliation_finds_sites_of_every_team() {
         Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.time_scale));
     assert_eq!(
         scene.reconcile().await,
-        Reconciled { sites: 21, put: 21, missing: 21, removed: 0, unreadable: 0 }
+        Reconciled { sites: 21, put: 21, missing: 21, removed: 0, unreadable: 0, retired: 0 }
     );
     assert_eq!(scene.schedules().await, schedules);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_domain::tool::Tool;
-use vedette_reconciler::{MAINTENANCE, REDELIVERY};
+use vedette_reconciler::{DISPATCH, MAINTENANCE, REDELIVERY};
 use vedette_store::keys::Prefix;
 use vedette_store::{Action, Grant};
 
@@ -20,6 +20,7 @@ fn from_code() -> BTreeMap<String, Granted> {
     let tools = Tool::ALL.map(|tool| (tool.as_str(), vedette_checker::grants(tool)));
     let reconciler = [
         ("redelivery", [&REDELIVERY, &Grant::NONE]),
+        ("dispatch", [&DISPATCH, &Grant::NONE]),
         ("maintenance", [&MAINTENANCE, &Grant::NONE]),
     ];
     let all = routes.chain(tools).chain(reconciler);

@@ -1,7 +1,7 @@
 //! What the reconciler's functions may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Directory, Site, Team, Work};
+use vedette_store::keys::Prefix::{Bucket, Directory, Site, Team, Work};
 
 /// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
 /// waited too long; these drive no issue.
@@ -22,7 +22,11 @@ pub const MAINTENANCE: Grant = Grant {
     batch_get: &[Site, Team],
     query: &[Directory, Site],
     put: &[Site],
-    update: &[Site, Team],
-    batch_delete: &[Site],
+    update: &[Bucket, Site, Team],
+    batch_delete: &[Bucket, Site],
     ..Grant::NONE
 };
+
+/// Dispatch reads the buckets, and notes up to when it has sent them.
+pub const DISPATCH: Grant =
+    Grant { get: &[Bucket], query: &[Bucket], update: &[Bucket], ..Grant::NONE };

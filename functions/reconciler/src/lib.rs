@@ -3,8 +3,10 @@
 //!
 //! [`redeliver`] sends again what is overdue; [`maintain`] syncs the schedules of a site or a team, or
 //! purges a deleted site; [`reconcile`] and [`redeliver_all`] rebuild everything, and [`drift`] tells
-//! what that would change. Each may be stopped anywhere and begun again.
+//! what that would change. [`dispatch`] sends recurring runs where these have no schedules of their
+//! own. Each may be stopped anywhere and begun again.
 
+mod dispatch;
 mod grants;
 mod reconcile;
 mod redelivery;
@@ -14,7 +16,8 @@ use vedette_domain::message::Maintenance;
 use vedette_runtime::{App, QueueError, SchedulerError};
 use vedette_store::StoreError;
 
-pub use grants::{MAINTENANCE, REDELIVERY};
+pub use dispatch::dispatch;
+pub use grants::{DISPATCH, MAINTENANCE, REDELIVERY};
 pub use reconcile::{Drift, Progress, Reconciled, drift, reconcile};
 pub use redelivery::{Redelivered, redeliver, redeliver_all};
 

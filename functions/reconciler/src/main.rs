@@ -1,10 +1,10 @@
-//! The reconciler's Lambda functions; `Handler` says whether it redelivers overdue work or consumes
-//! the maintenance queue.
+//! The reconciler's Lambda functions; `Handler` says whether it redelivers overdue work, sends the
+//! runs of buckets or consumes the maintenance queue.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
-use vedette_reconciler::{Redelivered, maintain_body, redeliver};
+use vedette_reconciler::{Redelivered, dispatch, maintain_body, redeliver};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
@@ -21,6 +21,17 @@ async fn main() -> Result<(), Error> {
                     let redelivered = redeliver(app).await?;
                     let Redelivered { sent, failed, unreadable } = redelivered;
                     info!(sent, failed, unreadable, "redelivered");
+                    Ok::<_, Error>(())
+                }
+            }))
+            .await
+        }
+        Some("dispatch") => {
+            run(service_fn(|_: LambdaEvent<serde_json::Value>| {
+                let app = &app;
+                async move {
+                    let sent = dispatch(app).await?;
+                    info!(sent, "dispatched");
                     Ok::<_, Error>(())
                 }
             }))

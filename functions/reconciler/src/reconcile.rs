@@ -8,7 +8,7 @@ use tracing::error;
 use vedette_domain::ErrorChain;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::tool::Tool;
-use vedette_runtime::App;
+use vedette_runtime::{App, Buckets, Scheduler};
 use vedette_store::{Readable, StoreError};
 
 use crate::sync::{BATCH, CONCURRENCY, Known, Synced, Wanted};
@@ -34,6 +34,8 @@ pub struct Reconciled {
     pub missing: u64,
     /// Schedules that should not have been there.
     pub removed: u64,
+    /// Those of the other kind, from before `VEDETTE_SCHEDULES` was changed.
+    pub retired: u64,
     /// Entries that cannot be read, which the log names; their schedules stay as they are.
     pub unreadable: u64,
 }
@@ -92,7 +94,28 @@ pub async fn reconcile(
     });
     let removed = removed.buffer_unordered(CONCURRENCY);
     reconciled.removed += removed.try_fold(0, |all, more| async move { Ok(all + more) }).await?;
+    reconciled.retired = retire(app).await?;
     Ok(reconciled)
+}
+
+/// Removes what is left of the other kind of schedules. Until now both have sent every run, which
+/// counts once; so none is lost on the way from one to the other.
+async fn retire(app: &App) -> Result<u64, ReconcilerError> {
+    let before = match &app.scheduler {
+        Scheduler::Buckets(Buckets { before, .. }) => Scheduler::EventBridge(before.clone()),
+        Scheduler::EventBridge(now) => {
+            Scheduler::Buckets(Buckets { store: app.store.clone(), before: now.clone() })
+        }
+        Scheduler::Local(_) => return Ok(0),
+    };
+    let before = &before;
+    let left = before.list().await?;
+    let count = left.len() as u64;
+    let removed = stream::iter(left)
+        .map(|(site, tool)| before.delete(site, tool))
+        .buffer_unordered(CONCURRENCY);
+    removed.try_for_each(|()| async { Ok(()) }).await?;
+    Ok(count)
 }
 
 /// Removes the schedules of a site that no team has listed. It may have come or changed meanwhile;

@@ -24,12 +24,12 @@ pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> 
     };
     let reconciled = vedette_reconciler::reconcile(app, &progress).await;
     bar.finish_and_clear();
-    let Reconciled { sites, put, missing, removed, unreadable } =
+    let Reconciled { sites, put, missing, removed, unreadable, retired } =
         reconciled.map_err(|error| match error {
             ReconcilerError::Store(error) => error.into(),
             other => Failure::because(other),
         })?;
-    out.show(&Shown { sites, put, missing, removed, unreadable })?;
+    out.show(&Shown { sites, put, missing, removed, unreadable, retired })?;
     match unreadable {
         0 => Ok(()),
         count => Err(Failure::refused(format!(
@@ -51,15 +51,20 @@ struct Shown {
     missing: u64,
     removed: u64,
     unreadable: u64,
+    retired: u64,
 }
 
 impl Show for Shown {
     fn text(&self) -> String {
-        let Self { sites, put, missing, removed, .. } = self;
-        format!(
+        let Self { sites, put, missing, removed, retired, .. } = self;
+        let mut text = format!(
             "{sites} sites: {put} schedules made as they should be, of which {missing} were \
              missing; {removed} removed.\n"
-        )
+        );
+        if *retired > 0 {
+            text += &format!("{retired} schedules of the other kind removed.\n");
+        }
+        text
     }
 }
 

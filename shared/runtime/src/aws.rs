@@ -13,8 +13,8 @@ use aws_types::SdkConfig;
 use aws_types::region::Region;
 use vedette_store::{Store, retry_config};
 
-use crate::config::{ConfigError, Deployment, Read, Service, environment, required};
-use crate::{App, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueue};
+use crate::config::{ConfigError, Deployment, Read, Schedules, Service, environment, required};
+use crate::{App, Buckets, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueue};
 
 /// The app of a Lambda function, whose environment holds all that the SDK must know: region and
 /// credentials. There is no chain of providers to ask, and none to load at a cold start.
@@ -33,10 +33,15 @@ pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
     let sdk = sdk.to_builder().timeout_config(timeouts()).retry_config(retry_config()).build();
     let queues = aws_sdk_sqs::Client::new(&sdk);
     let schedules = aws_sdk_scheduler::Client::new(&sdk);
+    let store = Store::new((&sdk).into(), deployment.table.clone());
+    let schedules = EventBridgeScheduler::new(schedules, Arc::clone(&deployment));
     App {
-        store: Store::new((&sdk).into(), deployment.table.clone()),
+        store: store.clone(),
         queue: Queue::Sqs(SqsQueue::new(queues, deployment.queue_url_prefix.clone())),
-        scheduler: Scheduler::EventBridge(EventBridgeScheduler::new(schedules, deployment)),
+        scheduler: match deployment.schedules {
+            Schedules::Each => Scheduler::EventBridge(schedules),
+            Schedules::Buckets => Scheduler::Buckets(Buckets { store, before: schedules }),
+        },
         clock: Clock::system(),
         entropy: Entropy::system(),
         service,

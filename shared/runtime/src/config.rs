@@ -43,6 +43,30 @@ pub struct Deployment {
     pub schedule_role: String,
     /// ARN of the queue for events that could not be delivered.
     pub schedule_dlq: String,
+    /// What recurring runs come from.
+    pub schedules: Schedules,
+}
+
+/// What recurring runs come from on AWS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Schedules {
+    /// A schedule for each site and tool.
+    #[default]
+    Each,
+    /// Buckets of sites, which one schedule has sent every minute.
+    Buckets,
+}
+
+impl FromStr for Schedules {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "each" => Ok(Self::Each),
+            "buckets" => Ok(Self::Buckets),
+            _ => Err("must be each or buckets"),
+        }
+    }
 }
 
 /// A variable that is missing or invalid.
@@ -159,6 +183,7 @@ impl Deployment {
             schedule_target: required("VEDETTE_SCHEDULE_TARGET")?,
             schedule_role: required("VEDETTE_SCHEDULE_ROLE")?,
             schedule_dlq: required("VEDETTE_SCHEDULE_DLQ")?,
+            schedules: one(read, "VEDETTE_SCHEDULES")?.unwrap_or_default(),
         })
     }
 }

@@ -20,7 +20,7 @@ pub use consumer::{BATCH, Consumer};
 pub use entropy::{Entropy, EntropyError};
 pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError};
 pub use scheduler::{
-    EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
+    Buckets, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
     SchedulerError,
 };
 pub use sqs::{SqsBody, SqsQueue};

@@ -90,6 +90,21 @@ impl Queue {
             }
         }
     }
+
+    /// Sends many messages at once.
+    ///
+    /// # Errors
+    ///
+    /// When the queue does not take one of them; others may have been sent.
+    pub async fn send_all(&self, messages: &[Message]) -> Result<(), QueueError> {
+        match self {
+            Self::Sqs(queue) => queue.send_all(messages).await,
+            Self::Local(queue) => {
+                messages.iter().for_each(|message| queue.send(message.clone(), Duration::ZERO));
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Queues within this process: nothing outlives it, the table brings everything back. In each,

@@ -16,6 +16,7 @@ use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::schedule::{TimeScale, cron};
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_store::{BucketRow, Store};
 
 use crate::Clock;
 use crate::config::Deployment;
@@ -25,6 +26,8 @@ use crate::config::Deployment;
 pub enum Scheduler {
     /// One schedule for each site and tool.
     EventBridge(EventBridgeScheduler),
+    /// Rows of the table, which a function looks through every minute.
+    Buckets(Buckets),
     /// Timers of this process.
     Local(LocalScheduler),
 }
@@ -72,6 +75,13 @@ impl Scheduler {
     pub async fn put(&self, schedule: Schedule, before: Presence) -> Result<(), SchedulerError> {
         match self {
             Self::EventBridge(scheduler) => scheduler.put(schedule, before).await,
+            Self::Buckets(Buckets { store, .. }) => {
+                let Schedule { team, site, tool, cadence_minutes } = schedule;
+                let is_new = before == Presence::Absent;
+                let row = BucketRow { team, site };
+                let put = store.put_in_bucket(row, tool, cadence_minutes, is_new).await;
+                put.map_err(broken)
+            }
             Self::Local(scheduler) => {
                 scheduler.put(schedule);
                 Ok(())
@@ -87,6 +97,9 @@ impl Scheduler {
     pub async fn delete(&self, site: SiteId, tool: Tool) -> Result<(), SchedulerError> {
         match self {
             Self::EventBridge(scheduler) => scheduler.delete(site, tool).await,
+            Self::Buckets(Buckets { store, .. }) => {
+                store.remove_from_buckets(site, tool).await.map_err(broken)
+            }
             Self::Local(scheduler) => {
                 scheduler.delete(site, tool);
                 Ok(())
@@ -102,9 +115,20 @@ impl Scheduler {
     pub async fn list(&self) -> Result<Vec<(SiteId, Tool)>, SchedulerError> {
         match self {
             Self::EventBridge(scheduler) => scheduler.list().await,
+            Self::Buckets(Buckets { store, .. }) => store.all_in_buckets().await.map_err(broken),
             Self::Local(scheduler) => Ok(scheduler.list()),
         }
     }
+}
+
+/// Recurring runs as rows of the table. That costs next to nothing a run, and knows no limit of
+/// invocations, where a schedule for each site and tool costs a dollar a million.
+#[derive(Debug, Clone)]
+pub struct Buckets {
+    /// The table.
+    pub store: Store,
+    /// Where schedules are left from before.
+    pub before: EventBridgeScheduler,
 }
 
 /// Schedules in one EventBridge Scheduler group.
@@ -383,6 +407,7 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use super::*;
+    use crate::config::Schedules;
 
     fn team() -> TeamId {
         TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id")
@@ -405,6 +430,7 @@ mod tests {
             schedule_target: "arn:aws:scheduler:::aws-sdk:sqs:sendMessage".to_owned(),
             schedule_role: "arn:aws:iam::123456789012:role/vedette-schedules".to_owned(),
             schedule_dlq: "arn:aws:sqs:eu-central-1:123456789012:vedette-schedules-dlq".to_owned(),
+            schedules: Schedules::Each,
         };
         let config = aws_sdk_scheduler::Config::builder()
             .behavior_version(aws_sdk_scheduler::config::BehaviorVersion::latest())

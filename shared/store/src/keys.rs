@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use vedette_domain::account::TokenHash;
 use vedette_domain::history::Kind;
-use vedette_domain::id::{CheckId, IssueId, Partition, TeamId, Trigger, UserId};
+use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
 use vedette_domain::issue::{Fingerprint, IssueStatus};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::{CheckStatus, Tool};
@@ -54,11 +54,13 @@ pub enum Prefix {
     Teams,
     /// A shard of the work index.
     Work,
+    /// The recurring runs of a tool at one cadence, where they have no schedules of their own.
+    Bucket,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -71,6 +73,7 @@ impl Prefix {
         Self::Throttle,
         Self::Teams,
         Self::Work,
+        Self::Bucket,
     ];
 
     /// As a key is written.
@@ -88,6 +91,7 @@ impl Prefix {
             Self::Throttle => "R#",
             Self::Teams => "G",
             Self::Work => "W#",
+            Self::Bucket => "B#",
         }
     }
 
@@ -294,6 +298,24 @@ pub(crate) const TEAMS: &str = Prefix::Teams.as_str();
 
 pub(crate) fn team_listing(team: TeamId) -> Key {
     Key::new(TEAMS, format!("{MEMBERSHIP}{team}"))
+}
+
+pub(crate) fn bucket_partition(tool: Tool, cadence_minutes: u32) -> String {
+    Prefix::Bucket.key(format_args!("{tool}#{cadence_minutes}"))
+}
+
+pub(crate) fn bucket(tool: Tool, cadence_minutes: u32, phase: u32, site: SiteId) -> Key {
+    Key::new(bucket_partition(tool, cadence_minutes), format!("{phase:05}#{site}"))
+}
+
+/// The first and the last sort key of a phase in a bucket.
+pub(crate) fn bucket_range(phase: u32) -> (String, String) {
+    (format!("{phase:05}#"), format!("{phase:05}$"))
+}
+
+/// Up to when the runs of buckets have been sent.
+pub(crate) fn bucket_cursor() -> Key {
+    Key::new(Prefix::Bucket.key("sent"), SELF)
 }
 
 pub(crate) fn site_shard(partition: Partition) -> String {

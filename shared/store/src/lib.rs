@@ -11,6 +11,7 @@
 //! another way says so.
 
 mod account;
+mod bucket;
 mod changes;
 mod definition;
 mod error;
@@ -30,6 +31,7 @@ mod throttling;
 mod work;
 
 pub use account::{Account, MemberRow};
+pub use bucket::{BucketPage, BucketPlace, BucketRow};
 pub use changes::{Changes, Usage};
 pub use definition::TableState;
 pub use error::StoreError;

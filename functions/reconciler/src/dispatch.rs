@@ -1,0 +1,72 @@
+//! Sending the runs of buckets, once a minute.
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use jiff::Timestamp;
+use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::plan::CADENCE_MINUTES;
+use vedette_domain::tool::{RunReason, Tool};
+use vedette_runtime::App;
+use vedette_store::{BucketPage, BucketRow};
+
+use crate::ReconcilerError;
+
+/// Minutes that are made up for after an outage. Of a tool that missed more than one run, only the
+/// youngest is of use anyway.
+const MINUTES_MAX: i64 = 15;
+/// Buckets read at once.
+const CONCURRENCY: usize = 16;
+
+/// Sends the runs of every minute that has begun since the last time, and says how many they were.
+/// Where it is cut off, the next one sends them again; a run counts once.
+///
+/// # Errors
+///
+/// When table or queue do not answer.
+pub async fn dispatch(app: &App) -> Result<u64, ReconcilerError> {
+    let now = app.clock.now().as_second().div_euclid(60);
+    let sent = app.store.sent_minute().await?.unwrap_or(now - 1);
+    let mut count = 0;
+    for minute in (sent + 1).max(now - MINUTES_MAX + 1)..=now {
+        let buckets = Tool::ALL.into_iter().flat_map(|tool| {
+            let possible = CADENCE_MINUTES.into_iter();
+            let possible = possible.filter(move |cadence| *cadence >= tool.cadence_floor_minutes());
+            possible.map(move |cadence| (tool, cadence))
+        });
+        let sent = stream::iter(buckets)
+            .map(|(tool, cadence)| send_bucket(app, tool, cadence, minute))
+            .buffer_unordered(CONCURRENCY);
+        count += sent.try_fold(0, |all, more| async move { Ok(all + more) }).await?;
+        app.store.set_sent_minute(minute).await?;
+    }
+    Ok(count)
+}
+
+/// Sends what is due in a bucket, a page at a time, and reads the next one meanwhile.
+async fn send_bucket(
+    app: &App,
+    tool: Tool,
+    cadence_minutes: u32,
+    minute: i64,
+) -> Result<u64, ReconcilerError> {
+    let slot = Timestamp::from_second(minute * 60).unwrap_or(Timestamp::MAX);
+    let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
+    let message = |BucketRow { team, site }: BucketRow| {
+        Message::Check(CheckMessage { team, site, tool, order })
+    };
+    let mut count = 0;
+    let mut page = app.store.bucket_page(tool, cadence_minutes, minute, None).await?;
+    loop {
+        let BucketPage { rows, next } = page;
+        count += rows.len() as u64;
+        let messages: Vec<_> = rows.into_iter().map(message).collect();
+        let sent = app.queue.send_all(&messages);
+        let Some(next) = next else {
+            sent.await?;
+            return Ok(count);
+        };
+        let read = app.store.bucket_page(tool, cadence_minutes, minute, Some(next));
+        let (sent, read) = futures::join!(sent, read);
+        sent?;
+        page = read?;
+    }
+}

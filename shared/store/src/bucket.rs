@@ -1,0 +1,140 @@
+//! Buckets of recurring runs, where one process sends what is due in a minute instead of a schedule
+//! for each site and tool. A bucket holds a tool's runs of one cadence, sorted by their phase, so what
+//! is due in a minute is one range of it.
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use serde::Deserialize;
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::plan::CADENCE_MINUTES;
+use vedette_domain::schedule::phase;
+use vedette_domain::tool::Tool;
+
+use crate::StoreError;
+use crate::item::{key_of, number, string, value};
+use crate::keys::{self, Key};
+use crate::table::{Change, Range, Sort, Store};
+
+/// A site whose tool is to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct BucketRow {
+    /// Its team.
+    pub team: TeamId,
+    /// The site.
+    pub site: SiteId,
+}
+
+/// Up to which minute runs have been sent.
+#[derive(Deserialize)]
+struct Cursor {
+    minute: i64,
+}
+
+/// Some rows, and the place of the last one where more may follow.
+#[derive(Debug)]
+pub struct BucketPage {
+    /// The rows.
+    pub rows: Vec<BucketRow>,
+    /// Where to go on.
+    pub next: Option<BucketPlace>,
+}
+
+/// A place in a bucket.
+#[derive(Debug)]
+pub struct BucketPlace(String);
+
+/// Buckets read at once.
+const CONCURRENCY: usize = 16;
+
+/// Rows read at a time: a thousand are 100 KB.
+const PAGE: usize = 1_000;
+
+fn key(site: SiteId, tool: Tool, cadence_minutes: u32) -> Key {
+    keys::bucket(tool, cadence_minutes, phase(site, tool, cadence_minutes), site)
+}
+
+impl Store {
+    /// Puts a site into the bucket of its cadence and, unless it is new, out of the others.
+    pub async fn put_in_bucket(
+        &self,
+        row: BucketRow,
+        tool: Tool,
+        cadence_minutes: u32,
+        is_new: bool,
+    ) -> Result<(), StoreError> {
+        let BucketRow { team, site } = row;
+        let change = Change {
+            expression: "SET team = :team, site = :site".into(),
+            values: vec![(":team", string(team.to_string())), (":site", string(site.to_string()))],
+            ..Change::default()
+        };
+        self.update(&key(site, tool, cadence_minutes), change, None).await?;
+        if is_new {
+            return Ok(());
+        }
+        let others = CADENCE_MINUTES.into_iter().filter(|cadence| *cadence != cadence_minutes);
+        let others: Vec<_> = others.map(|cadence| key(site, tool, cadence)).collect();
+        self.batch_delete(&others).await
+    }
+
+    /// Takes a site out of all buckets of a tool.
+    pub async fn remove_from_buckets(&self, site: SiteId, tool: Tool) -> Result<(), StoreError> {
+        let keys = CADENCE_MINUTES.map(|cadence| key(site, tool, cadence));
+        self.batch_delete(&keys).await
+    }
+
+    /// The sites whose tool runs at this cadence in a minute, counted from the Unix epoch.
+    pub async fn bucket_page(
+        &self,
+        tool: Tool,
+        cadence_minutes: u32,
+        minute: i64,
+        from: Option<BucketPlace>,
+    ) -> Result<BucketPage, StoreError> {
+        let phase = minute.rem_euclid(i64::from(cadence_minutes.max(1)));
+        let phase = u32::try_from(phase).unwrap_or_default();
+        let pk = keys::bucket_partition(tool, cadence_minutes);
+        let (first, last) = keys::bucket_range(phase);
+        // A place is a whole sort key, and nothing sorts between it and itself with one more byte.
+        let first = from.map_or(first, |BucketPlace(last)| format!("{last}!"));
+        let range = Range {
+            limit: Some(PAGE),
+            relaxed: true,
+            ..Range::new(&pk, Sort::Between(first, last))
+        };
+        let items = self.query(range).await?;
+        let next = items.last().filter(|_| items.len() == PAGE);
+        let next = next.map(key_of).transpose()?.map(|key| BucketPlace(key.sk));
+        let rows = items.into_iter().map(value).collect::<Result<_, _>>()?;
+        Ok(BucketPage { rows, next })
+    }
+
+    /// All sites in buckets, with their tools.
+    pub async fn all_in_buckets(&self) -> Result<Vec<(SiteId, Tool)>, StoreError> {
+        let buckets = Tool::ALL.into_iter();
+        let buckets = buckets.flat_map(|tool| CADENCE_MINUTES.map(|cadence| (tool, cadence)));
+        let read = stream::iter(buckets).map(|(tool, cadence)| async move {
+            let pk = keys::bucket_partition(tool, cadence);
+            let rows = self.query(Range::new(&pk, Sort::All)).await?;
+            let site = |row| value::<BucketRow>(row).map(|row| (row.site, tool));
+            rows.into_iter().map(site).collect::<Result<Vec<_>, StoreError>>()
+        });
+        let read: Vec<_> = read.buffer_unordered(CONCURRENCY).try_collect().await?;
+        Ok(read.into_iter().flatten().collect())
+    }
+
+    /// The minute up to which runs have been sent; `None` if that was never done.
+    pub async fn sent_minute(&self) -> Result<Option<i64>, StoreError> {
+        let cursor = self.get(&keys::bucket_cursor()).await?;
+        Ok(cursor.map(value::<Cursor>).transpose()?.map(|cursor| cursor.minute))
+    }
+
+    /// Writes down up to which minute runs have been sent.
+    pub async fn set_sent_minute(&self, minute: i64) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET #minute = :minute".into(),
+            names: vec![("#minute", "minute".to_owned())],
+            values: vec![(":minute", number(minute))],
+        };
+        self.update(&keys::bucket_cursor(), change, None).await.map(drop)
+    }
+}
