@@ -128,6 +128,7 @@ impl Aws {
             ("ScheduleTargetArn", "arn:aws:scheduler:::aws-sdk:sqs:sendMessage"),
             ("ScheduleRoleArn", "arn:aws:iam::123456789012:role/vedette-schedules"),
             ("SchedulesDlqArn", "arn:aws:sqs:eu-central-1:123456789012:vedette-schedules-dlq"),
+            ("SchedulesMode", "each"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();

@@ -22,7 +22,7 @@ pub(crate) struct Stack {
 }
 
 /// The outputs that say what the functions read in their environment.
-pub(crate) const OUTPUTS: [(&str, &str); 8] = [
+pub(crate) const OUTPUTS: [(&str, &str); 9] = [
     ("VEDETTE_TABLE", "TableName"),
     ("VEDETTE_BASE_URL", "ApiBaseUrl"),
     ("VEDETTE_AUDITOR", "Auditor"),
@@ -31,6 +31,7 @@ pub(crate) const OUTPUTS: [(&str, &str); 8] = [
     ("VEDETTE_SCHEDULE_TARGET", "ScheduleTargetArn"),
     ("VEDETTE_SCHEDULE_ROLE", "ScheduleRoleArn"),
     ("VEDETTE_SCHEDULE_DLQ", "SchedulesDlqArn"),
+    ("VEDETTE_SCHEDULES", "SchedulesMode"),
 ];
 
 impl Stack {
