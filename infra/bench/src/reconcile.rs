@@ -9,7 +9,7 @@ use vedette_domain::tool::Tool;
 use vedette_embedded::TABLE;
 use vedette_reconciler::reconcile;
 use vedette_runtime::aws::app;
-use vedette_runtime::config::Deployment;
+use vedette_runtime::config::{Deployment, Schedules};
 use vedette_testkit::aws::{Aws, QUEUE_URL_PREFIX};
 
 use crate::inside::{Ask, Inside};
@@ -53,6 +53,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         schedule_target: named(),
         schedule_role: named(),
         schedule_dlq: named(),
+        schedules: Schedules::Each,
     };
     let mut deployed = app(service, deployment, &aws.sdk(test.table.database.http_client()));
     // What is sent while schedules are made is nothing to be measured.

@@ -206,7 +206,13 @@ mod tests {
 
     /// A queue that gives out what it has been given, and writes down what it is asked.
     #[derive(Debug, Clone, Default)]
-    struct FakeSqs(Arc<Mutex<(VecDeque<Value>, Vec<String>)>>);
+    struct FakeSqs(Arc<Mutex<Inside>>);
+
+    #[derive(Debug, Default)]
+    struct Inside {
+        waiting: VecDeque<Value>,
+        asked: Vec<String>,
+    }
 
     impl FakeSqs {
         fn consumer(&self, refill: Option<Duration>) -> Consumer {
@@ -225,11 +231,11 @@ mod tests {
 
         fn put(&self, bodies: impl IntoIterator<Item = &'static str>) {
             let message = |body| json!({ "MessageId": body, "Body": body, "ReceiptHandle": body });
-            self.0.lock().expect("no panic").0.extend(bodies.into_iter().map(message));
+            self.0.lock().expect("no panic").waiting.extend(bodies.into_iter().map(message));
         }
 
         fn asked(&self) -> Vec<String> {
-            std::mem::take(&mut self.0.lock().expect("no panic").1)
+            std::mem::take(&mut self.0.lock().expect("no panic").asked)
         }
     }
 
@@ -239,7 +245,7 @@ mod tests {
             let asked: Value =
                 serde_json::from_slice(request.body().bytes().expect("a body")).expect("json");
             let mut inner = self.0.lock().expect("no panic");
-            let (waiting, log) = &mut *inner;
+            let Inside { waiting, asked: log } = &mut *inner;
             let (answer, wait) = match operation {
                 Some("ReceiveMessage") => {
                     let most = asked["MaxNumberOfMessages"].as_u64().expect("a number") as usize;
