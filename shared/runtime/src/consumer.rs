@@ -268,7 +268,10 @@ mod tests {
         }
     }
 
-    fn event<const N: usize>(messages: [(Option<&str>, &str, &[(&str, &str)]); N]) -> SqsEvent {
+    /// Id, body and attributes of a message.
+    type Sent<'a> = (Option<&'a str>, &'a str, &'a [(&'a str, &'a str)]);
+
+    fn event<const N: usize>(messages: [Sent<'_>; N]) -> SqsEvent {
         let mut event = SqsEvent::default();
         event.records = messages
             .map(|(id, body, attributes)| {
