@@ -4,6 +4,7 @@ mod buckets;
 mod budget;
 mod census;
 mod concurrency;
+mod cost;
 mod deletion;
 mod delivery;
 mod events;
