@@ -12,8 +12,12 @@ use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let app = aws::lambda_app(Service::read(&environment)?)?;
-    app.warm_up().await;
-    match environment("_HANDLER").as_deref() {
+    let handler = environment("_HANDLER");
+    // It may read buckets only, and nobody waits for it.
+    if handler.as_deref() != Some("dispatch") {
+        app.warm_up().await;
+    }
+    match handler.as_deref() {
         Some("redelivery") => {
             run(service_fn(|_: LambdaEvent<serde_json::Value>| {
                 let app = &app;
