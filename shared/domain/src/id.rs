@@ -108,6 +108,10 @@ id!(
     /// A site.
     SiteId
 );
+id!(
+    /// A channel of alerts.
+    ChannelId
+);
 structured_id!(
     /// A check.
     CheckId {

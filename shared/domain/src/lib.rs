@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock or draws randomness: shells load, call and save.
 
 pub mod account;
+pub mod alert;
 mod bytes;
 pub mod check;
 pub mod concurrency;

@@ -14,6 +14,10 @@ pub const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
 /// the Lambda function that does them.
 pub const MAINTENANCE_GRACE: SignedDuration = SignedDuration::from_mins(2);
 
+/// How long the way of an alert from one queue message to the next may take before the message is sent
+/// again.
+pub const ALERT_GRACE: SignedDuration = SignedDuration::from_secs(30);
+
 /// How often the timeout of its function fits into the time for which a queue hides a message that
 /// was delivered: what AWS advises.
 pub const TIMEOUTS_PER_VISIBILITY: u32 = 6;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{CheckId, SiteId, TeamId, Trigger};
+use crate::id::{ChannelId, CheckId, IssueId, SiteId, TeamId, Trigger};
 use crate::schedule::TimeScale;
 use crate::site::Site;
 use crate::tool::{RunReason, Tool};
@@ -15,6 +15,8 @@ pub enum Message {
     Check(CheckMessage),
     /// To the maintenance queue.
     Maintenance(Maintenance),
+    /// To the alert queue.
+    Alert(AlertMessage),
 }
 
 impl Message {
@@ -26,6 +28,11 @@ impl Message {
                 Maintenance::Sync { team, .. }
                 | Maintenance::Purge { team, .. }
                 | Maintenance::Resync(team),
+            )
+            | Self::Alert(
+                AlertMessage::Issue { team, .. }
+                | AlertMessage::Channel { team, .. }
+                | AlertMessage::Team(team),
             ) => *team,
         }
     }
@@ -124,6 +131,28 @@ pub enum Maintenance {
     },
     /// Sync every site of a team.
     Resync(TeamId),
+}
+
+/// Asks the notifier to have channels learn of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AlertMessage {
+    /// An issue changed: which of its team's channels are to learn of that?
+    Issue {
+        /// The team.
+        team: TeamId,
+        /// The issue.
+        issue: IssueId,
+    },
+    /// Send to one channel what is due.
+    Channel {
+        /// The team.
+        team: TeamId,
+        /// The channel.
+        channel: ChannelId,
+    },
+    /// When alerts of a team are due has changed.
+    Team(TeamId),
 }
 
 #[cfg(test)]

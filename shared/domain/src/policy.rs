@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use crate::issue::Fingerprint;
 use crate::issue::tracker::Policy;
 use crate::settings::Settings;
 use crate::tool::{RunReason, Tool};
@@ -9,7 +10,7 @@ use crate::tool::{RunReason, Tool};
 /// How a tool's results are judged and followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolPolicy {
-    /// When issues open and resolve.
+    /// When issues open and resolve; see [`Self::thresholds_of`].
     pub thresholds: Policy,
     /// Minutes to the retry of a failure below the threshold.
     pub retry_minutes: Option<u32>,
@@ -52,6 +53,18 @@ impl ToolPolicy {
         };
         let thresholds = Policy { open_after, resolve_after };
         Self { thresholds, retry_minutes, follow_up_minutes }
+    }
+
+    /// When issues of a fingerprint open and resolve: as the settings say, except for a domain's
+    /// registration. A registry is not mistaken about a date for a moment, and its answer is the same
+    /// at the confirmation, so the first observation opens the issue.
+    pub const fn thresholds_of(&self, fingerprint: Fingerprint) -> Policy {
+        match fingerprint {
+            Fingerprint::DnsDomainExpiring => {
+                Policy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN }
+            }
+            _ => self.thresholds,
+        }
     }
 
     /// The run that should come next, and in how many monitoring minutes: a follow-up of an active
@@ -109,5 +122,19 @@ mod tests {
                 (8, 1, None, None),
             ]
         );
+    }
+
+    #[test]
+    fn only_the_end_of_a_registration_needs_no_confirmation() {
+        for tool in Tool::ALL {
+            let thresholds = Policy { open_after: number(3), resolve_after: number(2) };
+            let policy = ToolPolicy { thresholds, ..ToolPolicy::of(tool, &Settings::default()) };
+            for fingerprint in Fingerprint::ALL {
+                let Policy { open_after, resolve_after } = policy.thresholds_of(fingerprint);
+                let is_at_once = (open_after.get(), resolve_after.get()) == (1, 1);
+                assert_eq!(is_at_once, fingerprint == Fingerprint::DnsDomainExpiring);
+                assert!(is_at_once || policy.thresholds_of(fingerprint) == thresholds);
+            }
+        }
     }
 }

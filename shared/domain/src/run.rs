@@ -1,6 +1,8 @@
 //! A run of a tool on a site, in the one shape that it keeps from the message that asks for it to
 //! the commit that saves it.
 
+use jiff::Timestamp;
+
 use crate::account::Team;
 use crate::check::{DnsBaseline, Finish};
 use crate::id::CheckId;
@@ -32,12 +34,17 @@ impl Run {
         self.check.tool()
     }
 
-    /// What the run's end says of issues: nothing, unless it is automatic and completed. `baseline`
-    /// are the records that earlier DNS checks learnt.
-    pub fn evaluate(&self, finish: &Finish, baseline: Option<&DnsBaseline>) -> Vec<Evaluation> {
+    /// What the run's end says of issues `now`: nothing, unless it is automatic and completed.
+    /// `baseline` are the records that earlier DNS checks learnt.
+    pub fn evaluate(
+        &self,
+        finish: &Finish,
+        baseline: Option<&DnsBaseline>,
+        now: Timestamp,
+    ) -> Vec<Evaluation> {
         match finish {
             Finish::Completed(result) if self.check.is_automatic() => {
-                evaluate(result, &self.settings, &self.site.expected_records, baseline)
+                evaluate(result, &self.settings, &self.site.expected_records, baseline, now)
             }
             _ => Vec::new(),
         }

@@ -11,6 +11,7 @@ mod ssl;
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde_json::json;
 use url::Url;
 
@@ -41,12 +42,14 @@ pub struct Evaluation {
 }
 
 /// What a result says of each fingerprint that its tool decides. `expected` are the site's own
-/// expected records and `baseline` those that were learnt; both decide on DNS checks only.
+/// expected records and `baseline` those that were learnt; both decide on DNS checks only. `now` is
+/// when it is judged: a domain's registration ends at an instant, of which days are counted.
 pub fn evaluate(
     result: &ToolResult,
     settings: &Settings,
     expected: &ExpectedRecords,
     baseline: Option<&DnsBaseline>,
+    now: Timestamp,
 ) -> Vec<Evaluation> {
     let tools = &settings.tools;
     match result {
@@ -54,7 +57,7 @@ pub fn evaluate(
             vec![status(result, &tools.status.settings.incident_status_codes)]
         }
         ToolResult::Ssl(result) => ssl(result, tools.ssl.settings.expiry_days),
-        ToolResult::Dns(result) => dns(result, &tools.dns.settings, expected, baseline),
+        ToolResult::Dns(result) => dns(result, &tools.dns.settings, expected, baseline, now),
         ToolResult::BrokenLinks(result) => {
             Vec::from_iter(links(result, &tools.broken_links.settings))
         }

@@ -64,6 +64,8 @@ pub enum Transition {
     Resolve,
     /// The problem returns after its resolution.
     Reopen,
+    /// A member silences its reminders.
+    Snooze,
 }
 
 impl std::fmt::Display for Transition {
@@ -72,6 +74,7 @@ impl std::fmt::Display for Transition {
             Self::Acknowledge => "acknowledged",
             Self::Resolve => "resolved",
             Self::Reopen => "reopened",
+            Self::Snooze => "snoozed",
         })
     }
 }

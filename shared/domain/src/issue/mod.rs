@@ -31,6 +31,8 @@ pub enum Fingerprint {
     DnsRecordsMissing,
     /// Watched records differ from the baseline.
     DnsRecordsChanged,
+    /// The registration of the site's domain ends soon.
+    DnsDomainExpiring,
     /// The crawl found too many broken links.
     BrokenLinksThreshold,
     /// The audit broke a limit.
@@ -39,13 +41,14 @@ pub enum Fingerprint {
 
 impl Fingerprint {
     /// All fingerprints, by tool in the order of the API's enumeration.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::StatusDown,
         Self::SslInvalid,
         Self::SslExpiring,
         Self::DnsLookupFailed,
         Self::DnsRecordsMissing,
         Self::DnsRecordsChanged,
+        Self::DnsDomainExpiring,
         Self::BrokenLinksThreshold,
         Self::PerformanceBudget,
     ];
@@ -59,6 +62,7 @@ impl Fingerprint {
             Self::DnsLookupFailed => "dns:lookup_failed",
             Self::DnsRecordsMissing => "dns:records_missing",
             Self::DnsRecordsChanged => "dns:records_changed",
+            Self::DnsDomainExpiring => "dns:domain_expiring",
             Self::BrokenLinksThreshold => "broken-links:threshold",
             Self::PerformanceBudget => "performance:budget",
         }
@@ -74,7 +78,10 @@ impl Fingerprint {
         match self {
             Self::StatusDown => Tool::Status,
             Self::SslInvalid | Self::SslExpiring => Tool::Ssl,
-            Self::DnsLookupFailed | Self::DnsRecordsMissing | Self::DnsRecordsChanged => Tool::Dns,
+            Self::DnsLookupFailed
+            | Self::DnsRecordsMissing
+            | Self::DnsRecordsChanged
+            | Self::DnsDomainExpiring => Tool::Dns,
             Self::BrokenLinksThreshold => Tool::BrokenLinks,
             Self::PerformanceBudget => Tool::Performance,
         }
@@ -86,6 +93,7 @@ impl Fingerprint {
             Self::StatusDown | Self::SslInvalid | Self::DnsLookupFailed => Severity::Critical,
             Self::SslExpiring
             | Self::DnsRecordsMissing
+            | Self::DnsDomainExpiring
             | Self::BrokenLinksThreshold
             | Self::PerformanceBudget => Severity::Warning,
             Self::DnsRecordsChanged => Severity::Info,
@@ -104,6 +112,7 @@ impl Fingerprint {
             Self::DnsRecordsChanged => 6,
             Self::BrokenLinksThreshold => 7,
             Self::PerformanceBudget => 8,
+            Self::DnsDomainExpiring => 9,
         }
     }
 
@@ -248,6 +257,7 @@ mod tests {
             ("dns:lookup_failed", Tool::Dns, Severity::Critical, 4),
             ("dns:records_missing", Tool::Dns, Severity::Warning, 5),
             ("dns:records_changed", Tool::Dns, Severity::Info, 6),
+            ("dns:domain_expiring", Tool::Dns, Severity::Warning, 9),
             ("broken-links:threshold", Tool::BrokenLinks, Severity::Warning, 7),
             ("performance:budget", Tool::Performance, Severity::Warning, 8),
         ];
@@ -279,7 +289,7 @@ mod tests {
         for unknown in ["", "status", "status:", "Status:down", "status:up", "links:threshold"] {
             assert_eq!(Fingerprint::parse(unknown), None, "{unknown}");
         }
-        for unknown in [0, 9, 15, 16, 255] {
+        for unknown in [0, 10, 15, 16, 255] {
             assert_eq!(Fingerprint::from_code(unknown), None, "{unknown}");
         }
         let error = serde_json::from_value::<Fingerprint>(json!("status:up")).expect_err("unknown");

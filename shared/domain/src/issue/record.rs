@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::evaluate::Evaluation;
 use super::tracker::{Event, Failures};
-use super::{InvalidTransition, IssueStatus, Lifecycle, Timeline};
+use super::{InvalidTransition, IssueStatus, Lifecycle, Timeline, Transition};
 use crate::id::{CheckId, IssueId, UserId};
 use crate::time::wire;
 
@@ -34,6 +34,9 @@ pub struct Issue {
     /// When `check` was evaluated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_evaluated_at: Option<Timestamp>,
+    /// Until when nobody is reminded of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoozed_until: Option<Timestamp>,
     /// The first opening.
     pub created_at: Timestamp,
     /// The last write.
@@ -106,6 +109,11 @@ pub fn follow(
         check: Some(*check),
         previous_check: *previous,
         last_evaluated_at: Some(*now),
+        // A snooze ends with the opening that it was about.
+        snoozed_until: before.as_ref().and_then(|issue| match event {
+            Event::Opened { .. } => None,
+            Event::Resolved { .. } => issue.snoozed_until,
+        }),
         created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
         updated_at: *now,
     };
@@ -138,6 +146,26 @@ pub fn resolve(
 ) -> Result<IssueChange, InvalidTransition> {
     let lifecycle = before.lifecycle.resolve(now, Some(by))?;
     Ok(by_hand(before, lifecycle, now))
+}
+
+/// A member silences the reminders of an issue until an instant, or has them sent again. Neither its
+/// state nor its timeline shows that.
+///
+/// # Errors
+///
+/// When the issue is resolved.
+pub fn snooze(
+    before: Issue,
+    until: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<IssueChange, InvalidTransition> {
+    if !before.lifecycle.is_active() {
+        let (from, transition) = (before.status(), Transition::Snooze);
+        return Err(InvalidTransition { from, transition });
+    }
+    let rev = before.rev.saturating_add(1);
+    let after = Issue { rev, snoozed_until: until, updated_at: now, ..before.clone() };
+    Ok(IssueChange { before: Some(before), after })
 }
 
 impl IssueChange {
@@ -193,7 +221,7 @@ mod tests {
 
     use super::*;
     use crate::id::SiteId;
-    use crate::issue::{Fingerprint, Outcome, Transition};
+    use crate::issue::{Fingerprint, Outcome};
     use crate::tool::{RunReason, Tool};
 
     fn at(text: &str) -> Timestamp {
@@ -287,6 +315,7 @@ mod tests {
             check: Some(check(OPENED)),
             previous_check: Some(check(FAILED)),
             last_evaluated_at: Some(at("2026-11-20T09:54:01Z")),
+            snoozed_until: None,
             created_at: at(OPENED),
             updated_at: at("2026-11-20T09:54:01Z"),
         };

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Outcome;
 use crate::id::IssueId;
 
-/// The thresholds in force for one observation. There is no default: they are settings.
+/// The thresholds in force for one observation. There is no default: most of them are settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Failing observations in a row that open an issue.

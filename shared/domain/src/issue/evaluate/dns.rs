@@ -1,11 +1,14 @@
 //! What a DNS check means.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::{Evaluation, clipped};
-use crate::check::{DnsBaseline, DnsResult, is_met};
+use crate::check::{DOMAIN_EXPIRY_DAYS, DnsBaseline, DnsResult, Registration, is_met};
 use crate::issue::{Fingerprint, Outcome};
 use crate::settings::{DnsRecordType, DnsSettings, ExpectedRecords};
+use crate::time::wire;
 
 /// Bytes of JSON of the values that an evaluation names, so that the context which holds them is
 /// small enough to be kept; the others are counted.
@@ -18,22 +21,27 @@ const NAMED_BYTES: usize = 900;
 ///   no harm.
 /// - `dns:records_changed`: down when the records of a monitored type are not those of the
 ///   `baseline`.
+/// - `dns:domain_expiring`: down when the domain's registration ends in [`DOMAIN_EXPIRY_DAYS`] days
+///   or fewer, or has ended; also of a name that cannot be looked up, for this may be why.
 ///
 /// A condition that settings do not ask for (`hard_failures_only`, no expected records or, for
 /// changes, some; no baseline yet) is up, so that an issue from the time before ends. A name that
 /// cannot be looked up says nothing of its records, and neither does a type that no resolver
-/// answered for: unless the other types show the condition, there is then no evaluation of it.
+/// answered for: unless the other types show the condition, there is then no evaluation of it. Nor
+/// is there one of a registration whose end is not known.
 pub(super) fn dns(
     result: &DnsResult,
     settings: &DnsSettings,
     expected: &ExpectedRecords,
     baseline: Option<&DnsBaseline>,
+    now: Timestamp,
 ) -> Vec<Evaluation> {
     let mut evaluations = Vec::from_iter(lookup(result));
     if result.lookup_failure.is_none() {
         evaluations.extend(missing(result, settings, expected));
         evaluations.extend(changed(result, settings, expected, baseline));
     }
+    evaluations.extend(expiring(result, settings, now));
     evaluations
 }
 
@@ -176,6 +184,43 @@ fn changed(
         }),
         outcome: Outcome::Down,
         fingerprint: Fingerprint::DnsRecordsChanged,
+    })
+}
+
+fn expiring(result: &DnsResult, settings: &DnsSettings, now: Timestamp) -> Option<Evaluation> {
+    let fingerprint = Fingerprint::DnsDomainExpiring;
+    if settings.hard_failures_only {
+        let host = clipped(&result.host);
+        return Some(Evaluation {
+            fingerprint,
+            summary: format!("{host}: the domain's registration is not watched"),
+            measured: json!({ "host": host }),
+            outcome: Outcome::Up,
+        });
+    }
+    let registration = result.registration.as_ref()?;
+    let Registration { domain, registrar, expires_at, .. } = registration;
+    let (end, days) = ((*expires_at)?, registration.days_left(now)?);
+    let (domain, date) = (clipped(domain), TimeZone::UTC.to_datetime(end).date());
+    let down = registration.expires_soon(now);
+    let state = match days {
+        _ if !down => format!("does not expire soon: {days} days left, until {date}"),
+        ..0 => format!("expired on {date}"),
+        0 => format!("expires within a day, on {date}"),
+        1 => format!("expires in 1 day, on {date}"),
+        _ => format!("expires in {days} days, on {date}"),
+    };
+    Some(Evaluation {
+        fingerprint,
+        summary: format!("the domain {domain} {state}"),
+        measured: json!({
+            "domain": domain,
+            "registrar": registrar.as_deref().map(clipped),
+            "expires_at": wire(end),
+            "days_left": days,
+            "expiry_days": DOMAIN_EXPIRY_DAYS,
+        }),
+        outcome: Outcome::of(down),
     })
 }
 

@@ -7,9 +7,22 @@ use proptest::prelude::*;
 use super::*;
 use crate::check::{DnsRecord, DnsRecords, RecordData, Reputation};
 use DnsRecordType::{A, Aaaa, Mx, Ns, Txt};
-use Fingerprint::{DnsLookupFailed, DnsRecordsChanged, DnsRecordsMissing};
+use Fingerprint::{DnsDomainExpiring, DnsLookupFailed, DnsRecordsChanged, DnsRecordsMissing};
 
 const HOST: &str = "example.com";
+
+fn now() -> Timestamp {
+    "2026-11-22T12:00:00Z".parse().expect("a timestamp")
+}
+
+fn dns(
+    result: &DnsResult,
+    settings: &DnsSettings,
+    expected: &ExpectedRecords,
+    baseline: Option<&DnsBaseline>,
+) -> Vec<Evaluation> {
+    super::dns(result, settings, expected, baseline, now())
+}
 
 fn records(values: &[(DnsRecordType, &str)]) -> DnsRecords {
     DnsRecords::new(values.iter().map(|(kind, value)| {
@@ -91,7 +104,8 @@ fn a_failed_lookup_is_down_and_says_nothing_of_records() {
             let told_of = dns(&failed(rcode), settings, &expected, Some(&baseline));
             let summary = format!("example.com cannot be looked up: {rcode}");
             assert_eq!(told(&told_of, DnsLookupFailed), some(true, &summary));
-            assert_eq!(told_of.len(), 1);
+            assert!(told(&told_of, DnsRecordsMissing).is_none());
+            assert!(told(&told_of, DnsRecordsChanged).is_none());
         }
     }
     let told_of = dns(&result(&[]), &settings, &expected, None);
@@ -182,6 +196,52 @@ fn what_is_not_asked_for_is_up() {
     assert_eq!(told(&told_of, DnsRecordsMissing).map(|(down, _)| down), Some(true));
 }
 
+/// A result whose domain's registration ends at this instant, if it is known.
+fn registered_until(end: Option<&str>, result: DnsResult) -> DnsResult {
+    let registration = Registration {
+        domain: HOST.to_owned(),
+        registrar: Some("Registrar, Inc.".to_owned()),
+        registered_at: None,
+        expires_at: end.map(|end| end.parse().expect("a timestamp")),
+    };
+    DnsResult { registration: Some(registration), registration_error: None, ..result }
+}
+
+#[test]
+fn a_domain_that_ends_within_thirty_days_is_down() {
+    for (end, down, said) in [
+        ("2027-08-13T04:00:00Z", false, "does not expire soon: 263 days left, until 2027-08-13"),
+        ("2026-12-23T12:00:00Z", false, "does not expire soon: 31 days left, until 2026-12-23"),
+        ("2026-12-23T11:59:59Z", true, "expires in 30 days, on 2026-12-23"),
+        ("2026-12-04T12:00:00Z", true, "expires in 12 days, on 2026-12-04"),
+        ("2026-11-23T23:30:00+02:00", true, "expires in 1 day, on 2026-11-23"),
+        ("2026-11-23T11:59:59Z", true, "expires within a day, on 2026-11-23"),
+        ("2026-11-22T11:59:59Z", true, "expired on 2026-11-22"),
+        ("2026-01-01T00:00:00Z", true, "expired on 2026-01-01"),
+    ] {
+        for result in [result(&[]), failed("NXDOMAIN"), without(&DnsRecordType::ALL, result(&[]))] {
+            let result = registered_until(Some(end), result);
+            let told_of = dns(&result, &DnsSettings::default(), &ExpectedRecords::new(), None);
+            let said = format!("the domain example.com {said}");
+            assert_eq!(told(&told_of, DnsDomainExpiring), some(down, &said));
+        }
+    }
+}
+
+#[test]
+fn the_end_of_a_registration_is_unknown_or_not_watched() {
+    let (settings, none) = (DnsSettings::default(), ExpectedRecords::new());
+    let soon = || registered_until(Some("2026-12-04T12:00:00Z"), result(&[]));
+    for unknown in [result(&[]), failed("NXDOMAIN"), registered_until(None, result(&[]))] {
+        assert_eq!(told(&dns(&unknown, &settings, &none, None), DnsDomainExpiring), None);
+        let why = "the domain's registration is not watched";
+        for result in [unknown, soon()] {
+            let told_of = dns(&result, &lenient(), &none, None);
+            assert_eq!(told(&told_of, DnsDomainExpiring), some(false, why));
+        }
+    }
+}
+
 #[test]
 fn the_context_names_what_is_wrong() {
     let measured = |evaluations: &[Evaluation], fingerprint| {
@@ -218,6 +278,24 @@ fn the_context_names_what_is_wrong() {
     named["changed"] = json!({"A": null, "TXT": null});
     let changed = dns(&found, &settings, &none, Some(&forgotten));
     assert_eq!(measured(&changed, DnsRecordsChanged), named);
+    assert_eq!(
+        measured(
+            &dns(
+                &registered_until(Some("2026-12-04T12:00:00Z"), result(&[])),
+                &settings,
+                &none,
+                None,
+            ),
+            DnsDomainExpiring,
+        ),
+        json!({
+            "domain": "example.com",
+            "registrar": "Registrar, Inc.",
+            "expires_at": "2026-12-04T12:00:00+00:00",
+            "days_left": 12,
+            "expiry_days": 30,
+        }),
+    );
     assert_eq!(
         measured(&dns(&failed("NXDOMAIN"), &settings, &none, None), DnsLookupFailed),
         json!({

@@ -1,0 +1,268 @@
+//! The words of an alert, made once for all channels from issue, site and team.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::due::{News, Outage};
+use super::{Alert, AlertKind, Fact, Link, Thread, link};
+use crate::issue::record::Issue;
+use crate::issue::{Fingerprint, Lifecycle, TimelineKey};
+use crate::site::Site;
+
+/// An issue with what an alert says beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The issue.
+    pub issue: &'a Issue,
+    /// Its site.
+    pub site: &'a Site,
+    /// The name of the site's team.
+    pub team: &'a str,
+    /// The name of who acknowledged it.
+    pub acknowledged_by: Option<&'a str>,
+    /// Where the service's pages are, without a slash at the end; none where nobody said.
+    pub base_url: Option<&'a str>,
+}
+
+/// Characters of a site's notes that are shown: they are its runbook.
+const RUNBOOK_MAX: usize = 300;
+/// Sites that an alert about many of them names.
+const NAMED_MAX: usize = 30;
+/// Characters that they may take together.
+const NAMED_CHARS: usize = 2_000;
+/// Openings within [`FLAPPING_TIME`] from which on an alert says how many there were.
+const FLAPPING: usize = 5;
+const FLAPPING_TIME: SignedDuration = SignedDuration::from_hours(24);
+
+/// What is the case while an issue of a fingerprint is active, in capitals.
+const fn active(fingerprint: Fingerprint) -> &'static str {
+    match fingerprint {
+        Fingerprint::StatusDown => "DOWN",
+        Fingerprint::SslInvalid => "CERTIFICATE INVALID",
+        Fingerprint::SslExpiring => "CERTIFICATE EXPIRING",
+        Fingerprint::DnsLookupFailed => "DNS FAILING",
+        Fingerprint::DnsRecordsMissing => "DNS RECORDS MISSING",
+        Fingerprint::DnsRecordsChanged => "DNS RECORDS CHANGED",
+        Fingerprint::DnsDomainExpiring => "DOMAIN EXPIRING",
+        Fingerprint::BrokenLinksThreshold => "BROKEN LINKS",
+        Fingerprint::PerformanceBudget => "SLOW",
+    }
+}
+
+/// An alert about one issue.
+pub fn one(subject: &Subject<'_>, news: &News, now: Timestamp) -> Alert {
+    let Subject { issue, site, team, acknowledged_by, base_url } = *subject;
+    let fingerprint = issue.id.fingerprint();
+    let opened_at = issue.lifecycle.opened_at();
+    let word = active(fingerprint);
+    let summary = sentence(&issue.summary);
+    let lasted = |to: Timestamp| duration(to.duration_since(opened_at));
+    let mut facts = Vec::new();
+    let mut fact = |label, value: String| facts.push(Fact { label, value });
+    fact("Severity", fingerprint.severity().to_string());
+    let (kind, state, mut lines, at) = match news {
+        News::Opened { before } => {
+            fact("Since", instant(opened_at));
+            if let Some(failures) = issue.context["failures"].as_u64().filter(|count| *count > 1) {
+                fact("Failed in a row", failures.to_string());
+            }
+            let mut lines = vec![summary];
+            lines.extend(list_outages("It was so before", before));
+            (AlertKind::Opened, word.to_owned(), lines, opened_at)
+        }
+        News::StillActive => {
+            fact("Since", instant(opened_at));
+            fact("Duration", lasted(now));
+            let taken = acknowledged_by.map(|name| format!("Acknowledged by {name}."));
+            let lines = [summary].into_iter().chain(taken).collect();
+            (AlertKind::Reminder, format!("STILL {word} {}", lasted(now)), lines, now)
+        }
+        News::Resolved { before } => {
+            let over_at = resolved_at(issue).unwrap_or(now);
+            fact("Since", instant(opened_at));
+            fact("Until", instant(over_at));
+            fact("Duration", lasted(over_at));
+            let mut lines = vec![format!("Resolved after {}.", lasted(over_at)), summary];
+            lines.extend(list_outages("It was so before", before));
+            (AlertKind::Resolved, "RESOLVED".to_owned(), lines, over_at)
+        }
+        News::Missed { outages } => {
+            let over_at = resolved_at(issue).unwrap_or(now);
+            fact("Duration", lasted(over_at));
+            let mut lines = vec![summary];
+            lines.extend(list_outages("It is over now. It was so", outages));
+            (AlertKind::Missed, format!("WAS {word}"), lines, over_at)
+        }
+    };
+    lines.extend(flapping(issue, now));
+    facts.push(Fact { label: "Team", value: team.to_owned() });
+    let is_over = matches!(kind, AlertKind::Resolved | AlertKind::Missed);
+    Alert {
+        kind,
+        state,
+        name: site.name.clone(),
+        lines,
+        facts,
+        severity: (!is_over).then(|| fingerprint.severity()),
+        site_url: Some(site.url.as_str().to_owned()),
+        link: base_url.map(|base| Link { text: "Open issue", url: link::issue(base, issue.id) }),
+        runbook: if is_over { None } else { site.notes.as_deref().and_then(runbook) },
+        thread: Some(Thread { issue: issue.id, opened_at }),
+        at,
+    }
+}
+
+/// One alert about many issues of which there is the same kind of news, two at least.
+pub fn many(subjects: &[Subject<'_>], kind: AlertKind, now: Timestamp) -> Alert {
+    let mut sites: Vec<_> = subjects.iter().map(|subject| subject.site.id).collect();
+    sites.sort_unstable();
+    sites.dedup();
+    let counted = |count: usize, what: &str| match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    };
+    let mut fingerprints = subjects.iter().map(|subject| subject.issue.id.fingerprint());
+    let first = fingerprints.next();
+    let word = first.filter(|first| fingerprints.all(|other| other == *first)).map(active);
+    let state = match (kind, word) {
+        (AlertKind::Resolved, _) => "RESOLVED".to_owned(),
+        (AlertKind::Reminder, Some(word)) => format!("STILL {word}"),
+        (AlertKind::Reminder, None) => "STILL ACTIVE".to_owned(),
+        (_, Some(word)) => word.to_owned(),
+        (_, None) => "ISSUES OPENED".to_owned(),
+    };
+    let name = if word.is_some() && sites.len() == subjects.len() {
+        counted(sites.len(), "site")
+    } else {
+        format!("{} on {}", counted(subjects.len(), "issue"), counted(sites.len(), "site"))
+    };
+    let mut room = NAMED_CHARS;
+    let named = subjects
+        .iter()
+        .take(NAMED_MAX)
+        .map(|Subject { issue, site, .. }| format!("{}: {}", site.name, sentence(&issue.summary)));
+    let mut lines: Vec<String> = named
+        .take_while(|line| {
+            let length = line.chars().count();
+            let fits = length <= room;
+            room = room.saturating_sub(length);
+            fits
+        })
+        .collect();
+    let more = subjects.len() - lines.len();
+    if more > 0 {
+        lines.push(format!("And {more} more."));
+    }
+    let severity = subjects.iter().map(|subject| subject.issue.id.fingerprint().severity()).min();
+    let team = subjects.first().map_or("", |subject| subject.team);
+    Alert {
+        kind,
+        state,
+        name,
+        lines,
+        facts: vec![Fact { label: "Team", value: team.to_owned() }],
+        severity: severity.filter(|_| kind != AlertKind::Resolved),
+        site_url: None,
+        link: None,
+        runbook: None,
+        thread: None,
+        at: now,
+    }
+}
+
+/// An alert by which somebody tries a channel.
+pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
+    Alert {
+        kind: AlertKind::Test,
+        state: "TEST".to_owned(),
+        name: channel.to_owned(),
+        lines: vec![
+            "This channel works. Alerts about your sites will look like this one.".to_owned(),
+        ],
+        facts: vec![Fact { label: "Team", value: team.to_owned() }],
+        severity: None,
+        site_url: None,
+        link: None,
+        runbook: None,
+        thread: None,
+        at: now,
+    }
+}
+
+/// An alert by which a team learns that one of its other channels does not work.
+pub fn broken_channel(channel: &str, reason: &str, team: &str, now: Timestamp) -> Alert {
+    Alert {
+        kind: AlertKind::Notice,
+        state: "CHANNEL BROKEN".to_owned(),
+        name: channel.to_owned(),
+        lines: vec![
+            format!("Alerts do not arrive there: {}", sentence(reason)),
+            "Mend it, then enable it again.".to_owned(),
+        ],
+        facts: vec![Fact { label: "Team", value: team.to_owned() }],
+        ..test(channel, team, now)
+    }
+}
+
+const fn resolved_at(issue: &Issue) -> Option<Timestamp> {
+    match issue.lifecycle {
+        Lifecycle::Resolved { at, .. } => Some(at),
+        Lifecycle::Open { .. } | Lifecycle::Acknowledged { .. } => None,
+    }
+}
+
+/// `2026-11-21 12:01 UTC`
+fn instant(at: Timestamp) -> String {
+    TimeZone::UTC.to_datetime(at).strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// In its two largest units: `45 s`, `12 min`, `1 h 5 min`, `3 d 2 h`.
+fn duration(lasted: SignedDuration) -> String {
+    let seconds = lasted.as_secs().max(0);
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    let two = |large: i64, unit: &str, small: i64, smaller: &str| match small {
+        0 => format!("{large} {unit}"),
+        small => format!("{large} {unit} {small} {smaller}"),
+    };
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => two(hours, "h", minutes, "min"),
+        (days, hours, _) => two(days, "d", hours, "h"),
+    }
+}
+
+/// `It was so before: 2026-11-21 12:01 UTC for 19 min, and 3 times earlier.`
+fn list_outages(lead: &str, outages: &[Outage]) -> Option<String> {
+    let (last, earlier) = outages.split_last()?;
+    let shown = format!("{lead}: {} for {}", instant(last.from), duration(last.duration()));
+    Some(match earlier.len() {
+        0 => format!("{shown}."),
+        1 => format!("{shown}, and once earlier."),
+        times => format!("{shown}, and {times} times earlier."),
+    })
+}
+
+fn flapping(issue: &Issue, now: Timestamp) -> Option<String> {
+    let entries = issue.timeline.entries().iter();
+    let openings = entries.filter(|entry| {
+        entry.key == TimelineKey::Opened && now.duration_since(entry.timestamp) < FLAPPING_TIME
+    });
+    let count = openings.count();
+    (count >= FLAPPING).then(|| format!("It opened {count} times in 24 hours."))
+}
+
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() || text.ends_with(['.', '!', '?', '…']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
+    }
+}
+
+fn runbook(notes: &str) -> Option<String> {
+    let notes = notes.trim();
+    let cut: String = notes.chars().take(RUNBOOK_MAX).collect();
+    (!cut.is_empty()).then(|| if cut.len() < notes.len() { format!("{cut}…") } else { cut })
+}

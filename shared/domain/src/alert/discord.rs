@@ -1,0 +1,106 @@
+//! An alert as a message of Discord's webhooks: one embed.
+
+use serde_json::{Value, json};
+
+use super::text::cut;
+use super::{Alert, Tone};
+use crate::time::wire;
+
+/// Characters in the title.
+const TITLE: usize = 256;
+/// Characters in the description.
+const DESCRIPTION: usize = 4_096;
+/// Details.
+const FIELDS: usize = 25;
+/// Characters in a detail.
+const FIELD_VALUE: usize = 1_024;
+/// Characters in all texts of the embed together.
+const TOTAL: usize = 6_000;
+
+/// The body of the request.
+pub fn message(alert: &Alert) -> Vec<u8> {
+    let alert = alert.tamed();
+    let title = escaped(&alert.title(), TITLE);
+    let mut description = alert.lines.join("\n");
+    if let Some(runbook) = &alert.runbook {
+        description.push_str("\n\nNotes: ");
+        description.push_str(runbook);
+    }
+    let description = escaped(&description, DESCRIPTION);
+    let mut left = TOTAL - length(&title) - length(&description);
+    let mut fields = Vec::new();
+    for (label, value) in alert.details().take(FIELDS) {
+        let Some(room) = left.checked_sub(length(label)) else { break };
+        let value = escaped(value, room.min(FIELD_VALUE));
+        // An empty detail would have the whole message refused.
+        if value.is_empty() {
+            break;
+        }
+        left = room - length(&value);
+        fields.push(json!({ "name": label, "value": value, "inline": true }));
+    }
+    let mut embed = json!({
+        "title": title,
+        "color": color(alert.tone()),
+        "timestamp": wire(alert.at),
+        "fields": fields,
+    });
+    if !description.is_empty() {
+        embed["description"] = Value::from(description);
+    }
+    if let Some(link) = &alert.link {
+        embed["url"] = Value::from(link.url.as_str());
+    }
+    // Nobody is to be notified by a name.
+    let body = json!({ "allowed_mentions": { "parse": [] }, "embeds": [embed] });
+    body.to_string().into_bytes()
+}
+
+const fn color(tone: Tone) -> u32 {
+    match tone {
+        Tone::Critical => 0xe0_1e_5a,
+        Tone::Warning => 0xec_b2_2e,
+        Tone::Info => 0x36_c5_f0,
+        Tone::Good => 0x2e_b6_7d,
+        Tone::Neutral => 0x80_84_8e,
+    }
+}
+
+/// Characters, at most as many as Discord may count.
+fn length(text: &str) -> usize {
+    text.chars().map(char::len_utf16).sum()
+}
+
+/// A text of which nothing is Markdown, that is not longer than `limit` even as it is sent.
+fn escaped(text: &str, limit: usize) -> String {
+    let cut = cut(text, limit, |c| c.len_utf16() + usize::from(is_active(c) || starts_block(c)));
+    let mut escaped = String::with_capacity(cut.len());
+    for line in cut.split_inclusive('\n') {
+        if line.starts_with(starts_block) {
+            escaped.push('\\');
+        }
+        for word in line.split_inclusive(' ') {
+            // Within an address nothing is Markdown, a backslash included, up to a `<`.
+            let is_address = word.starts_with("https://") || word.starts_with("http://");
+            let address = if is_address { word.find('<').unwrap_or(word.len()) } else { 0 };
+            escaped.push_str(&word[..address]);
+            for c in word[address..].chars() {
+                if is_active(c) {
+                    escaped.push('\\');
+                }
+                escaped.push(c);
+            }
+        }
+    }
+    escaped
+}
+
+/// What is Markdown anywhere: emphasis, code, spoilers, links, mentions.
+const fn is_active(c: char) -> bool {
+    matches!(c, '\\' | '*' | '_' | '~' | '`' | '|' | '[' | ']' | '(' | ')' | '<' | '>')
+}
+
+/// What else is Markdown where a line begins: headings, lists.
+const fn starts_block(c: char) -> bool {
+    matches!(c, '#' | '-' | '+')
+}

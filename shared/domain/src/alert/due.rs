@@ -1,0 +1,273 @@
+//! What a channel for people is to be told of an issue: what is the case is held against what was told.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::channel::{EventKind, Filter};
+use super::reminder::next_reminder;
+use crate::issue::record::Issue;
+use crate::issue::{Lifecycle, TimelineKey};
+use crate::schedule::TimeScale;
+use crate::settings::{Escalation, QuietTime};
+
+/// What a channel was told of an issue that is active as far as it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The opening that it knows of.
+    pub opened_at: Timestamp,
+    /// Until when reminders are told, or need not be told any more.
+    pub reminded_until: Timestamp,
+}
+
+/// What decides what is due, beside the issue.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy<'a> {
+    /// What the channel wants.
+    pub filter: &'a Filter,
+    /// What opened before does not concern the channel.
+    pub since: Timestamp,
+    /// When people are left alone.
+    pub quiet_time: &'a QuietTime,
+    /// When reminders are sent.
+    pub escalation: &'a Escalation,
+    /// How long a monitoring minute is.
+    pub time_scale: TimeScale,
+}
+
+/// What is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing, and nothing will be until the issue opens again: what was told can be forgotten.
+    Nothing(Reason),
+    /// Nothing now; `at` says when that changes by itself.
+    Later {
+        /// When to look again, unless something happens before.
+        at: Option<Timestamp>,
+        /// What the channel knows by then without being told.
+        told: Option<Told>,
+        /// Why.
+        reason: Reason,
+    },
+    /// This.
+    Tell {
+        /// What to say.
+        news: News,
+        /// What the channel knows once it was told; none where nothing is left to be known.
+        told: Option<Told>,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// What people are told of an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// It is active.
+    Opened {
+        /// When it was active before, without people knowing that this was over.
+        before: Vec<Outage>,
+    },
+    /// It is still active.
+    StillActive,
+    /// It is over.
+    Resolved {
+        /// When it was active between the opening that people know of and the last one.
+        before: Vec<Outage>,
+    },
+    /// It was active and is over, and nobody was told.
+    Missed {
+        /// When it was, the last time included.
+        outages: Vec<Outage>,
+    },
+}
+
+/// A time for which an issue was active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// Its opening.
+    pub from: Timestamp,
+    /// Its resolution.
+    pub to: Timestamp,
+}
+
+/// Why something is due, or is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It opened before the channel was there.
+    BeforeChannel,
+    /// The channel does not want to know.
+    Filtered,
+    /// It is active, and people do not know.
+    UntoldOpening,
+    /// It is over, and people think it active.
+    UntoldResolution,
+    /// It was active for a time, and people do not know.
+    UntoldOutage,
+    /// A reminder is due.
+    Reminder,
+    /// People know all there is to know.
+    UpToDate,
+    /// Somebody silenced its reminders.
+    Snoozed,
+    /// People are left alone.
+    QuietTime,
+}
+
+impl QuietTime {
+    /// When the quiet time that an instant lies in ends; none where it lies in none.
+    pub fn until(&self, now: Timestamp) -> Option<Timestamp> {
+        const DAY: i64 = 24 * 60;
+        if !self.enabled {
+            return None;
+        }
+        let [start, end] = [self.starts_at, self.ends_at].map(|at| i64::from(at.minute_of_day()));
+        let minute = now.as_second().div_euclid(60);
+        let passed = (minute - start).rem_euclid(DAY);
+        let length = (end - start).rem_euclid(DAY);
+        if passed >= length {
+            return None;
+        }
+        Timestamp::from_second((minute - passed + length) * 60).ok()
+    }
+}
+
+impl Filter {
+    /// Whether the channel wants news of a kind about an issue.
+    pub fn wants(&self, kind: EventKind, issue: &Issue) -> bool {
+        let fingerprint = issue.id.fingerprint();
+        is_in(&self.events, &kind)
+            && is_in(&self.tools, &fingerprint.tool())
+            && is_in(&self.severities, &fingerprint.severity())
+    }
+}
+
+fn is_in<T: Ord>(set: &std::collections::BTreeSet<T>, value: &T) -> bool {
+    set.is_empty() || set.contains(value)
+}
+
+/// What is due to people, who were told `told`, of an issue; `from` is the first opening that they may
+/// not have been told of.
+pub fn due(
+    issue: &Issue,
+    told: Option<Told>,
+    from: Timestamp,
+    policy: &Policy<'_>,
+    now: Timestamp,
+) -> Due {
+    let opened_at = issue.lifecycle.opened_at();
+    if told.is_none() && opened_at < policy.since {
+        return Due::Nothing(Reason::BeforeChannel);
+    }
+    if told.is_none() && opened_at < from {
+        return Due::Nothing(Reason::UpToDate);
+    }
+    let wants = |kind| policy.filter.wants(kind, issue);
+    let tell = |news, after, reason| match policy.quiet_time.until(now) {
+        Some(end) => Due::Later { at: Some(end), told, reason: Reason::QuietTime },
+        None => Due::Tell { news, told: after, reason },
+    };
+    let from = told.map_or(from.max(policy.since), |told| told.opened_at);
+    let before = || outages(issue, from).filter(|outage| outage.from != opened_at).collect();
+    if matches!(issue.lifecycle, Lifecycle::Resolved { .. }) {
+        return match told {
+            Some(_) if wants(EventKind::Resolved) => {
+                tell(News::Resolved { before: before() }, None, Reason::UntoldResolution)
+            }
+            None if wants(EventKind::Opened) => {
+                let outages = outages(issue, from).collect();
+                tell(News::Missed { outages }, None, Reason::UntoldOutage)
+            }
+            // It wants to hear of resolutions alone.
+            None if wants(EventKind::Resolved) => {
+                tell(News::Resolved { before: before() }, None, Reason::UntoldResolution)
+            }
+            _ => Due::Nothing(Reason::Filtered),
+        };
+    }
+    let known = match told {
+        Some(told) if told.opened_at == opened_at => told,
+        _ if wants(EventKind::Opened) => {
+            let told = Told { opened_at, reminded_until: now.max(opened_at) };
+            return tell(News::Opened { before: before() }, Some(told), Reason::UntoldOpening);
+        }
+        _ if wants(EventKind::Resolved) || wants(EventKind::Reminder) => {
+            Told { opened_at, reminded_until: opened_at }
+        }
+        _ => return Due::Nothing(Reason::Filtered),
+    };
+    let later = |at, reason| Due::Later { at, told: Some(known), reason };
+    if !wants(EventKind::Reminder) {
+        return later(None, Reason::UpToDate);
+    }
+    let next = next_reminder(issue, known.reminded_until, policy.escalation, policy.time_scale);
+    let Some(next) = next else { return later(None, Reason::UpToDate) };
+    if let Some(until) = issue.snoozed_until.filter(|until| *until > next.max(now)) {
+        return later(Some(until), Reason::Snoozed);
+    }
+    if next > now {
+        return later(Some(next), Reason::UpToDate);
+    }
+    if let Some(end) = policy.quiet_time.until(now) {
+        return later(Some(end), Reason::QuietTime);
+    }
+    let told = Told { reminded_until: now, ..known };
+    Due::Tell { news: News::StillActive, told: Some(told), reason: Reason::Reminder }
+}
+
+/// The times since an opening for which the issue was active and is not any more, as far as its
+/// timeline goes back.
+fn outages(issue: &Issue, from: Timestamp) -> impl Iterator<Item = Outage> {
+    let mut opened = None;
+    issue.timeline.entries().iter().filter_map(move |entry| match entry.key {
+        TimelineKey::Opened => {
+            opened = Some(entry.timestamp);
+            None
+        }
+        TimelineKey::Acknowledged => None,
+        TimelineKey::Resolved => {
+            let outage = Outage { from: opened.take()?, to: entry.timestamp };
+            (outage.from >= from).then_some(outage)
+        }
+    })
+}
+
+impl Outage {
+    /// How long it lasted.
+    pub fn duration(self) -> SignedDuration {
+        self.to.duration_since(self.from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::TimeOfDay;
+
+    fn quiet(starts_at: &str, ends_at: &str) -> QuietTime {
+        let [starts_at, ends_at] =
+            [starts_at, ends_at].map(|at| TimeOfDay::parse(at).expect("a time of day"));
+        QuietTime { enabled: true, starts_at, ends_at }
+    }
+
+    #[test]
+    fn quiet_time_has_its_first_minute_and_not_its_last_also_across_midnight() {
+        let at = |text: &str| -> Timestamp { text.parse().expect("a timestamp") };
+        let day = quiet("12:00", "13:30");
+        let night = quiet("22:00", "07:00");
+        for (window, now, until) in [
+            (day, "2026-11-20T11:59:59Z", None),
+            (day, "2026-11-20T12:00:00Z", Some("2026-11-20T13:30:00Z")),
+            (day, "2026-11-20T13:29:59.999Z", Some("2026-11-20T13:30:00Z")),
+            (day, "2026-11-20T13:30:00Z", None),
+            (night, "2026-11-20T21:59:59Z", None),
+            (night, "2026-11-20T22:00:00Z", Some("2026-11-21T07:00:00Z")),
+            (night, "2026-11-21T00:00:00Z", Some("2026-11-21T07:00:00Z")),
+            (night, "2026-11-21T06:59:59Z", Some("2026-11-21T07:00:00Z")),
+            (night, "2026-11-21T07:00:00Z", None),
+        ] {
+            assert_eq!(window.until(at(now)), until.map(at), "{now}");
+        }
+        let off = QuietTime { enabled: false, ..night };
+        assert_eq!(off.until(at("2026-11-21T00:00:00Z")), None);
+    }
+}

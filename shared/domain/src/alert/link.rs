@@ -1,0 +1,62 @@
+//! Where the service's pages are: the paths that it serves, and the links to them in alerts.
+
+use super::channel::Channel;
+use crate::id::IssueId;
+
+/// The path of an issue's page.
+pub const ISSUE: &str = "/issues/{issue}";
+/// The path of the page on which an address is confirmed.
+pub const CONFIRM: &str = "/channels/{team}/{channel}/confirm";
+/// The path of the page on which an address is unsubscribed.
+pub const UNSUBSCRIBE: &str = "/channels/{team}/{channel}/unsubscribe";
+/// The parameter of the query that holds a channel's key.
+pub const KEY: &str = "key";
+
+/// An issue's page, under the base address of all pages, which has no slash at the end.
+pub fn issue(base: &str, issue: IssueId) -> String {
+    format!("{base}{}", ISSUE.replace("{issue}", &issue.to_string()))
+}
+
+/// Where the reader of an address confirms it.
+pub fn confirm(base: &str, channel: &Channel) -> String {
+    of_channel(base, CONFIRM, channel)
+}
+
+/// Where the reader of an address unsubscribes it: one POST does it, and a GET asks.
+pub fn unsubscribe(base: &str, channel: &Channel) -> String {
+    of_channel(base, UNSUBSCRIBE, channel)
+}
+
+fn of_channel(base: &str, path: &str, channel: &Channel) -> String {
+    let path = path.replace("{team}", &channel.team.to_string());
+    let path = path.replace("{channel}", &channel.id.to_string());
+    format!("{base}{path}?{KEY}={}", channel.key.reveal())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::alert::channel::{Filter, LinkKey, Target};
+    use crate::id::{ChannelId, SiteId, TeamId};
+    use crate::issue::Fingerprint;
+
+    #[test]
+    fn links_name_what_they_are_about() {
+        let now = Timestamp::from_second(1_795_000_000).expect("a timestamp");
+        let (base, site) = ("https://alerts.example.com", SiteId(Uuid::from_u128(1)));
+        let id = IssueId::new(site, Fingerprint::StatusDown, now);
+        assert_eq!(issue(base, id), format!("https://alerts.example.com/issues/{id}"));
+        let target = Target::email("ada@example.com").expect("an address");
+        let (channel, team) = (ChannelId(Uuid::from_u128(2)), TeamId(Uuid::from_u128(3)));
+        let key = LinkKey::from_random([7; LinkKey::BYTES]);
+        let channel = Channel::new(channel, team, "Ada", target, Filter::default(), key, now);
+        let place = "https://alerts.example.com/channels/00000000-0000-0000-0000-000000000003/\
+                     00000000-0000-0000-0000-000000000002";
+        let key = "key=07070707070707070707070707070707";
+        assert_eq!(confirm(base, &channel), format!("{place}/confirm?{key}"));
+        assert_eq!(unsubscribe(base, &channel), format!("{place}/unsubscribe?{key}"));
+    }
+}

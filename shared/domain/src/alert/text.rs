@@ -1,0 +1,98 @@
+//! Texts of strangers in an alert: on one line, in one direction, and not too long.
+
+use icu_properties::CodePointSetData;
+use icu_properties::props::BidiControl;
+
+use super::Alert;
+
+/// Ends a text that was cut.
+const ELLIPSIS: char = '…';
+
+impl Alert {
+    /// The alert without anything that could break a line or turn the direction of what stands
+    /// beside it. Only the runbook keeps its lines.
+    pub(super) fn tamed(&self) -> Self {
+        let mut alert = self.clone();
+        let texts = [&mut alert.state, &mut alert.name].into_iter();
+        let texts = texts.chain(&mut alert.lines).chain(&mut alert.site_url);
+        let texts = texts.chain(alert.facts.iter_mut().map(|fact| &mut fact.value));
+        for text in texts.chain(alert.link.as_mut().map(|link| &mut link.url)) {
+            *text = one_line(text);
+        }
+        alert.lines.retain(|line| !line.is_empty());
+        alert.facts.retain(|fact| !fact.value.is_empty());
+        alert.runbook = alert.runbook.as_deref().map(lines).filter(|text| !text.is_empty());
+        alert
+    }
+
+    /// The details, the monitored URL among them.
+    pub(super) fn details(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let url = self.site_url.iter().map(|url| ("URL", url.as_str()));
+        url.chain(self.facts.iter().map(|fact| (fact.label, fact.value.as_str())))
+    }
+}
+
+/// A text on one line. Direction marks go: the direction of a name follows from its letters, and a
+/// mark without its end would turn everything after it. One space stands for several, which would
+/// not survive a mail's subject.
+pub(super) fn one_line(text: &str) -> String {
+    let turns = CodePointSetData::new::<BidiControl>();
+    let kept = text.chars().filter(|c| !turns.contains(*c));
+    let spaced: String = kept.map(|c| if c.is_control() { ' ' } else { c }).collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text with its line breaks, each line as [`one_line`] leaves it.
+fn lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(one_line).collect();
+    lines.join("\n").trim().to_owned()
+}
+
+/// As much of a text as `limit` allows by the `size` of each character, and an ellipsis where that
+/// is not all.
+pub(super) fn cut(text: &str, limit: usize, size: impl Fn(char) -> usize) -> String {
+    if text.chars().map(&size).sum::<usize>() <= limit {
+        return text.to_owned();
+    }
+    let Some(mut left) = limit.checked_sub(size(ELLIPSIS)) else {
+        return String::new();
+    };
+    let fits = |c: &char| {
+        let rest = left.checked_sub(size(*c));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    let mut kept: String = text.chars().take_while(fits).collect();
+    kept.truncate(kept.trim_end().len());
+    kept.push(ELLIPSIS);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stays_a_line() {
+        for (text, line) in [
+            ("Shop\r\nBcc: all@example.com", "Shop Bcc: all@example.com"),
+            ("\u{202e}pohS\u{2066} now\u{200f}", "pohS now"),
+            ("a\u{2028}b\u{2029}c\0d\u{85}e", "a b c d e"),
+            ("\u{5d7}\u{5e0}\u{5d5}\u{5ea}", "\u{5d7}\u{5e0}\u{5d5}\u{5ea}"),
+            ("\u{1f468}\u{200d}\u{1f469}", "\u{1f468}\u{200d}\u{1f469}"),
+        ] {
+            assert_eq!(one_line(text), line);
+        }
+        assert_eq!(lines(" one\r\ntwo\u{202e}\n\nthree\n"), "one\ntwo\n\nthree");
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!(cut("äöü", 6, char::len_utf8), "äöü");
+        assert_eq!(cut("äöü!", 6, char::len_utf8), "ä…");
+        assert_eq!(cut("one two", 5, |_| 1), "one…");
+        assert_eq!(cut("ab", 1, |_| 1), "…");
+        assert_eq!(cut("ab", 2, char::len_utf8), "ab");
+        assert_eq!(cut("abc", 2, char::len_utf8), "");
+    }
+}

@@ -1,0 +1,103 @@
+//! Events for programs, by [Standard Webhooks](https://www.standardwebhooks.com).
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::channel::EventKind;
+use super::text::cut;
+use crate::id::IssueId;
+
+/// Bytes in a body, which the standard wants to be under 20 kilobytes.
+pub const BODY_LIMIT: usize = 20_000;
+
+/// The type of what is sent to try a channel.
+pub const TEST: &str = "channel.test";
+
+/// The type of an event about an issue.
+pub const fn event_type(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Opened => "issue.opened",
+        EventKind::Resolved => "issue.resolved",
+        EventKind::Reminder => "issue.reminder",
+    }
+}
+
+/// An event as it is sent.
+#[derive(Serialize)]
+struct Event<'a> {
+    r#type: &'a str,
+    timestamp: Timestamp,
+    data: &'a Value,
+}
+
+/// Strings longer than this are cut where a body would be too long, in characters.
+const STRING_LIMITS: [usize; 2] = [1_000, 100];
+
+/// The body of an event that happened at an instant. Where it would be too long, data is left out that
+/// can be asked for by the issue's id: its context, the oldest of its timeline, the ends of long texts.
+pub fn body(event_type: &str, at: Timestamp, mut data: Value) -> Vec<u8> {
+    let write = |data: &Value| {
+        let event = Event { r#type: event_type, timestamp: at, data };
+        // Nothing in it can fail to be written.
+        serde_json::to_vec(&event).unwrap_or_default()
+    };
+    let mut body = write(&data);
+    if body.len() > BODY_LIMIT
+        && let Some(context) = data.get_mut("context")
+    {
+        *context = Value::Null;
+        body = write(&data);
+    }
+    while body.len() > BODY_LIMIT
+        && let Some(Value::Array(timeline)) = data.get_mut("timeline")
+        && !timeline.is_empty()
+    {
+        timeline.drain(..timeline.len().div_ceil(2));
+        body = write(&data);
+    }
+    for limit in STRING_LIMITS {
+        if body.len() > BODY_LIMIT {
+            cut_strings(&mut data, limit);
+            body = write(&data);
+        }
+    }
+    body
+}
+
+fn cut_strings(value: &mut Value, limit: usize) {
+    match value {
+        Value::String(text) => *text = cut(text, limit, |_| 1),
+        Value::Array(values) => values.iter_mut().for_each(|value| cut_strings(value, limit)),
+        Value::Object(values) => values.values_mut().for_each(|value| cut_strings(value, limit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Characters of an id after its prefix.
+const ID_LENGTH: usize = 26;
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// The id of the `n`th event of its kind about one opening of an issue: the same each time that it is
+/// sent, so that its receiver can tell.
+pub fn webhook_id(issue: IssueId, opened_at: Timestamp, kind: EventKind, n: u64) -> String {
+    let opened_at = opened_at.as_millisecond();
+    let event = format!("{issue}.{opened_at}.{}.{n}", kind.as_str());
+    format!("msg_{}", base62(Sha256::digest(event).into()))
+}
+
+/// The last digits of a large number.
+fn base62(mut number: [u8; 32]) -> String {
+    let digit = |_| {
+        let mut rest = 0;
+        for byte in &mut number {
+            let part = rest * 256 + usize::from(*byte);
+            // Less than 256, as the rest is less than 62.
+            *byte = (part / 62) as u8;
+            rest = part % 62;
+        }
+        char::from(BASE62[rest])
+    };
+    (0..ID_LENGTH).map(digit).collect()
+}
