@@ -1,18 +1,17 @@
 //! The configuration of a process that checks sites, read from its environment.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 
-use ipnet::IpNet;
 use url::Url;
 use vedette_domain::check::CheckError;
 use vedette_domain::tool::Tool;
 use vedette_probe::browser::Chromium;
 use vedette_probe::dns::{DohServers, Resolvers};
-use vedette_probe::guard::{ConnectTo, Outbound};
+use vedette_probe::guard::Outbound;
 use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};
-use vedette_runtime::config::{AuditorKind, ConfigError, Read, Service, list, one};
+use vedette_runtime::config::{AuditorKind, ConfigError, Read, Service, one};
+use vedette_runtime::outbound;
 
 /// Everything that the environment says.
 #[derive(Debug)]
@@ -28,8 +27,9 @@ pub struct Config {
 /// What check engines ask and run, beside the targets themselves.
 #[derive(Debug, Clone, Default)]
 pub struct EngineConfig {
-    /// The resolvers of DNS checks.
-    pub doh: DohServers,
+    /// The resolvers of DNS checks, which also tell whether this machine has a connection. `None` to
+    /// ask nobody: there are no DNS checks, and every failure is the target's.
+    pub doh: Option<DohServers>,
     /// The RDAP service that knows registrations; `None` to ask nobody.
     pub rdap: Option<Url>,
     /// What renders pages for crawls; without one, crawls that are to render them fail.
@@ -52,11 +52,29 @@ impl Config {
         let service = Service { tools: engines.tools(), ..Service::read(read)? };
         Ok(Self { service, outbound: outbound(read)?, engines })
     }
+
+    /// Reads the configuration of a function that runs one tool. Which tools its deployment runs, the
+    /// environment says; only where pages are audited must the auditor be there.
+    ///
+    /// # Errors
+    ///
+    /// The first variable that is invalid.
+    pub fn of_function(tool: Tool, read: Read<'_>) -> Result<Self, ConfigError> {
+        let of_tool = |name: &str| match name {
+            AuditorKind::VARIABLE if tool != Tool::Performance => Some("none".to_owned()),
+            _ => read(name),
+        };
+        let engines = EngineConfig::read(&of_tool)?;
+        Ok(Self { service: Service::read(read)?, outbound: outbound(read)?, engines })
+    }
 }
 
 impl EngineConfig {
     fn read(read: Read<'_>) -> Result<Self, ConfigError> {
-        let doh = one(read, "VEDETTE_DOH")?.unwrap_or_default();
+        let doh = match Service::has_resolvers(read) {
+            true => Some(one(read, Service::RESOLVERS)?.unwrap_or_default()),
+            false => None,
+        };
         let rdap = match read("VEDETTE_RDAP").as_deref().map(str::trim) {
             Some("none") => None,
             Some(_) => one(read, "VEDETTE_RDAP")?,
@@ -74,7 +92,11 @@ impl EngineConfig {
 
     /// The tools that these engines can run.
     fn tools(&self) -> Vec<Tool> {
-        let can_run = |tool: &Tool| *tool != Tool::Performance || self.auditor.is_some();
+        let can_run = |tool: &Tool| match tool {
+            Tool::Dns => self.doh.is_some(),
+            Tool::Performance => self.auditor.is_some(),
+            Tool::Status | Tool::Ssl | Tool::BrokenLinks => true,
+        };
         Tool::ALL.into_iter().filter(can_run).collect()
     }
 }
@@ -125,38 +147,6 @@ fn auditor(read: Read<'_>, installed: &Installed) -> Result<Option<Auditor>, Con
     }
 }
 
-fn outbound(read: Read<'_>) -> Result<Outbound, ConfigError> {
-    let extra_roots = match read("VEDETTE_EXTRA_ROOTS") {
-        Some(roots) => read_roots(&roots)
-            .map_err(|problem| ConfigError { name: "VEDETTE_EXTRA_ROOTS", problem })?,
-        None => Vec::new(),
-    };
-    Ok(Outbound {
-        allow: list::<IpNet>(read, "VEDETTE_ALLOW_TARGETS")?,
-        connect_to: list::<ConnectTo>(read, "VEDETTE_CONNECT_TO")?,
-        extra_roots,
-        own_listeners: Vec::new(),
-    })
-}
-
-/// Certificates out of a file, or out of the variable itself: a Lambda function has no files of its own.
-fn read_roots(roots: &str) -> Result<Vec<rustls::pki_types::CertificateDer<'static>>, String> {
-    use rustls::pki_types::pem::PemObject as _;
-    let (name, pem) = if roots.trim_start().starts_with("-----BEGIN") {
-        ("the text", roots.as_bytes().to_vec())
-    } else {
-        let pem = fs::read(roots).map_err(|error| format!("{roots} cannot be read: {error}"))?;
-        (roots, pem)
-    };
-    let certificates = rustls::pki_types::CertificateDer::pem_slice_iter(&pem)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| format!("{name} is not PEM: {error}"))?;
-    if certificates.is_empty() {
-        return Err(format!("{name} holds no certificate"));
-    }
-    Ok(certificates)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,9 +161,25 @@ mod tests {
     #[test]
     fn nothing_needs_to_be_set() {
         let config = read(&[]).expect("defaults");
-        assert_eq!(config.engines.doh.as_slice().len(), 3);
+        assert_eq!(config.engines.doh.expect("resolvers").as_slice().len(), 3);
         assert!(config.engines.rdap.is_some());
         assert!(config.outbound.allow.is_empty() && config.outbound.connect_to.is_empty());
+    }
+
+    #[test]
+    fn only_the_function_that_audits_needs_the_auditor() {
+        let read = |name: &str| match name {
+            "VEDETTE_AUDITOR" => Some("lighthouse".to_owned()),
+            "VEDETTE_LIGHTHOUSE" => Some("/nonexistent".to_owned()),
+            _ => None,
+        };
+        for tool in Tool::ALL {
+            let config = Config::of_function(tool, &read);
+            assert_eq!(config.is_err(), tool == Tool::Performance, "{tool}");
+            if let Ok(config) = config {
+                assert!(config.service.tools.contains(&Tool::Performance), "others audit");
+            }
+        }
     }
 
     #[test]
@@ -190,15 +196,17 @@ mod tests {
         assert_eq!(config.outbound.allow.len(), 2);
         assert_eq!(config.outbound.connect_to.len(), 1);
         assert_eq!(config.service.throttle, 600);
-        assert_eq!(config.engines.doh.as_slice()[0].name, "own");
+        assert_eq!(config.engines.doh.expect("resolvers").as_slice()[0].name, "own");
         assert_eq!(config.engines.rdap, None);
     }
 
     #[test]
-    fn roots_may_stand_in_the_variable_itself() {
-        let pem = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n";
-        let config = read(&[("VEDETTE_EXTRA_ROOTS", pem)]).expect("a configuration");
-        assert_eq!(config.outbound.extra_roots.len(), 1);
+    fn without_resolvers_there_are_no_dns_checks() {
+        for (doh, runs) in [("none", false), (" none ", false), ("own=https://dns.test/q", true)] {
+            let config = read(&[("VEDETTE_DOH", doh)]).expect("a configuration");
+            assert_eq!(config.engines.doh.is_some(), runs, "{doh}");
+            assert_eq!(config.service.tools.contains(&Tool::Dns), runs, "{doh}");
+        }
     }
 
     #[test]

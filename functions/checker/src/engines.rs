@@ -1,6 +1,7 @@
 //! The check engines, and what a run looks at with them.
 
-use crate::EngineConfig;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use url::Url;
 use vedette_domain::check::{
@@ -11,17 +12,22 @@ use vedette_domain::settings::Settings;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
 use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
+use vedette_probe::connectivity::Connectivity;
 use vedette_probe::dns::{self, DnsProbe, Resolvers};
-use vedette_probe::guard::{Guard, GuardError, Outbound};
+use vedette_probe::guard::{Guard, GuardError, Outbound, RESOLVER_UNAVAILABLE};
 use vedette_probe::links::{self, CrawlLimiter, LinksProbe, Progress};
 use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
 
+use crate::EngineConfig;
+
 /// The check engines, behind one guard. Costly to make; one a process.
 pub struct Engines {
     guard: Guard,
-    resolvers: Resolvers,
+    resolvers: Option<Arc<Resolvers>>,
+    /// Without resolvers, every failure is the target's.
+    connectivity: Option<Connectivity>,
     limiter: CrawlLimiter,
     browser: Option<Chromium>,
     auditor: Option<Auditor>,
@@ -55,10 +61,15 @@ impl Engines {
     ///
     /// When the machine's resolver or a trust anchor cannot be read.
     pub fn new(outbound: Outbound, config: EngineConfig) -> Result<Self, GuardError> {
+        Ok(Self::behind(Guard::new(outbound)?, config))
+    }
+
+    /// Engines behind this guard.
+    pub fn behind(guard: Guard, config: EngineConfig) -> Self {
         let EngineConfig { doh, rdap, browser, auditor } = config;
-        let resolvers = Resolvers::new(&doh, rdap);
-        let (guard, limiter) = (Guard::new(outbound)?, CrawlLimiter::default());
-        Ok(Self { guard, resolvers, limiter, browser, auditor })
+        let resolvers = doh.map(|doh| Arc::new(Resolvers::new(&doh, rdap)));
+        let connectivity = resolvers.clone().map(Connectivity::new);
+        Self { guard, resolvers, connectivity, limiter: CrawlLimiter::default(), browser, auditor }
     }
 
     /// Runs a tool. A crawl says how far it is.
@@ -72,10 +83,13 @@ impl Engines {
         let ran = match tool {
             Tool::Status => self.status(subject).await.map(ToolResult::Status),
             Tool::Ssl => self.ssl(subject, now).await.map(ToolResult::Ssl),
-            Tool::Dns => self.dns(subject).await.map(ToolResult::Dns),
+            Tool::Dns => self.dns(subject, now).await.map(ToolResult::Dns),
             Tool::BrokenLinks => self.links(subject, progress).await.map(ToolResult::BrokenLinks),
             Tool::Performance => self.performance(subject).await.map(ToolResult::Performance),
         };
+        if let Some(connectivity) = &self.connectivity {
+            connectivity.look_again(&self.guard).await;
+        }
         match ran {
             Ok(result) => Finish::Completed(result),
             Err(error) => Finish::Failed(error),
@@ -85,7 +99,8 @@ impl Engines {
     async fn status(&self, subject: Subject<'_>) -> Result<StatusResult, CheckError> {
         let url = subject.url.to_url();
         let header = subject.settings.request_header.pair();
-        let probe = StatusProbe { url: &url, header, deadline: status::DEADLINE };
+        let connectivity = self.connectivity.as_ref();
+        let probe = StatusProbe { url: &url, header, deadline: status::DEADLINE, connectivity };
         let mut result = status::probe(&self.guard, &probe).await?;
         // The engine spells a bare host with a slash; the API does not.
         result.url = subject.url.as_str().to_owned();
@@ -101,14 +116,22 @@ impl Engines {
         now: Timestamp,
     ) -> Result<Box<SslResult>, CheckError> {
         let url = subject.url.to_url();
-        let probe = SslProbe { url: &url, deadline: ssl::DEADLINE, now };
+        let connectivity = self.connectivity.as_ref();
+        let probe = SslProbe { url: &url, deadline: ssl::DEADLINE, now, connectivity };
         ssl::probe(&self.guard, &probe).await.map(Box::new)
     }
 
-    async fn dns(&self, subject: Subject<'_>) -> Result<Box<DnsResult>, CheckError> {
+    async fn dns(
+        &self,
+        subject: Subject<'_>,
+        now: Timestamp,
+    ) -> Result<Box<DnsResult>, CheckError> {
         let url = subject.url.to_url();
-        let probe = DnsProbe { url: &url, deadline: dns::DEADLINE };
-        dns::probe(&self.guard, &self.resolvers, &probe).await.map(Box::new)
+        let Some(resolvers) = &self.resolvers else {
+            return Err(missing("no resolver is to be asked here", RESOLVER_UNAVAILABLE));
+        };
+        let probe = DnsProbe { url: &url, deadline: dns::DEADLINE, now };
+        dns::probe(&self.guard, resolvers, &probe).await.map(Box::new)
     }
 
     async fn links(
@@ -131,6 +154,7 @@ impl Engines {
             browser,
             limits: links::Limits::default(),
             deadline: links::DEADLINE,
+            connectivity: self.connectivity.as_ref(),
         };
         links::probe(&self.guard, &self.limiter, &probe, progress).await
     }

@@ -31,6 +31,7 @@ pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};
 pub use metrics::Metrics;
 pub use secret::{SecretError, auditor_key};
+pub use vedette_probe::browser::adopt_orphans;
 pub use vedette_probe::guard::GuardError;
 
 /// A message that could not be handled; it is to be delivered again.

@@ -1,9 +1,12 @@
-//! The Lambda function that consumes one check queue; its `Handler` names the tool.
+//! The Lambda function that consumes one check queue; its `Handler` names the tool, or the command line
+//! where the function is a container image.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
-use vedette_checker::{CheckerError, Config, Engines, Metrics, auditor_key, handle_body};
+use vedette_checker::{
+    CheckerError, Config, Engines, Metrics, adopt_orphans, auditor_key, handle_body,
+};
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::environment;
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
@@ -11,16 +14,21 @@ use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let name = environment("_HANDLER").unwrap_or_default();
+    let argument = std::env::args().nth(1);
+    let name = argument.or_else(|| environment("_HANDLER")).unwrap_or_default();
     let tool = Tool::parse(&name).ok_or_else(|| format!("no tool is named `{name}`"))?;
-    let key = auditor_key(&environment, &aws::lambda_sdk_config(&environment)?).await?;
+    let sdk = aws::lambda_sdk_config(&environment)?;
+    let key = auditor_key(tool, &environment, &sdk).await?;
     let read = |name: &str| match (name, &key) {
         ("VEDETTE_PAGESPEED_KEY", Some(key)) => Some(key.clone()),
         _ => environment(name),
     };
-    let Config { service, outbound, engines } = Config::read(&read)?;
-    let app = aws::lambda_app(service)?;
+    let Config { service, outbound, engines } = Config::of_function(tool, &read)?;
+    let app = aws::lambda_app(service, &sdk)?;
     let engines = Engines::new(outbound, engines)?;
+    if tool.is_long() {
+        adopt_orphans();
+    }
     app.warm_up().await;
     let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;
     if !tool.is_long() {

@@ -23,8 +23,12 @@ pub enum SecretError {
 /// # Errors
 ///
 /// When the secret cannot be read.
-pub async fn auditor_key(read: Read<'_>, sdk: &SdkConfig) -> Result<Option<String>, SecretError> {
-    let audits = read("_HANDLER").as_deref() == Some(Tool::Performance.as_str());
+pub async fn auditor_key(
+    tool: Tool,
+    read: Read<'_>,
+    sdk: &SdkConfig,
+) -> Result<Option<String>, SecretError> {
+    let audits = tool == Tool::Performance;
     let Some(arn) = read("VEDETTE_PAGESPEED_SECRET").filter(|_| audits) else { return Ok(None) };
     let secret = Client::new(sdk).get_secret_value().secret_id(arn).send().await;
     let secret = secret.map_err(|error| SecretError::Refused(error.into()))?.secret_string;

@@ -15,8 +15,8 @@ use crate::id::CheckId;
 use crate::tool::CheckStatus;
 
 pub use self::dns::{
-    Conclusion, DnsAnswer, DnsBaseline, DnsRecord, DnsRecords, DnsResult, ExpectedValue,
-    ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment, Lookup,
+    Conclusion, DOMAIN_EXPIRY_DAYS, DnsAnswer, DnsBaseline, DnsRecord, DnsRecords, DnsResult,
+    ExpectedValue, ExpectedValueError, FILTERING_RESOLVER, HostingProvider, IpEnrichment, Lookup,
     LookupObservation, Rcode, RecordData, RecordHash, RecordHashes, Registration, Reputation,
     ReputationStatus, ResolverAnswers, ResolverObservation, conclude, is_met,
 };

@@ -291,7 +291,8 @@ impl ToolState {
             let issue =
                 tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
             let observation = Observation { slot, outcome: evaluation.outcome };
-            let step = observe(&tracked.tracker, &policy.thresholds, observation, issue);
+            let thresholds = policy.thresholds_of(fingerprint);
+            let step = observe(&tracked.tracker, &thresholds, observation, issue);
             if let Step::Advanced { next, event } = step {
                 tracked.tracker = next;
                 if let Some(event) = event {

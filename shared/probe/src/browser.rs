@@ -28,6 +28,7 @@ use vedette_domain::check::CheckError;
 
 pub(crate) use self::driver::{Browser, Tab, with_browser};
 pub(crate) use self::process::Process;
+pub use self::process::adopt_orphans;
 pub use self::proxy::{GuardProxy, ProxyLimits};
 use self::sandbox::{Sandbox, SandboxStep};
 

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use futures::future::{join_all, try_join};
 use hickory_resolver::proto::rr::Name;
+use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::Instant;
 use url::{Host, Url};
@@ -59,6 +60,8 @@ pub struct DnsProbe<'a> {
     /// For the whole probe; see [`DEADLINE`]. At most two thirds of it go to the resolvers.
     /// Everything else has the rest, and is omitted if it takes longer.
     pub deadline: Duration,
+    /// The current time, with which the end of the domain's registration is compared.
+    pub now: Timestamp,
 }
 
 /// Looks up the six record types of the URL's host through every resolver at once.
@@ -91,7 +94,7 @@ pub async fn probe(
     };
     let registration = async {
         let until = end.min(started + REGISTRATION_TIMEOUT);
-        Ok::<_, CheckError>(resolvers.registry().registration(guard, &host, until).await)
+        Ok::<_, CheckError>(resolvers.registry().registration(guard, &host, until, probe.now).await)
     };
     let ((conclusion, addresses, ip_enrichment), registration) =
         try_join(lookups, registration).await?;

@@ -215,11 +215,26 @@ impl Guard {
     /// With the kind of the address, if it is neither public nor allowed by configuration.
     pub fn check_ip(&self, address: IpAddr) -> Result<(), ForbiddenAddress> {
         match address::forbidden(address) {
-            Some(forbidden) if !self.allow.iter().any(|network| network.contains(&address)) => {
-                Err(forbidden)
-            }
+            Some(forbidden) if !self.is_allowed_network(address) => Err(forbidden),
             _ => Ok(()),
         }
+    }
+
+    /// Whether configuration allows the network of this address, so that it may be reached without a
+    /// connection to the world.
+    pub(crate) fn is_allowed_network(&self, address: IpAddr) -> bool {
+        self.allow.iter().any(|network| network.contains(&address))
+    }
+
+    /// Whether `url` leads to such a network.
+    pub(crate) async fn is_in_allowed_network(&self, url: &Url) -> bool {
+        let (false, Some(host), Some(port)) =
+            (self.allow.is_empty(), url.host(), url.port_or_known_default())
+        else {
+            return false;
+        };
+        let addresses = self.resolve(&host, port).await.unwrap_or_default();
+        addresses.iter().any(|address| self.is_allowed_network(address.ip()))
     }
 
     /// The TLS settings of every engine that trusts what a browser trusts.

@@ -2,17 +2,20 @@
 //!
 //! - [`guard`] decides what may be reached, and pins the addresses.
 //! - `http` connects to what the guard admits, for all engines.
+//! - [`connectivity`] tells a target's failure from one of our own connection.
 //! - [`browser`] runs a browser behind the guard.
 //! - [`status`] fetches a page once, and reports whether it is up.
 //! - [`ssl`] reads the certificate of a host, and reports whether it is valid.
 //! - [`dns`] looks up a host's records through several resolvers.
 //! - [`links`] crawls a site, and reports its broken links.
 //! - [`performance`] audits a page with Lighthouse.
+//! - [`post`] sends a message to an address that somebody else chose.
 //!
 //! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
 //! a check that could not run. An unreachable target is a result.
 
 pub mod browser;
+pub mod connectivity;
 pub mod dns;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -23,6 +26,7 @@ pub mod links;
 #[cfg(test)]
 mod loopback;
 pub mod performance;
+pub mod post;
 mod registrable;
 mod request_header;
 pub mod ssl;

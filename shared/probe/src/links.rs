@@ -35,7 +35,7 @@ use vedette_domain::settings::LinksSettings;
 
 use self::canonical::{Base, Reference, canonical};
 use self::extract::{Kind, PageLink, PageLinks};
-use self::fetch::Client;
+use self::fetch::{Blame, Client};
 use self::frontier::{Frontier, Job, LinkId, START_LINK, Scope, State, VisitKind};
 use self::ignore::IgnorePaths;
 pub use self::rate_limit::CrawlLimiter;
@@ -44,6 +44,7 @@ use self::reorder::{ReorderBuffer, Ticket};
 use self::robots::Robots;
 use self::visit::{RobotsOutcome, Visit, VisitOutcome};
 use crate::browser::Chromium;
+use crate::connectivity::Connectivity;
 use crate::guard::Guard;
 use crate::request_header::RequestHeader;
 
@@ -92,6 +93,8 @@ pub struct LinksProbe<'a> {
     pub limits: Limits,
     /// For the whole crawl; see [`DEADLINE`].
     pub deadline: Duration,
+    /// Tells the targets' failures from our own. Without it, every failure is a target's.
+    pub connectivity: Option<&'a Connectivity>,
 }
 
 /// Progress of a crawl.
@@ -168,8 +171,10 @@ pub struct Progress {
 /// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)) or cannot be requested
 /// ([`NO_ROUTE`](crate::status::NO_ROUTE), [`NO_SOCKET`](crate::status::NO_SOCKET),
 /// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE)), the header cannot be sent
-/// ([`INVALID_HEADER`](crate::INVALID_HEADER)), or the browser does not start
-/// ([`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE)).
+/// ([`INVALID_HEADER`](crate::INVALID_HEADER)), the browser does not start
+/// ([`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE)), or a link could not be reached
+/// while this machine had no connection
+/// ([`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY)).
 pub async fn probe(
     guard: &Guard,
     limiter: &CrawlLimiter,
@@ -182,20 +187,24 @@ pub async fn probe(
     let client = Client::new(guard, limiter, probe.url, header.as_ref());
     let mut crawl = Crawl::new(probe, limiter);
     let in_time = match probe.browser {
-        None => crawl.run(&client, None, deadline, progress).await?,
+        None => crawl.run(guard, &client, None, deadline, progress).await?,
         Some(chromium) => {
             let crawl = async |renderer: &Renderer<'_>| {
-                crawl.run(&client, Some(renderer), deadline, progress).await
+                crawl.run(guard, &client, Some(renderer), deadline, progress).await
             };
             let (home, header) = (probe.url, header.as_ref());
             render::with_browser(guard, chromium, home, header, probe.deadline, crawl).await?
         }
     };
-    Ok(crawl.result(probe, started.elapsed(), in_time))
+    let took = started.elapsed();
+    if let Some(unclear) = crawl.unclear() {
+        unclear.confirm(guard).await?;
+    }
+    Ok(crawl.result(probe, took, in_time))
 }
 
 /// The state of a crawl.
-struct Crawl {
+struct Crawl<'a> {
     frontier: Frontier,
     /// The link to the site's first page: its URL, or what that redirects to.
     entry: LinkId,
@@ -208,6 +217,25 @@ struct Crawl {
     robots_txt: bool,
     sitemaps: Sitemaps,
     sitemap_urls: u32,
+    connectivity: Option<&'a Connectivity>,
+    /// When a link last had no response for a reason that may be ours, if that is not being looked
+    /// into yet.
+    unclear_at: Option<Instant>,
+    /// The same, while it is.
+    looking_into: Option<Instant>,
+}
+
+/// A link had no response, and it is to be found out whether that is our own fault.
+#[derive(Clone, Copy)]
+struct Unclear<'a> {
+    connectivity: &'a Connectivity,
+    at: Instant,
+}
+
+impl Unclear<'_> {
+    async fn confirm(self, guard: &Guard) -> Result<(), CheckError> {
+        self.connectivity.confirm(guard, self.at, "links could not be reached").await
+    }
 }
 
 /// What was found at a link that may lead to more links.
@@ -226,7 +254,8 @@ enum Sitemaps {
 }
 
 /// A request to make.
-enum Task {
+enum Task<'a> {
+    Connectivity(Unclear<'a>),
     Robots { origin: u32, url: Url },
     Sitemaps(Vec<Url>),
     Check { link: LinkId, url: Url, method: Method },
@@ -235,6 +264,7 @@ enum Task {
 
 /// The result of a [`Task`].
 enum TaskResult {
+    Connectivity(Result<(), CheckError>),
     Robots { origin: u32, url: Url, rules: RobotsOutcome },
     Sitemaps(Vec<(String, Vec<String>)>),
     Check(LinkId, Visit),
@@ -244,12 +274,14 @@ enum TaskResult {
 /// Runs a task. `clocks` is notified while its page waits for a tab, as that does not make the page
 /// late.
 async fn run_task(
+    guard: &Guard,
     client: &Client<'_>,
     renderer: Option<&Renderer<'_>>,
     clocks: &UnboundedSender<(Ticket, Option<Instant>)>,
-    task: Task,
+    task: Task<'_>,
 ) -> TaskResult {
     match task {
+        Task::Connectivity(unclear) => TaskResult::Connectivity(unclear.confirm(guard).await),
         Task::Robots { origin, url } => {
             let rules = visit::robots(client, &url).await;
             TaskResult::Robots { origin, url, rules }
@@ -274,8 +306,8 @@ async fn is_past(deadline: Instant) -> bool {
     Instant::now() >= deadline
 }
 
-impl Crawl {
-    fn new(probe: &LinksProbe<'_>, limiter: &CrawlLimiter) -> Self {
+impl<'a> Crawl<'a> {
+    fn new(probe: &LinksProbe<'a>, limiter: &CrawlLimiter) -> Self {
         let scope = Scope {
             hosts: vec![probe.url.host_str().unwrap_or_default().to_owned()],
             port: probe.url[Position::AfterHost..Position::AfterPort].to_owned(),
@@ -294,12 +326,22 @@ impl Crawl {
             robots_txt: false,
             sitemaps: Sitemaps::NotRequested,
             sitemap_urls: 0,
+            connectivity: probe.connectivity,
+            unclear_at: None,
+            looking_into: None,
         }
+    }
+
+    /// What is still to be found out about our own connection.
+    fn unclear(&self) -> Option<Unclear<'a>> {
+        let at = self.unclear_at.or(self.looking_into)?;
+        Some(Unclear { connectivity: self.connectivity?, at })
     }
 
     /// Crawls until nothing is left or the deadline passes. Returns whether it finished in time.
     async fn run(
         &mut self,
+        guard: &Guard,
         client: &Client<'_>,
         renderer: Option<&Renderer<'_>>,
         deadline: Instant,
@@ -311,7 +353,15 @@ impl Crawl {
             while self.buffered < MAX_BUFFERED
                 && let Some(next) = self.next_task(deadline).await
             {
-                in_flight.push(run_task(client, renderer, &clocks, next));
+                in_flight.push(run_task(guard, client, renderer, &clocks, next));
+            }
+            // Beside the crawl, since it may have to wait. One at a time: the later includes the earlier.
+            if self.looking_into.is_none()
+                && let Some(unclear) = self.unclear()
+            {
+                self.looking_into = self.unclear_at.take();
+                let task = Task::Connectivity(unclear);
+                in_flight.push(run_task(guard, client, renderer, &clocks, task));
             }
             let due = self.frontier.due(Instant::now()).filter(|_| self.buffered < MAX_BUFFERED);
             if in_flight.is_empty() && due.is_none() && Instant::now() < deadline {
@@ -326,7 +376,8 @@ impl Crawl {
                 () = sleep_until(deadline) => return Ok(false),
                 Some(done) = in_flight.next() => {
                     if let Some(urls) = self.process_result(done, deadline).await? {
-                        in_flight.push(run_task(client, renderer, &clocks, Task::Sitemaps(urls)));
+                        let task = Task::Sitemaps(urls);
+                        in_flight.push(run_task(guard, client, renderer, &clocks, task));
                     }
                     progress(self.frontier.progress);
                 }
@@ -344,7 +395,7 @@ impl Crawl {
     }
 
     /// The next request, if one may be made now and there is time left.
-    async fn next_task(&mut self, deadline: Instant) -> Option<Task> {
+    async fn next_task(&mut self, deadline: Instant) -> Option<Task<'a>> {
         loop {
             let now = Instant::now();
             match self.frontier.next_job(now)? {
@@ -385,6 +436,10 @@ impl Crawl {
         deadline: Instant,
     ) -> Result<Option<Vec<Url>>, CheckError> {
         match done {
+            TaskResult::Connectivity(confirmed) => {
+                self.looking_into = None;
+                confirmed?;
+            }
             TaskResult::Robots { origin, url, rules } => {
                 let mut sitemaps = None;
                 if self.frontier.scope.is_own(url.as_str()) {
@@ -400,10 +455,12 @@ impl Crawl {
             }
             TaskResult::Sitemaps(sitemaps) => self.sitemaps = Sitemaps::Fetched(sitemaps),
             TaskResult::Check(link, visit) => {
+                self.note_blame(visit.blame);
                 self.record_outcome(link, visit.outcome, false, deadline)?;
             }
             TaskResult::Page(link, ticket, visit) => {
-                let Visit { outcome, location, links } = visit;
+                let Visit { outcome, location, links, blame } = visit;
+                self.note_blame(blame);
                 self.record_outcome(link, outcome, links.is_some(), deadline)?;
                 let status = match self.frontier.state(link) {
                     State::Waiting => {
@@ -422,6 +479,12 @@ impl Crawl {
             }
         }
         Ok(None)
+    }
+
+    fn note_blame(&mut self, blame: Blame) {
+        if blame == Blame::Unclear {
+            self.unclear_at = Some(Instant::now());
+        }
     }
 
     /// Records the outcome of a visit. An error means that the check cannot run.

@@ -76,6 +76,8 @@ pub async fn probe(
             url: probe.url,
             header: probe.header,
             deadline: status::DEADLINE.min(deadline.saturating_duration_since(Instant::now())),
+            // Whoever's failure it is, it is no observation.
+            connectivity: None,
         },
     )
     .await?;

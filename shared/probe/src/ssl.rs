@@ -32,6 +32,7 @@ use vedette_domain::check::{CheckError, SslFailure, SslResult, certificate_time,
 
 use self::recorder::{PresentedChain, Recorded, Recorder};
 use self::verdict::{Expected, judge};
+use crate::connectivity::Connectivity;
 use crate::guard::{Guard, without_credentials};
 use crate::http;
 
@@ -42,7 +43,7 @@ pub const DEADLINE: Duration = vedette_domain::tool::Tool::Ssl.limits().deadline
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What to probe.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct SslProbe<'a> {
     /// The monitored URL. Only its host matters: the probe always uses port 443.
     pub url: &'a Url,
@@ -50,6 +51,8 @@ pub struct SslProbe<'a> {
     pub deadline: Duration,
     /// The current time, with which the certificate's dates are compared.
     pub now: Timestamp,
+    /// Tells the target's failures from our own. Without it, every failure is the target's.
+    pub connectivity: Option<&'a Connectivity>,
 }
 
 /// Probes the certificate of a host once.
@@ -68,7 +71,8 @@ pub struct SslProbe<'a> {
 /// When the check could not run, which says nothing about the target: a URL that the guard refuses
 /// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`](crate::status::NO_ROUTE),
 /// [`NO_SOCKET`](crate::status::NO_SOCKET),
-/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE).
+/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE),
+/// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY).
 pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, CheckError> {
     let url = port_443(probe.url);
     let algorithms = guard.tls().crypto_provider().signature_verification_algorithms;
@@ -79,6 +83,11 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
     let handshake = handshake(guard, &url, &recorder, &mut connected_to);
     let outcome = timeout(probe.deadline, handshake).await;
 
+    let may_be_ours = match &outcome {
+        Ok(Ok(_)) => false,
+        Ok(Err(error)) => error.may_be_ours(),
+        Err(_) => true,
+    };
     let host = ProbedHost { domain: domain(&url), ip: connected_to };
     let (connection, failure, why) = match outcome {
         Ok(Ok(stream)) => {
@@ -111,6 +120,9 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
             "the server does not hold the key of the certificate that it presents",
         )),
         Recorded::Nothing | Recorded::Unproven { .. } => {
+            if let Some(connectivity) = probe.connectivity.filter(|_| may_be_ours) {
+                connectivity.confirm_for(guard, &url, started, &why).await?;
+            }
             Ok(host.without_certificate(failure, &why))
         }
     }

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 use url::Url;
 use vedette_domain::check::{CheckError, StatusResult};
 
+use crate::connectivity::Connectivity;
 use crate::guard::Guard;
 use crate::http::{self, RedirectChain, ResponseBody, follow_or_keep};
 pub use crate::http::{NO_ROUTE, NO_SOCKET};
@@ -38,6 +39,8 @@ pub struct StatusProbe<'a> {
     pub header: Option<(&'a str, &'a str)>,
     /// For the whole probe, redirects included; see [`DEADLINE`].
     pub deadline: Duration,
+    /// Tells the target's failures from our own. Without it, every failure is the target's.
+    pub connectivity: Option<&'a Connectivity>,
 }
 
 /// Probes a URL once.
@@ -54,14 +57,15 @@ pub struct StatusProbe<'a> {
 /// When the check could not run, which says nothing about the target: a URL or redirect that the
 /// guard refuses ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`],
 /// [`NO_SOCKET`], [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE),
-/// [`INVALID_HEADER`](crate::INVALID_HEADER).
+/// [`INVALID_HEADER`](crate::INVALID_HEADER),
+/// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY).
 pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
     let mut chain = RedirectChain::new(probe.url);
     let outcome = timeout(probe.deadline, follow(guard, header.as_ref(), &mut chain)).await;
     let elapsed = started.elapsed();
-    let why = match outcome {
+    let (why, may_be_ours) = match outcome {
         Ok(Ok(Some(mut response))) => {
             let result = result(&chain, response.status().as_u16(), elapsed, None);
             let time_limit = BODY_TIMEOUT.min(probe.deadline.saturating_sub(elapsed));
@@ -70,10 +74,16 @@ pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResul
             let _ = timeout(time_limit, http::read(response.body_mut(), BODY_LIMIT, |_| {})).await;
             return Ok(result);
         }
-        Ok(Ok(None)) => format!("more than {MAX_REDIRECTS} redirects"),
-        Ok(Err(error)) => error.target_failure(chain.current())?,
-        Err(_) => format!("no answer within {} s", probe.deadline.as_secs_f64()),
+        Ok(Ok(None)) => (format!("more than {MAX_REDIRECTS} redirects"), false),
+        Ok(Err(error)) => {
+            let may_be_ours = error.may_be_ours();
+            (error.target_failure(chain.current())?, may_be_ours)
+        }
+        Err(_) => (format!("no answer within {} s", probe.deadline.as_secs_f64()), true),
     };
+    if let Some(connectivity) = probe.connectivity.filter(|_| may_be_ours) {
+        connectivity.confirm_for(guard, chain.current(), started, &why).await?;
+    }
     Ok(result(&chain, 0, elapsed, Some(why)))
 }
 

@@ -18,8 +18,12 @@ pub use self::lookup::{
     ResolverObservation, conclude,
 };
 pub use self::records::{DnsRecord, DnsRecords, RecordData};
+use super::ssl::days_left;
 use crate::settings::DnsRecordType;
 use crate::time::wire;
+
+/// Days before a domain's registration ends from which it is reported.
+pub const DOMAIN_EXPIRY_DAYS: i64 = 30;
 
 /// The result of a `dns` check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,6 +144,20 @@ pub struct Registration {
     pub expires_at: Option<Timestamp>,
 }
 
+impl Registration {
+    /// Whole days until the registration ends, rounded down and negative once it has; `None` where
+    /// its end is not known.
+    pub fn days_left(&self, now: Timestamp) -> Option<i64> {
+        self.expires_at.map(|end| days_left(end.as_second(), now))
+    }
+
+    /// Whether the registration is known to end in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or to have
+    /// ended.
+    pub fn expires_soon(&self, now: Timestamp) -> bool {
+        self.days_left(now).is_some_and(|days| days <= DOMAIN_EXPIRY_DAYS)
+    }
+}
+
 fn wire_instant<S: Serializer>(
     instant: &Option<Timestamp>,
     serializer: S,
@@ -152,6 +170,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_registration_ends_soon_from_the_thirtieth_day_before() {
+        let end: Timestamp = "2026-12-04T12:00:00Z".parse().expect("a timestamp");
+        let registration = |expires_at| Registration {
+            domain: "example.com".to_owned(),
+            registrar: None,
+            registered_at: None,
+            expires_at,
+        };
+        for (now, days, soon) in [
+            ("2026-11-03T12:00:00Z", 31, false),
+            ("2026-11-03T12:00:01Z", 30, true),
+            ("2026-11-04T12:00:00Z", 30, true),
+            ("2026-12-04T11:59:59Z", 0, true),
+            ("2026-12-04T12:00:01Z", -1, true),
+        ] {
+            let now = now.parse().expect("a timestamp");
+            let known = registration(Some(end));
+            assert_eq!(
+                (known.days_left(now), known.expires_soon(now)),
+                (Some(days), soon),
+                "{now}"
+            );
+            let unknown = registration(None);
+            assert_eq!((unknown.days_left(now), unknown.expires_soon(now)), (None, false));
+        }
+    }
 
     #[test]
     fn a_registration_has_instants_as_everywhere() {

@@ -71,7 +71,7 @@ impl Scenario {
         let check = CheckId::automatic(site(), Tool::Status, reason, slot);
         let now = slot + 1.second();
         let run = Self { check, finish, evaluations: Vec::new(), now, cfg: 1 };
-        Self { evaluations: run.run().evaluate(&run.finish, None), ..run }
+        Self { evaluations: run.run().evaluate(&run.finish, None, now), ..run }
     }
 
     fn scheduled(slot: Timestamp, code: u16) -> Self {

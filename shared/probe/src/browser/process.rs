@@ -4,10 +4,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::process::Stdio;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::param::page_size;
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{
+    Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid,
+};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tokio::task::spawn_blocking;
@@ -18,6 +22,24 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often their memory is measured.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How often to see whether they are gone.
+const EXIT_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Whether orphans fall to this process.
+static ADOPTS: AtomicBool = AtomicBool::new(false);
+
+/// Has the orphans among this process's descendants fall to it, so that it can reap those of browsers. The
+/// first process of a Lambda function reaps its own children alone: what a browser leaves would fill the
+/// list of processes, invocation by invocation, until no browser can be started.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        let own = Some(rustix::process::getpid());
+        let is_set = rustix::process::set_child_subreaper(own).is_ok();
+        ADOPTS.store(is_set, Ordering::Relaxed);
+    }
+}
 
 /// A process and all that it starts, in a process group that is killed when dropped. Fields are
 /// dropped in order, so the processes end before their folder is removed.
@@ -78,11 +100,11 @@ impl Process {
         let gone = async {
             // If waiting fails, there is nothing to wait for.
             let _ = self.child.wait().await;
-            while self.group.is_alive() {
-                sleep(Duration::from_millis(10)).await;
+            while self.group.0.is_some_and(reap) {
+                sleep(EXIT_INTERVAL).await;
             }
         };
-        // A dead process counts as alive until the init process reaps it.
+        // A dead process counts as alive until it is reaped, by us or by the init process.
         let _ = timeout(EXIT_TIMEOUT, gone).await;
     }
 }
@@ -97,10 +119,12 @@ impl Group {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
+}
 
-    fn is_alive(&self) -> bool {
-        self.0.is_some_and(|group| test_kill_process_group(group).is_ok())
-    }
+/// Reaps those of a group that are dead and have fallen to this process; says whether others are left.
+fn reap(group: Pid) -> bool {
+    while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
+    test_kill_process_group(group).is_ok()
 }
 
 /// Resident bytes of all members of a group; 0 if the system does not tell.
@@ -125,5 +149,13 @@ fn group_and_pages(stat: &str) -> Option<(Pid, u64)> {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
+        let Some(group) = self.0.filter(|_| ADOPTS.load(Ordering::Relaxed)) else { return };
+        // Whoever has dropped it waits for nothing. Without a thread they stay until this process ends.
+        let _ = thread::Builder::new().spawn(move || {
+            let began = Instant::now();
+            while reap(group) && began.elapsed() < EXIT_TIMEOUT {
+                thread::sleep(EXIT_INTERVAL);
+            }
+        });
     }
 }

@@ -64,6 +64,11 @@ impl Reply {
         Self { message, latency, is_lost }
     }
 
+    /// Whether there was a response, usable or not.
+    pub(super) const fn is_answer(&self) -> bool {
+        !self.is_lost
+    }
+
     /// What the reply says about `host`'s records of a type, for the domain crate.
     pub(super) fn lookup(&self, host: &Name, kind: DnsRecordType) -> Lookup {
         Lookup {

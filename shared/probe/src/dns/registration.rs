@@ -26,7 +26,8 @@ const BODY_LIMIT: usize = 256 * 1024;
 const NAME_LIMIT: usize = 128;
 
 /// How long a registration is cached. Registrations last for years, and RDAP services limit
-/// frequent clients.
+/// frequent clients. One that ends soon is not cached: once it is renewed, processes that remember
+/// different answers would report it by turns.
 const CACHE_TTL: Duration = Duration::from_secs(12 * 3600);
 
 /// How long a failure is cached.
@@ -55,12 +56,13 @@ impl RdapClient {
     }
 
     /// The registration of the domain of `host`, or why it is not known, in words for people; by
-    /// `until`.
+    /// `until`, asked `now`.
     pub(super) async fn registration(
         &self,
         guard: &Guard,
         host: &str,
         until: Instant,
+        now: Timestamp,
     ) -> Result<Registration, String> {
         let Some(service) = &self.service else {
             return Err("registrations are not asked for here".to_owned());
@@ -71,7 +73,10 @@ impl RdapClient {
         }
         let found = timeout_at(until, fetch(guard, service, domain)).await;
         let found = found.unwrap_or_else(|_| Err("the registry did not answer in time".to_owned()));
-        self.cache(domain, found.clone());
+        let forgotten_at = now.saturating_add(CACHE_TTL).unwrap_or(now);
+        if !found.as_ref().is_ok_and(|found| found.expires_soon(forgotten_at)) {
+            self.cache(domain, found.clone());
+        }
         found
     }
 

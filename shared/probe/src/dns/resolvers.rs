@@ -1,10 +1,14 @@
 //! The clients that DNS checks share.
 
+use futures::stream::{FuturesUnordered, StreamExt};
+use hickory_resolver::proto::rr::{Name, RecordType};
+use tokio::time::Instant;
 use url::Url;
 
-use super::client::DohClient;
+use super::client::{DohClient, Reply};
 use super::registration::RdapClient;
 use super::servers::DohServers;
+use crate::guard::Guard;
 
 /// The DNS and RDAP clients with their connections and caches: one per process. Dropping it closes
 /// the connections.
@@ -28,6 +32,20 @@ impl Resolvers {
             clients: servers.as_slice().iter().cloned().map(DohClient::new).collect(),
             registry: RdapClient::new(rdap),
         }
+    }
+
+    /// Whether any server answers a question by `until`, be it with an error.
+    pub(crate) async fn any_answers(&self, guard: &Guard, until: Instant) -> bool {
+        // Every resolver knows the name servers of the root.
+        let question = [(Name::root(), RecordType::NS)];
+        let asked = self.clients.iter().map(|client| client.query(guard, &question, until));
+        let mut asked: FuturesUnordered<_> = asked.collect();
+        while let Some(replies) = asked.next().await {
+            if replies.iter().any(Reply::is_answer) {
+                return true;
+            }
+        }
+        false
     }
 
     pub(super) fn clients(&self) -> impl Iterator<Item = &DohClient> {

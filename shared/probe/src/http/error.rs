@@ -11,7 +11,7 @@ use serde_json::json;
 use url::Url;
 use vedette_domain::check::CheckError;
 
-use crate::guard::{NotAdmitted, RESOLVER_UNAVAILABLE, without_credentials};
+use crate::guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
 /// to them.
@@ -74,6 +74,21 @@ impl Error {
         Err(CheckError { message, code: code.to_owned(), data })
     }
 
+    /// Whether our own connection may be the reason: the network could not be reached or did not
+    /// answer in time, or the name could not be looked up.
+    pub(crate) fn may_be_ours(&self) -> bool {
+        match self {
+            Self::NotAdmitted(NotAdmitted::Unresolved(why)) => *why != Unresolved::InvalidName,
+            Self::Connection(error) | Self::Handshake(error) => is_of_network(error),
+            Self::Exchange(error) => io_source(error).is_some_and(is_of_network),
+            Self::NotAdmitted(_)
+            | Self::NoRoute
+            | Self::NoSocket(_)
+            | Self::ServerName
+            | Self::NotSendable => false,
+        }
+    }
+
     /// Whether the target was reached, and TLS itself failed.
     pub(crate) fn is_tls(&self) -> bool {
         match self {
@@ -82,6 +97,17 @@ impl Error {
             _ => false,
         }
     }
+}
+
+/// Neither the target nor its host said this.
+fn is_of_network(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::TimedOut
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::NetworkDown
+    )
 }
 
 /// A connection that failed, before or after it was established.

@@ -79,13 +79,22 @@ struct PinnedOrigin {
     since: Instant,
 }
 
+/// Whose fault it is that a request has no response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blame {
+    /// The target's.
+    Target,
+    /// The target's or that of our own connection.
+    Unclear,
+}
+
 /// Why a request has no response.
 #[derive(Debug)]
 pub(super) enum FetchError {
     /// The server was reached, but did not respond.
-    NoResponse,
+    NoResponse(Blame),
     /// The server could not be reached.
-    Unreachable,
+    Unreachable(Blame),
     /// The name lookup timed out.
     LookupTimedOut,
     /// The guard refuses it.
@@ -139,7 +148,7 @@ impl<'a> Client<'a> {
                 // The idle connection may have been closed, which is not a response: retry on a new
                 // one.
                 Ok(None) => {}
-                Err(_) => return Err(FetchError::NoResponse),
+                Err(_) => return Err(FetchError::NoResponse(self.blame(&origin, true))),
             }
         }
         let mut untried = origin.target.addresses().iter().take(MAX_ADDRESSES);
@@ -159,15 +168,35 @@ impl<'a> Client<'a> {
                 }
             };
             let opened = Connection::open(self.guard, stream, url);
-            let Ok(Ok(connection)) = timeout_at(since + CONNECT_TIMEOUT, opened).await else {
-                return Err(FetchError::Unreachable);
+            let opened = timeout_at(since + CONNECT_TIMEOUT, opened).await;
+            let is_unclear = may_be_ours(&opened);
+            let Ok(Ok(connection)) = opened else {
+                return Err(FetchError::Unreachable(self.blame(&origin, is_unclear)));
             };
-            return match timeout_at(since + HEAD_TIMEOUT, connection.send(request)).await {
+            let sent = timeout_at(since + HEAD_TIMEOUT, connection.send(request)).await;
+            let is_unclear = may_be_ours(&sent);
+            return match sent {
                 Ok(Ok(response)) => Ok(CrawlResponse::new(response, peer, permit)),
-                Ok(Err(_)) | Err(_) => Err(FetchError::NoResponse),
+                Ok(Err(_)) | Err(_) => Err(FetchError::NoResponse(self.blame(&origin, is_unclear))),
             };
         }
-        Err(FetchError::of(http::most_telling(failures), url))
+        Err(match FetchError::of(http::most_telling(failures), url) {
+            FetchError::Unreachable(Blame::Unclear) => {
+                FetchError::Unreachable(self.blame(&origin, true))
+            }
+            error => error,
+        })
+    }
+
+    /// Whose fault a failure is on the way to an origin. An allowed network may be reached without a
+    /// connection to the world.
+    fn blame(&self, origin: &PinnedOrigin, may_be_ours: bool) -> Blame {
+        let mut addresses = origin.target.addresses().iter();
+        if may_be_ours && !addresses.any(|address| self.guard.is_allowed_network(address.ip())) {
+            Blame::Unclear
+        } else {
+            Blame::Target
+        }
     }
 
     /// Whether `url` is on the site's own host, with or without `www.`.
@@ -203,18 +232,29 @@ impl<'a> Client<'a> {
         headers.insert(ACCEPT, HeaderValue::from_static("text/html,*/*;q=0.9"));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(coding::ACCEPTED));
         introduce(&mut headers, self.home, url, self.header);
-        http::request(method.clone(), url, headers).map_err(|_| FetchError::NoResponse)
+        http::request(method.clone(), url, headers)
+            .map_err(|_| FetchError::NoResponse(Blame::Target))
     }
 }
 
 impl FetchError {
     fn of(error: http::Error, url: &Url) -> Self {
+        let blame = if error.may_be_ours() { Blame::Unclear } else { Blame::Target };
         let is_refused = matches!(error, http::Error::NotAdmitted(NotAdmitted::Forbidden(_)));
         match error.target_failure(url) {
-            Ok(_) => Self::Unreachable,
+            Ok(_) => Self::Unreachable(blame),
             Err(error) if is_refused => Self::Forbidden(error),
             Err(error) => Self::CheckFailed(error),
         }
+    }
+}
+
+/// Whether our own connection may be the reason that something failed or took too long.
+fn may_be_ours<T, E>(done: &Result<Result<T, http::Error>, E>) -> bool {
+    match done {
+        Ok(Ok(_)) => false,
+        Ok(Err(error)) => error.may_be_ours(),
+        Err(_) => true,
     }
 }
 

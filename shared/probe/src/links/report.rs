@@ -7,7 +7,7 @@ use vedette_domain::check::{Crawl as Facts, CrawlLimits, FinishReason, LinksResu
 use super::frontier::State;
 use super::{Crawl, LinksProbe};
 
-impl Crawl {
+impl Crawl<'_> {
     /// The result after `elapsed`; `in_time` says whether the crawl finished.
     pub(super) fn result(
         &self,

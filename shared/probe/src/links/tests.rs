@@ -28,6 +28,7 @@ fn of(url: &Url) -> LinksProbe<'_> {
         browser: None,
         limits: Limits::default(),
         deadline: Duration::from_secs(20),
+        connectivity: None,
     }
 }
 

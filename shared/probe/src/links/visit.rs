@@ -10,7 +10,7 @@ use vedette_domain::check::CheckError;
 
 use super::canonical::canonical;
 use super::extract::{Extractor, PageLinks, charset};
-use super::fetch::{Client, Coding, CrawlResponse, FetchError, unpack};
+use super::fetch::{Blame, Client, Coding, CrawlResponse, FetchError, unpack};
 use super::render::{Rendered, Renderer};
 use super::robots::{self, Robots};
 use super::sitemap::{self, Sitemap, SitemapParser};
@@ -37,6 +37,8 @@ pub(super) struct Visit {
     pub(super) location: Option<String>,
     /// The links of a page that was to be searched.
     pub(super) links: Option<PageLinks>,
+    /// Whose fault it is that there is no response, if there is none.
+    pub(super) blame: Blame,
 }
 
 /// What a visit says about a link.
@@ -69,6 +71,7 @@ impl Visit {
             outcome,
             location: if redirects { response.location(url).map(String::from) } else { None },
             links: None,
+            blame: Blame::Target,
         }
     }
 }
@@ -84,14 +87,21 @@ fn pause(response: &CrawlResponse) -> Option<Duration> {
 
 impl From<FetchError> for Visit {
     fn from(error: FetchError) -> Self {
+        let blame = match error {
+            FetchError::NoResponse(blame) | FetchError::Unreachable(blame) => blame,
+            FetchError::LookupTimedOut => Blame::Unclear,
+            _ => Blame::Target,
+        };
         let outcome = match error {
-            FetchError::NoResponse | FetchError::Unreachable => VisitOutcome::Status(0, false),
+            FetchError::NoResponse(_) | FetchError::Unreachable(_) => {
+                VisitOutcome::Status(0, false)
+            }
             FetchError::Forbidden(error) => VisitOutcome::Forbidden(error),
             FetchError::CheckFailed(error) => VisitOutcome::Unchecked(error),
             FetchError::LookupTimedOut => VisitOutcome::LookupTimedOut,
             FetchError::Throttled => VisitOutcome::Throttled,
         };
-        Self { outcome, location: None, links: None }
+        Self { outcome, location: None, links: None, blame }
     }
 }
 
@@ -118,9 +128,13 @@ pub(super) async fn check(client: &Client<'_>, method: Method, url: &Url) -> Vis
             }
             visit
         }
-        Err(FetchError::NoResponse) if is_head => {
-            Visit { outcome: VisitOutcome::Inconclusive, location: None, links: None }
-        }
+        // It counts once GET has no response either.
+        Err(FetchError::NoResponse(_)) if is_head => Visit {
+            outcome: VisitOutcome::Inconclusive,
+            location: None,
+            links: None,
+            blame: Blame::Target,
+        },
         Err(error) => error.into(),
     }
 }
@@ -249,8 +263,8 @@ enum FileError {
 impl From<FetchError> for FileError {
     fn from(error: FetchError) -> Self {
         match error {
-            FetchError::NoResponse => Self::Unavailable(None),
-            FetchError::Unreachable
+            FetchError::NoResponse(_) => Self::Unavailable(None),
+            FetchError::Unreachable(_)
             | FetchError::LookupTimedOut
             | FetchError::Forbidden(_)
             | FetchError::CheckFailed(_) => Self::Unreachable,

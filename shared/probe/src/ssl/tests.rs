@@ -40,7 +40,7 @@ fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) 
 
 async fn completed(guard: &Guard, host: &str) -> SslResult {
     let url = format!("https://{host}/").parse().expect("a URL");
-    let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now() };
+    let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now(), connectivity: None };
     super::probe(guard, &probe).await.expect("a completed check")
 }
 

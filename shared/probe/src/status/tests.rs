@@ -17,7 +17,7 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(200);
 
 fn of(url: &Url) -> StatusProbe<'_> {
-    StatusProbe { url, header: None, deadline: TEST_TIMEOUT }
+    StatusProbe { url, header: None, deadline: TEST_TIMEOUT, connectivity: None }
 }
 
 async fn completed(guard: &Guard, url: &Url) -> StatusResult {

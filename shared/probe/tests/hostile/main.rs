@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hickory_resolver::config::{ResolverConfig, ResolverOpts};
+use jiff::Timestamp;
 use url::Url;
 use vedette_domain::settings::LinksSettings;
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
@@ -39,6 +40,11 @@ const MARGIN: Duration = Duration::from_secs(3);
 const MEMORY: u64 = 256 * 1024;
 
 const HOST: &str = "hostile.example";
+
+/// When the checks run.
+fn now() -> Timestamp {
+    "2026-11-20T10:05:00Z".parse().expect("a timestamp")
+}
 
 /// Runs the cases, and notes what went wrong.
 struct Suite {
@@ -152,7 +158,7 @@ impl Suite {
     }
 
     async fn status(&self, name: &str, guard: &Guard, url: &Url) {
-        let probe = StatusProbe { url, header: None, deadline: DEADLINE };
+        let probe = StatusProbe { url, header: None, deadline: DEADLINE, connectivity: None };
         let result = self.timed("status", name, status::probe(guard, &probe)).await;
         if let Err(error) = result {
             self.note(format!("{name}: status: {error:?}"));
@@ -162,8 +168,15 @@ impl Suite {
     async fn links(&self, name: &str, guard: &Guard, url: &Url) {
         let settings = LinksSettings::default();
         let (limits, deadline) = (Limits::default(), DEADLINE);
-        let probe =
-            LinksProbe { url, header: None, settings: &settings, browser: None, limits, deadline };
+        let probe = LinksProbe {
+            url,
+            header: None,
+            settings: &settings,
+            browser: None,
+            limits,
+            deadline,
+            connectivity: None,
+        };
         let limiter = CrawlLimiter::default();
         let crawl = links::probe(guard, &limiter, &probe, |_| {});
         let result = self.timed("links", name, crawl).await;
@@ -173,8 +186,7 @@ impl Suite {
     }
 
     async fn ssl(&self, name: &str, guard: &Guard, url: &Url) {
-        let now = "2026-11-20T10:05:00Z".parse().expect("a timestamp");
-        let probe = SslProbe { url, deadline: DEADLINE, now };
+        let probe = SslProbe { url, deadline: DEADLINE, now: now(), connectivity: None };
         let result = self.timed("ssl", name, ssl::probe(guard, &probe)).await;
         if let Err(error) = result {
             self.note(format!("{name}: ssl: {error:?}"));
@@ -190,7 +202,7 @@ impl Suite {
         let rdap = format!("https://{HOST}/domain/").parse().expect("a URL");
         let resolvers = Resolvers::new(&servers.expect("servers"), Some(rdap));
         let url = "https://www.example.com/".parse().expect("a URL");
-        let probe = DnsProbe { url: &url, deadline: DEADLINE };
+        let probe = DnsProbe { url: &url, deadline: DEADLINE, now: now() };
         // A resolver that says nothing of use is no result.
         let _ = self.timed("dns", name, dns::probe(guard, &resolvers, &probe)).await;
     }

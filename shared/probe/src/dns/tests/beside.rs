@@ -116,7 +116,7 @@ async fn registries_that_do_not_answer_hold_nothing_up() {
     let deadline = Duration::from_millis(800);
     let started = Instant::now();
     let both = resolvers(vec![one.server.clone()], Some(rdap));
-    let probe = DnsProbe { url: &url, deadline };
+    let probe = DnsProbe { url: &url, deadline, now: now() };
     let result = super::super::probe(&scene.guard, &both, &probe).await.expect("completed");
     // Twice, for machines that do much beside.
     assert!(started.elapsed() < 2 * deadline, "{:?}", started.elapsed());
@@ -179,6 +179,31 @@ async fn the_registration_comes_from_the_registry_and_is_remembered() {
         assert_eq!(result.registration_error, None);
     }
     assert_eq!((service.connections(), registry.connections()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_registration_that_ends_soon_is_asked_for_at_every_check() {
+    let scene = Scene::new();
+    let one = scene.server("one", []).await;
+    let tls = scene.authority.server(&["127.0.0.1"], CURRENT, &[]);
+    let service = Server::https(tls, |_| page(&object("example.com"))).await;
+    let both = resolvers(vec![one.server.clone()], Some(service.url("/domain/")));
+    let url = "https://example.com/".parse().expect("a URL");
+    // It is reported from 30 days before 2027-08-13 on, and remembered for 12 hours.
+    for (now, connections) in [
+        ("2027-08-01T04:00:00Z", 1),
+        ("2027-08-01T04:01:00Z", 2),
+        ("2027-07-13T04:00:00Z", 3),
+        ("2027-07-12T16:00:01Z", 4),
+        ("2027-07-12T16:00:00Z", 5),
+        ("2027-07-12T16:00:00Z", 5),
+    ] {
+        let now = now.parse().expect("a timestamp");
+        let probe = DnsProbe { url: &url, deadline: Duration::from_secs(10), now };
+        let result = super::super::probe(&scene.guard, &both, &probe).await.expect("completed");
+        assert!(result.registration.is_some(), "{result:?}");
+        assert_eq!(service.connections(), connections, "{now}");
+    }
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ async fn a_silent_resolver_is_left_behind() {
     let url = "https://example.com/".parse().expect("a URL");
     let deadline = Duration::from_millis(900);
     let started = Instant::now();
-    let probe = DnsProbe { url: &url, deadline };
+    let probe = DnsProbe { url: &url, deadline, now: now() };
     let result = super::super::probe(&scene.guard, &resolvers(all, None), &probe).await;
     // Twice, for machines that do much beside.
     assert!(started.elapsed() < 2 * deadline, "{:?}", started.elapsed());
@@ -144,7 +144,7 @@ async fn nothing_outlives_those_who_ask() {
     let url = format!("https://{}/", doh.address).parse().expect("a URL");
     let alone = resolvers(vec![server("one", &url)], None);
     let site = "https://example.com/".parse().expect("a URL");
-    let asking = DnsProbe { url: &site, deadline: Duration::from_secs(9) };
+    let asking = DnsProbe { url: &site, deadline: Duration::from_secs(9), now: now() };
     let dropped = super::super::probe(&scene.guard, &alone, &asking);
     tokio::time::timeout(Duration::from_millis(300), dropped).await.expect_err("unanswered");
     assert!(leaving.try_recv().is_err(), "kept for the next check");

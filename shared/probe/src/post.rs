@@ -1,0 +1,107 @@
+//! One POST to an address that somebody else chose, such as a webhook's: through the guard, without
+//! following redirects, and with little interest in the answer.
+
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::Method;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use crate::guard::{ForbiddenTarget, Guard, NotAdmitted};
+use crate::http::{self, Connection, RequestBody};
+
+/// Bytes of an answer's body that are read; the rest is not waited for.
+pub const ANSWER_LIMIT: usize = 4 * 1024;
+
+/// How long to wait for that body: the status has said already what became of the message.
+const BODY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What to send, and where. Not `Debug`: URL and headers may be secret.
+#[derive(Clone, Copy)]
+pub struct Post<'a> {
+    /// Where.
+    pub url: &'a Url,
+    /// Headers, with names in lower case.
+    pub headers: &'a [(&'static str, String)],
+    /// The body.
+    pub body: &'a [u8],
+    /// For all of it, name lookup and answer included.
+    pub deadline: Duration,
+}
+
+/// An answer, whatever its status.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    headers: HeaderMap,
+    /// The beginning of the body, or what arrived of it in time.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The value of a header, if it is there and text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// Why there is no answer. The text names neither URL nor headers.
+#[derive(Debug, thiserror::Error)]
+pub enum PostError {
+    /// The guard refuses the address: nothing was sent, and nothing will be.
+    #[error("{}", .0.reason)]
+    Forbidden(ForbiddenTarget),
+    /// A header cannot be sent.
+    #[error("a header cannot be sent")]
+    InvalidHeader,
+    /// Nobody answered.
+    #[error("{0}")]
+    NoAnswer(String),
+}
+
+/// Sends it, and returns what is answered.
+///
+/// # Errors
+/// See [`PostError`].
+pub async fn post(guard: &Guard, post: &Post<'_>) -> Result<Answer, PostError> {
+    let until = Instant::now() + post.deadline;
+    let headers = headers(post.headers)?;
+    let response = timeout_at(until, send(guard, post, headers)).await.map_err(|_| {
+        PostError::NoAnswer(format!("no answer within {} s", post.deadline.as_secs_f64()))
+    })?;
+    let response = response.map_err(|error| match error {
+        http::Error::NotAdmitted(NotAdmitted::Forbidden(refusal)) => PostError::Forbidden(refusal),
+        error => PostError::NoAnswer(error.to_string()),
+    })?;
+    let (head, mut incoming) = response.into_parts();
+    let mut body = Vec::new();
+    let sink = |bytes: &[u8]| body.extend_from_slice(bytes);
+    let until = until.min(Instant::now() + BODY_TIMEOUT);
+    let _ = timeout_at(until, http::read(&mut incoming, ANSWER_LIMIT, sink)).await;
+    Ok(Answer { status: head.status.as_u16(), headers: head.headers, body })
+}
+
+async fn send(
+    guard: &Guard,
+    post: &Post<'_>,
+    headers: HeaderMap,
+) -> Result<hyper::Response<http::ResponseBody>, http::Error> {
+    let mut request = http::request(Method::POST, post.url, headers)?;
+    *request.body_mut() = RequestBody::Left(Full::from(post.body.to_vec()));
+    Connection::to(guard, post.url).await?.send(request).await
+}
+
+fn headers(given: &[(&'static str, String)]) -> Result<HeaderMap, PostError> {
+    let mut headers = HeaderMap::with_capacity(given.len() + 1);
+    headers.insert(USER_AGENT, HeaderValue::from_static(crate::USER_AGENT));
+    for (name, value) in given {
+        let name = HeaderName::try_from(*name).map_err(|_| PostError::InvalidHeader)?;
+        let value = HeaderValue::from_str(value).map_err(|_| PostError::InvalidHeader)?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,193 @@
+//! What checks ask about names: a resolver by DNS over HTTPS, a registry by RDAP, and the machine's own
+//! name server. All are on loopback, and can be out of reach.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig, ResolverOpts};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::ServerConfig;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+use vedette_probe::guard::{Guard, Outbound};
+
+/// No such name (RFC 1035, section 4.1.1).
+const NXDOMAIN: u8 = 3;
+
+/// A resolver for which every name has the address 127.0.0.1, a registry in which every domain is
+/// registered, and a name server that knows no name.
+#[derive(Debug)]
+pub struct NameServices {
+    https: SocketAddr,
+    udp: SocketAddr,
+    certificate: CertificateDer<'static>,
+    state: Arc<State>,
+    _tasks: JoinSet<()>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Whether resolver and registry can be reached.
+    is_up: watch::Sender<bool>,
+    /// The end of every registration; none where the registry does not say.
+    registered_until: watch::Sender<Option<&'static str>>,
+    /// Connections to resolver and registry that were accepted or refused.
+    connections: AtomicUsize,
+}
+
+impl NameServices {
+    /// Services that can be reached, and whose registry says no ends of registrations.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
+        let (https, udp) =
+            (listener.local_addr().expect("bound"), socket.local_addr().expect("bound"));
+        let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]);
+        let certified = certified.expect("a certificate");
+        let certificate = certified.cert.der().clone();
+        let acceptor = TlsAcceptor::from(Arc::new(tls(&certified)));
+        let state = Arc::new(State {
+            is_up: watch::Sender::new(true),
+            registered_until: watch::Sender::new(None),
+            connections: AtomicUsize::new(0),
+        });
+        let mut tasks = JoinSet::new();
+        let shared = Arc::clone(&state);
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                shared.connections.fetch_add(1, Ordering::SeqCst);
+                connections.spawn(connection(stream, acceptor.clone(), Arc::clone(&shared)));
+            }
+        });
+        tasks.spawn(async move {
+            let mut query = [0; 1_500];
+            while let Ok((length, client)) = socket.recv_from(&mut query).await {
+                let answer = answer(&query[..length], NXDOMAIN);
+                socket.send_to(&answer, client).await.expect("loopback");
+            }
+        });
+        Self { https, udp, certificate, state, _tasks: tasks }
+    }
+
+    /// The resolver, as `VEDETTE_DOH` names it.
+    pub fn doh(&self) -> String {
+        format!("here=https://{}/dns-query", self.https)
+    }
+
+    /// The registry, as `VEDETTE_RDAP` names it.
+    pub fn rdap(&self) -> String {
+        format!("https://{}/domain/", self.https)
+    }
+
+    /// What to trust in order to speak to both.
+    pub fn certificate(&self) -> CertificateDer<'static> {
+        self.certificate.clone()
+    }
+
+    /// A guard of a machine that has this name server.
+    pub fn guard(&self, outbound: Outbound) -> Guard {
+        let mut connection = ConnectionConfig::udp();
+        connection.port = self.udp.port();
+        let server = NameServerConfig::new(self.udp.ip(), true, vec![connection]);
+        let servers = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+        Guard::with_resolver(outbound, servers, ResolverOpts::default()).expect("a guard")
+    }
+
+    /// Puts resolver and registry out of reach, or back.
+    pub fn set_up(&self, is_up: bool) {
+        self.state.is_up.send_replace(is_up);
+    }
+
+    /// Has the registry say when registrations end, by RFC 3339; or not say it.
+    pub fn register_until(&self, end: Option<&'static str>) {
+        self.state.registered_until.send_replace(end);
+    }
+
+    /// Connections that were opened to resolver and registry so far, also in vain.
+    pub fn connections(&self) -> usize {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// HTTP/2 on TLS, as long as the services are up.
+async fn connection(stream: TcpStream, acceptor: TlsAcceptor, state: Arc<State>) {
+    let mut is_up = state.is_up.subscribe();
+    let served = async {
+        let Ok(stream) = acceptor.accept(stream).await else { return };
+        let service = service_fn(|request| respond(request, Arc::clone(&state)));
+        // Ends with an error when the client leaves, as it should.
+        let _ = http2::Builder::new(TokioExecutor::new())
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
+    };
+    tokio::select! {
+        biased;
+        _ = is_up.wait_for(|is_up| !is_up) => {}
+        () = served => {}
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    state: Arc<State>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (kind, body) = if request.method() == Method::POST {
+        let query = request.into_body().collect().await.expect("a query").to_bytes();
+        ("application/dns-message", answer(&query, 0))
+    } else {
+        let domain = request.uri().path().rsplit('/').next().expect("a path").to_owned();
+        let end = *state.registered_until.borrow();
+        let events = end.map(|end| json!({ "eventAction": "expiration", "eventDate": end }));
+        let object = json!({
+            "objectClassName": "domain", "ldhName": domain, "events": Vec::from_iter(events),
+        });
+        ("application/rdap+json", object.to_string().into_bytes())
+    };
+    let response = Response::builder().header("content-type", kind);
+    Ok(response.body(Full::from(body)).expect("a response"))
+}
+
+/// The answer to a DNS query (RFC 1035): this code, and the address where it asks for one.
+fn answer(query: &[u8], code: u8) -> Vec<u8> {
+    let mut end = 12;
+    while query[end] != 0 {
+        end += usize::from(query[end]) + 1;
+    }
+    let question = &query[12..end + 5];
+    let asks_for_address = question[question.len() - 4..] == [0, 1, 0, 1];
+    let answers = u8::from(asks_for_address && code == 0);
+    let mut answer = query[..2].to_vec();
+    // A response, recursion desired and available; one question, no further sections.
+    answer.extend([0x81, 0x80 | code, 0, 1, 0, answers, 0, 0, 0, 0]);
+    answer.extend(question);
+    if answers == 1 {
+        // The question's name, type A, class IN, 300 s, four bytes.
+        answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, 127, 0, 0, 1]);
+    }
+    answer
+}
+
+fn tls(certified: &rcgen::CertifiedKey<rcgen::KeyPair>) -> ServerConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let key = PrivateKeyDer::Pkcs8(certified.signing_key.serialize_der().into());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certified.cert.der().clone()], key)
+        .expect("a key pair");
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    config
+}
