@@ -155,7 +155,7 @@ impl Database {
 
     /// Answers a request of DynamoDB's protocol with a status and a body; `None` if the
     /// database is closed.
-    pub(crate) async fn answer(&self, operation: String, body: Vec<u8>) -> Option<(u16, String)> {
+    pub async fn answer(&self, operation: String, body: Vec<u8>) -> Option<(u16, String)> {
         self.run(move |database| operation::answer(database, &operation, &body)).await
     }
 

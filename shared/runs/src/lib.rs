@@ -3,6 +3,8 @@
 //!
 //! [`record_run`] reads what a run is judged by, has [`ToolState::apply_run`] decide, and commits.
 
+use std::time::Duration;
+
 use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::error;
@@ -10,7 +12,7 @@ use vedette_domain::check::{Check, DnsBaseline, Finish, ToolResult};
 use vedette_domain::id::CheckId;
 use vedette_domain::issue::InvalidTransition;
 use vedette_domain::issue::record::{IssueChange, IssueEvent, follow};
-use vedette_domain::message::{CheckMessage, Message};
+use vedette_domain::message::{AlertMessage, CheckMessage, Message};
 use vedette_domain::run::Run;
 use vedette_domain::site::Site;
 use vedette_domain::timer::Timer;
@@ -61,7 +63,7 @@ pub async fn record_run(
             };
             let baseline = dns_baseline(app, &state, run.check, finish).await?;
             let closed = app.store.closed_day(&state, run.check).await?;
-            let evaluations = run.evaluate(finish, baseline.as_ref());
+            let evaluations = run.evaluate(finish, baseline.as_ref(), now);
             let change = match state.apply_run(run, finish, evaluations, closed.as_ref(), now) {
                 Ok(change) => change,
                 Err(discard) => return Ok(Recorded::Discarded(discard)),
@@ -78,6 +80,9 @@ pub async fn record_run(
             }
             if let Some(timer) = timer.filter(|timer| !timer.is_far(now)) {
                 enqueue_timer(app, site, run.tool(), timer).await;
+            }
+            for change in &issues {
+                enqueue_alert(app, site, change).await;
             }
             Ok(Recorded::Saved { check, issues })
         }
@@ -123,6 +128,12 @@ async fn change_issues(
         }
     }
     Ok((changes, refused))
+}
+
+/// Has the notifier look at what channels have to learn of a change of an issue, which was committed.
+pub async fn enqueue_alert(app: &App, site: &Site, IssueChange { after, .. }: &IssueChange) {
+    let message = AlertMessage::Issue { team: site.team, issue: after.id };
+    app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
 }
 
 /// Sends a retry or follow-up with its delay. What lies further ahead than a queue can delay is

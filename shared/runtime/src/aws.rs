@@ -16,15 +16,13 @@ use vedette_store::{Store, retry_config};
 use crate::config::{ConfigError, Deployment, Read, Schedules, Service, environment, required};
 use crate::{App, Buckets, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueue};
 
-/// The app of a Lambda function, whose environment holds all that the SDK must know: region and
-/// credentials. There is no chain of providers to ask, and none to load at a cold start.
+/// The app of a Lambda function, whose environment names the deployment.
 ///
 /// # Errors
 ///
 /// The first variable that is missing.
-pub fn lambda_app(service: Service) -> Result<App, ConfigError> {
-    let sdk = lambda_sdk_config(&environment)?;
-    Ok(app(service, Deployment::read(&environment)?, &sdk))
+pub fn lambda_app(service: Service, sdk: &SdkConfig) -> Result<App, ConfigError> {
+    Ok(app(service, Deployment::read(&environment)?, sdk))
 }
 
 /// The app of a deployment.
@@ -48,7 +46,8 @@ pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
     }
 }
 
-/// What the SDK must know in a Lambda function.
+/// What the SDK must know in a Lambda function: region and credentials, which its environment
+/// holds. There is no chain of providers to ask, and none to load at a cold start.
 ///
 /// # Errors
 ///

@@ -13,6 +13,9 @@ use vedette_domain::tool::Tool;
 pub struct Service {
     /// Base address of all links, ending in `/api/v1`; the request's own host where it is not set.
     pub base_url: Option<String>,
+    /// Where this process can be reached, ending in `/api/v1`: for links outside of a request, where
+    /// `base_url` is not set.
+    pub own_url: Option<String>,
     /// Requests a minute and token.
     pub throttle: u32,
     /// The length of a monitoring minute; only one machine's process may change it.
@@ -98,6 +101,25 @@ impl Service {
             && self.tools.contains(&tool)
     }
 
+    /// Base address of links outside of a request, ending in `/api/v1`, if there is one.
+    pub fn link_base(&self) -> Option<&str> {
+        self.base_url.as_deref().or(self.own_url.as_deref())
+    }
+
+    /// Base address of the service's pages, without a slash at the end, if there is one.
+    pub fn pages_base(&self) -> Option<&str> {
+        let base = self.link_base()?.trim_end_matches('/');
+        Some(base.strip_suffix("/api/v1").unwrap_or(base))
+    }
+
+    /// The variable that names the resolvers of DNS checks.
+    pub const RESOLVERS: &'static str = "VEDETTE_DOH";
+
+    /// Whether there are resolvers to be asked, and DNS checks therefore.
+    pub fn has_resolvers(read: Read<'_>) -> bool {
+        read(Self::RESOLVERS).is_none_or(|servers| servers.trim() != "none")
+    }
+
     /// Reads how the service presents itself. Whether there is an auditor is taken from the
     /// environment's word; a process that runs it has looked for it.
     ///
@@ -119,9 +141,20 @@ impl Service {
         }
         let concurrency = one(read, "VEDETTE_CONCURRENCY")?;
         let has_auditor = !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
-        let can_run = |tool: &Tool| *tool != Tool::Performance || has_auditor;
+        let can_run = |tool: &Tool| match tool {
+            Tool::Dns => Self::has_resolvers(read),
+            Tool::Performance => has_auditor,
+            Tool::Status | Tool::Ssl | Tool::BrokenLinks => true,
+        };
         let tools = Tool::ALL.into_iter().filter(can_run).collect();
-        Ok(Self { base_url, throttle, time_scale: TimeScale::default(), tools, concurrency })
+        Ok(Self {
+            base_url,
+            own_url: None,
+            throttle,
+            time_scale: TimeScale::default(),
+            tools,
+            concurrency,
+        })
     }
 }
 

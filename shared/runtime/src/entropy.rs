@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use uuid::Builder;
 use vedette_domain::account::Secret;
-use vedette_domain::id::{SiteId, TeamId, UserId};
+use vedette_domain::alert::channel::{LinkKey, SigningKey};
+use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId};
 
 /// Where random ids and secrets come from.
 #[derive(Clone)]
@@ -63,6 +64,33 @@ impl Entropy {
     /// When the source fails.
     pub fn user_id(&self) -> Result<UserId, EntropyError> {
         Ok(UserId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
+    }
+
+    /// A new channel's id.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn channel_id(&self) -> Result<ChannelId, EntropyError> {
+        Ok(ChannelId(Builder::from_random_bytes(self.bytes()?).into_uuid()))
+    }
+
+    /// What the links carry that only the reader of a channel is to know.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn link_key(&self) -> Result<LinkKey, EntropyError> {
+        Ok(LinkKey::from_random(self.bytes()?))
+    }
+
+    /// What a webhook's requests are signed with.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn signing_key(&self) -> Result<SigningKey, EntropyError> {
+        Ok(SigningKey::from_random(self.bytes()?))
     }
 
     /// What parts on-demand checks of one millisecond.

@@ -9,6 +9,7 @@ mod clock;
 pub mod config;
 mod consumer;
 mod entropy;
+mod outbound;
 mod queue;
 mod scheduler;
 mod sqs;
@@ -18,6 +19,7 @@ pub use app::App;
 pub use clock::Clock;
 pub use consumer::{BATCH, Consumer};
 pub use entropy::{Entropy, EntropyError};
+pub use outbound::outbound;
 pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError};
 pub use scheduler::{
     Buckets, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,

@@ -36,17 +36,20 @@ pub enum Destination {
     Tool(Tool),
     /// The reconciler's work.
     Maintenance,
+    /// The notifier's work.
+    Alerts,
 }
 
 impl Destination {
     /// All queues.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Tool(Tool::Status),
         Self::Tool(Tool::Ssl),
         Self::Tool(Tool::Dns),
         Self::Tool(Tool::BrokenLinks),
         Self::Tool(Tool::Performance),
         Self::Maintenance,
+        Self::Alerts,
     ];
 
     /// Where a message goes.
@@ -54,6 +57,7 @@ impl Destination {
         match message {
             Message::Check(check) => Self::Tool(check.tool),
             Message::Maintenance(_) => Self::Maintenance,
+            Message::Alert(_) => Self::Alerts,
         }
     }
 
@@ -62,6 +66,7 @@ impl Destination {
         match self {
             Self::Tool(tool) => tool.as_str(),
             Self::Maintenance => "maintenance",
+            Self::Alerts => "alerts",
         }
     }
 }
@@ -110,7 +115,7 @@ impl Queue {
 /// Queues within this process: nothing outlives it, the table brings everything back. In each,
 /// teams take turns, and none has all of what may be handled at a time.
 #[derive(Debug, Clone, Default)]
-pub struct LocalQueue(Arc<[Lane; 6]>);
+pub struct LocalQueue(Arc<[Lane; 7]>);
 
 #[derive(Debug, Default)]
 struct Lane {

@@ -162,6 +162,7 @@ fn body(message: &Message) -> Result<String, QueueError> {
     let body = match message {
         Message::Check(check) => serde_json::to_string(check),
         Message::Maintenance(maintenance) => serde_json::to_string(maintenance),
+        Message::Alert(alert) => serde_json::to_string(alert),
     };
     body.map_err(broken)
 }

@@ -2,8 +2,10 @@
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use vedette_domain::alert::delivery::OutboxEntry;
 use vedette_domain::id::Partition;
 use vedette_domain::issue::record::IssueChange;
+use vedette_domain::limits::ALERT_GRACE;
 use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::{
@@ -11,7 +13,7 @@ use vedette_domain::tool_state::{
 };
 
 use crate::StoreError;
-use crate::item::{expiring, item, number, string};
+use crate::item::{expiring, item, number, outstanding, string};
 use crate::keys;
 use crate::row::{self, Written};
 use crate::site::put_state;
@@ -58,7 +60,8 @@ impl Store {
         }
         transaction = write_newest(transaction, changes)?;
         for change in changes.issues {
-            transaction = write_issue(transaction, changes.site, change)?;
+            let due = changes.now.saturating_add(ALERT_GRACE).unwrap_or(changes.now);
+            transaction = write_issue(transaction, changes.site, change, due)?;
         }
         if let Some(usage) = &changes.usage {
             transaction = write_usage(transaction, changes.site, usage);
@@ -117,13 +120,15 @@ impl Store {
         change: &IssueChange,
         tool: Option<(Tool, &ToolState, &ToolState)>,
     ) -> Result<(), StoreError> {
+        // The process of one who decides may have no queue to send by.
+        let now = change.after.updated_at;
         let Some((tool, read, next)) = tool else {
-            return write_issue(self.transaction(), site, change)?.commit().await;
+            return write_issue(self.transaction(), site, change, now)?.commit().await;
         };
         let judged_by = read.compared(change.after.id.fingerprint());
         let change = change.clone().keeping_checks(judged_by);
-        let transaction = write_issue(self.transaction(), site, &change)?;
-        let (partition, now) = (site.id.partition(), change.after.updated_at);
+        let transaction = write_issue(self.transaction(), site, &change, now)?;
+        let partition = site.id.partition();
         put_state(transaction, partition, tool, next, now)?.commit().await
     }
 }
@@ -203,10 +208,13 @@ fn write_newest<'a>(
     Ok(transaction.update(&row, change, Condition::Present))
 }
 
+/// Writes an issue with what channels have to learn of it, which is looked for at `due` unless a message
+/// was sooner.
 fn write_issue<'a>(
     transaction: Transaction<'a>,
     site: &Site,
     change: &IssueChange,
+    due: Timestamp,
 ) -> Result<Transaction<'a>, StoreError> {
     let IssueChange { before, after } = change;
     let partition = site.id.partition();
@@ -215,8 +223,11 @@ fn write_issue<'a>(
     let place = keys::issue_index(site.team, after.id, after.status());
     let listed = item(&place, &row)?;
     let old = before.as_ref().map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
-    let transaction =
-        transaction.put(item(&keys::issue(partition, after.id.fingerprint()), after)?, unchanged);
+    let entry = item(&keys::outbox(after.id, after.rev), &OutboxEntry::of(site.team, change))?;
+    let entry = outstanding(entry, keys::site_shard(partition), Some(due));
+    let transaction = transaction
+        .put(item(&keys::issue(partition, after.id.fingerprint()), after)?, unchanged)
+        .put(entry, Condition::Absent);
     Ok(match old {
         None => transaction.put(listed, Condition::Absent),
         Some(old) if old == place => transaction.put(listed, Condition::Present),

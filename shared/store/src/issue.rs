@@ -81,13 +81,19 @@ impl Store {
         &self,
         ids: impl IntoIterator<Item = IssueId>,
     ) -> Result<BTreeMap<IssueId, IssueWithSite>, StoreError> {
-        let wanted: Vec<(IssueId, [Key; 3])> =
-            ids.into_iter().map(|id| (id, keys_with_site(id))).collect();
+        let wanted = wanted(ids);
         let keys = wanted.iter().flat_map(|(_, keys)| keys.clone());
-        let found = self.batch_get_relaxed(keys).await?;
-        let found = wanted.iter().map(|(id, keys)| Ok((*id, issue_of(*id, keys, &found)?)));
-        let found: Vec<_> = found.collect::<Result<_, StoreError>>()?;
-        Ok(found.into_iter().filter_map(|(id, found)| Some((id, found?))).collect())
+        issues_of(&wanted, &self.batch_get_relaxed(keys).await?)
+    }
+
+    /// As [`Store::issues_with_sites`], as they are now, to decide something.
+    pub async fn current_issues(
+        &self,
+        ids: impl IntoIterator<Item = IssueId>,
+    ) -> Result<BTreeMap<IssueId, IssueWithSite>, StoreError> {
+        let wanted = wanted(ids);
+        let keys = wanted.iter().flat_map(|(_, keys)| keys.clone());
+        issues_of(&wanted, &self.batch_get(keys).await?)
     }
 
     /// A team's active issues, or its resolved ones, perhaps as they were a moment ago.
@@ -108,6 +114,19 @@ fn keys_with_site(id: IssueId) -> [Key; 3] {
     let (partition, fingerprint) = (id.partition(), id.fingerprint());
     let tool = keys::tool(partition, fingerprint.tool());
     [keys::issue(partition, fingerprint), keys::site(partition), tool]
+}
+
+fn wanted(ids: impl IntoIterator<Item = IssueId>) -> Vec<(IssueId, [Key; 3])> {
+    ids.into_iter().map(|id| (id, keys_with_site(id))).collect()
+}
+
+fn issues_of(
+    wanted: &[(IssueId, [Key; 3])],
+    found: &HashMap<Key, Item>,
+) -> Result<BTreeMap<IssueId, IssueWithSite>, StoreError> {
+    let read = wanted.iter().map(|(id, keys)| Ok((*id, issue_of(*id, keys, found)?)));
+    let read: Vec<_> = read.collect::<Result<_, StoreError>>()?;
+    Ok(read.into_iter().filter_map(|(id, found)| Some((id, found?))).collect())
 }
 
 fn issue_of(

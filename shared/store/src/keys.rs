@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use vedette_domain::account::TokenHash;
 use vedette_domain::history::Kind;
-use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
+use vedette_domain::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
 use vedette_domain::issue::{Fingerprint, IssueStatus};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::{CheckStatus, Tool};
@@ -56,11 +56,15 @@ pub enum Prefix {
     Work,
     /// The recurring runs of a tool at one cadence, where they have no schedules of their own.
     Bucket,
+    /// The channels of a team, with their secrets.
+    Channel,
+    /// What is outstanding for a channel.
+    Delivery,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -74,6 +78,8 @@ impl Prefix {
         Self::Teams,
         Self::Work,
         Self::Bucket,
+        Self::Channel,
+        Self::Delivery,
     ];
 
     /// As a key is written.
@@ -92,6 +98,8 @@ impl Prefix {
             Self::Teams => "G",
             Self::Work => "W#",
             Self::Bucket => "B#",
+            Self::Channel => "C#",
+            Self::Delivery => "D#",
         }
     }
 
@@ -194,6 +202,54 @@ pub(crate) const ISSUE: &str = "I#";
 
 pub(crate) fn issue(partition: Partition, fingerprint: Fingerprint) -> Key {
     Key::new(site_partition(partition), format!("{ISSUE}{fingerprint}"))
+}
+
+const OUTBOX: &str = "O#";
+
+/// Prefix of what channels have yet to learn of an issue.
+pub(crate) fn outbox_prefix(fingerprint: Fingerprint) -> String {
+    format!("{OUTBOX}{fingerprint}#")
+}
+
+/// What channels have yet to learn of an issue's change to a `rev`.
+pub(crate) fn outbox(issue: IssueId, rev: u64) -> Key {
+    let sort = format!("{}{rev:010}", outbox_prefix(issue.fingerprint()));
+    Key::new(site_partition(issue.partition()), sort)
+}
+
+pub(crate) fn channel_partition(team: TeamId) -> String {
+    Prefix::Channel.key(team)
+}
+
+pub(crate) fn channel(team: TeamId, channel: ChannelId) -> Key {
+    Key::new(channel_partition(team), channel.to_string())
+}
+
+/// Says that the due times of a team's alerts are to be derived anew.
+pub(crate) fn team_alerts(team: TeamId) -> Key {
+    Key::new(Prefix::Delivery.key(team), SELF)
+}
+
+/// What is outstanding for a channel, apart from the channel: who sends may write this, and not where
+/// a channel leads.
+pub(crate) fn delivery_partition(team: TeamId, channel: ChannelId) -> String {
+    Prefix::Delivery.key(format_args!("{team}#{channel}"))
+}
+
+pub(crate) fn channel_state(team: TeamId, channel: ChannelId) -> Key {
+    Key::new(delivery_partition(team, channel), SELF)
+}
+
+pub(crate) const QUEUED: &str = "Q#";
+
+/// What a channel knows of an issue.
+pub(crate) fn cursor(team: TeamId, channel: ChannelId, issue: IssueId) -> Key {
+    Key::new(delivery_partition(team, channel), format!("{ISSUE}{issue}"))
+}
+
+/// Something to be sent, in order within its group.
+pub(crate) fn queued(team: TeamId, channel: ChannelId, group: &str, place: &str) -> Key {
+    Key::new(delivery_partition(team, channel), format!("{QUEUED}{group}#{place}"))
 }
 
 pub(crate) fn issue_index_partition(team: TeamId) -> String {
@@ -344,6 +400,12 @@ pub enum Owner {
     Tool(Partition, Tool),
     /// A team whose sites' schedules do not follow its plan and settings yet.
     Team(TeamId),
+    /// Changes of an issue that channels have yet to learn of.
+    Outbox(Partition, Fingerprint),
+    /// A channel to which something is to be sent.
+    Channel(TeamId, ChannelId),
+    /// A team the due times of whose alerts are to be derived anew.
+    TeamAlerts(TeamId),
 }
 
 pub(crate) fn owner(key: &Key) -> Option<Owner> {
@@ -352,7 +414,19 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
         if key.sk == SELF {
             return Some(Owner::Site(partition));
         }
+        if let Some(change) = key.sk.strip_prefix(OUTBOX) {
+            let (fingerprint, _) = change.split_once('#')?;
+            return Some(Owner::Outbox(partition, Fingerprint::parse(fingerprint)?));
+        }
         return Some(Owner::Tool(partition, Tool::parse(key.sk.strip_prefix(TOOL)?)?));
+    }
+    if let Some(place) = key.pk.strip_prefix(Prefix::Delivery.as_str()) {
+        return match place.split_once('#') {
+            Some((team, channel)) => {
+                Some(Owner::Channel(TeamId::parse(team)?, ChannelId::parse(channel)?))
+            }
+            None => TeamId::parse(place).map(Owner::TeamAlerts),
+        };
     }
     let team = TeamId::parse(key.pk.strip_prefix(Prefix::Team.as_str())?)?;
     (key.sk == SELF).then_some(Owner::Team(team))
@@ -415,6 +489,20 @@ mod tests {
             Some(Owner::Tool(partition, Tool::BrokenLinks))
         );
         assert_eq!(owner(&team(team_id)), Some(Owner::Team(team_id)));
+        assert_eq!(owner(&team_alerts(team_id)), Some(Owner::TeamAlerts(team_id)));
+        let site = SiteId(team_id.0);
+        let issue_id = IssueId::new(site, Fingerprint::StatusDown, Timestamp::UNIX_EPOCH);
+        let change = Owner::Outbox(issue_id.partition(), Fingerprint::StatusDown);
+        assert_eq!(owner(&outbox(issue_id, 7)), Some(change));
+        let channel_id = ChannelId(team_id.0);
+        let channel = Some(Owner::Channel(team_id, channel_id));
+        for key in [
+            channel_state(team_id, channel_id),
+            cursor(team_id, channel_id, issue_id),
+            queued(team_id, channel_id, "test", "0"),
+        ] {
+            assert_eq!(owner(&key), channel);
+        }
         assert_eq!(owner(&team_settings(team_id)), None);
         assert_eq!(owner(&day(partition, Tool::Dns, date(2026, 11, 20))), None);
     }

@@ -13,6 +13,7 @@
 mod account;
 mod bucket;
 mod changes;
+mod channel;
 mod definition;
 mod error;
 mod grant;
@@ -33,6 +34,7 @@ mod work;
 pub use account::{Account, MemberRow};
 pub use bucket::{BucketPage, BucketPlace, BucketRow};
 pub use changes::{Changes, Usage};
+pub use channel::{ChannelRef, Deliveries, Lesson, Rederivation};
 pub use definition::TableState;
 pub use error::StoreError;
 pub use grant::{Action, Grant};

@@ -1,0 +1,316 @@
+//! Channels of a team, and what is outstanding for each.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::delivery::{ChannelState, Cursor, OutboxEntry, Queued};
+use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
+use vedette_domain::issue::Fingerprint;
+
+use crate::StoreError;
+use crate::item::{Item, item, key_of, number, outstanding, string, value};
+use crate::keys::{self, ISSUE, Key, QUEUED, WORK_DUE};
+use crate::table::{Change, Condition, Range, Sort, Store};
+
+/// A channel, by its team and its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelRef {
+    /// The team.
+    pub team: TeamId,
+    /// The channel.
+    pub id: ChannelId,
+}
+
+/// What is outstanding for a channel, and what it knows.
+#[derive(Debug, Clone, Default)]
+pub struct Deliveries {
+    /// How it has behaved lately.
+    pub state: ChannelState,
+    /// What it knows, by issue.
+    pub cursors: Vec<Cursor>,
+    /// What waits to be sent, by group and in the order of sending.
+    pub queued: Vec<Queued>,
+}
+
+/// What one channel is to learn of a change of an issue.
+#[derive(Debug, Clone)]
+pub struct Lesson {
+    /// The channel.
+    pub channel: ChannelRef,
+    /// What it knows of the issue, to be looked at.
+    pub cursor: Option<Cursor>,
+    /// The event itself, for a channel that is told of every event.
+    pub event: Option<Queued>,
+}
+
+/// A request to derive the due times of a team's alerts anew.
+#[derive(Debug)]
+pub struct Rederivation {
+    team: TeamId,
+    due: AttributeValue,
+}
+
+impl From<&Channel> for ChannelRef {
+    fn from(channel: &Channel) -> Self {
+        Self { team: channel.team, id: channel.id }
+    }
+}
+
+impl ChannelRef {
+    fn state(self) -> Key {
+        keys::channel_state(self.team, self.id)
+    }
+
+    fn cursor(self, issue: IssueId) -> Key {
+        keys::cursor(self.team, self.id, issue)
+    }
+
+    fn queued(self, queued: &Queued) -> Key {
+        keys::queued(self.team, self.id, &queued.group, &queued.place)
+    }
+
+    fn cursor_item(self, cursor: &Cursor) -> Result<Item, StoreError> {
+        let shard = keys::site_shard(cursor.issue.partition());
+        Ok(outstanding(item(&self.cursor(cursor.issue), cursor)?, shard, cursor.due))
+    }
+
+    fn queued_item(self, queued: &Queued) -> Result<Item, StoreError> {
+        let shard = keys::team_shard(self.team);
+        Ok(outstanding(item(&self.queued(queued), queued)?, shard, queued.due))
+    }
+}
+
+impl Store {
+    /// A team's channels.
+    pub async fn channels(&self, team: TeamId) -> Result<Vec<Channel>, StoreError> {
+        let pk = keys::channel_partition(team);
+        self.query(Range::new(&pk, Sort::All)).await?.into_iter().map(value).collect()
+    }
+
+    /// A channel.
+    pub async fn channel(&self, channel: ChannelRef) -> Result<Option<Channel>, StoreError> {
+        let key = keys::channel(channel.team, channel.id);
+        self.get(&key).await?.map(value).transpose()
+    }
+
+    /// Writes a channel, whose `rev` is one above the one that was read.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it was written meanwhile.
+    pub async fn put_channel(&self, channel: &Channel) -> Result<(), StoreError> {
+        let key = keys::channel(channel.team, channel.id);
+        let unchanged = Condition::after(channel.rev - 1);
+        self.transaction().put(item(&key, channel)?, unchanged).commit().await
+    }
+
+    /// Deletes a channel with all that is outstanding for it.
+    pub async fn delete_channel(&self, channel: ChannelRef) -> Result<(), StoreError> {
+        let key = keys::channel(channel.team, channel.id);
+        self.batch_delete(&[key]).await?;
+        let pk = keys::delivery_partition(channel.team, channel.id);
+        let left = self.query(Range { keys_only: true, ..Range::new(&pk, Sort::All) }).await?;
+        let left: Vec<Key> = left.iter().map(key_of).collect::<Result<_, _>>()?;
+        self.batch_delete(&left).await
+    }
+
+    /// Changes of an issue that channels have yet to learn of, in their order.
+    pub async fn outbox(
+        &self,
+        partition: Partition,
+        fingerprint: Fingerprint,
+    ) -> Result<Vec<OutboxEntry>, StoreError> {
+        let pk = keys::site_partition(partition);
+        let entries = Range::new(&pk, Sort::Prefix(keys::outbox_prefix(fingerprint)));
+        self.query(entries).await?.into_iter().map(value).collect()
+    }
+
+    /// What channels know of an issue, and how they have behaved, in their order.
+    pub async fn channel_states(
+        &self,
+        channels: &[ChannelRef],
+        issue: IssueId,
+    ) -> Result<Vec<(ChannelState, Option<Cursor>)>, StoreError> {
+        let wanted = channels.iter().flat_map(|channel| [channel.state(), channel.cursor(issue)]);
+        let mut found = self.batch_get(wanted).await?;
+        let read = |channel: &ChannelRef| {
+            let state = found.remove(&channel.state()).map(value).transpose()?;
+            let cursor = found.remove(&channel.cursor(issue)).map(value).transpose()?;
+            Ok((state.unwrap_or_default(), cursor))
+        };
+        channels.iter().map(read).collect()
+    }
+
+    /// Has channels learn of a change of an issue, once.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when they have, or when a cursor was written meanwhile.
+    pub async fn fan_out(&self, entry: &OutboxEntry, lessons: &[Lesson]) -> Result<(), StoreError> {
+        let key = keys::outbox(entry.issue.id, entry.issue.rev);
+        let mut transaction = self.transaction().delete(&key, Condition::Present);
+        for Lesson { channel, cursor, event } in lessons {
+            if let Some(cursor) = cursor {
+                let unchanged = Condition::after(cursor.rev - 1);
+                transaction = transaction.put(channel.cursor_item(cursor)?, unchanged);
+            }
+            if let Some(event) = event {
+                transaction = transaction.put(channel.queued_item(event)?, Condition::Absent);
+            }
+        }
+        transaction.commit().await
+    }
+
+    /// What is outstanding for a channel, and what it knows.
+    pub async fn deliveries(&self, channel: ChannelRef) -> Result<Deliveries, StoreError> {
+        let pk = keys::delivery_partition(channel.team, channel.id);
+        let mut deliveries = Deliveries::default();
+        for item in self.query(Range::new(&pk, Sort::All)).await? {
+            let key = key_of(&item)?;
+            if key.sk.starts_with(ISSUE) {
+                deliveries.cursors.push(value(item)?);
+            } else if key.sk.starts_with(QUEUED) {
+                deliveries.queued.push(value(item)?);
+            } else {
+                deliveries.state = value(item)?;
+            }
+        }
+        Ok(deliveries)
+    }
+
+    /// How a channel has behaved lately.
+    pub async fn channel_state(&self, channel: ChannelRef) -> Result<ChannelState, StoreError> {
+        Ok(self.get(&channel.state()).await?.map(value).transpose()?.unwrap_or_default())
+    }
+
+    /// Writes how a channel behaves, whose `rev` is one above the one that was read.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it was written meanwhile.
+    pub async fn put_channel_state(
+        &self,
+        channel: ChannelRef,
+        state: &ChannelState,
+    ) -> Result<(), StoreError> {
+        let unchanged = Condition::after(state.rev - 1);
+        self.transaction().put(item(&channel.state(), state)?, unchanged).commit().await
+    }
+
+    /// Writes what a channel knows of an issue; `rev` is one above the one that was read.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it was written meanwhile.
+    pub async fn put_cursor(&self, channel: ChannelRef, cursor: &Cursor) -> Result<(), StoreError> {
+        let unchanged = Condition::after(cursor.rev - 1);
+        self.transaction().put(channel.cursor_item(cursor)?, unchanged).commit().await
+    }
+
+    /// Forgets what a channel knows of an issue.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it was written meanwhile.
+    pub async fn delete_cursor(
+        &self,
+        channel: ChannelRef,
+        cursor: &Cursor,
+    ) -> Result<(), StoreError> {
+        let key = channel.cursor(cursor.issue);
+        self.transaction().delete(&key, Condition::Rev(cursor.rev)).commit().await
+    }
+
+    /// What a channel knows of an issue.
+    pub async fn cursor(
+        &self,
+        channel: ChannelRef,
+        issue: IssueId,
+    ) -> Result<Option<Cursor>, StoreError> {
+        self.get(&channel.cursor(issue)).await?.map(value).transpose()
+    }
+
+    /// Queues a reminder, and notes that it was.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the cursor was written meanwhile.
+    pub async fn queue_reminder(
+        &self,
+        channel: ChannelRef,
+        cursor: &Cursor,
+        reminder: &Queued,
+    ) -> Result<(), StoreError> {
+        self.transaction()
+            .put(channel.cursor_item(cursor)?, Condition::after(cursor.rev - 1))
+            .put(channel.queued_item(reminder)?, Condition::Absent)
+            .commit()
+            .await
+    }
+
+    /// Writes something that waits to be sent; `rev` is one above the one that was read.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it was written meanwhile, or is there already.
+    pub async fn put_queued(&self, channel: ChannelRef, queued: &Queued) -> Result<(), StoreError> {
+        let unchanged = Condition::after(queued.rev - 1);
+        self.transaction().put(channel.queued_item(queued)?, unchanged).commit().await
+    }
+
+    /// Something that waits to be sent, as it is now.
+    pub async fn queued(
+        &self,
+        channel: ChannelRef,
+        queued: &Queued,
+    ) -> Result<Option<Queued>, StoreError> {
+        self.get(&channel.queued(queued)).await?.map(value).transpose()
+    }
+
+    /// Removes what was sent, or need not be any more.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it was written meanwhile.
+    pub async fn delete_queued(
+        &self,
+        channel: ChannelRef,
+        queued: &Queued,
+    ) -> Result<(), StoreError> {
+        let key = channel.queued(queued);
+        self.transaction().delete(&key, Condition::Rev(queued.rev)).commit().await
+    }
+
+    /// Has the due times of a team's alerts derived anew, at `due` at the latest.
+    pub async fn request_rederivation(
+        &self,
+        team: TeamId,
+        due: Timestamp,
+    ) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET w = :w, due = :due".into(),
+            values: vec![
+                (":w", string(keys::team_shard(team))),
+                (":due", number(due.as_millisecond())),
+            ],
+            ..Change::default()
+        };
+        self.update(&keys::team_alerts(team), change, None).await.map(drop)
+    }
+
+    /// Whether the due times of a team's alerts are to be derived anew: since which request.
+    pub async fn rederivation(&self, team: TeamId) -> Result<Option<Rederivation>, StoreError> {
+        let found = self.get(&keys::team_alerts(team)).await?;
+        Ok(found.and_then(|mut item| item.remove(WORK_DUE)).map(|due| Rederivation { team, due }))
+    }
+
+    /// Says that they have been, unless it was requested again.
+    pub async fn finish_rederivation(&self, request: Rederivation) -> Result<(), StoreError> {
+        let unchanged = Condition::When("due = :seen", vec![(":seen", request.due)]);
+        let key = keys::team_alerts(request.team);
+        match self.transaction().delete(&key, unchanged).commit().await {
+            Err(StoreError::Conflict { .. }) => Ok(()),
+            answer => answer,
+        }
+    }
+}
