@@ -1,0 +1,81 @@
+//! Messages about the channels themselves: tests, confirmations, and the news that another channel does
+//! not work.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tracing::error;
+use vedette_domain::alert::channel::Target;
+use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_domain::alert::mail::Confirmation;
+use vedette_domain::alert::{compose, link, webhook};
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_store::ChannelRef;
+
+use crate::NotifierError;
+use crate::deliver::{Pass, Transport};
+use crate::send::{Message as Outgoing, SendOutcome};
+
+/// Sends a message that waits in the queue of a channel.
+pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) -> SendOutcome {
+    let Pass { channel, team, transport, .. } = pass;
+    let (team, now) = (team.team.name.as_str(), pass.now());
+    let message = match content {
+        Content::Confirmation => {
+            let Some(base) = pass.app.service.pages_base() else {
+                let why = "nobody said where this service can be reached".to_owned();
+                return SendOutcome::Refused { why };
+            };
+            let url = link::confirm(base, channel);
+            let (asked_by, team) = (channel.name.clone(), team.to_owned());
+            let id = format!("confirm-{}", channel.id);
+            Outgoing::Confirmation { confirmation: Confirmation { asked_by, team, url }, id }
+        }
+        Content::Event { id, body, .. } => {
+            Outgoing::Event { id: id.clone(), body: body.clone().into_bytes() }
+        }
+        Content::Test { id } if !channel.target.is_for_people() => {
+            let data = json!({ "channel": { "uuid": channel.id, "name": channel.name } });
+            Outgoing::Event { id: id.clone(), body: webhook::body(webhook::TEST, now, data) }
+        }
+        Content::Test { id } => pass.alert(compose::test(&channel.name, team, now), id.clone()),
+        Content::BrokenChannel { id, channel, reason } => {
+            pass.alert(compose::broken_channel(channel, reason, team, now), id.clone())
+        }
+    };
+    transport.send(channel, &message, now).await
+}
+
+/// Tells the team that the channel does not work, by another one that people read; mail is the surest.
+pub(crate) async fn tell_owner<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    why: &str,
+) -> Result<(), NotifierError> {
+    let (app, broken, now) = (pass.app, pass.channel, pass.now());
+    let channels = app.store.channels(broken.team).await?;
+    let others = channels
+        .iter()
+        .filter(|other| other.id != broken.id && other.is_on() && other.target.is_for_people());
+    let mut works = None;
+    for other in others {
+        let state = app.store.channel_state(ChannelRef::from(other)).await?;
+        let is_mail = matches!(other.target, Target::Email { .. });
+        if state.disabled.is_none() && state.failing.is_none() && (works.is_none() || is_mail) {
+            works = Some(other);
+        }
+    }
+    error!(channel = %broken.id, team = %broken.team, told = works.is_some(), "a channel does not work");
+    let Some(other) = works else { return Ok(()) };
+    let id = format!("{}-{}", broken.id, now.as_millisecond());
+    let group = format!("notice-{id}");
+    let (channel, reason) = (broken.name.clone(), why.to_owned());
+    let notice = Queued::notice(group, Content::BrokenChannel { id, channel, reason }, now);
+    match app.store.put_queued(other.into(), &notice).await {
+        // It was told before somebody died.
+        Err(error) if error.is_conflict() => return Ok(()),
+        saved => saved?,
+    }
+    let message = AlertMessage::Channel { team: other.team, channel: other.id };
+    app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
+    Ok(())
+}

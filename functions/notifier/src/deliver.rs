@@ -1,0 +1,333 @@
+//! One channel at a time: what is due is sent by whoever holds the channel's lease.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::delivery::{ChannelState, Content, Cursor, FailedAttempt, Queued};
+use vedette_domain::alert::{Alert, link};
+use vedette_domain::limits::LONGEST_DELAY;
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_runtime::App;
+use vedette_store::{
+    ChannelRef, Deliveries, StoreError, TeamWithSettings, budget, retry_on_conflict,
+};
+
+use crate::send::{Message as Outgoing, SendOutcome, Sender};
+use crate::{NotifierError, broken, people, webhooks};
+
+/// What carries messages to where channels lead.
+pub trait Transport: Sync {
+    /// Sends a message to a channel once, and says what became of it. It takes 30 seconds at most.
+    fn send(
+        &self,
+        channel: &Channel,
+        message: &Outgoing,
+        now: Timestamp,
+    ) -> impl Future<Output = SendOutcome> + Send;
+}
+
+impl Transport for Sender {
+    async fn send(&self, channel: &Channel, message: &Outgoing, now: Timestamp) -> SendOutcome {
+        Self::send(self, &channel.target, message, now).await
+    }
+}
+
+/// What a pass over a channel did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Delivered {
+    /// Messages that arrived.
+    pub sent: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+}
+
+/// After how long another process looks whether a channel is free.
+const BUSY: Duration = Duration::from_secs(2);
+/// How long before its lease ends a pass begins nothing new: a send takes 30 seconds at most.
+const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
+
+/// A pass over a channel, which this process alone sends to.
+pub(crate) struct Pass<'a, T> {
+    pub(crate) app: &'a App,
+    pub(crate) transport: &'a T,
+    pub(crate) channel: &'a Channel,
+    pub(crate) team: &'a TeamWithSettings,
+    pub(crate) state: ChannelState,
+    /// The earliest time at which something is due.
+    next: Option<Timestamp>,
+    done: Delivered,
+}
+
+/// What became of an attempt, as far as a pass goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// The receiver has it, or it never will: it counts as told.
+    Told,
+    /// It is told again then, and nothing else before.
+    Again(Timestamp),
+    /// Nothing is sent to the channel any more.
+    Disabled,
+}
+
+/// Sends what is due to a channel.
+///
+/// # Errors
+///
+/// When the table does not answer. What was sent and is not saved is sent once more.
+pub async fn deliver(
+    app: &App,
+    transport: &impl Transport,
+    channel: ChannelRef,
+) -> Result<Delivered, NotifierError> {
+    let now = app.clock.now();
+    let (found, team) =
+        futures::try_join!(app.store.channel(channel), app.store.team(channel.team, now))?;
+    let (Some(found), Some(team)) = (found, team) else {
+        // What is left of a channel that was removed meanwhile.
+        app.store.delete_channel(channel).await?;
+        return Ok(Delivered::default());
+    };
+    let Some(Deliveries { state, cursors, queued }) = lease(app, channel, now).await? else {
+        let again =
+            Message::Alert(AlertMessage::Channel { team: channel.team, channel: channel.id });
+        app.enqueue_or_leave(again, BUSY).await;
+        return Ok(Delivered::default());
+    };
+    let (next, done) = (None, Delivered::default());
+    let mut pass = Pass { app, transport, channel: &found, team: &team, state, next, done };
+    let worked = pass.work(cursors, queued).await;
+    pass.end().await?;
+    worked?;
+    Ok(pass.done)
+}
+
+/// What is outstanding for a channel, which is now this process's alone; none where another process
+/// has it.
+async fn lease(
+    app: &App,
+    channel: ChannelRef,
+    now: Timestamp,
+) -> Result<Option<Deliveries>, StoreError> {
+    let deliveries = app.store.deliveries(channel).await?;
+    let Some(state) = deliveries.state.leased(now) else { return Ok(None) };
+    match app.store.put_channel_state(channel, &state).await {
+        Ok(()) => Ok(Some(Deliveries { state, ..deliveries })),
+        Err(error) if error.is_conflict() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl<T: Transport> Pass<'_, T> {
+    pub(crate) fn place(&self) -> ChannelRef {
+        self.channel.into()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.app.clock.now()
+    }
+
+    async fn work(
+        &mut self,
+        cursors: Vec<Cursor>,
+        queued: Vec<Queued>,
+    ) -> Result<(), NotifierError> {
+        if self.is_off() {
+            return self.park(cursors, queued).await;
+        }
+        let (events, notices): (Vec<_>, Vec<_>) =
+            queued.into_iter().partition(|queued| matches!(queued.content, Content::Event { .. }));
+        for notice in notices {
+            self.send_notice(notice).await?;
+        }
+        if self.channel.since.is_none() || self.is_off() {
+            return self.park(cursors, events).await;
+        }
+        if self.channel.target.is_for_people() {
+            people::tell(self, cursors).await
+        } else {
+            webhooks::tell(self, cursors, events).await
+        }
+    }
+
+    /// An alert to the channel; `id` is the same whenever it is sent again.
+    pub(crate) fn alert(&self, alert: Alert, id: String) -> Outgoing {
+        let base = self.app.service.pages_base();
+        let unsubscribe_url = base.map(|base| link::unsubscribe(base, self.channel));
+        Outgoing::Alert { alert, id, unsubscribe_url }
+    }
+
+    /// Whether nothing is sent to the channel.
+    pub(crate) const fn is_off(&self) -> bool {
+        self.state.disabled.is_some() || self.channel.disabled.is_some()
+    }
+
+    /// Whether there is time to send something more before somebody else may.
+    pub(crate) fn has_time(&self) -> bool {
+        let until = self.state.leased_until.unwrap_or(Timestamp::MIN);
+        until.duration_since(self.now()) > LEASE_MARGIN
+    }
+
+    /// Leaves everything where it is, until the channel is enabled again.
+    pub(crate) async fn park(
+        &mut self,
+        cursors: Vec<Cursor>,
+        queued: Vec<Queued>,
+    ) -> Result<(), NotifierError> {
+        for cursor in cursors {
+            if cursor.due.is_some() {
+                self.put_off(cursor, None).await?;
+            }
+        }
+        for queued in queued {
+            if queued.due.is_some() {
+                self.save_queued(Queued { due: None, ..queued }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at an issue again at another time, unless something happened to it meanwhile.
+    pub(crate) async fn put_off(
+        &mut self,
+        cursor: Cursor,
+        due: Option<Timestamp>,
+    ) -> Result<(), NotifierError> {
+        let next = Cursor { due, rev: cursor.rev + 1, ..cursor };
+        match self.app.store.put_cursor(self.place(), &next).await {
+            // Then it is due now.
+            Err(error) if error.is_conflict() => self.look_at(Some(self.now())),
+            saved => {
+                saved?;
+                self.look_at(due);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what waits to be sent; only this pass does.
+    pub(crate) async fn save_queued(&mut self, queued: Queued) -> Result<(), NotifierError> {
+        let next = Queued { rev: queued.rev + 1, ..queued };
+        match self.app.store.put_queued(self.place(), &next).await {
+            // It was sent again by hand.
+            Err(error) if error.is_conflict() => self.look_at(Some(self.now())),
+            saved => {
+                saved?;
+                self.look_at(next.due);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that something is due then.
+    pub(crate) fn look_at(&mut self, due: Option<Timestamp>) {
+        self.next = self.next.into_iter().chain(due).min();
+    }
+
+    /// A message about the channels themselves, which is sent whatever time it is.
+    async fn send_notice(&mut self, notice: Queued) -> Result<(), NotifierError> {
+        let now = self.now();
+        if notice.due.is_none_or(|due| due > now) || self.is_off() {
+            self.look_at(notice.due);
+            return Ok(());
+        }
+        if self.channel.since.is_none() && !notice.content.needs_no_confirmation() {
+            return self.save_queued(Queued { due: None, ..notice }).await;
+        }
+        let outcome = broken::send(self, &notice.content).await;
+        match self.note(notice.content.name(), outcome).await? {
+            Attempt::Told => self.drop_queued(&notice).await,
+            Attempt::Again(at) => self.save_queued(Queued { due: Some(at), ..notice }).await,
+            Attempt::Disabled => self.save_queued(Queued { due: None, ..notice }).await,
+        }
+    }
+
+    /// Removes what was sent, whatever happened to it meanwhile: it must not be sent twice.
+    pub(crate) async fn drop_queued(&self, queued: &Queued) -> Result<(), NotifierError> {
+        let (store, place) = (&self.app.store, self.place());
+        let mut read = Some(queued.clone());
+        retry_on_conflict(budget::WRITE, || {
+            let read = read.take();
+            async move {
+                let current = match read {
+                    Some(read) => Some(read),
+                    None => store.queued(place, queued).await?,
+                };
+                match current {
+                    Some(current) => store.delete_queued(place, &current).await,
+                    None => Ok(()),
+                }
+            }
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// What an attempt to tell people makes of the channel.
+    pub(crate) async fn note(
+        &mut self,
+        what: &str,
+        outcome: SendOutcome,
+    ) -> Result<Attempt, NotifierError> {
+        let now = self.now();
+        let attempt = |why| FailedAttempt { at: now, what: what.to_owned(), why };
+        self.done.failed += u64::from(outcome != SendOutcome::Delivered);
+        Ok(match outcome {
+            SendOutcome::Delivered => {
+                self.done.sent += 1;
+                self.state.delivered(now);
+                Attempt::Told
+            }
+            SendOutcome::Retry { after, why } => {
+                let asked = after.and_then(|after| SignedDuration::try_from(after).ok());
+                let whom = (&self.channel.target, self.channel.id);
+                let retry = self.state.failed(whom, attempt(why.clone()), asked);
+                if retry.is_exhausted && !self.state.is_reported {
+                    self.state.is_reported = true;
+                    broken::tell_owner(self, &why).await?;
+                }
+                Attempt::Again(retry.at)
+            }
+            SendOutcome::Refused { why } => {
+                if self.state.refused(attempt(why.clone())) {
+                    broken::tell_owner(self, &why).await?;
+                    Attempt::Disabled
+                } else {
+                    Attempt::Told
+                }
+            }
+            SendOutcome::Gone { why } => {
+                self.state.disable(attempt(why.clone()));
+                broken::tell_owner(self, &why).await?;
+                Attempt::Disabled
+            }
+        })
+    }
+
+    /// Counts an attempt to tell a program.
+    pub(crate) const fn count(&mut self, arrived: bool) {
+        if arrived {
+            self.done.sent += 1;
+        } else {
+            self.done.failed += 1;
+        }
+    }
+
+    /// Gives the channel back, and has it looked at when something is due again.
+    async fn end(&mut self) -> Result<(), NotifierError> {
+        self.state.leased_until = None;
+        self.state.rev += 1;
+        self.app.store.put_channel_state(self.place(), &self.state).await?;
+        let Some(next) = self.next else { return Ok(()) };
+        let wait = next.duration_since(self.now()).max(SignedDuration::ZERO);
+        if wait <= LONGEST_DELAY {
+            // SQS delays by whole seconds, and an alert must not be early.
+            let seconds = u64::try_from(wait.as_secs()).unwrap_or(0);
+            let delay = Duration::from_secs(seconds + u64::from(wait.subsec_nanos() > 0));
+            let (team, channel) = (self.channel.team, self.channel.id);
+            let again = Message::Alert(AlertMessage::Channel { team, channel });
+            self.app.enqueue_or_leave(again, delay).await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! The notifier: tells channels of what happens to issues.
+//!
+//! A change of an issue is written with an entry of the outbox. [`fan_out`] says of each channel what it
+//! is to learn of that; [`deliver`] sends to one channel what is due, and saves what it was told.
+
+mod broken;
+mod deliver;
+mod events;
+mod fan_out;
+mod grants;
+mod people;
+mod rederive;
+mod resend;
+pub mod send;
+mod webhooks;
+
+use vedette_domain::message::AlertMessage;
+use vedette_runtime::App;
+use vedette_store::{ChannelRef, MayConflict, StoreError};
+
+pub use deliver::{Delivered, Transport, deliver};
+pub use fan_out::fan_out;
+pub use grants::NOTIFIER;
+pub use rederive::{Rebuilt, rebuild, rederive, wake};
+pub use resend::resend;
+
+/// Why alerts are not sent now. Nothing is lost: they are found in the table again.
+#[derive(Debug, thiserror::Error)]
+pub enum NotifierError {
+    /// The table does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A message is not one of the notifier's.
+    #[error("not a message of this queue")]
+    Message(#[source] serde_json::Error),
+    /// The randomness for an id is missing.
+    #[error(transparent)]
+    Entropy(#[from] vedette_runtime::EntropyError),
+}
+
+impl MayConflict for NotifierError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
+    }
+}
+
+/// Does what a message asks for.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn handle(
+    app: &App,
+    transport: &impl Transport,
+    message: &AlertMessage,
+) -> Result<(), NotifierError> {
+    match *message {
+        AlertMessage::Issue { team, issue } => fan_out(app, team, issue).await,
+        AlertMessage::Channel { team, channel } => {
+            deliver(app, transport, ChannelRef { team, id: channel }).await.map(drop)
+        }
+        AlertMessage::Team(team) => rederive(app, team).await,
+    }
+}
+
+/// Does what the text of a message asks for.
+///
+/// # Errors
+///
+/// When it is none, or the table does not answer.
+pub async fn handle_body(
+    app: &App,
+    transport: &impl Transport,
+    body: &str,
+) -> Result<(), NotifierError> {
+    let message = serde_json::from_str(body).map_err(NotifierError::Message)?;
+    handle(app, transport, &message).await
+}

@@ -1,0 +1,290 @@
+//! Telling people: what is the case, held against what they were told.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use vedette_domain::account::User;
+use vedette_domain::alert::compose::{self, Subject};
+use vedette_domain::alert::delivery::Cursor;
+use vedette_domain::alert::due::{Due, News, Policy, Told, due};
+use vedette_domain::alert::storm::{Batching, Rest, batch};
+use vedette_domain::alert::{Alert, AlertKind, Thread};
+use vedette_domain::id::{ChannelId, UserId};
+use vedette_store::IssueWithSite;
+
+use crate::NotifierError;
+use crate::deliver::{Attempt, Pass, Transport};
+
+/// News that people are to be told now.
+struct Ready {
+    cursor: Cursor,
+    found: IssueWithSite,
+    news: News,
+    told: Option<Told>,
+}
+
+/// Kinds of news that are told apart, in the order in which they are told.
+const KINDS: [AlertKind; 3] = [AlertKind::Opened, AlertKind::Resolved, AlertKind::Reminder];
+
+impl Ready {
+    /// With which kind of news it is told, where there are many.
+    const fn kind(&self) -> AlertKind {
+        match self.news {
+            News::Opened { .. } | News::Missed { .. } => AlertKind::Opened,
+            News::Resolved { .. } => AlertKind::Resolved,
+            News::StillActive => AlertKind::Reminder,
+        }
+    }
+}
+
+/// Tells people what is due of the issues that they are to be told of.
+pub(crate) async fn tell<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    cursors: Vec<Cursor>,
+) -> Result<(), NotifierError> {
+    let now = pass.now();
+    let (due_now, later): (Vec<_>, Vec<_>) =
+        cursors.into_iter().partition(|cursor| cursor.due.is_some_and(|due| due <= now));
+    later.iter().for_each(|cursor| pass.look_at(cursor.due));
+    if let Some(retry_at) = pass.state.retry_at.filter(|retry_at| *retry_at > now) {
+        for cursor in due_now {
+            pass.put_off(cursor, Some(retry_at)).await?;
+        }
+        return Ok(());
+    }
+    let mut ready = decide(pass, due_now, now).await?;
+    ready.sort_by_key(|ready| (ready.found.issue.lifecycle.opened_at(), ready.cursor.issue));
+    let users = acknowledgers(pass, &ready).await?;
+    for kind in KINDS {
+        let (of_kind, others) = ready.into_iter().partition(|ready| ready.kind() == kind);
+        ready = others;
+        tell_kind(pass, kind, of_kind, &users).await?;
+        if pass.is_off() {
+            break;
+        }
+    }
+    let left = ready.into_iter().map(|ready| ready.cursor).collect();
+    if pass.is_off() { pass.park(left, Vec::new()).await } else { Ok(()) }
+}
+
+/// What is due now; the rest is saved with when it will be.
+async fn decide<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    cursors: Vec<Cursor>,
+    now: Timestamp,
+) -> Result<Vec<Ready>, NotifierError> {
+    let ids: Vec<_> = cursors.iter().map(|cursor| cursor.issue).collect();
+    let mut issues = pass.app.store.current_issues(ids).await?;
+    let mut ready = Vec::new();
+    for cursor in cursors {
+        let Some(found) = issues.remove(&cursor.issue) else {
+            // The site is gone, and with it whatever there was to tell.
+            forget(pass, &cursor).await?;
+            continue;
+        };
+        match due(&found.issue, cursor.told, cursor.from, &policy(pass), now) {
+            Due::Nothing(_) => forget(pass, &cursor).await?,
+            Due::Later { at, told, .. } => pass.put_off(Cursor { told, ..cursor }, at).await?,
+            Due::Tell { news, told, .. } => ready.push(Ready { cursor, found, news, told }),
+        }
+    }
+    Ok(ready)
+}
+
+fn policy<'a, T>(pass: &'a Pass<'_, T>) -> Policy<'a> {
+    Policy {
+        filter: &pass.channel.filter,
+        since: pass.channel.since.unwrap_or(Timestamp::MAX),
+        quiet_time: &pass.team.settings.quiet_time,
+        escalation: &pass.team.settings.escalation,
+        time_scale: pass.app.service.time_scale,
+    }
+}
+
+async fn acknowledgers<T: Transport>(
+    pass: &Pass<'_, T>,
+    ready: &[Ready],
+) -> Result<BTreeMap<UserId, User>, NotifierError> {
+    let reminders = ready.iter().filter(|ready| ready.news == News::StillActive);
+    let taken = reminders.filter_map(|ready| ready.found.issue.lifecycle.acknowledgement());
+    let users: Vec<_> = taken.map(|taken| taken.by).collect();
+    Ok(pass.app.store.users(users).await?)
+}
+
+/// Tells news of one kind: the first one by one, more of it together.
+async fn tell_kind<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    kind: AlertKind,
+    ready: Vec<Ready>,
+    users: &BTreeMap<UserId, User>,
+) -> Result<(), NotifierError> {
+    let now = pass.now();
+    let window = pass.state.window_mut(kind);
+    let Batching { singles, rest, window: next } = batch(*window, ready.len(), now);
+    let mut ready: Vec<_> = ready.into_iter().map(Some).collect();
+    let mut groups: Vec<Vec<Ready>> =
+        ready.iter_mut().take(singles).map(|single| single.take().into_iter().collect()).collect();
+    let others: Vec<Ready> = ready.into_iter().flatten().collect();
+    match rest {
+        Rest::Together => groups.push(others),
+        Rest::None => {}
+        Rest::Until(end) => {
+            for waiting in others {
+                pass.put_off(waiting.cursor, Some(end)).await?;
+            }
+        }
+    }
+    *pass.state.window_mut(kind) = next;
+    let mut again = None;
+    for group in groups {
+        if let Some(due) = again.or_else(|| (!pass.has_time()).then_some(now)) {
+            put_all_off(pass, group, Some(due)).await?;
+            continue;
+        }
+        if pass.is_off() {
+            put_all_off(pass, group, None).await?;
+            continue;
+        }
+        let alert = compose(pass, kind, &group, users);
+        let (title, id) = (alert.title(), message_id(pass.channel.id, &alert));
+        let message = pass.alert(alert, id);
+        let outcome = pass.transport.send(pass.channel, &message, pass.now()).await;
+        match pass.note(&title, outcome).await? {
+            Attempt::Told => {
+                for Ready { cursor, found, told, .. } in group {
+                    save(pass, cursor, &found, told).await?;
+                }
+            }
+            Attempt::Again(at) => {
+                put_all_off(pass, group, Some(at)).await?;
+                again = Some(at);
+            }
+            Attempt::Disabled => put_all_off(pass, group, None).await?,
+        }
+    }
+    Ok(())
+}
+
+/// The identity of a mail: that of what it tells, which is the same when it is sent once more.
+fn message_id(channel: ChannelId, alert: &Alert) -> String {
+    let at = alert.at.as_millisecond();
+    match &alert.thread {
+        Some(Thread { issue, opened_at }) => {
+            format!("{issue}-{}-{at}", opened_at.as_millisecond())
+        }
+        None => format!("{channel}-{at}"),
+    }
+}
+
+async fn put_all_off<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    group: Vec<Ready>,
+    due: Option<Timestamp>,
+) -> Result<(), NotifierError> {
+    for ready in group {
+        pass.put_off(ready.cursor, due).await?;
+    }
+    Ok(())
+}
+
+fn compose<T: Transport>(
+    pass: &Pass<'_, T>,
+    kind: AlertKind,
+    group: &[Ready],
+    users: &BTreeMap<UserId, User>,
+) -> Alert {
+    let base_url = pass.app.service.pages_base();
+    let subject = |ready: &'_ Ready| {
+        let issue = &ready.found.issue;
+        let taken = issue.lifecycle.acknowledgement();
+        (taken.and_then(|taken| users.get(&taken.by)), ready.found.clone())
+    };
+    let known: Vec<_> = group.iter().map(subject).collect();
+    let subjects: Vec<_> = known
+        .iter()
+        .map(|(user, found)| Subject {
+            issue: &found.issue,
+            site: &found.site,
+            team: &pass.team.team.name,
+            acknowledged_by: user.map(|user| user.name.as_str()),
+            base_url,
+        })
+        .collect();
+    match (&subjects[..], group) {
+        ([subject], [ready]) => compose::one(subject, &ready.news, pass.now()),
+        _ => compose::many(&subjects, kind, pass.now()),
+    }
+}
+
+/// Saves what people were told. What happened meanwhile is told next.
+async fn save<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    cursor: Cursor,
+    found: &IssueWithSite,
+    told: Option<Told>,
+) -> Result<(), NotifierError> {
+    let Some(told) = told else { return forget_told(pass, cursor, found).await };
+    let policy = policy(pass);
+    let next = match due(&found.issue, Some(told), cursor.from, &policy, pass.now()) {
+        Due::Later { at, .. } => at,
+        Due::Tell { .. } | Due::Nothing(_) => Some(pass.now()),
+    };
+    let saved = Cursor { told: Some(told), due: next, rev: cursor.rev + 1, ..cursor };
+    match pass.app.store.put_cursor(pass.place(), &saved).await {
+        Err(error) if error.is_conflict() => correct(pass, &cursor, Some(told), cursor.from).await,
+        answer => {
+            answer?;
+            pass.look_at(next);
+            Ok(())
+        }
+    }
+}
+
+/// Forgets an issue that people know to be over.
+async fn forget_told<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    cursor: Cursor,
+    found: &IssueWithSite,
+) -> Result<(), NotifierError> {
+    match pass.app.store.delete_cursor(pass.place(), &cursor).await {
+        Err(error) if error.is_conflict() => {
+            let opened_at = found.issue.lifecycle.opened_at();
+            let after = opened_at + jiff::SignedDuration::from_millis(1);
+            correct(pass, &cursor, None, after).await
+        }
+        deleted => Ok(deleted?),
+    }
+}
+
+/// Notes what people were told of an issue to which something happened meanwhile; it is due now.
+async fn correct<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    cursor: &Cursor,
+    told: Option<Told>,
+    from: Timestamp,
+) -> Result<(), NotifierError> {
+    let (app, place) = (pass.app, pass.place());
+    vedette_store::retry_on_conflict(vedette_store::budget::WRITE, || async {
+        let Some(current) = app.store.cursor(place, cursor.issue).await? else { return Ok(()) };
+        let due = Some(app.clock.now());
+        let next = Cursor { told, from, due, rev: current.rev + 1, ..current };
+        app.store.put_cursor(place, &next).await
+    })
+    .await?;
+    pass.look_at(Some(pass.now()));
+    Ok(())
+}
+
+/// Forgets an issue of which nothing is to be told.
+async fn forget<T: Transport>(
+    pass: &mut Pass<'_, T>,
+    cursor: &Cursor,
+) -> Result<(), NotifierError> {
+    match pass.app.store.delete_cursor(pass.place(), cursor).await {
+        Err(error) if error.is_conflict() => {
+            pass.look_at(Some(pass.now()));
+            Ok(())
+        }
+        deleted => Ok(deleted?),
+    }
+}

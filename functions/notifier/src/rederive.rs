@@ -1,0 +1,127 @@
+//! Deriving anew what is due: after a change of settings, and of everything from the table.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use vedette_domain::alert::channel::{Channel, EventKind};
+use vedette_domain::alert::delivery::Cursor;
+use vedette_domain::alert::due::Told;
+use vedette_domain::id::{IssueId, TeamId};
+use vedette_domain::issue::record::Issue;
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_runtime::App;
+use vedette_store::{ChannelRef, StoreError};
+
+use crate::NotifierError;
+
+/// What a rebuild mended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rebuilt {
+    /// Channels looked at.
+    pub channels: u64,
+    /// Active issues that a channel had not learnt of.
+    pub missing: u64,
+    /// Issues that a channel remembered, and that are gone.
+    pub stray: u64,
+}
+
+/// Has everything that the channels of a team know looked at again, after their settings changed.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
+    let request = app.store.rederivation(team).await?;
+    for channel in app.store.channels(team).await? {
+        let cursors = app.store.deliveries((&channel).into()).await?.cursors;
+        for cursor in cursors {
+            look_again(app, (&channel).into(), cursor).await?;
+        }
+        wake(app, &channel).await;
+    }
+    if let Some(request) = request {
+        app.store.finish_rederivation(request).await?;
+    }
+    Ok(())
+}
+
+/// Makes what the channels of a team know follow from its issues, and has all of it looked at again.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> {
+    let mut rebuilt = Rebuilt::default();
+    let channels = app.store.channels(team).await?;
+    if channels.is_empty() {
+        return Ok(rebuilt);
+    }
+    let active: BTreeSet<IssueId> =
+        app.store.issue_index(team, true).await?.into_iter().map(|row| row.id).collect();
+    let issues = app.store.current_issues(active).await?;
+    for channel in &channels {
+        if !channel.is_on() {
+            continue;
+        }
+        rebuilt.channels += 1;
+        let place = ChannelRef::from(channel);
+        let deliveries = app.store.deliveries(place).await?;
+        if deliveries.state.disabled.is_some() {
+            continue;
+        }
+        let known: BTreeSet<IssueId> =
+            deliveries.cursors.iter().map(|cursor| cursor.issue).collect();
+        let remembered = app.store.current_issues(known.clone()).await?;
+        for cursor in deliveries.cursors {
+            rebuilt.stray += u64::from(!remembered.contains_key(&cursor.issue));
+            look_again(app, place, cursor).await?;
+        }
+        for found in issues.values() {
+            if known.contains(&found.issue.id) || !concerns(channel, &found.issue) {
+                continue;
+            }
+            let now = app.clock.now();
+            let opened_at = found.issue.lifecycle.opened_at();
+            let told = Told { opened_at, reminded_until: now };
+            let cursor = Cursor {
+                // A program is told of an opening by the event alone.
+                told: (!channel.target.is_for_people()).then_some(told),
+                rev: 1,
+                ..Cursor::new(found.issue.id, opened_at, now)
+            };
+            match app.store.put_cursor(place, &cursor).await {
+                Err(error) if error.is_conflict() => {}
+                written => {
+                    written?;
+                    rebuilt.missing += 1;
+                }
+            }
+        }
+        wake(app, channel).await;
+    }
+    Ok(rebuilt)
+}
+
+fn concerns(channel: &Channel, issue: &Issue) -> bool {
+    let since = channel.since.is_some_and(|since| issue.lifecycle.opened_at() >= since);
+    since && EventKind::ALL.iter().any(|kind| channel.filter.wants(*kind, issue))
+}
+
+/// Has an issue looked at now, unless it was written meanwhile, and so was looked at.
+pub(crate) async fn look_again(
+    app: &App,
+    place: ChannelRef,
+    cursor: Cursor,
+) -> Result<(), StoreError> {
+    let next = Cursor { due: Some(app.clock.now()), rev: cursor.rev + 1, ..cursor };
+    match app.store.put_cursor(place, &next).await {
+        Err(error) if error.is_conflict() => Ok(()),
+        written => written,
+    }
+}
+
+/// Has a channel looked at now.
+pub async fn wake(app: &App, channel: &Channel) {
+    let message = AlertMessage::Channel { team: channel.team, channel: channel.id };
+    app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
+}

@@ -1,0 +1,38 @@
+//! Sending again what a channel did not take.
+
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::delivery::Queued;
+use vedette_runtime::App;
+use vedette_store::{ChannelRef, StoreError};
+
+use crate::NotifierError;
+use crate::rederive::{look_again, wake};
+
+/// Has everything that waits for a channel sent now, what was given up included, and everything that
+/// it knows looked at again. Says whether it did: not while somebody sends to the channel.
+///
+/// # Errors
+///
+/// When the table does not answer; a conflict when somebody began to send meanwhile.
+pub async fn resend(app: &App, channel: &Channel) -> Result<bool, NotifierError> {
+    let place = ChannelRef::from(channel);
+    let deliveries = app.store.deliveries(place).await?;
+    let Some(state) = deliveries.state.enabled(app.clock.now()) else { return Ok(false) };
+    app.store.put_channel_state(place, &state).await?;
+    for queued in deliveries.queued {
+        send_again(app, place, &queued).await?;
+    }
+    for cursor in deliveries.cursors {
+        look_again(app, place, cursor).await?;
+    }
+    wake(app, channel).await;
+    Ok(true)
+}
+
+/// Has a message sent now, unless it was sent meanwhile.
+async fn send_again(app: &App, place: ChannelRef, queued: &Queued) -> Result<(), StoreError> {
+    match app.store.put_queued(place, &queued.again(app.clock.now())).await {
+        Err(error) if error.is_conflict() => Ok(()),
+        written => written,
+    }
+}

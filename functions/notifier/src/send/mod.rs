@@ -1,0 +1,128 @@
+//! Sends a message to where a channel leads, and says what came of it.
+//!
+//! Nothing is tried twice here: who calls decides when, by the outcome. Addresses of chats and keys
+//! are secret, and stand in no outcome and no log.
+
+mod http;
+mod mail;
+mod ses;
+mod signature;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use vedette_domain::alert::channel::Target;
+use vedette_domain::alert::mail::Confirmation;
+use vedette_domain::alert::{Alert, discord, slack, teams};
+use vedette_probe::guard::Guard;
+
+use http::Receiver;
+
+pub use mail::{MailConfig, MailWay};
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    /// An alert, for people.
+    Alert {
+        /// What is told.
+        alert: Alert,
+        /// Identity of the message, of letters, digits and hyphens: the same whenever it is sent again.
+        id: String,
+        /// Where the recipient of a mail unsubscribes.
+        unsubscribe_url: Option<String>,
+    },
+    /// The question whether an address wants alerts, by mail.
+    Confirmation {
+        /// Who asks, and where to agree.
+        confirmation: Confirmation,
+        /// Identity of the message, as that of an alert.
+        id: String,
+    },
+    /// An event, for programs.
+    Event {
+        /// Identity of the event: `webhook-id`.
+        id: String,
+        /// The body, as it is signed and sent.
+        body: Vec<u8>,
+    },
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// The receiver has it.
+    Delivered,
+    /// It did not arrive, and may later.
+    Retry {
+        /// When to send it again at the earliest, where somebody said so.
+        after: Option<Duration>,
+        /// Why, for people.
+        why: String,
+    },
+    /// This message will never be accepted; another one may be.
+    Refused {
+        /// Why, for people.
+        why: String,
+    },
+    /// Nothing will be accepted here any more.
+    Gone {
+        /// Why, for people.
+        why: String,
+    },
+}
+
+impl SendOutcome {
+    fn retry(why: impl Into<String>) -> Self {
+        Self::Retry { after: None, why: why.into() }
+    }
+
+    fn refused(why: impl Into<String>) -> Self {
+        Self::Refused { why: why.into() }
+    }
+}
+
+/// Sends messages. Costly to make; one a process.
+pub struct Sender {
+    guard: Arc<Guard>,
+    mail: MailConfig,
+}
+
+impl Sender {
+    /// A sender that reaches what the guard admits.
+    pub fn new(guard: Arc<Guard>, mail: MailConfig) -> Self {
+        Self { guard, mail }
+    }
+
+    /// Sends a message once.
+    pub async fn send(&self, target: &Target, message: &Message, now: Timestamp) -> SendOutcome {
+        match (target, message) {
+            (Target::Email { address }, Message::Alert { .. } | Message::Confirmation { .. }) => {
+                self.mail.send(address, message, now).await
+            }
+            (Target::Slack { url }, Message::Alert { alert, .. }) => {
+                let body = slack::message(alert);
+                http::send(&self.guard, Receiver::Slack, url, &[], &body, now).await
+            }
+            (Target::Discord { url }, Message::Alert { alert, .. }) => {
+                let body = discord::message(alert);
+                http::send(&self.guard, Receiver::Discord, url, &[], &body, now).await
+            }
+            (Target::Teams { url }, Message::Alert { alert, .. }) => {
+                let body = teams::message(alert);
+                http::send(&self.guard, Receiver::Teams, url, &[], &body, now).await
+            }
+            (Target::Webhook { url, keys }, Message::Event { id, body }) => {
+                let signed = signature::headers(keys, id, body, now);
+                http::send(&self.guard, Receiver::Program, url, &signed, body, now).await
+            }
+            (target, _) => SendOutcome::refused(format!(
+                "a channel of kind {} takes no such message",
+                target.kind()
+            )),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Amazon SES, version 2, asked without its SDK client: that would take minutes to compile for this
+//! one request, which is signed and sent here with what the other clients are made of.
+
+use std::time::{Duration, SystemTime};
+
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::ProvideCredentials;
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use aws_smithy_runtime::client::orchestrator::operation::Operation;
+use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::timeout::TimeoutConfig;
+use aws_types::SdkConfig;
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+use tracing::error;
+use vedette_domain::ErrorChain;
+
+use super::SendOutcome;
+
+const PATH: &str = "/v2/email/outbound-emails";
+
+/// SES asks to wait up to ten minutes where a limit is reached.
+const LIMITED: Duration = Duration::from_mins(10);
+
+/// While the operator has something to mend.
+const HELD: Duration = Duration::from_hours(1);
+
+/// What SES answers other than that it has the mail.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("SES: {code}: {message}")]
+struct Refusal {
+    status: u16,
+    code: String,
+    message: String,
+}
+
+/// Sends a whole message to one recipient.
+pub(super) async fn send(sdk: &SdkConfig, to: &str, mail: &[u8], now: SystemTime) -> SendOutcome {
+    let body = json!({
+        "Destination": { "ToAddresses": [to] },
+        "Content": { "Raw": { "Data": BASE64.encode(mail) } },
+    });
+    match call(sdk, body.to_string(), now).await {
+        Ok(()) => SendOutcome::Delivered,
+        Err(SdkError::ServiceError(answered)) => refused(&answered.into_err()),
+        Err(silence) => SendOutcome::retry(format!("SES: {}", ErrorChain(&silence))),
+    }
+}
+
+fn refused(refusal: &Refusal) -> SendOutcome {
+    let why = refusal.to_string();
+    match refusal.code.as_str() {
+        "MessageRejected" | "BadRequestException" => SendOutcome::Refused { why },
+        "TooManyRequestsException" => SendOutcome::Retry { after: None, why },
+        "LimitExceededException" => SendOutcome::Retry { after: Some(LIMITED), why },
+        _ if refusal.status >= 500 => SendOutcome::Retry { after: None, why },
+        // Sending is paused, the sender is not verified, the role may not: mail waits for the operator.
+        _ => {
+            error!(%refusal, "no mail is sent until this is mended");
+            SendOutcome::Retry { after: Some(HELD), why }
+        }
+    }
+}
+
+async fn call(
+    sdk: &SdkConfig,
+    body: String,
+    now: SystemTime,
+) -> Result<(), SdkError<Refusal, HttpResponse>> {
+    let missing = |what: &str| SdkError::construction_failure(what.to_owned());
+    let region = sdk.region().ok_or_else(|| missing("no region is set"))?.to_string();
+    let http = sdk.http_client().ok_or_else(|| missing("there is no HTTP client"))?;
+    let provider = sdk.credentials_provider().ok_or_else(|| missing("there are no credentials"))?;
+    let credentials =
+        provider.provide_credentials().await.map_err(SdkError::construction_failure)?;
+    let endpoint = endpoint(sdk, &region);
+    let mut operation = Operation::builder()
+        .service_name("ses")
+        .operation_name("SendEmail")
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(http)
+        .endpoint_url(&endpoint)
+        .no_auth()
+        // There is no token by which SES would know a mail that it already has.
+        .standard_retry(&RetryConfig::disabled())
+        .timeout_config(
+            TimeoutConfig::builder()
+                .connect_timeout(Duration::from_secs(3))
+                .operation_timeout(Duration::from_secs(20))
+                .build(),
+        );
+    if let Some(sleep) = sdk.sleep_impl() {
+        operation = operation.sleep_impl(sleep);
+    }
+    let request = move |body: String| signed(body, &endpoint, &region, &credentials, now);
+    operation.serializer(request).deserializer(read).build().invoke(body).await
+}
+
+/// Where SES is: at a stand-in, if there is one.
+fn endpoint(sdk: &SdkConfig, region: &str) -> String {
+    sdk.endpoint_url().map_or_else(
+        || {
+            let suffix =
+                if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+            format!("https://email.{region}.{suffix}")
+        },
+        |stand_in| stand_in.trim_end_matches('/').to_owned(),
+    )
+}
+
+fn signed(
+    body: String,
+    endpoint: &str,
+    region: &str,
+    credentials: &Credentials,
+    now: SystemTime,
+) -> Result<HttpRequest, Box<dyn std::error::Error + Send + Sync>> {
+    let identity = credentials.clone().into();
+    let params = v4::SigningParams::builder()
+        .identity(&identity)
+        .region(region)
+        .name("ses")
+        .time(now)
+        .settings(SigningSettings::default())
+        .build()?
+        .into();
+    let uri = format!("{endpoint}{PATH}");
+    let signable = SignableBody::Bytes(body.as_bytes());
+    let signable = SignableRequest::new("POST", uri, std::iter::empty(), signable)?;
+    let (headers, _) = sign(signable, &params)?.into_parts().0.into_parts();
+    let mut request = HttpRequest::new(SdkBody::from(body));
+    request.set_method("POST")?;
+    request.set_uri(PATH)?;
+    for header in headers {
+        request.headers_mut().try_insert(header.name(), header.value().to_owned())?;
+    }
+    request.headers_mut().try_insert("content-type", "application/json")?;
+    Ok(request)
+}
+
+fn read(response: &HttpResponse) -> Result<(), OrchestratorError<Refusal>> {
+    if response.status().is_success() {
+        return Ok(());
+    }
+    let body = response.body().bytes().unwrap_or_default();
+    let told: Value = serde_json::from_slice(body).unwrap_or_default();
+    // `Code:where it is explained`
+    let code = response.headers().get("x-amzn-errortype").or_else(|| told["__type"].as_str());
+    let code = code.unwrap_or_default().rsplit('#').next().unwrap_or_default();
+    let message = told["message"].as_str().or_else(|| told["Message"].as_str());
+    Err(OrchestratorError::operation(Refusal {
+        status: response.status().as_u16(),
+        code: code.split(':').next().unwrap_or_default().to_owned(),
+        message: message.unwrap_or_default().to_owned(),
+    }))
+}

@@ -1,0 +1,507 @@
+//! Messages to real servers on loopback, and what their answers come to.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_types::SdkConfig;
+use aws_types::region::Region;
+use jiff::SignedDuration;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
+use vedette_domain::alert::AlertKind;
+use vedette_domain::alert::channel::{SecretUrl, SigningKey, SigningKeys};
+use vedette_probe::guard::Outbound;
+
+use super::*;
+
+/// What a server was sent, as it knew it before it answered.
+type Seen = Arc<Mutex<Vec<String>>>;
+
+fn keep(seen: &Seen, text: String) {
+    seen.lock().expect("no panic").push(text);
+}
+
+/// A server that keeps what it was sent.
+struct Server {
+    address: SocketAddr,
+    seen: Seen,
+    task: AbortHandle,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Server {
+    async fn start<F: Future<Output = io::Result<()>> + Send>(
+        serve: impl Fn(TcpStream, Seen) -> F + Send + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let seen = Seen::default();
+        let kept = Arc::clone(&seen);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                // A client that goes away ends its connection, not the server.
+                let _ = serve(stream, Arc::clone(&kept)).await;
+            }
+        });
+        Self { address, seen, task: task.abort_handle() }
+    }
+
+    /// Answers every request with these bytes.
+    async fn http(answer: impl Into<Vec<u8>>) -> Self {
+        let answer = answer.into();
+        Self::start(move |stream, seen| request(stream, seen, answer.clone())).await
+    }
+
+    /// Says this, and then nothing.
+    async fn that_says(words: &'static [u8]) -> Self {
+        Self::start(move |mut stream, _| async move {
+            stream.write_all(words).await?;
+            // Until the client has heard enough.
+            stream.read_to_end(&mut Vec::new()).await.map(drop)
+        })
+        .await
+    }
+
+    fn seen(&self) -> Vec<String> {
+        self.seen.lock().expect("no panic").clone()
+    }
+
+    fn url(&self) -> SecretUrl {
+        SecretUrl::new(format!("http://{}/hooks/s3cr3t-path?sig=s3cr3t-query", self.address))
+    }
+}
+
+/// Reads a request, keeps it, and answers it.
+async fn request(stream: TcpStream, seen: Seen, answer: Vec<u8>) -> io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if stream.read_line(&mut head).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await?;
+    keep(&seen, head + &String::from_utf8_lossy(&body));
+    stream.write_all(&answer).await
+}
+
+fn answer(status: &str, headers: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
+}
+
+fn now() -> Timestamp {
+    "2026-11-21T12:01:00Z".parse().expect("a timestamp")
+}
+
+fn sender(mail: MailWay) -> Sender {
+    let guard =
+        Outbound { allow: vec!["127.0.0.0/8".parse().expect("a network")], ..Outbound::default() };
+    let from = |name: &str| (name == "VEDETTE_MAIL_FROM").then(|| "alerts@vedette.test".to_owned());
+    let mail = MailConfig::read(&from, mail).expect("a configuration");
+    Sender::new(Arc::new(Guard::new(guard).expect("a guard")), mail)
+}
+
+fn http_sender() -> Sender {
+    sender(MailWay::Folder("mail".into()))
+}
+
+fn alert() -> Message {
+    let alert = Alert {
+        kind: AlertKind::Test,
+        state: "TEST".to_owned(),
+        name: "Example Shop".to_owned(),
+        lines: vec!["It works.".to_owned()],
+        facts: Vec::new(),
+        severity: None,
+        site_url: None,
+        link: None,
+        runbook: None,
+        thread: None,
+        at: now(),
+    };
+    Message::Alert { alert, id: "1".to_owned(), unsubscribe_url: None }
+}
+
+fn event() -> Message {
+    Message::Event { id: "msg_1".to_owned(), body: b"{}".to_vec() }
+}
+
+fn keys() -> SigningKeys {
+    let current = SigningKey::from_random([7; SigningKey::BYTES]);
+    SigningKeys { current, previous: None }
+}
+
+fn webhook(url: SecretUrl) -> Target {
+    Target::Webhook { url, keys: keys() }
+}
+
+fn email() -> Target {
+    Target::Email { address: "ada@example.com".to_owned() }
+}
+
+fn retry(after: Option<u64>, why: &str) -> SendOutcome {
+    SendOutcome::Retry { after: after.map(Duration::from_secs), why: why.to_owned() }
+}
+
+#[tokio::test]
+async fn each_channel_gets_its_own_form() {
+    let server = Server::http(answer("200 OK", "", "ok")).await;
+    let sender = http_sender();
+    let url = || server.url();
+    for (target, message) in [
+        (Target::Slack { url: url() }, alert()),
+        (Target::Discord { url: url() }, alert()),
+        (Target::Teams { url: url() }, alert()),
+        (webhook(url()), event()),
+    ] {
+        let outcome = sender.send(&target, &message, now()).await;
+        assert_eq!(outcome, SendOutcome::Delivered, "{target:?}");
+    }
+    let seen = server.seen();
+    for (request, parts) in seen.iter().zip([
+        &["POST /hooks/s3cr3t-path?sig=s3cr3t-query HTTP/1.1", r#""type":"header""#][..],
+        &["POST /hooks/s3cr3t-path?sig=s3cr3t-query&wait=true HTTP/1.1", r#""embeds":[{"#],
+        &["POST /hooks/s3cr3t-path?sig=s3cr3t-query HTTP/1.1", r#""type":"AdaptiveCard""#],
+        &["webhook-id: msg_1\r\n", "webhook-timestamp: 1795262460\r\n", "webhook-signature: v1,"],
+    ]) {
+        for part in
+            ["content-type: application/json\r\n", "user-agent: Vedette/"].iter().chain(parts)
+        {
+            assert!(request.contains(part), "{part} is not in {request}");
+        }
+    }
+    assert_eq!(seen.len(), 4);
+}
+
+#[tokio::test]
+async fn a_channel_takes_messages_of_its_kind_alone() {
+    let server = Server::http(answer("200 OK", "", "")).await;
+    let sender = http_sender();
+    for (target, message) in [
+        (Target::Slack { url: server.url() }, event()),
+        (webhook(server.url()), alert()),
+        (email(), event()),
+    ] {
+        let outcome = sender.send(&target, &message, now()).await;
+        assert!(matches!(outcome, SendOutcome::Refused { .. }), "{outcome:?}");
+    }
+    assert_eq!(server.seen(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_answer_says_what_came_of_it() {
+    let sender = http_sender();
+    let slack = |url| Target::Slack { url };
+    let discord = |url| Target::Discord { url };
+    let gone = |why: &str| SendOutcome::Gone { why: why.to_owned() };
+    let refused = |why: &str| SendOutcome::Refused { why: why.to_owned() };
+    type Kind<'a> = &'a dyn Fn(SecretUrl) -> Target;
+    let cases: [(Kind<'_>, String, SendOutcome); 13] = [
+        (&webhook, answer("204 No Content", "", ""), SendOutcome::Delivered),
+        (
+            &webhook,
+            answer("404 Not Found", "", "nobody here"),
+            retry(None, "HTTP 404: nobody here"),
+        ),
+        (&webhook, answer("410 Gone", "", ""), gone("HTTP 410")),
+        (&webhook, answer("503 No", "retry-after: 120\r\n", ""), retry(Some(120), "HTTP 503")),
+        (
+            &webhook,
+            answer("429 Slower", "retry-after: Sat, 21 Nov 2026 12:06:00 GMT\r\n", ""),
+            retry(Some(300), "HTTP 429"),
+        ),
+        (
+            &webhook,
+            answer("429 Slower", "retry-after: Sat, 21 Nov 2026 12:00:00 GMT\r\n", ""),
+            retry(None, "HTTP 429"),
+        ),
+        (
+            &webhook,
+            answer("503 No", "retry-after: 99999999999\r\n", ""),
+            retry(Some(86_400), "HTTP 503"),
+        ),
+        (&slack, answer("403 No", "", "invalid_token"), gone("HTTP 403: invalid_token")),
+        (&slack, answer("400 No", "", "invalid_blocks"), refused("HTTP 400: invalid_blocks")),
+        (&slack, answer("500 No", "", "rollup_error"), retry(None, "HTTP 500: rollup_error")),
+        (&slack, answer("404 No", "", "no s3cr3t-path here"), gone("HTTP 404")),
+        (
+            &discord,
+            answer("404 No", "", r#"{"code": 10015}"#),
+            gone(r#"HTTP 404: {"code": 10015}"#),
+        ),
+        (
+            &discord,
+            answer("429 Slower", "retry-after: 64\r\n", r#"{"retry_after": 64.5}"#),
+            SendOutcome::Retry {
+                after: Some(Duration::from_millis(64_500)),
+                why: r#"HTTP 429: {"retry_after": 64.5}"#.to_owned(),
+            },
+        ),
+    ];
+    for (target, answer, expected) in cases {
+        let server = Server::http(answer.clone()).await;
+        let target = target(server.url());
+        let message = if target.is_for_people() { alert() } else { event() };
+        assert_eq!(sender.send(&target, &message, now()).await, expected, "{answer}");
+        assert_eq!(server.seen().len(), 1, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let other = Server::http(answer("200 OK", "", "")).await;
+    let location = format!("location: http://{}/\r\n", other.address);
+    let server = Server::http(answer("307 Temporary Redirect", &location, "")).await;
+    let outcome = http_sender().send(&webhook(server.url()), &event(), now()).await;
+    assert_eq!(outcome, retry(None, "HTTP 307"));
+    assert_eq!(other.seen(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_long_answer_is_not_read_to_its_end() {
+    let body = "x".repeat(10 << 20);
+    let server = Server::http(answer("200 OK", "", &body)).await;
+    let outcome = http_sender().send(&webhook(server.url()), &event(), now()).await;
+    assert_eq!(outcome, SendOutcome::Delivered);
+}
+
+#[tokio::test]
+async fn a_body_that_never_comes_does_not_change_what_the_status_says() {
+    let server = Server::that_says(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab").await;
+    let began = Instant::now();
+    let outcome = http_sender().send(&webhook(server.url()), &event(), now()).await;
+    assert_eq!(outcome, SendOutcome::Delivered);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receiver_that_hangs_is_given_up() {
+    let server = Server::that_says(b"").await;
+    let outcome = http_sender().send(&webhook(server.url()), &event(), now()).await;
+    assert_eq!(outcome, retry(None, "no answer within 15 s"));
+}
+
+#[tokio::test]
+async fn nobody_there_is_no_reason_to_give_up() {
+    let port = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = port.local_addr().expect("an address");
+    drop(port);
+    let target = webhook(SecretUrl::new(format!("http://{address}/s3cr3t")));
+    let outcome = http_sender().send(&target, &event(), now()).await;
+    assert_eq!(outcome, retry(None, "connection refused"));
+}
+
+#[tokio::test]
+async fn what_the_guard_forbids_is_refused() {
+    for (url, why) in [
+        ("http://169.254.169.254/latest/s3cr3t", "169.254.169.254"),
+        ("http://10.0.0.1/s3cr3t", "10.0.0.1"),
+        ("ftp://example.com/s3cr3t", "neither http nor https"),
+        ("not a URL", "the URL is not valid"),
+    ] {
+        let outcome = http_sender().send(&webhook(SecretUrl::new(url)), &event(), now()).await;
+        let SendOutcome::Refused { why: said } = outcome else { panic!("{url}: {outcome:?}") };
+        assert!(said.contains(why) && !said.contains("s3cr3t"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn mails_are_kept_whole_in_their_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sender = sender(MailWay::Folder(folder.path().join("mail")));
+    for delay in [0, 1] {
+        let now = now() + SignedDuration::from_secs(delay);
+        assert_eq!(sender.send(&email(), &alert(), now).await, SendOutcome::Delivered);
+    }
+    let files = std::fs::read_dir(folder.path().join("mail")).expect("a folder");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    let names: Vec<_> =
+        files.iter().map(|file| file.file_name().expect("a name").to_string_lossy()).collect();
+    assert!(
+        names[0].starts_with("20261121T120100.000Z-") && names[0].ends_with(".eml"),
+        "{names:?}"
+    );
+    assert!(names[1].starts_with("20261121T120101.000Z-"), "{names:?}");
+    let mail = std::fs::read_to_string(&files[0]).expect("a mail");
+    for line in [
+        "From: alerts@vedette.test\r\n",
+        "To: ada@example.com\r\n",
+        "Subject: [TEST] Example Shop\r\n",
+        "Message-ID: <1@vedette.test>\r\n",
+    ] {
+        assert!(mail.contains(line), "{mail}");
+    }
+    assert_eq!(names.len(), 2);
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sender = sender(MailWay::Folder(folder.path().to_owned()));
+    let target = Target::Email { address: "ada@example.com\r\nBcc: bob@example.com".to_owned() };
+    let outcome = sender.send(&target, &alert(), now()).await;
+    assert!(matches!(outcome, SendOutcome::Refused { .. }), "{outcome:?}");
+    assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none());
+}
+
+/// A mail server that says `said` to a command that begins so, and else what a good one says.
+async fn mail_server(command: &'static str, said: &'static str) -> Server {
+    Server::start(move |stream, seen| smtp(stream, seen, command, said)).await
+}
+
+async fn smtp(stream: TcpStream, seen: Seen, command: &str, said: &str) -> io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let mut in_data = false;
+    stream.write_all(b"220 mail.test\r\n").await?;
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(());
+        }
+        keep(&seen, line.clone());
+        let word = if in_data {
+            line.trim_end()
+        } else {
+            line.split([' ', '\r']).next().unwrap_or_default()
+        };
+        let reply = match word {
+            "." => {
+                in_data = false;
+                "250 kept"
+            }
+            _ if in_data => continue,
+            word if word == command => said,
+            "DATA" => {
+                in_data = true;
+                "354 go on"
+            }
+            "QUIT" => "221 bye",
+            _ => "250 fine",
+        };
+        stream.write_all(format!("{reply}\r\n").as_bytes()).await?;
+    }
+}
+
+fn by_smtp(server: &Server) -> Sender {
+    let vars = [
+        ("VEDETTE_SMTP", format!("smtp://{}", server.address)),
+        ("VEDETTE_MAIL_FROM", "Vedette <alerts@vedette.test>".to_owned()),
+    ];
+    let read =
+        |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| value.clone());
+    let mail = MailConfig::read(&read, MailWay::Folder("mail".into())).expect("a configuration");
+    Sender { mail, ..http_sender() }
+}
+
+#[tokio::test]
+async fn a_mail_server_gets_the_whole_mail() {
+    let server = mail_server("", "").await;
+    let outcome = by_smtp(&server).send(&email(), &alert(), now()).await;
+    assert_eq!(outcome, SendOutcome::Delivered);
+    let heard = server.seen().concat();
+    for part in [
+        "MAIL FROM:<alerts@vedette.test>",
+        "RCPT TO:<ada@example.com>",
+        "Subject: [TEST] Example Shop\r\n",
+        "It works.\r\n",
+    ] {
+        assert!(heard.contains(part), "{heard}");
+    }
+}
+
+#[tokio::test]
+async fn a_mail_server_says_whether_to_try_again() {
+    let is_gone = |outcome: &SendOutcome| matches!(outcome, SendOutcome::Gone { .. });
+    let is_refused = |outcome: &SendOutcome| matches!(outcome, SendOutcome::Refused { .. });
+    let is_retry =
+        |outcome: &SendOutcome| matches!(outcome, SendOutcome::Retry { after: None, .. });
+    let is_held =
+        |outcome: &SendOutcome| matches!(outcome, SendOutcome::Retry { after: Some(_), .. });
+    type Expected<'a> = &'a dyn Fn(&SendOutcome) -> bool;
+    let cases: [(_, _, Expected<'_>); 6] = [
+        ("RCPT", "550 5.1.1 no such user", &is_gone),
+        ("RCPT", "550 5.7.1 spam", &is_refused),
+        ("RCPT", "450 4.2.1 later", &is_retry),
+        ("MAIL", "530 5.7.0 authenticate first", &is_held),
+        ("DATA", "554 5.6.0 no", &is_refused),
+        ("EHLO", "421 busy", &is_retry),
+    ];
+    for (command, said, expected) in cases {
+        let server = mail_server(command, said).await;
+        let outcome = by_smtp(&server).send(&email(), &alert(), now()).await;
+        assert!(expected(&outcome), "{said}: {outcome:?}");
+    }
+}
+
+async fn by_ses(server: &Server) -> Sender {
+    let credentials = Credentials::new("AKID", "s3cr3t", None, None, "tests");
+    let sdk = SdkConfig::builder()
+        .region(Region::new("eu-central-1"))
+        .endpoint_url(format!("http://{}", server.address))
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .http_client(vedette_runtime::aws::http_client())
+        .build();
+    sender(MailWay::Ses(Box::new(sdk)))
+}
+
+#[tokio::test]
+async fn ses_gets_the_whole_mail_signed() {
+    let server = Server::http(answer("200 OK", "", r#"{"MessageId":"1"}"#)).await;
+    let outcome = by_ses(&server).await.send(&email(), &alert(), now()).await;
+    assert_eq!(outcome, SendOutcome::Delivered);
+    let seen = server.seen();
+    let (head, body) = seen[0].split_once("\r\n\r\n").expect("a request");
+    assert!(head.starts_with("POST /v2/email/outbound-emails HTTP/1.1\r\n"), "{head}");
+    let signed = "Credential=AKID/20261121/eu-central-1/ses/aws4_request";
+    assert!(head.contains(signed), "{head}");
+    let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
+    assert_eq!(body["Destination"]["ToAddresses"], serde_json::json!(["ada@example.com"]));
+    let mail = body["Content"]["Raw"]["Data"].as_str().expect("a mail");
+    let mail = data_encoding::BASE64.decode(mail.as_bytes()).expect("base64");
+    assert!(String::from_utf8_lossy(&mail).contains("Subject: [TEST] Example Shop\r\n"));
+}
+
+#[tokio::test]
+async fn ses_says_whether_to_try_again() {
+    let refusal = |status: &str, code: &str| {
+        answer(status, &format!("x-amzn-errortype: {code}\r\n"), r#"{"message":"No."}"#)
+    };
+    for (answer, expected) in [
+        (
+            refusal("400 No", "MessageRejected"),
+            SendOutcome::Refused { why: "SES: MessageRejected: No.".to_owned() },
+        ),
+        (
+            refusal("429 No", "TooManyRequestsException:http://aws.test/"),
+            retry(None, "SES: TooManyRequestsException: No."),
+        ),
+        (
+            refusal("400 No", "LimitExceededException"),
+            retry(Some(600), "SES: LimitExceededException: No."),
+        ),
+        (
+            refusal("400 No", "SendingPausedException"),
+            retry(Some(3_600), "SES: SendingPausedException: No."),
+        ),
+        (refusal("503 No", "Unavailable"), retry(None, "SES: Unavailable: No.")),
+    ] {
+        let server = Server::http(answer.clone()).await;
+        let outcome = by_ses(&server).await.send(&email(), &alert(), now()).await;
+        assert_eq!(outcome, expected, "{answer}");
+        assert_eq!(server.seen().len(), 1, "a second attempt would be a second mail");
+    }
+}
