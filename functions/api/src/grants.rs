@@ -2,7 +2,7 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Directory, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
+    Delivery, Directory, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
 };
 
 /// What every route does that knows its callers, and all that those do which read: look for the token
@@ -15,7 +15,8 @@ pub const EVERY_ROUTE: Grant = Grant {
     ..Grant::NONE
 };
 
-pub(crate) const SAVE_MONITORING: Grant = Grant { put: &[Team], update: &[Team], ..Grant::NONE };
+pub(crate) const SAVE_MONITORING: Grant =
+    Grant { put: &[Team], update: &[Delivery, Team], ..Grant::NONE };
 
 pub(crate) const CREATE_SITE: Grant =
     Grant { get: &[Team], put: &[Directory, Site, Team], update: &[Team], ..Grant::NONE };

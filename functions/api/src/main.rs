@@ -11,7 +11,8 @@ async fn main() -> Result<(), Error> {
     telemetry::init();
     let name = environment("_HANDLER").unwrap_or_default();
     let route = vedette_api::named(&name).ok_or_else(|| format!("no route is named `{name}`"))?;
-    let app = Arc::new(aws::lambda_app(Service::read(&environment)?)?);
+    let sdk = aws::lambda_sdk_config(&environment)?;
+    let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
     if route.reads_table() {
         app.warm_up().await;
     }

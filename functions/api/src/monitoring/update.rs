@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use vedette_domain::id::TeamId;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::limits::ALERT_GRACE;
+use vedette_domain::message::{AlertMessage, Maintenance, Message};
 use vedette_domain::settings::Settings;
 use vedette_http::error::ApiError;
 use vedette_http::resource::MonitoringResource;
@@ -23,9 +25,19 @@ pub(crate) async fn handle(
     if settings != team.settings {
         let schedules_change = !settings.runs_like(&team.settings);
         let next = team.team.reconfigured(schedules_change, context.caller.now);
+        let alerts_change = settings.quiet_time != team.settings.quiet_time
+            || settings.escalation != team.settings.escalation;
+        if alerts_change {
+            let due = context.caller.now.saturating_add(ALERT_GRACE).unwrap_or(Timestamp::MAX);
+            context.app.store.request_rederivation(next.id, due).await?;
+        }
         context.app.store.save_settings(&team.team, &next, &settings).await?;
         if next.work_due().is_some() {
             resync(context, next.id).await;
+        }
+        if alerts_change {
+            let rederive = Message::Alert(AlertMessage::Team(next.id));
+            context.app.enqueue_or_leave(rederive, Duration::ZERO).await;
         }
         team = TeamWithSettings { team: next, settings, ..team };
     }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use crate::response::{REQUEST_ID_HEADER, Response};
 use lambda_http::RequestExt as _;
 use lambda_http::http::{Extensions, HeaderValue};
 use lambda_http::request::RequestContext;
-use vedette_http::response::{REQUEST_ID_HEADER, Response};
 
 /// The name of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct RequestId(pub String);
 
 impl RequestId {
     /// The name that the gateway gave: ours as an extension, API Gateway in its context.
-    pub(crate) fn of(extensions: &Extensions) -> Option<Self> {
+    pub fn of(extensions: &Extensions) -> Option<Self> {
         if let Some(id) = extensions.get::<Self>() {
             return Some(id.clone());
         }
