@@ -1,16 +1,16 @@
 //! What the reconciler's functions may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Bucket, Directory, Site, Team, Work};
+use vedette_store::keys::Prefix::{Bucket, Delivery, Directory, Site, Team, Work};
 
 /// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
 /// waited too long; these drive no issue.
 pub const REDELIVERY: Grant = Grant {
     get: &[Site],
     batch_get: &[Site, Team],
-    query: &[Work],
+    query: &[Site, Work],
     put: &[Site],
-    update: &[Directory, Site, Team],
+    update: &[Delivery, Directory, Site, Team],
     delete: &[Site],
     ..Grant::NONE
 };

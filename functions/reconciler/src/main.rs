@@ -11,7 +11,8 @@ use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
-    let app = aws::lambda_app(Service::read(&environment)?)?;
+    let sdk = aws::lambda_sdk_config(&environment)?;
+    let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
     let handler = environment("_HANDLER");
     // It may read buckets only, and nobody waits for it.
     if handler.as_deref() != Some("dispatch") {

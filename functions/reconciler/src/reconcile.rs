@@ -94,13 +94,14 @@ pub async fn reconcile(
     });
     let removed = removed.buffer_unordered(CONCURRENCY);
     reconciled.removed += removed.try_fold(0, |all, more| async move { Ok(all + more) }).await?;
-    reconciled.retired = retire(app).await?;
+    reconciled.retired = retire(app, &running).await?;
     Ok(reconciled)
 }
 
-/// Removes what is left of the other kind of schedules. Until now both have sent every run, which
-/// counts once; so none is lost on the way from one to the other.
-async fn retire(app: &App) -> Result<u64, ReconcilerError> {
+/// Removes what is left of the other kind of schedules, of sites whose own are there now and of
+/// sites that are gone. Until now both have sent every run, which counts once; so none is lost on
+/// the way from one to the other.
+async fn retire(app: &App, running: &BTreeMap<SiteId, Vec<Tool>>) -> Result<u64, ReconcilerError> {
     let before = match &app.scheduler {
         Scheduler::Buckets(Buckets { before, .. }) => Scheduler::EventBridge(before.clone()),
         Scheduler::EventBridge(now) => {
@@ -109,13 +110,24 @@ async fn retire(app: &App) -> Result<u64, ReconcilerError> {
         Scheduler::Local(_) => return Ok(0),
     };
     let before = &before;
-    let left = before.list().await?;
-    let count = left.len() as u64;
-    let removed = stream::iter(left)
-        .map(|(site, tool)| before.delete(site, tool))
-        .buffer_unordered(CONCURRENCY);
-    removed.try_for_each(|()| async { Ok(()) }).await?;
-    Ok(count)
+    let removed = stream::iter(before.list().await?).map(|(site, tool)| async move {
+        let retired = running.contains_key(&site) || is_gone(app, site).await?;
+        if retired {
+            before.delete(site, tool).await?;
+        }
+        Ok::<_, ReconcilerError>(u64::from(retired))
+    });
+    let removed = removed.buffer_unordered(CONCURRENCY);
+    removed.try_fold(0, |all, more| async move { Ok(all + more) }).await
+}
+
+/// Whether there is no such site. One that cannot be read is not gone.
+async fn is_gone(app: &App, site: SiteId) -> Result<bool, StoreError> {
+    match app.store.site(site.partition()).await {
+        Ok(stored) => Ok(stored.is_none_or(|stored| stored.site.id != site)),
+        Err(StoreError::Corrupt(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes the schedules of a site that no team has listed. It may have come or changed meanwhile;

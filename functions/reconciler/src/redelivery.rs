@@ -8,8 +8,8 @@ use tracing::{error, warn};
 use vedette_domain::ErrorChain;
 use vedette_domain::check::{CheckError, Finish};
 use vedette_domain::id::{CheckId, Partition};
-use vedette_domain::limits::MAINTENANCE_GRACE;
-use vedette_domain::message::{CheckMessage, Maintenance, Message};
+use vedette_domain::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
+use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, Message};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_runs::{enqueue_timer, record_run};
@@ -116,12 +116,33 @@ async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
             app.queue.send(&Message::Maintenance(message), Duration::ZERO).await?;
             app.store.postpone(work, later(MAINTENANCE_GRACE)).await?;
         }
+        Owner::Outbox(partition, fingerprint) => {
+            let entries = app.store.outbox(partition, fingerprint).await?;
+            let Some(entry) = entries.first() else { return Ok(()) };
+            let message = AlertMessage::Issue { team: entry.team, issue: entry.issue.id };
+            send_alert(app, work, message).await?;
+        }
+        Owner::Channel(team, channel) => {
+            send_alert(app, work, AlertMessage::Channel { team, channel }).await?;
+        }
+        Owner::TeamAlerts(team) => send_alert(app, work, AlertMessage::Team(team)).await?,
         Owner::Tool(partition, tool) => {
             if let Some(next) = send_tool(app, partition, tool).await? {
                 app.store.postpone(work, next).await?;
             }
         }
     }
+    Ok(())
+}
+
+async fn send_alert(
+    app: &App,
+    work: &Outstanding,
+    message: AlertMessage,
+) -> Result<(), ReconcilerError> {
+    app.queue.send(&Message::Alert(message), Duration::ZERO).await?;
+    let now = app.clock.now();
+    app.store.postpone(work, now.saturating_add(ALERT_GRACE).unwrap_or(now)).await?;
     Ok(())
 }
 
