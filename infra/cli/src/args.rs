@@ -1,11 +1,15 @@
 //! How arguments are read; what is not understood is wrong usage, before the table is asked.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
 use vedette_domain::account::{Role, Scope};
+use vedette_domain::alert::channel::{EventKind, Target};
 use vedette_domain::id::TeamId;
+use vedette_domain::issue::Severity;
 use vedette_domain::name::{NameError, parse_name};
 use vedette_domain::plan::Plan;
+use vedette_domain::tool::Tool;
 
 /// The longest address that mail can reach, in bytes (RFC 5321).
 const EMAIL_MAX: usize = 254;
@@ -39,6 +43,11 @@ pub(crate) fn email(text: &str) -> Result<String, &'static str> {
     }
 }
 
+/// An address that mail can be sent to.
+pub(crate) fn mailbox(text: &str) -> Result<Target, String> {
+    Target::email(&email(text)?).map_err(|error| error.to_string())
+}
+
 pub(crate) fn hash_prefix(text: &str) -> Result<String, &'static str> {
     if text.len() < HASH_PREFIX_MIN || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err("expected at least 6 hexadecimal digits, as `token list` shows them");
@@ -63,6 +72,32 @@ pub(crate) fn plan() -> impl TypedValueParser<Value = Plan> {
     one_of(Plan::ALL.map(Plan::as_str), Plan::parse)
 }
 
+pub(crate) fn event() -> impl TypedValueParser<Value = EventKind> {
+    one_of(EventKind::ALL.map(EventKind::as_str), EventKind::parse)
+}
+
+pub(crate) fn tool() -> impl TypedValueParser<Value = Tool> {
+    one_of(Tool::ALL.map(Tool::as_str), Tool::parse)
+}
+
+pub(crate) fn severity() -> impl TypedValueParser<Value = Severity> {
+    one_of(Severity::ALL.map(Severity::as_str), Severity::parse)
+}
+
+/// How long something lasts: `2h`, `90 minutes`, `1d 12h`; a day has 24 hours.
+pub(crate) fn duration(text: &str) -> Result<SignedDuration, &'static str> {
+    let span: Span = text.parse().map_err(|_| NO_DURATION)?;
+    let duration =
+        span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| NO_DURATION)?;
+    if duration.is_positive() { Ok(duration) } else { Err(NO_DURATION) }
+}
+
+const NO_DURATION: &str = "expected a time such as 2h, 90m or 3d";
+
+pub(crate) fn instant(text: &str) -> Result<Timestamp, &'static str> {
+    text.parse().map_err(|_| "expected an instant such as 2026-11-20T18:00:00Z")
+}
+
 fn one_of<T, const N: usize>(
     values: [&'static str; N],
     parse: fn(&str) -> Option<T>,
@@ -85,6 +120,14 @@ mod tests {
         {
             assert!(email(other).is_err(), "{other}");
         }
+        for (text, hours) in [("2h", 2), ("1d 12h", 36), ("120 minutes", 2), ("3 days", 72)] {
+            assert_eq!(duration(text), Ok(SignedDuration::from_hours(hours)), "{text}");
+        }
+        for other in ["", "2", "0h", "-2h", "2h ago", "1 month", "tomorrow"] {
+            assert!(duration(other).is_err(), "{other}");
+        }
+        assert_eq!(instant("2026-11-20T10:54:00+01:00"), instant("2026-11-20T09:54:00Z"));
+        assert!(instant("2026-11-20").is_err());
         assert_eq!(name(" Ada ").as_deref(), Ok("Ada"));
         assert_eq!(name(" "), Err(NameError::Empty));
         assert_eq!(hash_prefix("ABCDEF12").as_deref(), Ok("abcdef12"));

@@ -157,19 +157,19 @@ impl Account {
         let http = self.sdk.http_client().ok_or_else(|| missing("there is no HTTP client"))?;
         let credentials = self.credentials().await?;
         let endpoint = self.endpoint(call.service, &region);
-        let request = move |call: Call| signed(&call, &endpoint, &region, &credentials);
         let mut operation = Operation::builder()
             .service_name(call.service)
             .operation_name("call")
             .behavior_version(BehaviorVersion::latest())
             .http_client(http)
-            .endpoint_url(&self.endpoint(call.service, self.region().unwrap_or_default()))
+            .endpoint_url(&endpoint)
             .no_auth()
             .standard_retry(&RetryConfig::standard())
             .timeout_config(aws::timeouts());
         if let Some(sleep) = self.sdk.sleep_impl() {
             operation = operation.sleep_impl(sleep);
         }
+        let request = move |call: Call| signed(&call, &endpoint, &region, &credentials);
         let operation = operation.serializer(request).deserializer(read).build();
         operation.invoke(call).await.map_err(|error| match error {
             SdkError::ServiceError(answered) => answered.into_err(),

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 
 use vedette_domain::ErrorChain;
+use vedette_notifier::NotifierError;
 use vedette_store::{MayConflict, StoreError};
 
 use crate::target::Target;
@@ -59,6 +60,15 @@ impl Failure {
 impl MayConflict for Failure {
     fn is_conflict(&self) -> bool {
         matches!(self, Self::Conflict)
+    }
+}
+
+impl From<NotifierError> for Failure {
+    fn from(error: NotifierError) -> Self {
+        match error {
+            NotifierError::Store(error) => error.into(),
+            other => Self::because(other),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use uuid::Uuid;
 use vedette_domain::account::Permission;
@@ -12,6 +12,7 @@ use vedette_domain::issue::record::{self, Issue, IssueChange};
 use vedette_domain::issue::{Fingerprint, InvalidTransition, IssueStatus, Severity};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
+use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
 use vedette_store::{DirectoryRow, IndexRow, SiteWithTools, StoreError, budget, retry_on_conflict};
 
@@ -29,6 +30,12 @@ pub(crate) enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Show an issue
+    Show {
+        /// The issue
+        #[arg(value_parser = args::issue_id)]
+        issue: Uuid,
+    },
     /// Take an open issue
     Ack {
         #[command(flatten)]
@@ -39,6 +46,43 @@ pub(crate) enum Command {
         #[command(flatten)]
         act: Act,
     },
+    /// Send no reminders of an active issue for a while
+    Snooze {
+        /// The issue
+        #[arg(value_parser = args::issue_id)]
+        issue: Uuid,
+        #[command(flatten)]
+        end: SnoozeEnd,
+    },
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct SnoozeEnd {
+    /// The instant of the next reminder at the earliest, in the future
+    #[arg(long, value_name = "TIME", value_parser = args::instant)]
+    until: Option<Timestamp>,
+    /// How long: 2h, 90m, 3d
+    #[arg(long = "for", value_name = "DURATION", value_parser = args::duration)]
+    duration: Option<SignedDuration>,
+    /// Send reminders again
+    #[arg(long)]
+    off: bool,
+}
+
+impl SnoozeEnd {
+    /// Until when there are no reminders; none where they are sent.
+    fn at(&self, now: Timestamp) -> Result<Option<Timestamp>, Failure> {
+        let until = match (self.until, self.duration) {
+            (Some(until), _) => until,
+            (_, Some(duration)) => now.checked_add(duration).map_err(Failure::because)?,
+            _ => return Ok(None),
+        };
+        if until <= now {
+            return Err(Failure::Usage(format!("{} is past", moment(until))));
+        }
+        Ok(Some(until))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -61,6 +105,11 @@ impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
             Self::List { team, all } => Ok(out.show(&list(app, *team, *all).await?)?),
+            Self::Show { issue } => {
+                let seen = Seen::read(app, *issue).await?;
+                Ok(out.show(&Shown::new(&seen, &seen.issue))?)
+            }
+            Self::Snooze { issue, end } => Ok(out.show(&snooze(app, *issue, end).await?)?),
             Self::Ack { act } => Ok(out.show(&decide(app, act, Decision::Acknowledge).await?)?),
             Self::Resolve { act } => Ok(out.show(&decide(app, act, Decision::Resolve).await?)?),
         }
@@ -89,6 +138,22 @@ async fn decide(app: &App, act: &Act, decision: Decision) -> Result<Shown, Failu
         let change =
             decision.on(seen.issue.clone(), by, app.clock.now()).map_err(Failure::because)?;
         seen.commit(app, decision, &change).await?;
+        enqueue_alert(app, &seen.stored.site, &change).await;
+        Ok(Shown::new(&seen, &change.after))
+    })
+    .await
+}
+
+/// Silences the reminders of an issue, or has them sent again.
+async fn snooze(app: &App, issue: Uuid, end: &SnoozeEnd) -> Result<Shown, Failure> {
+    retry_on_conflict(budget::WRITE, || async {
+        let seen = Seen::read(app, issue).await?;
+        let now = app.clock.now();
+        let change =
+            record::snooze(seen.issue.clone(), end.at(now)?, now).map_err(Failure::because)?;
+        let site = &seen.stored.site;
+        app.store.commit_issue(site, &change, None).await?;
+        enqueue_alert(app, site, &change).await;
         Ok(Shown::new(&seen, &change.after))
     })
     .await
@@ -226,6 +291,8 @@ struct Shown {
     acknowledged_at: Option<Timestamp>,
     #[serde(serialize_with = "wire::optional::serialize")]
     resolved_at: Option<Timestamp>,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    snoozed_until: Option<Timestamp>,
 }
 
 impl Shown {
@@ -238,6 +305,7 @@ impl Shown {
             summary: summary.clone(),
             acknowledged_at: lifecycle.acknowledgement().map(|taken| taken.at),
             resolved_at: lifecycle.resolved_at(),
+            snoozed_until: after.snoozed_until,
         }
     }
 }
@@ -254,6 +322,7 @@ impl Show for Shown {
             ("opened", moment(*opened_at)),
             ("acknowledged", moment_or_dash(self.acknowledged_at)),
             ("resolved", moment_or_dash(self.resolved_at)),
+            ("snoozed until", moment_or_dash(self.snoozed_until)),
         ])
     }
 }

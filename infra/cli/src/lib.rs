@@ -1,4 +1,4 @@
-//! What an operator does from a command line: users, teams, tokens, plans, issues, schedules.
+//! What an operator does from a command line: users, teams, tokens, plans, issues, channels, schedules.
 //!
 //! The API has no routes for these. Every command works on the table, so it reaches a process on
 //! this machine and a deployment alike; what must follow from a change, the reconciler finds there.
@@ -8,6 +8,7 @@
 
 mod args;
 mod aws;
+mod channel;
 mod dlq;
 mod doctor;
 mod failure;
@@ -78,6 +79,9 @@ enum Command {
     /// What is wrong with sites
     #[command(subcommand)]
     Issue(issue::Command),
+    /// Where a team's alerts go
+    #[command(subcommand)]
+    Channel(channel::Command),
     /// Make all schedules of a deployment what the table says
     ///
     /// Schedules that are missing are made, and those that should not be are removed. The schedules
@@ -115,6 +119,7 @@ async fn run(
         Command::Token(command) => command.run(app, &mut out).await,
         Command::Plan(command) => command.run(app, &mut out).await,
         Command::Issue(command) => command.run(app, &mut out).await,
+        Command::Channel(command) => command.run(app, &mut out).await,
         Command::Reconcile => reconcile::run(app, &mut out).await,
         Command::Doctor => doctor::run(app, &mut out).await,
         Command::Dlq(command) => command.run(deployed, &mut out).await,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use vedette_checker::{Config, Engines, Subject};
@@ -74,7 +75,7 @@ impl Probe {
         bar.finish_and_clear();
         match finish {
             Finish::Completed(result) => {
-                out.show(&Report { verdicts: verdicts(&result, &settings), result })?;
+                out.show(&Report { verdicts: verdicts(&result, &settings, clock.now()), result })?;
                 Ok(())
             }
             Finish::Failed(CheckError { message, code, .. }) => {
@@ -109,8 +110,8 @@ impl Probe {
 }
 
 /// What the result means under the settings of a new team.
-fn verdicts(result: &ToolResult, settings: &Settings) -> Vec<(bool, String)> {
-    let evaluations = evaluate(result, settings, &ExpectedRecords::new(), None);
+fn verdicts(result: &ToolResult, settings: &Settings, now: Timestamp) -> Vec<(bool, String)> {
+    let evaluations = evaluate(result, settings, &ExpectedRecords::new(), None, now);
     let verdict =
         |evaluation: &Evaluation| (evaluation.outcome == Outcome::Up, evaluation.summary.clone());
     evaluations.iter().map(verdict).collect()
@@ -201,7 +202,7 @@ mod tests {
             redirects: vec!["https://example.com/down".to_owned()],
             error: None,
         });
-        Report { verdicts: verdicts(&result, &Settings::default()), result }
+        Report { verdicts: verdicts(&result, &Settings::default(), Timestamp::UNIX_EPOCH), result }
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::{Cli, Failure, execute_on_aws, run};
 
 pub(crate) struct Bench {
     pub(crate) app: App,
+    /// The messages that commands sent.
+    pub(crate) queue: LocalQueue,
     now: Arc<AtomicI64>,
 }
 
@@ -116,9 +118,10 @@ impl Bench {
             move || Timestamp::from_second(now.load(Ordering::Relaxed)).expect("a timestamp")
         });
         let drawn = AtomicU8::new(0);
+        let queue = LocalQueue::new();
         let app = App {
             store: database.store(),
-            queue: Queue::Local(LocalQueue::new()),
+            queue: Queue::Local(queue.clone()),
             scheduler: Scheduler::Local(LocalScheduler::new(clock.clone(), TimeScale::default())),
             clock,
             entropy: Entropy::from_fn(move |bytes| {
@@ -126,13 +129,14 @@ impl Bench {
             }),
             service: Service {
                 base_url: None,
+                own_url: Some("http://127.0.0.1:8080/api/v1".to_owned()),
                 throttle: 60,
                 time_scale: TimeScale::default(),
                 tools: vec![Tool::Status],
                 concurrency: None,
             },
         };
-        Self { app, now }
+        Self { app, queue, now }
     }
 
     /// Time passes.

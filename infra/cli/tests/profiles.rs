@@ -34,6 +34,13 @@ impl Home {
         self.run(&["--aws", "--stack", STACK, "dlq", "list"]).await
     }
 
+    async fn list_is_refused(&self) {
+        let ran = self.list().await;
+        assert_eq!(ran.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(said.starts_with("vedette: there are no valid credentials for AWS: "), "{said}");
+    }
+
     async fn run(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vedette"));
         command
@@ -78,16 +85,13 @@ async fn a_process_gives_credentials() {
     assert!(ran.status.success(), "{said}");
     assert!(String::from_utf8_lossy(&ran.stdout).starts_with("QUEUE"));
     let keys = home.keys();
-    assert_eq!(keys.len(), 8, "the stack, and seven queues");
+    assert_eq!(keys.len(), 9, "the stack, and eight queues");
     assert_eq!(fs::read_to_string(&calls).expect("called").lines().count(), 1, "asked once");
     assert!(keys.iter().all(|key| key == "AKIDPROCESS"), "{keys:?}");
 
     fs::write(&script, "exit 3\n").expect("written");
-    let ran = home.list().await;
-    assert_eq!(ran.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(said.starts_with("vedette: there are no valid credentials for AWS: "), "{said}");
-    assert_eq!(home.keys().len(), 8, "nobody was asked");
+    home.list_is_refused().await;
+    assert_eq!(home.keys().len(), 9, "nobody was asked");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,15 +118,12 @@ async fn a_portal_gives_credentials_for_a_token() {
     assert!(ran.status.success(), "{said}");
     assert_eq!(home.aws.account().calls_of("GetRoleCredentials"), 1);
     let keys = home.keys();
-    assert!(keys.len() == 8 && keys.iter().all(|key| key == "AKIDSSO"), "{keys:?}");
+    assert!(keys.len() == 9 && keys.iter().all(|key| key == "AKIDSSO"), "{keys:?}");
 
     // One who has to log in again is told so.
     fs::write(&file, token(SSO_TOKEN, "2020-01-01T00:00:00Z")).expect("written");
-    let ran = home.list().await;
-    assert_eq!(ran.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(said.starts_with("vedette: there are no valid credentials for AWS: "), "{said}");
-    assert_eq!(home.keys().len(), 8, "nobody was asked");
+    home.list_is_refused().await;
+    assert_eq!(home.keys().len(), 9, "nobody was asked");
 }
 
 #[tokio::test(flavor = "multi_thread")]

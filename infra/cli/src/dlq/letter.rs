@@ -3,7 +3,7 @@
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::message::{CheckMessage, Maintenance, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, RunOrder};
 
 use crate::output::{moment, wire};
 
@@ -79,6 +79,14 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
             }
         };
         return (what, Some(check.site.to_string()), Some(check.check_id().to_string()));
+    }
+    if let Ok(alert) = serde_json::from_str::<AlertMessage>(body) {
+        let what = match alert {
+            AlertMessage::Issue { issue, .. } => format!("alerts about issue {issue}"),
+            AlertMessage::Channel { channel, .. } => format!("alerts to channel {channel}"),
+            AlertMessage::Team(team) => format!("due times of the alerts of team {team}"),
+        };
+        return (what, None, None);
     }
     match serde_json::from_str::<Maintenance>(body) {
         Ok(Maintenance::Sync { site, .. }) => {

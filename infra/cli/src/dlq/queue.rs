@@ -18,8 +18,8 @@ use crate::target::Deployed;
 /// Scheduled messages that never came into a queue.
 const SCHEDULES: &str = "schedules";
 /// All queues that have dead letters.
-pub(super) const NAMES: [&str; 7] = {
-    let [status, ssl, dns, broken_links, performance, maintenance] = Destination::ALL;
+pub(super) const NAMES: [&str; 8] = {
+    let [status, ssl, dns, broken_links, performance, maintenance, alerts] = Destination::ALL;
     [
         status.name(),
         ssl.name(),
@@ -27,6 +27,7 @@ pub(super) const NAMES: [&str; 7] = {
         broken_links.name(),
         performance.name(),
         maintenance.name(),
+        alerts.name(),
         SCHEDULES,
     ]
 };

@@ -9,6 +9,7 @@ use url::form_urlencoded;
 use vedette_domain::ErrorChain;
 use vedette_reconciler::drift;
 use vedette_runtime::{App, Destination, aws};
+use vedette_store::StoreError;
 
 use super::Health;
 use crate::Failure;
@@ -120,27 +121,27 @@ async fn examine_table(app: &App, health: &mut Health) -> bool {
             return false;
         }
     }
-    match app.store.forgets_expired().await {
-        Ok(true) => {}
-        Ok(false) => health.problem(
-            "the table's time to live is off, so that expired checks stay and cost money",
-            "switch it on for the attribute `ttl`",
-        ),
-        Err(error) => {
-            unseen(health, "the time to live", &error);
-        }
-    }
-    match app.store.is_recoverable().await {
-        Ok(true) => {}
-        Ok(false) => health.problem(
-            "point-in-time recovery is off, so that what is deleted by mistake is lost",
-            "switch it on for the table",
-        ),
-        Err(error) => {
-            unseen(health, "the backups", &error);
-        }
-    }
+    let off = "the table's time to live is off, so that expired checks stay and cost money";
+    let remedy = "switch it on for the attribute `ttl`";
+    judge_switch(health, "the time to live", app.store.forgets_expired().await, off, remedy);
+    let off = "point-in-time recovery is off, so that what is deleted by mistake is lost";
+    let remedy = "switch it on for the table";
+    judge_switch(health, "the backups", app.store.is_recoverable().await, off, remedy);
     true
+}
+
+fn judge_switch(
+    health: &mut Health,
+    what: &str,
+    is_on: Result<bool, StoreError>,
+    off: &str,
+    remedy: &str,
+) {
+    match is_on {
+        Ok(true) => {}
+        Ok(false) => health.problem(off, remedy),
+        Err(error) => unseen(health, what, &error),
+    }
 }
 
 /// Looks for the queues; returns the ARNs of those that are there.
@@ -258,7 +259,7 @@ async fn examine_places(
         let name = queue.name();
         let runs = |tool| app.service.tools.contains(&tool);
         let is_needed = matches!(queue, Destination::Tool(tool) if runs(tool))
-            || queue == Destination::Maintenance;
+            || matches!(queue, Destination::Maintenance | Destination::Alerts);
         match answer {
             Ok(EventSources { event_source_mappings: sources }) => {
                 let off = ["Disabled", "Disabling", "Deleting"];
@@ -287,7 +288,7 @@ async fn examine_places(
             if places < taken + PLACES_FOR_ROUTES {
                 health.problem(
                     format!(
-                        "the account may run {places} functions at once, and checks and maintenance \
+                        "the account may run {places} functions at once, and checks, alerts and maintenance \
                          alone may take {taken}: while they do, the API answers 503 to some \
                          requests, and checks come late"
                     ),

@@ -9,6 +9,7 @@ use vedette_domain::schedule::TimeScale;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::RunReason;
 use vedette_domain::tool_state::ToolState;
+use vedette_runtime::Destination;
 use vedette_store::Changes;
 
 use super::*;
@@ -75,7 +76,7 @@ async fn check(bench: &Bench, code: u16) {
     let run = bench.app.store.run_context(site.team, site.id, Tool::Status).await;
     let (run, _) = run.expect("an answer").expect("a site").begin(check, TimeScale::default());
     let finish = Finish::Completed(result);
-    let evaluations = run.evaluate(&finish, None);
+    let evaluations = run.evaluate(&finish, None, now);
     let change = read.apply_run(&run, &finish, evaluations, None, now).expect("a run that counts");
     let before = bench.app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;
     let before = before.expect("an answer");
@@ -117,14 +118,15 @@ async fn an_issue_is_listed_taken_and_resolved() {
     bench.pass(10);
     let taken = bench.run(&format!("issue ack {issue} --as bob@example.com")).await;
     insta::assert_snapshot!(taken.out, @r"
-    issue         01a1f862-6380-8100-8a55-6c1f3b7d9e01
-    site          https://shop.example.com
-    what          status:down, critical
-    summary       shop.example.com is down: HTTP 503 Service Unavailable
-    status        acknowledged
-    opened        2026-11-20 09:56:00 UTC
-    acknowledged  2026-11-20 09:56:10 UTC
-    resolved      -
+    issue          01a1f862-6380-8100-8a55-6c1f3b7d9e01
+    site           https://shop.example.com
+    what           status:down, critical
+    summary        shop.example.com is down: HTTP 503 Service Unavailable
+    status         acknowledged
+    opened         2026-11-20 09:56:00 UTC
+    acknowledged   2026-11-20 09:56:10 UTC
+    resolved       -
+    snoozed until  -
     ");
     let said = bench.refused(&format!("issue ack {issue} --as ada@example.com")).await;
     assert_eq!(said, "an issue that is acknowledged cannot be acknowledged");
@@ -143,6 +145,7 @@ async fn an_issue_is_listed_taken_and_resolved() {
         "url": "https://shop.example.com",
         "uuid": "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"
       },
+      "snoozed_until": null,
       "status": "resolved",
       "summary": "shop.example.com is down: HTTP 503 Service Unavailable",
       "tool": "status",
@@ -178,6 +181,32 @@ async fn after_a_resolution_the_checks_count_anew() {
     check(&bench, 503).await;
     let listed = bench.json(&format!("issue list --team {team}")).await;
     assert_eq!((&listed[0]["uuid"], &listed[0]["status"]), (&issue.into(), &"open".into()));
+}
+
+#[tokio::test]
+async fn an_issue_is_shown_and_its_reminders_are_silenced_for_a_while() {
+    let (bench, _, issue) = bench().await;
+    let shown = bench.json(&format!("issue show {issue}")).await;
+    assert_eq!((&shown["status"], &shown["snoozed_until"]), (&"open".into(), &().into()));
+    let snooze = format!("issue snooze {issue}");
+    for (end, until) in [
+        ("--for 2h", Some("2026-11-20T11:56:00+00:00")),
+        ("--until 2026-11-21T07:00:00+01:00", Some("2026-11-21T06:00:00+00:00")),
+        ("--off", None),
+    ] {
+        let snoozed = bench.json(&format!("{snooze} {end}")).await;
+        assert_eq!(snoozed["snoozed_until"], serde_json::json!(until), "{end}");
+        assert_eq!(snoozed["status"], "open", "it is no state");
+        assert_eq!(bench.json(&format!("issue show {issue}")).await, snoozed);
+    }
+    for wrong in ["", "--for 2h --off", "--for soon", "--until 2026-11-20T09:56:00Z"] {
+        assert_eq!(bench.run(&format!("{snooze} {wrong}")).await.code, 2, "{wrong}");
+    }
+    let alerts = bench.queue.drain(Destination::Alerts);
+    assert_eq!(alerts.len(), 3, "channels learn of it at once");
+    bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
+    let said = bench.refused(&format!("{snooze} --off")).await;
+    assert_eq!(said, "an issue that is resolved cannot be snoozed");
 }
 
 #[tokio::test]

@@ -1,0 +1,252 @@
+//! `vedette channel`: where a team's alerts go, and what became of them. A URL that alerts are posted to
+//! is a password: it is read from a file or from standard input, and never shown again.
+
+mod add;
+mod shown;
+mod trial;
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::id::TeamId;
+use vedette_runtime::App;
+use vedette_store::{budget, retry_on_conflict};
+
+use self::add::{Kind, ask_for_confirmation};
+use self::shown::{Failures, NewKey, Removed, Shown};
+use crate::output::Output;
+use crate::{Failure, args, team};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Give a team a channel
+    Add {
+        /// The team
+        #[arg(value_parser = args::team_id)]
+        team: TeamId,
+        #[command(subcommand)]
+        kind: Kind,
+    },
+    /// List a team's channels
+    List {
+        /// The team
+        #[arg(value_parser = args::team_id)]
+        team: TeamId,
+    },
+    /// Show a channel
+    Show {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Send a test to a channel, and say what became of it
+    Test {
+        #[command(flatten)]
+        which: Which,
+        /// Seconds to wait for it
+        #[arg(
+            long,
+            value_name = "SECONDS",
+            default_value_t = 20,
+            value_parser = clap::value_parser!(u64).range(1..=300)
+        )]
+        wait: u64,
+    },
+    /// Say in its reader's place that an address may receive alerts
+    Confirm {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Send to a channel again, whoever disabled it, and tell it what is the case by now
+    Enable {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Send nothing more to a channel
+    Disable {
+        #[command(flatten)]
+        which: Which,
+        /// Why, for people
+        #[arg(long, value_parser = args::name, default_value = "disabled by an operator")]
+        reason: String,
+    },
+    /// Remove a channel with all that waits for it
+    Remove {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Show what did not arrive lately, and what waits to be sent
+    Failures {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Send now what failed, what was given up, and the question whether an address may be used
+    Resend {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Make a new signing key for a webhook and print it, this once; the one before signs for 24 hours more
+    RotateKey {
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The team
+    #[arg(value_parser = args::team_id)]
+    team: TeamId,
+    /// The channel's name, or its uuid
+    channel: String,
+}
+
+impl Command {
+    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Add { team, kind } => Ok(out.show(&add::add(app, *team, kind).await?)?),
+            Self::List { team } => Ok(out.show(&list(app, *team).await?)?),
+            Self::Show { which } => {
+                let channel = find(app, which).await?;
+                Ok(out.show(&Shown::read(app, &channel).await?)?)
+            }
+            Self::Test { which, wait } => {
+                let channel = find(app, which).await?;
+                Ok(out.show(&trial::run(app, &channel, Duration::from_secs(*wait)).await?)?)
+            }
+            Self::Confirm { which } => {
+                let confirmed = |channel: &Channel, now| channel.confirmed(now);
+                let channel = change(app, which, confirmed, "has been confirmed").await?;
+                Ok(out.show(&Shown::read(app, &channel).await?)?)
+            }
+            Self::Enable { which } => Ok(out.show(&enable(app, which).await?)?),
+            Self::Disable { which, reason } => {
+                let disabled = |channel: &Channel, now| channel.disabled_by_hand(reason, now);
+                let channel = change(app, which, disabled, "is disabled").await?;
+                Ok(out.show(&Shown::read(app, &channel).await?)?)
+            }
+            Self::Remove { which } => {
+                let channel = find(app, which).await?;
+                let shown = Shown::read(app, &channel).await?;
+                app.store.delete_channel((&channel).into()).await?;
+                Ok(out.show(&Removed(shown))?)
+            }
+            Self::Failures { which } => {
+                let channel = find(app, which).await?;
+                let deliveries = app.store.deliveries((&channel).into()).await?;
+                Ok(out.show(&Failures::new(&channel, deliveries))?)
+            }
+            Self::Resend { which } => Ok(out.show(&resend(app, which).await?)?),
+            Self::RotateKey { which } => Ok(out.show(&rotate_key(app, which).await?)?),
+        }
+    }
+}
+
+async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
+    team::find(app, team).await?;
+    let mut channels = app.store.channels(team).await?;
+    channels.sort_by_key(|channel| (channel.created_at, channel.id));
+    let mut shown = Vec::new();
+    for channel in &channels {
+        shown.push(Shown::read(app, channel).await?);
+    }
+    Ok(shown)
+}
+
+/// The channel that is meant.
+async fn find(app: &App, which: &Which) -> Result<Channel, Failure> {
+    team::find(app, which.team).await?;
+    let asked = which.channel.trim();
+    let is_meant = |channel: &Channel| {
+        channel.name == asked || channel.id.to_string().eq_ignore_ascii_case(asked)
+    };
+    let mut channels = app.store.channels(which.team).await?;
+    channels.retain(is_meant);
+    match <[_; 1]>::try_from(channels) {
+        Ok([channel]) => Ok(channel),
+        Err(found) if found.is_empty() => {
+            Err(Failure::refused(format!("the team has no channel {asked}")))
+        }
+        // Two who add channels at once may give both the same name.
+        Err(found) => {
+            let count = found.len();
+            Err(Failure::refused(format!(
+                "the team has {count} channels {asked}; name one by its uuid"
+            )))
+        }
+    }
+}
+
+/// Changes a channel, as it is by then if somebody else was faster; refused where it `is` so already.
+async fn change(
+    app: &App,
+    which: &Which,
+    decide: impl Fn(&Channel, Timestamp) -> Option<Channel>,
+    is: &str,
+) -> Result<Channel, Failure> {
+    retry_on_conflict(budget::WRITE, || async {
+        let channel = find(app, which).await?;
+        let next = decide(&channel, app.clock.now())
+            .ok_or_else(|| Failure::refused(format!("{} {is} already", channel.name)))?;
+        app.store.put_channel(&next).await?;
+        Ok(next)
+    })
+    .await
+}
+
+/// Has a channel receive alerts again, and everything that it missed looked at.
+async fn enable(app: &App, which: &Which) -> Result<Shown, Failure> {
+    let channel = retry_on_conflict(budget::WRITE, || async {
+        let channel = find(app, which).await?;
+        let Some(enabled) = channel.enabled(app.clock.now()) else { return Ok(channel) };
+        app.store.put_channel(&enabled).await?;
+        Ok::<_, Failure>(enabled)
+    });
+    let channel = channel.await?;
+    send_again(app, &channel).await?;
+    vedette_notifier::rebuild(app, channel.team).await?;
+    Shown::read(app, &channel).await
+}
+
+async fn resend(app: &App, which: &Which) -> Result<Failures, Failure> {
+    let channel = find(app, which).await?;
+    if let Some(disabled) = &channel.disabled {
+        let (name, reason) = (&channel.name, &disabled.reason);
+        return Err(Failure::refused(format!("{name} is disabled ({reason}); enable it first")));
+    }
+    send_again(app, &channel).await?;
+    if channel.since.is_none() {
+        ask_for_confirmation(app, &channel).await?;
+    }
+    let deliveries = app.store.deliveries((&channel).into()).await?;
+    Ok(Failures::new(&channel, deliveries))
+}
+
+async fn send_again(app: &App, channel: &Channel) -> Result<(), Failure> {
+    retry_on_conflict(budget::WRITE, || async {
+        match vedette_notifier::resend(app, channel).await? {
+            true => Ok(()),
+            // It ends before long.
+            false => Err(Failure::Conflict),
+        }
+    })
+    .await
+}
+
+async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {
+    let key = app.entropy.signing_key().map_err(Failure::because)?;
+    let channel = retry_on_conflict(budget::WRITE, || async {
+        let channel = find(app, which).await?;
+        let next = channel.with_new_key(key.clone(), app.clock.now()).ok_or_else(|| {
+            let (name, kind) = (&channel.name, channel.target.kind());
+            Failure::refused(format!("{name} is a channel of the kind {kind}, which has no key"))
+        })?;
+        app.store.put_channel(&next).await?;
+        Ok::<_, Failure>(next)
+    });
+    Ok(NewKey::new(&key, Shown::read(app, &channel.await?).await?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! `vedette channel add`: a new channel, and the question to its reader whether it is welcome.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use vedette_domain::alert::channel::{
+    CHANNELS_MAX, Channel, EventKind, Filter, SecretUrl, SigningKeys, Target,
+};
+use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_domain::id::TeamId;
+use vedette_domain::issue::Severity;
+use vedette_domain::tool::Tool;
+use vedette_runtime::App;
+
+use super::shown::{Added, Shown};
+use crate::{Failure, args, team};
+
+/// Where a channel leads.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Kind {
+    /// One mail address, which gets a link to confirm it first
+    Email {
+        /// The address
+        #[arg(value_parser = args::mailbox)]
+        address: Target,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// An incoming webhook of Slack
+    Slack(Posted),
+    /// A webhook of a Discord channel
+    Discord(Posted),
+    /// A workflow of Microsoft Teams that starts when a webhook request is received
+    Teams(Posted),
+    /// A program, by Standard Webhooks (www.standardwebhooks.com); prints its signing key, this once
+    Webhook(Posted),
+}
+
+/// What a channel has that is reached by a URL.
+#[derive(Debug, Args)]
+pub(crate) struct Posted {
+    /// File with the URL, which is a password; `-` for a line of standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    url_file: PathBuf,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What all channels have.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// What the team calls it; the address or the kind when left out
+    #[arg(long, value_parser = args::name)]
+    name: Option<String>,
+    /// News that it wants, repeated or separated by commas; all when left out
+    #[arg(long, value_name = "EVENT", value_delimiter = ',', value_parser = args::event())]
+    events: Vec<EventKind>,
+    /// Tools whose issues it wants; all when left out
+    #[arg(long, value_name = "TOOL", value_delimiter = ',', value_parser = args::tool())]
+    tools: Vec<Tool>,
+    /// Severities that it wants; all when left out
+    #[arg(long, value_name = "SEVERITY", value_delimiter = ',', value_parser = args::severity())]
+    severities: Vec<Severity>,
+}
+
+/// More than a URL may have, so that one that is too long is refused and not cut.
+const READ_MAX: u64 = 16 * 1024;
+
+impl Kind {
+    const fn common(&self) -> &Common {
+        match self {
+            Self::Email { common, .. } => common,
+            Self::Slack(posted)
+            | Self::Discord(posted)
+            | Self::Teams(posted)
+            | Self::Webhook(posted) => &posted.common,
+        }
+    }
+
+    fn target(&self, app: &App) -> Result<Target, Failure> {
+        Ok(match self {
+            Self::Email { address, .. } => address.clone(),
+            Self::Slack(posted) => Target::Slack { url: posted.url()? },
+            Self::Discord(posted) => Target::Discord { url: posted.url()? },
+            Self::Teams(posted) => Target::Teams { url: posted.url()? },
+            Self::Webhook(posted) => {
+                let key = app.entropy.signing_key().map_err(Failure::because)?;
+                Target::Webhook { url: posted.url()?, keys: SigningKeys::new(key) }
+            }
+        })
+    }
+}
+
+impl Posted {
+    fn url(&self) -> Result<SecretUrl, Failure> {
+        let text = if self.url_file == Path::new("-") {
+            first_line()
+        } else {
+            File::open(&self.url_file).and_then(read)
+        };
+        let unreadable = |error: io::Error| {
+            Failure::Usage(format!(
+                "the URL cannot be read from {}: {error}",
+                self.url_file.display()
+            ))
+        };
+        SecretUrl::parse(&text.map_err(unreadable)?)
+            .map_err(|error| Failure::Usage(error.to_string()))
+    }
+}
+
+/// The first line of standard input, for which somebody at a terminal is asked.
+fn first_line() -> io::Result<String> {
+    let input = io::stdin();
+    if input.is_terminal() {
+        writeln!(io::stderr(), "Paste the URL and press Enter.")?;
+    }
+    let mut line = String::new();
+    io::BufRead::read_line(&mut input.lock().take(READ_MAX), &mut line)?;
+    Ok(line)
+}
+
+fn read(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(READ_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Gives a team a channel.
+pub(super) async fn add(app: &App, team: TeamId, kind: &Kind) -> Result<Added, Failure> {
+    team::find(app, team).await?;
+    let others = app.store.channels(team).await?;
+    if others.len() >= CHANNELS_MAX {
+        return Err(Failure::refused(format!(
+            "the team has {CHANNELS_MAX} channels, and a team may have no more"
+        )));
+    }
+    let target = kind.target(app)?;
+    let Common { name, events, tools, severities } = kind.common();
+    let name = name.clone().unwrap_or_else(|| default_name(&target).to_owned());
+    if others.iter().any(|other| other.name == name) {
+        return Err(Failure::refused(format!(
+            "the team has a channel {name} already; --name gives this one another name"
+        )));
+    }
+    let filter = Filter { events: set(events), tools: set(tools), severities: set(severities) };
+    let id = app.entropy.channel_id().map_err(Failure::because)?;
+    let key = app.entropy.link_key().map_err(Failure::because)?;
+    let channel = Channel::new(id, team, &name, target, filter, key, app.clock.now());
+    app.store.put_channel(&channel).await?;
+    if channel.since.is_none() {
+        ask_for_confirmation(app, &channel).await?;
+    }
+    Ok(Added::new(&channel, Shown::read(app, &channel).await?))
+}
+
+fn default_name(target: &Target) -> &str {
+    match target {
+        Target::Email { address } => address,
+        Target::Slack { .. } => "Slack",
+        Target::Discord { .. } => "Discord",
+        Target::Teams { .. } => "Microsoft Teams",
+        Target::Webhook { .. } => "Webhook",
+    }
+}
+
+fn set<T: Ord + Copy>(values: &[T]) -> BTreeSet<T> {
+    values.iter().copied().collect()
+}
+
+/// Has the reader of an address asked whether it may receive alerts, unless they are about to be.
+pub(super) async fn ask_for_confirmation(app: &App, channel: &Channel) -> Result<(), Failure> {
+    let question =
+        Queued::notice("confirmation".to_owned(), Content::Confirmation, app.clock.now());
+    match app.store.put_queued(channel.into(), &question).await {
+        Err(error) if error.is_conflict() => {}
+        queued => queued?,
+    }
+    vedette_notifier::wake(app, channel).await;
+    Ok(())
+}

@@ -1,0 +1,336 @@
+//! What `vedette channel` shows: nothing by which somebody could post to a channel, but a new key.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use vedette_domain::alert::channel::{Channel, Disabled, EventKind, Filter, SigningKey, Target};
+use vedette_domain::alert::delivery::{ChannelState, FailedAttempt};
+use vedette_domain::id::{ChannelId, IssueId, TeamId};
+use vedette_domain::issue::Severity;
+use vedette_domain::tool::Tool;
+use vedette_runtime::App;
+use vedette_store::Deliveries;
+
+use crate::Failure;
+use crate::output::{Show, moment, moment_or_dash, printable, record, table, wire};
+
+/// How a channel stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Standing {
+    /// It receives alerts.
+    On,
+    /// It receives alerts, and has not taken the last one.
+    Failing,
+    /// Its reader has yet to agree.
+    Unconfirmed,
+    /// It receives nothing.
+    Disabled,
+}
+
+impl Standing {
+    fn of(channel: &Channel, state: &ChannelState) -> Self {
+        let failed = state.log.last().map(|attempt| attempt.at);
+        if channel.disabled.is_some() || state.disabled.is_some() {
+            Self::Disabled
+        } else if channel.since.is_none() {
+            Self::Unconfirmed
+        } else if failed > state.delivered_at {
+            Self::Failing
+        } else {
+            Self::On
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Failing => "failing",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// A channel.
+#[derive(Serialize)]
+pub(super) struct Shown {
+    uuid: ChannelId,
+    team: TeamId,
+    name: String,
+    kind: &'static str,
+    /// The address, or where a URL leads, without what is secret of it.
+    to: String,
+    events: BTreeSet<EventKind>,
+    tools: BTreeSet<Tool>,
+    severities: BTreeSet<Severity>,
+    state: Standing,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    confirmed_at: Option<Timestamp>,
+    disabled: Option<Why>,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    delivered_at: Option<Timestamp>,
+    #[serde(serialize_with = "wire::serialize")]
+    created_at: Timestamp,
+    #[serde(serialize_with = "wire::serialize")]
+    updated_at: Timestamp,
+}
+
+/// Why a channel receives nothing.
+#[derive(Serialize)]
+struct Why {
+    #[serde(serialize_with = "wire::serialize")]
+    at: Timestamp,
+    reason: String,
+}
+
+impl Why {
+    fn of(channel: &Channel, state: &ChannelState) -> Option<Self> {
+        let Disabled { at, reason } =
+            channel.disabled.as_ref().or(state.disabled.as_ref())?.clone();
+        Some(Self { at, reason })
+    }
+
+    fn text(&self) -> String {
+        format!("{} ({})", moment(self.at), self.reason)
+    }
+}
+
+impl Shown {
+    pub(super) async fn read(app: &App, channel: &Channel) -> Result<Self, Failure> {
+        let state = app.store.channel_state(channel.into()).await?;
+        let Channel { id, team, name, target, filter, since, created_at, updated_at, .. } = channel;
+        let Filter { events, tools, severities } = filter.clone();
+        Ok(Self {
+            uuid: *id,
+            team: *team,
+            name: name.clone(),
+            kind: target.kind(),
+            to: leads_to(target),
+            events,
+            tools,
+            severities,
+            state: Standing::of(channel, &state),
+            confirmed_at: *since,
+            disabled: Why::of(channel, &state),
+            delivered_at: state.delivered_at,
+            created_at: *created_at,
+            updated_at: *updated_at,
+        })
+    }
+}
+
+fn leads_to(target: &Target) -> String {
+    match target {
+        Target::Email { address } => address.clone(),
+        Target::Slack { url }
+        | Target::Discord { url }
+        | Target::Teams { url }
+        | Target::Webhook { url, .. } => url.to_string(),
+    }
+}
+
+/// What a filter lets through.
+fn wanted<T: Copy>(values: &BTreeSet<T>, as_str: fn(T) -> &'static str) -> String {
+    if values.is_empty() {
+        return "all".to_owned();
+    }
+    values.iter().map(|value| as_str(*value)).collect::<Vec<_>>().join(" ")
+}
+
+impl Show for Shown {
+    fn text(&self) -> String {
+        let mut lines = vec![
+            ("channel", self.uuid.to_string()),
+            ("name", self.name.clone()),
+            ("kind", self.kind.to_owned()),
+            ("to", self.to.clone()),
+            ("events", wanted(&self.events, EventKind::as_str)),
+            ("tools", wanted(&self.tools, Tool::as_str)),
+            ("severities", wanted(&self.severities, Severity::as_str)),
+            ("state", self.state.as_str().to_owned()),
+        ];
+        lines.extend(self.disabled.as_ref().map(|why| ("disabled", why.text())));
+        lines.push(("delivered", moment_or_dash(self.delivered_at)));
+        record(lines)
+    }
+}
+
+impl Show for Vec<Shown> {
+    fn text(&self) -> String {
+        if self.is_empty() {
+            return "The team has no channels: nobody is told of its issues.\n".to_owned();
+        }
+        let rows = self.iter().map(|channel| {
+            [
+                channel.uuid.to_string(),
+                channel.name.clone(),
+                channel.kind.to_owned(),
+                channel.to.clone(),
+                channel.state.as_str().to_owned(),
+                moment_or_dash(channel.delivered_at),
+            ]
+        });
+        table(["CHANNEL", "NAME", "KIND", "TO", "STATE", "DELIVERED"], rows)
+    }
+}
+
+/// A new channel. Not `Debug`, as it may show its key.
+#[derive(Serialize)]
+pub(super) struct Added {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signing_key: Option<String>,
+    #[serde(flatten)]
+    channel: Shown,
+}
+
+impl Added {
+    pub(super) fn new(channel: &Channel, shown: Shown) -> Self {
+        let signing_key = match &channel.target {
+            Target::Webhook { keys, .. } => Some(keys.current.reveal()),
+            _ => None,
+        };
+        Self { signing_key, channel: shown }
+    }
+}
+
+impl Show for Added {
+    fn text(&self) -> String {
+        let known = self.channel.text();
+        match (&self.signing_key, self.channel.state) {
+            (Some(key), _) => format!("{known}{}", key_text(key)),
+            (None, Standing::Unconfirmed) => {
+                let to = printable(&self.channel.to);
+                format!("{known}\n{to} is asked to confirm, and gets no alerts until then.\n")
+            }
+            (None, _) => known,
+        }
+    }
+}
+
+/// A webhook with its new key. Not `Debug`, as the key itself is not.
+#[derive(Serialize)]
+pub(super) struct NewKey {
+    signing_key: String,
+    #[serde(flatten)]
+    channel: Shown,
+}
+
+impl NewKey {
+    pub(super) fn new(key: &SigningKey, channel: Shown) -> Self {
+        Self { signing_key: key.reveal(), channel }
+    }
+}
+
+impl Show for NewKey {
+    fn text(&self) -> String {
+        let key = key_text(&self.signing_key);
+        format!("{}{key}The key before it signs as well for 24 hours.\n", self.channel.text())
+    }
+}
+
+fn key_text(key: &str) -> String {
+    format!("\nsigning key  {key}\n\nThe key cannot be shown again.\n")
+}
+
+/// The channel that was one until now.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct Removed(pub(super) Shown);
+
+impl Show for Removed {
+    fn text(&self) -> String {
+        format!("{} is no longer a channel of team {}.\n", printable(&self.0.name), self.0.team)
+    }
+}
+
+/// What did not arrive, and what waits.
+#[derive(Serialize)]
+pub(super) struct Failures {
+    state: Standing,
+    disabled: Option<Why>,
+    log: Vec<Attempt>,
+    waiting: Vec<Waiting>,
+}
+
+#[derive(Serialize)]
+struct Attempt {
+    #[serde(serialize_with = "wire::serialize")]
+    at: Timestamp,
+    what: String,
+    why: String,
+}
+
+/// Something to be sent, or an issue of which there may be news.
+#[derive(Serialize)]
+struct Waiting {
+    what: String,
+    issue: Option<IssueId>,
+    #[serde(serialize_with = "wire::optional::serialize")]
+    failing_since: Option<Timestamp>,
+    /// None where it was given up.
+    #[serde(serialize_with = "wire::optional::serialize")]
+    due: Option<Timestamp>,
+}
+
+impl Failures {
+    pub(super) fn new(channel: &Channel, deliveries: Deliveries) -> Self {
+        let Deliveries { state, cursors, queued } = deliveries;
+        let standing = Standing::of(channel, &state);
+        let mut waiting: Vec<Waiting> = queued
+            .into_iter()
+            .map(|queued| Waiting {
+                what: queued.content.name().to_owned(),
+                issue: IssueId::parse(&queued.group),
+                failing_since: queued.failing.map(|failing| failing.since()),
+                due: queued.due,
+            })
+            .collect();
+        // What people are told of an issue shows when it is looked at; where a channel is off, nobody does.
+        if channel.target.is_for_people() && standing == Standing::Disabled {
+            waiting.extend(cursors.into_iter().map(|cursor| Waiting {
+                what: "news".to_owned(),
+                issue: Some(cursor.issue),
+                failing_since: None,
+                due: cursor.due,
+            }));
+        }
+        let attempt = |FailedAttempt { at, what, why }| Attempt { at, what, why };
+        let disabled = Why::of(channel, &state);
+        Self {
+            state: standing,
+            disabled,
+            log: state.log.into_iter().map(attempt).collect(),
+            waiting,
+        }
+    }
+}
+
+impl Show for Failures {
+    fn text(&self) -> String {
+        let state = self.disabled.as_ref().map_or_else(
+            || format!("The channel is {}.\n", self.state.as_str()),
+            |why| format!("The channel is disabled since {}.\n", printable(&why.text())),
+        );
+        let log = match &self.log[..] {
+            [] => "Everything arrived lately.\n".to_owned(),
+            log => {
+                let rows = log.iter().map(|it| [moment(it.at), it.what.clone(), it.why.clone()]);
+                table(["FAILED", "WHAT", "WHY"], rows)
+            }
+        };
+        let waiting = match &self.waiting[..] {
+            [] => "Nothing waits.\n".to_owned(),
+            waiting => {
+                let rows = waiting.iter().map(|it| {
+                    let issue = it.issue.map_or_else(|| "-".to_owned(), |id| id.to_string());
+                    let due = it.due.map_or_else(|| "given up".to_owned(), moment);
+                    [it.what.clone(), issue, moment_or_dash(it.failing_since), due]
+                });
+                table(["WAITING", "ISSUE", "FAILING SINCE", "NEXT TRY"], rows)
+            }
+        };
+        format!("{state}\n{log}\n{waiting}")
+    }
+}

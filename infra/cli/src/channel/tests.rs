@@ -1,0 +1,393 @@
+//! Stories of `vedette channel`: with a notifier beside it that sends to a receiver of the test's own.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use futures::future::join;
+use jiff::SignedDuration;
+use tempfile::NamedTempFile;
+use vedette_domain::alert::channel::{CHANNELS_MAX, EventKind, SigningKey, Target};
+use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_notifier::send::{Message, SendOutcome};
+use vedette_notifier::{Transport, deliver};
+use vedette_store::ChannelRef;
+
+use super::*;
+use crate::testing::{Bench, Ran};
+
+/// A receiver that gives the same answer to everything.
+struct Receiver(SendOutcome);
+
+impl Transport for Receiver {
+    async fn send(&self, _: &Channel, _: &Message, _: Timestamp) -> SendOutcome {
+        self.0.clone()
+    }
+}
+
+const SECRET: &str = "https://hooks.slack.com/services/T0/B0/secret";
+
+/// A file that holds a text.
+fn file(text: &str) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a file");
+    file.write_all(text.as_bytes()).expect("written");
+    file
+}
+
+async fn bench() -> (Bench, String) {
+    let bench = Bench::new().await;
+    bench.user("ada").await;
+    let team = bench.team("ada", "starter").await;
+    (bench, team)
+}
+
+impl Bench {
+    async fn add(&self, team: &str, kind: &str, url: &str, more: &str) -> Ran {
+        let url = file(url);
+        let path = url.path().display();
+        self.run(&format!("--json channel add {team} {kind} --url-file {path} {more}")).await
+    }
+
+    async fn channel(&self, team: &str, name: &str) -> Channel {
+        let which =
+            Which { team: TeamId::parse(team).expect("a team id"), channel: name.to_owned() };
+        find(&self.app, &which).await.expect("a channel")
+    }
+
+    async fn waiting(&self, channel: &Channel) -> Vec<Queued> {
+        self.app.store.deliveries(channel.into()).await.expect("read").queued
+    }
+
+    async fn deliver(&self, channel: &Channel, answer: SendOutcome) {
+        let place = ChannelRef::from(channel);
+        Box::pin(deliver(&self.app, &Receiver(answer), place)).await.expect("delivered");
+    }
+
+    /// Runs a test of a channel while a notifier sends what waits for it.
+    async fn try_out(&self, team: &str, channel: &Channel, answer: SendOutcome) -> Ran {
+        let notifier = async {
+            while self.waiting(channel).await.is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            self.deliver(channel, answer).await;
+        };
+        let command = format!("channel test {team} {}", channel.id);
+        Box::pin(join(self.run(&command), notifier)).await.0
+    }
+}
+
+fn server_error() -> SendOutcome {
+    SendOutcome::Retry { after: None, why: "HTTP 500\u{1b}[31m".to_owned() }
+}
+
+#[tokio::test]
+async fn a_channel_is_added_and_its_url_is_never_shown() {
+    let (bench, team) = bench().await;
+    let wants = "--name Ops --events opened,resolved --tools ssl --severities critical,warning";
+    let added = bench.add(&team, "slack", &format!("{SECRET}\n"), wants).await;
+    insta::assert_snapshot!(added.out, @r#"
+    {
+      "uuid": "03030303-0303-4303-8303-030303030303",
+      "team": "02020202-0202-4202-8202-020202020202",
+      "name": "Ops",
+      "kind": "slack",
+      "to": "https://hooks.slack.com/…",
+      "events": [
+        "opened",
+        "resolved"
+      ],
+      "tools": [
+        "ssl"
+      ],
+      "severities": [
+        "critical",
+        "warning"
+      ],
+      "state": "on",
+      "confirmed_at": "2026-11-20T09:54:00+00:00",
+      "disabled": null,
+      "delivered_at": null,
+      "created_at": "2026-11-20T09:54:00+00:00",
+      "updated_at": "2026-11-20T09:54:00+00:00"
+    }
+    "#);
+    let listed = bench.run(&format!("channel list {team}")).await;
+    insta::assert_snapshot!(listed.out, @r"
+    CHANNEL                               NAME  KIND   TO                         STATE  DELIVERED
+    03030303-0303-4303-8303-030303030303  Ops   slack  https://hooks.slack.com/…  on     -
+    ");
+    let shown = bench.run(&format!("channel show {team} Ops")).await;
+    insta::assert_snapshot!(shown.out, @r"
+    channel     03030303-0303-4303-8303-030303030303
+    name        Ops
+    kind        slack
+    to          https://hooks.slack.com/…
+    events      opened resolved
+    tools       ssl
+    severities  critical warning
+    state       on
+    delivered   -
+    ");
+    for ran in [added, listed, shown, bench.run(&format!("channel failures {team} Ops")).await] {
+        assert!(!ran.out.contains("secret") && !ran.said.contains("secret"), "{ran:?}");
+    }
+    let stored = bench.channel(&team, "Ops").await;
+    let Target::Slack { url } = &stored.target else { panic!("{stored:?}") };
+    assert_eq!(url.reveal(), SECRET);
+    let removed = bench.run(&format!("channel remove {team} {}", stored.id)).await;
+    assert_eq!(removed.out, format!("Ops is no longer a channel of team {team}.\n"));
+    let listed = bench.run(&format!("channel list {team}")).await;
+    assert_eq!(listed.out, "The team has no channels: nobody is told of its issues.\n");
+    let said = bench.refused(&format!("channel show {team} Ops")).await;
+    assert_eq!(said, "the team has no channel Ops");
+}
+
+#[tokio::test]
+async fn what_cannot_be_posted_to_is_no_channel() {
+    let (bench, team) = bench().await;
+    for (url, said) in [
+        ("http://example.com/hook", "The url must start with https://."),
+        ("https://ada:x@example.com", "The url must not contain a user name or password."),
+        ("", "The url must start with http:// or https://."),
+        ("hooks.slack.com/secret", "The url must start with http:// or https://."),
+    ] {
+        let ran = bench.add(&team, "teams", url, "").await;
+        assert_eq!((ran.code, ran.said.as_str()), (2, said), "{url}");
+    }
+    let ran = bench.run(&format!("channel add {team} slack --url-file /nonexistent/url")).await;
+    assert_eq!(ran.code, 2);
+    assert!(ran.said.starts_with("the URL cannot be read from /nonexistent/url: "), "{}", ran.said);
+    for wrong in ["email ada@", "email a..b@example.com", "slack --events opening", "pager"] {
+        assert_eq!(bench.run(&format!("channel add {team} {wrong}")).await.code, 2, "{wrong}");
+    }
+    let other = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+    let said = bench.refused(&format!("channel add {other} email ada@example.com")).await;
+    assert_eq!(said, format!("there is no team {other}"));
+}
+
+#[tokio::test]
+async fn a_team_has_so_many_channels_with_a_name_each() {
+    let (bench, team) = bench().await;
+    let local = "http://127.0.0.1:9/hook";
+    assert_eq!(bench.add(&team, "webhook", local, "").await.code, 0);
+    let again = bench.add(&team, "webhook", local, "").await;
+    let said = "the team has a channel Webhook already; --name gives this one another name";
+    assert_eq!((again.code, again.said.as_str()), (1, said));
+    for number in 1..CHANNELS_MAX {
+        let added = bench.add(&team, "discord", local, &format!("--name {number}")).await;
+        assert_eq!(added.code, 0, "{number}");
+    }
+    let more = bench.add(&team, "slack", local, "").await;
+    let said = "the team has 20 channels, and a team may have no more";
+    assert_eq!((more.code, more.said.as_str()), (1, said));
+
+    let one = bench.channel(&team, "1").await;
+    let twin = Channel { id: bench.app.entropy.channel_id().expect("an id"), ..one.clone() };
+    bench.app.store.put_channel(&twin).await.expect("saved");
+    let said = bench.refused(&format!("channel show {team} 1")).await;
+    assert_eq!(said, "the team has 2 channels 1; name one by its uuid");
+    bench.json(&format!("channel show {team} {}", one.id)).await;
+}
+
+#[tokio::test]
+async fn a_webhook_shows_its_key_once_and_the_one_before_signs_for_a_day() {
+    let (bench, team) = bench().await;
+    let url = file("https://example.com/hook");
+    let command = format!("channel add {team} webhook --url-file {}", url.path().display());
+    let added = bench.run(&command).await;
+    insta::assert_snapshot!(added.out, @r"
+    channel     04040404-0404-4404-8404-040404040404
+    name        Webhook
+    kind        webhook
+    to          https://example.com/…
+    events      all
+    tools       all
+    severities  all
+    state       on
+    delivered   -
+
+    signing key  whsec_AwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwM=
+
+    The key cannot be shown again.
+    ");
+    let shown = bench.run(&format!("--json channel show {team} Webhook")).await;
+    assert!(!shown.out.contains("whsec_"), "{}", shown.out);
+
+    bench.pass(60);
+    let rotated = bench.json(&format!("channel rotate-key {team} Webhook")).await;
+    let stored = bench.channel(&team, "Webhook").await;
+    let Target::Webhook { keys, .. } = &stored.target else { panic!("{stored:?}") };
+    let now = bench.app.clock.now();
+    let revealed = |at| keys.at(at).map(SigningKey::reveal).collect::<Vec<_>>();
+    let [current, previous] = &revealed(now + SignedDuration::from_hours(24) - ONE)[..] else {
+        panic!("{keys:?}")
+    };
+    assert_eq!(rotated["signing_key"], **current);
+    assert!(added.out.contains(previous.as_str()));
+    assert_eq!(revealed(now + SignedDuration::from_hours(24)), [current.as_str()]);
+
+    bench.add(&team, "slack", SECRET, "").await;
+    let said = bench.refused(&format!("channel rotate-key {team} Slack")).await;
+    assert_eq!(said, "Slack is a channel of the kind slack, which has no key");
+}
+
+const ONE: SignedDuration = SignedDuration::from_secs(1);
+
+#[tokio::test]
+async fn an_address_is_asked_before_it_receives_anything() {
+    let (bench, team) = bench().await;
+    let added = bench.run(&format!("channel add {team} email ada@example.com")).await;
+    insta::assert_snapshot!(added.out, @r"
+    channel     03030303-0303-4303-8303-030303030303
+    name        ada@example.com
+    kind        email
+    to          ada@example.com
+    events      all
+    tools       all
+    severities  all
+    state       unconfirmed
+    delivered   -
+
+    ada@example.com is asked to confirm, and gets no alerts until then.
+    ");
+    let channel = bench.channel(&team, "ada@example.com").await;
+    let asked = |waiting: Vec<Queued>| {
+        waiting.into_iter().map(|it| (it.content, it.due)).collect::<Vec<_>>()
+    };
+    let question = (Content::Confirmation, Some(bench.app.clock.now()));
+    assert_eq!(asked(bench.waiting(&channel).await), std::slice::from_ref(&question));
+    let test = format!("channel test {team} ada@example.com");
+    let said = bench.refused(&test).await;
+    assert_eq!(said, "the reader of ada@example.com has not confirmed it yet");
+
+    // Lost in a folder of junk, the question is asked again.
+    bench.deliver(&channel, SendOutcome::Delivered).await;
+    assert!(bench.waiting(&channel).await.is_empty());
+    for _ in 0..2 {
+        bench.json(&format!("channel resend {team} ada@example.com")).await;
+        assert_eq!(asked(bench.waiting(&channel).await), std::slice::from_ref(&question));
+    }
+
+    bench.pass(60);
+    let confirmed = bench.json(&format!("channel confirm {team} ada@example.com")).await;
+    assert_eq!(confirmed["state"], "on");
+    assert_eq!(confirmed["confirmed_at"], "2026-11-20T09:55:00+00:00");
+    let said = bench.refused(&format!("channel confirm {team} ada@example.com")).await;
+    assert_eq!(said, "ada@example.com has been confirmed already");
+}
+
+#[tokio::test]
+async fn a_test_says_what_became_of_it_and_is_tried_once() {
+    let (bench, team) = bench().await;
+    bench.add(&team, "slack", SECRET, "--name Ops").await;
+    let channel = bench.channel(&team, "Ops").await;
+    let took = bench.try_out(&team, &channel, SendOutcome::Delivered).await;
+    assert_eq!((took.code, took.out.as_str()), (0, "Ops took the test.\n"), "{}", took.said);
+    assert_eq!(bench.json(&format!("channel show {team} Ops")).await["state"], "on");
+
+    bench.pass(1);
+    for (answer, why) in [
+        (server_error(), "HTTP 500\u{fffd}[31m"),
+        (SendOutcome::Refused { why: "HTTP 400".to_owned() }, "HTTP 400"),
+        (SendOutcome::Gone { why: "HTTP 404".to_owned() }, "HTTP 404"),
+    ] {
+        // The next attempt is due after the one that failed.
+        bench.pass(60);
+        let failed = bench.try_out(&team, &channel, answer).await;
+        let said = format!("the test did not arrive: {why}");
+        assert_eq!((failed.code, failed.said), (1, said));
+        assert!(bench.waiting(&channel).await.is_empty(), "it is not sent hours later");
+    }
+    let said = bench.refused(&format!("channel test {team} Ops")).await;
+    assert_eq!(said, "Ops is disabled (HTTP 404); enable it first");
+    let failures = bench.run(&format!("channel failures {team} Ops")).await;
+    insta::assert_snapshot!(failures.out, @r"
+    The channel is disabled since 2026-11-20 09:57:01 UTC (HTTP 404).
+
+    FAILED                   WHAT  WHY
+    2026-11-20 09:55:01 UTC  test  HTTP 500�[31m
+    2026-11-20 09:56:01 UTC  test  HTTP 400
+    2026-11-20 09:57:01 UTC  test  HTTP 404
+
+    Nothing waits.
+    ");
+}
+
+#[tokio::test]
+async fn a_test_that_nobody_sends_is_taken_back() {
+    let (bench, team) = bench().await;
+    bench.add(&team, "slack", SECRET, "").await;
+    let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
+    assert_eq!(said, "nobody sent the test within 1 s: is the service running?");
+    let channel = bench.channel(&team, "Slack").await;
+    assert!(bench.waiting(&channel).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_channel_is_disabled_and_enabled_by_hand() {
+    let (bench, team) = bench().await;
+    bench.add(&team, "slack", SECRET, "--name Ops").await;
+    let disable = format!("channel disable {team} Ops --reason leave");
+    insta::assert_snapshot!(bench.run(&disable).await.out, @r"
+    channel     03030303-0303-4303-8303-030303030303
+    name        Ops
+    kind        slack
+    to          https://hooks.slack.com/…
+    events      all
+    tools       all
+    severities  all
+    state       disabled
+    disabled    2026-11-20 09:54:00 UTC (leave)
+    delivered   -
+    ");
+    assert_eq!(bench.refused(&disable).await, "Ops is disabled already");
+    let said = bench.refused(&format!("channel resend {team} Ops")).await;
+    assert_eq!(said, "Ops is disabled (leave); enable it first");
+    let enabled = bench.json(&format!("channel enable {team} Ops")).await;
+    assert_eq!((&enabled["state"], &enabled["disabled"]), (&"on".into(), &().into()));
+    assert!(bench.channel(&team, "Ops").await.is_on());
+}
+
+#[tokio::test]
+async fn what_was_given_up_is_sent_again() {
+    let (bench, team) = bench().await;
+    bench.add(&team, "webhook", "https://example.com/hook", "").await;
+    let channel = bench.channel(&team, "Webhook").await;
+    let (now, event) = (bench.app.clock.now(), EventKind::Opened);
+    let (id, body) = ("msg_1".to_owned(), "{}".to_owned());
+    let queued = Queued::notice("x".to_owned(), Content::Event { id, event, body }, now);
+    bench.app.store.put_queued((&channel).into(), &queued).await.expect("saved");
+    bench.deliver(&channel, SendOutcome::Gone { why: "HTTP 410".to_owned() }).await;
+    let parked = bench.json(&format!("channel failures {team} Webhook")).await;
+    insta::assert_json_snapshot!(parked, @r#"
+    {
+      "disabled": {
+        "at": "2026-11-20T09:54:00+00:00",
+        "reason": "HTTP 410"
+      },
+      "log": [
+        {
+          "at": "2026-11-20T09:54:00+00:00",
+          "what": "opened",
+          "why": "HTTP 410"
+        }
+      ],
+      "state": "disabled",
+      "waiting": [
+        {
+          "due": null,
+          "failing_since": null,
+          "issue": null,
+          "what": "opened"
+        }
+      ]
+    }
+    "#);
+    bench.pass(60);
+    let again = bench.json(&format!("channel resend {team} Webhook")).await;
+    assert_eq!((&again["state"], &again["disabled"]), (&"failing".into(), &().into()));
+    assert_eq!(again["waiting"][0]["due"], "2026-11-20T09:55:00+00:00");
+    bench.deliver(&channel, SendOutcome::Delivered).await;
+    let after = bench.run(&format!("channel failures {team} Webhook")).await;
+    assert!(after.out.starts_with("The channel is on.\n"), "{}", after.out);
+    assert!(bench.waiting(&channel).await.is_empty());
+}
