@@ -1,4 +1,4 @@
-//! The gateway: HTTP/1.1 in, the API's routes behind, as API Gateway stands before the functions.
+//! The gateway: HTTP/1.1 in, the API's routes and the pages behind, as API Gateway stands before the functions.
 
 mod body_memory;
 mod connections;
@@ -26,8 +26,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use vedette_api::RequestId;
 use vedette_http::error::ApiError;
+use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
 use vedette_runtime::App;
 
@@ -54,7 +54,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Before the next try to take a connection, when this process has too many files open.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// The API's routes, and what they work with.
+/// The API's routes and the pages, and what they work with.
 pub(crate) struct Gateway {
     app: App,
     connections: Arc<Connections>,
@@ -192,16 +192,24 @@ impl Gateway {
     }
 
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
+        if let Some(page) = vedette_dashboard::find(&head) {
+            let served = vedette_dashboard::serve(&self.app, page, &head);
+            return within_time(page.path, served).await;
+        }
         let (route, head) = vedette_api::dispatch(head);
         let headers = &head.headers;
         let served =
             vedette_api::serve(&self.app, route, &head, move |user| body.read(headers, user));
-        let answered = timeout(REQUEST_TIMEOUT, served).await;
-        answered.unwrap_or_else(|_| {
-            error!(route = route.name, "a request took too long");
-            ApiError::Unavailable("the time is up").into_response()
-        })
+        within_time(route.name, served).await
     }
+}
+
+/// An answer, or that it took too long.
+async fn within_time(route: &str, served: impl Future<Output = Response>) -> Response {
+    timeout(REQUEST_TIMEOUT, served).await.unwrap_or_else(|_| {
+        error!(route, "a request took too long");
+        ApiError::Unavailable("the time is up").into_response()
+    })
 }
 
 /// Whether a request says once whom it is for, as HTTP/1.1 demands (RFC 9112, 3.2).

@@ -10,6 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_local::{Options, Service, process, welcome};
+use vedette_notifier::send::{MailConfig, MailWay};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
 
@@ -28,8 +29,13 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return refuse(WRONG_CONFIGURATION, &error),
     };
+    let mail = MailWay::Folder(options.data.join("mail"));
+    let mail = match MailConfig::read(&environment, mail) {
+        Ok(mail) => mail,
+        Err(error) => return refuse(WRONG_CONFIGURATION, &error),
+    };
     let ended = Runtime::new().map_err(Into::into).and_then(|runtime| {
-        let ended = runtime.block_on(run(options, config));
+        let ended = runtime.block_on(run(options, config, mail));
         // Whatever still waits for the disk or the resolver is not waited for.
         runtime.shutdown_background();
         ended
@@ -37,10 +43,10 @@ fn main() -> ExitCode {
     ended.map_or_else(|error| refuse(1, error.as_ref()), |()| ExitCode::SUCCESS)
 }
 
-async fn run(options: Options, config: Config) -> Result<(), Box<dyn Error>> {
+async fn run(options: Options, config: Config, mail: MailConfig) -> Result<(), Box<dyn Error>> {
     let mut signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let service = tokio::select! {
-        started = Service::start(options, config) => started?,
+        started = Service::start(options, config, mail) => started?,
         () = asked_to_stop(&mut signals) => return Ok(()),
     };
     welcome::announce(&service);

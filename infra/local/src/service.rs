@@ -12,6 +12,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, warn};
 use vedette_checker::{Config, Engines, GuardError};
 use vedette_embedded::{Database, DatabaseError, Expiry, Folder, FolderError, Reached, reach};
+use vedette_notifier::send::{MailConfig, Sender};
+use vedette_probe::guard::Guard;
 use vedette_runtime::{
     App, Clock, Destination, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
 };
@@ -75,7 +77,11 @@ impl Service {
     /// # Errors
     ///
     /// When the data folder, an address or the table cannot be had; nothing is left running.
-    pub async fn start(options: Options, config: Config) -> Result<Self, StartError> {
+    pub async fn start(
+        options: Options,
+        config: Config,
+        mail: MailConfig,
+    ) -> Result<Self, StartError> {
         Folder::make(&options.data)?;
         let Reached::Free(folder) = reach(&options.data).await? else {
             return Err(FolderError::InUse(options.data).into());
@@ -93,8 +99,10 @@ impl Service {
         let Config { mut service, mut outbound, engines } = config;
         service.time_scale = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
+        service.own_url = Some(base_url.clone());
         // A user who may add a site must not have us call ourselves.
         outbound.own_listeners.push(listen);
+        let sender = Arc::new(Sender::new(Arc::new(Guard::new(outbound.clone())?), mail));
         let engines = Engines::new(outbound, engines)?;
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
@@ -113,7 +121,8 @@ impl Service {
         let mut loops = JoinSet::new();
         loops.spawn(gateway.serve(gateway_socket, stop.clone()));
         let engines = Arc::new(engines);
-        let worker = Worker { app: app.clone(), queue, engines, console, stop: stop.clone() };
+        let worker =
+            Worker { app: app.clone(), queue, engines, sender, console, stop: stop.clone() };
         for destination in Destination::ALL {
             loops.spawn(worker.clone().consume(destination));
         }

@@ -12,6 +12,7 @@ use vedette_checker::{Engines, Handled};
 use vedette_domain::ErrorChain;
 use vedette_domain::message::Message;
 use vedette_domain::tool::Tool;
+use vedette_notifier::send::Sender;
 use vedette_runtime::{App, Delivery, Destination, LocalQueue, LocalScheduler};
 
 use crate::console::Console;
@@ -29,6 +30,7 @@ pub(crate) struct Worker {
     pub(crate) app: App,
     pub(crate) queue: LocalQueue,
     pub(crate) engines: Arc<Engines>,
+    pub(crate) sender: Arc<Sender>,
     pub(crate) console: Console,
     pub(crate) stop: CancellationToken,
 }
@@ -40,6 +42,7 @@ const fn concurrency(destination: Destination) -> usize {
     match destination {
         Destination::Tool(Tool::Status) => 256,
         Destination::Tool(Tool::Ssl | Tool::Dns) => 64,
+        Destination::Alerts => 16,
         Destination::Tool(Tool::BrokenLinks) | Destination::Maintenance => 4,
         Destination::Tool(Tool::Performance) => 1,
     }
@@ -101,6 +104,9 @@ impl Worker {
             Message::Maintenance(maintenance) => {
                 vedette_reconciler::maintain(&self.app, maintenance).await?;
             }
+            Message::Alert(alert) => {
+                vedette_notifier::handle(&self.app, &*self.sender, alert).await?;
+            }
         }
         Ok(())
     }
@@ -132,12 +138,19 @@ mod tests {
     use vedette_domain::site::Site;
     use vedette_domain::tool::RunReason;
     use vedette_domain::tool_state::ToolState;
-    use vedette_probe::guard::Outbound;
+    use vedette_notifier::send::{MailConfig, MailWay};
+    use vedette_probe::guard::{Guard, Outbound};
     use vedette_store::SiteWithTools;
     use vedette_testkit::{Member, TestApp, WebServer, loopback, new_team};
 
     use super::*;
     use crate::tests::app_without_table;
+
+    fn sender() -> Sender {
+        let guard = Guard::new(Outbound::default()).expect("a guard");
+        let mail = MailConfig::read(&|_| None, MailWay::Folder("mail".into())).expect("a folder");
+        Sender::new(Arc::new(guard), mail)
+    }
 
     async fn worker() -> (Worker, Message) {
         let queue = LocalQueue::new();
@@ -148,6 +161,7 @@ mod tests {
             engines: Arc::new(
                 Engines::new(Outbound::default(), EngineConfig::default()).expect("engines"),
             ),
+            sender: Arc::new(sender()),
             console: Console::start(true).expect("a quiet console"),
             stop: CancellationToken::new(),
         };
@@ -212,6 +226,7 @@ mod tests {
             app: test.app.clone(),
             queue: test.queue.clone(),
             engines: Arc::new(Engines::new(loopback(), EngineConfig::default()).expect("engines")),
+            sender: Arc::new(sender()),
             console: Console::start(true).expect("a quiet console"),
             stop: CancellationToken::new(),
         };

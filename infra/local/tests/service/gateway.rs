@@ -27,6 +27,30 @@ async fn unknown_paths_and_methods_are_refused_as_the_api_refuses() {
 }
 
 #[tokio::test]
+async fn pages_are_served_beside_the_routes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let page = "/channels/7c9e6679-7425-40de-944b-e07fc1f90ae7/\
+                3f2504e0-4f89-41d3-9a0c-0305e82c3301/unsubscribe?key=07070707070707070707070707070707";
+    let absent = client.get(page).await;
+    assert_eq!(
+        (absent.status, &*absent.headers["content-type"]),
+        (404, "text/html; charset=utf-8")
+    );
+    assert_eq!(absent.headers["cache-control"], "no-store");
+    let shown = client.get("/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01").await;
+    assert_eq!(shown.status, 200);
+    assert!(shown.headers["content-security-policy"].starts_with("default-src 'none'; "));
+    // What a page has no use for is not read.
+    let sent = client.send("POST", page, &vec![b'x'; 2 * BODY_MAX]).await;
+    assert_eq!((sent.status, &*sent.headers["connection"]), (404, "close"));
+    let refused = client.send("PUT", page, b"").await;
+    assert_eq!(refused.status, 404);
+    assert_eq!(refused.body["message"], "The requested resource was not found.");
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn bodies_and_heads_have_limits() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;

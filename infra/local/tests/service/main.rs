@@ -17,6 +17,7 @@ use std::path::Path;
 use client::Client;
 use vedette_checker::Config;
 use vedette_local::{Options, Service};
+use vedette_notifier::send::{MailConfig, MailWay};
 
 /// Options for a service on free ports.
 fn options(data: &Path) -> Options {
@@ -28,6 +29,11 @@ fn options(data: &Path) -> Options {
         fsync: vedette_embedded::Fsync::EverySecond,
         quiet: true,
     }
+}
+
+/// Mails go into a folder of the data.
+fn mail(data: &Path) -> MailConfig {
+    MailConfig::read(&|_| None, MailWay::Folder(data.join("mail"))).expect("a folder")
 }
 
 /// A configuration that lets checks reach this machine, and asks as often as tests do.
@@ -45,7 +51,7 @@ fn config() -> Config {
 
 /// A service on a folder, and a client with the demo user's token.
 async fn start(data: &Path) -> (Service, Client) {
-    let service = Service::start(options(data), config()).await.expect("started");
+    let service = Service::start(options(data), config(), mail(data)).await.expect("started");
     let client = Client::with_token_file(service.listen(), &service.token_file());
     (service, client)
 }

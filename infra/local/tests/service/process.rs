@@ -15,7 +15,7 @@ use vedette_embedded::FolderError;
 use vedette_local::{Service, StartError};
 
 use crate::client::Client;
-use crate::{config, options, start};
+use crate::{config, mail, options, start};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -98,7 +98,7 @@ async fn a_folder_is_for_one_process() {
     let mode = fs::metadata(service.token_file()).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
-    let second = Service::start(options(folder.path()), config()).await;
+    let second = Service::start(options(folder.path()), config(), mail(folder.path())).await;
     assert!(matches!(second, Err(StartError::Folder(FolderError::InUse(_)))));
     let second = command(folder.path()).output().await.expect("ended");
     assert_eq!(second.status.code(), Some(1));
@@ -168,7 +168,7 @@ async fn a_wrong_start_says_what_is_wrong() {
     let address = taken.local_addr().expect("an address");
     let mut options = options(&data);
     options.listen = address;
-    let refused = Service::start(options, config()).await;
+    let refused = Service::start(options, config(), mail(&data)).await;
     assert!(matches!(refused, Err(StartError::Listen { .. })));
     assert!(!data.join("token").exists(), "nobody was made");
 }

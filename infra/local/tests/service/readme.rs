@@ -15,7 +15,7 @@ use vedette_domain::id::SiteId;
 use vedette_domain::schedule::TimeScale;
 use vedette_local::{Options, Service};
 
-use crate::{config, options};
+use crate::{config, mail, options};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -30,7 +30,8 @@ async fn every_example_of_the_first_session_answers_as_shown() {
     let folder = tempfile::tempdir().expect("a folder");
     let minute = TimeScale::new(Duration::from_secs(1)).expect("a time scale");
     let options = Options { minute, ..options(&folder.path().join("data")) };
-    let service = Service::start(options, config()).await.expect("started");
+    let mail = mail(&options.data);
+    let service = Service::start(options, config(), mail).await.expect("started");
     let mut server = WebServer::start().await;
     let mut shell = Shell {
         folder: folder.path(),

@@ -22,7 +22,7 @@ use vedette_domain::tool::Tool;
 use vedette_local::Service;
 
 use crate::client::Client;
-use crate::options;
+use crate::{mail, options};
 
 /// Longer than the first runs of all tools on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -58,7 +58,8 @@ async fn every_tool_completes_on_a_site_of_this_machine() {
     assert_eq!(config.service.tools.contains(&Tool::Performance), has_lighthouse);
     let tools = config.service.tools.clone();
     let options = options(&folder.path().join("data"));
-    let service = Service::start(options, config).await.expect("started");
+    let mail = mail(&options.data);
+    let service = Service::start(options, config, mail).await.expect("started");
     let client = Client::with_token_file(service.listen(), &service.token_file());
 
     let site = client.add_site("http://shop.test").await;
