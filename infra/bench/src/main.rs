@@ -3,6 +3,7 @@
 mod cadence;
 mod history;
 mod inside;
+mod lambda;
 mod process;
 mod rate;
 mod reconcile;
@@ -29,6 +30,8 @@ enum Measure {
     Requests(requests::Options),
     /// How long a reconciliation of many teams takes.
     Reconcile(reconcile::Options),
+    /// What the Lambda functions cost beside their work.
+    Lambda(lambda::Options),
 }
 
 #[tokio::main]
@@ -43,5 +46,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::History(options) => history::measure(&options).await,
         Measure::Requests(options) => requests::measure(&options).await,
         Measure::Reconcile(options) => reconcile::measure(&options).await,
+        Measure::Lambda(options) => lambda::measure(&options).await,
     }
 }

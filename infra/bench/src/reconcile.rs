@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 use vedette_domain::tool::Tool;
-use vedette_embedded::TABLE;
 use vedette_reconciler::reconcile;
 use vedette_runtime::aws::app;
-use vedette_runtime::config::{Deployment, Schedules};
-use vedette_testkit::aws::{Aws, QUEUE_URL_PREFIX};
+use vedette_runtime::config::Schedules;
+use vedette_testkit::aws::{Aws, deployment};
 
 use crate::inside::{Ask, Inside};
 use crate::process::Usage;
@@ -45,16 +44,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let aws = Aws::default();
     let mut service = test.app.service.clone();
     service.tools = Tool::ALL.to_vec();
-    let named = || "vedette".to_owned();
-    let deployment = Deployment {
-        table: TABLE.to_owned(),
-        queue_url_prefix: QUEUE_URL_PREFIX.to_owned(),
-        schedule_group: named(),
-        schedule_target: named(),
-        schedule_role: named(),
-        schedule_dlq: named(),
-        schedules: Schedules::Each,
-    };
+    let deployment = deployment(Schedules::Each);
     let mut deployed = app(service, deployment, &aws.sdk(test.table.database.http_client()));
     // What is sent while schedules are made is nothing to be measured.
     deployed.queue = test.app.queue.clone();

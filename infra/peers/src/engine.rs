@@ -111,20 +111,23 @@ async fn repeat(options: &Options, check: impl AsyncFn() -> bool) -> Result<(), 
 }
 
 async fn status(guard: &Guard, url: &Url) -> bool {
-    let probe = StatusProbe { url, header: None, deadline: status::DEADLINE };
+    let probe = StatusProbe { url, header: None, deadline: status::DEADLINE, connectivity: None };
     status::probe(guard, &probe).await.is_ok_and(|result| result.up)
 }
 
 async fn ssl(guard: &Guard, url: &Url) -> bool {
-    #[expect(clippy::disallowed_methods, reason = "a measurement reads the clock itself")]
-    let now = Timestamp::now();
-    let probe = SslProbe { url, deadline: ssl::DEADLINE, now };
+    let probe = SslProbe { url, deadline: ssl::DEADLINE, now: now(), connectivity: None };
     ssl::probe(guard, &probe).await.is_ok_and(|result| result.is_valid)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a measurement reads the clock itself")]
+fn now() -> Timestamp {
+    Timestamp::now()
 }
 
 async fn dns(guard: &Guard, resolvers: &Resolvers) -> bool {
     let Ok(url) = Url::parse("http://www.example.com/") else { return false };
-    let probe = DnsProbe { url: &url, deadline: dns::DEADLINE };
+    let probe = DnsProbe { url: &url, deadline: dns::DEADLINE, now: now() };
     dns::probe(guard, resolvers, &probe).await.is_ok_and(|result| {
         result.lookup_failure.is_none()
             && result.unanswered_types.is_empty()
@@ -143,6 +146,7 @@ async fn crawl(guard: &Guard, url: &Url) -> Result<(), Box<dyn Error>> {
         browser: None,
         limits: Limits::default(),
         deadline: links::DEADLINE,
+        connectivity: None,
     };
     let result = links::probe(guard, &CrawlLimiter::default(), &probe, |_| {})
         .await
