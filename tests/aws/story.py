@@ -50,6 +50,7 @@ class Target(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Page)
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server_port}"
+        self.events = []
 
 
 class Page(http.server.BaseHTTPRequestHandler):
@@ -64,6 +65,13 @@ class Page(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     do_HEAD = do_GET
+
+    def do_POST(self):
+        """The receiver of a webhook."""
+        event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.events.append((event["type"], event["data"].get("uuid")))
+        self.send_response(204)
+        self.end_headers()
 
     def log_message(self, *_):
         pass
@@ -122,11 +130,23 @@ def ask(method, path, body=None, expect=200, bearer=None):
     return json.loads(text) if text else None
 
 
-def operate(*arguments):
+def visit(method, path, expect=200):
+    """Asks for a page as a browser does, and holds the answer to a status."""
+    connection = http.client.HTTPConnection(gateway, timeout=60)
+    headers = {"Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}"}
+    connection.request(method, path, None, headers)
+    response = connection.getresponse()
+    text = response.read().decode()
+    assert response.status == expect and "<h1>" in text, f"{method} {path}: {response.status}: {text}"
+
+
+def operate(*arguments, given=""):
     """Runs the operator's command as a user with the operator's policy; returns what it says."""
     command = [VEDETTE, "--aws", "--stack", STACK, "--json", *arguments]
     environment = os.environ | operator
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run(
+        command, input=given, capture_output=True, text=True, timeout=60, env=environment
+    )
     said = f"{' '.join(arguments)}: {done.returncode}: {done.stdout} {done.stderr}"
     assert done.returncode == 0, said
     return json.loads(done.stdout)
@@ -254,6 +274,9 @@ def go_down_and_come_back(site, target):
     minutely = schedule_expressions(site)["status"]
     ask("PATCH", f"/sites/{site}", {"url": target.url, "monitoring_settings": weekly})
     until("it is checked weekly", lambda: schedule_expressions(site)["status"] != minutely, 30)
+    team = ask("GET", f"/sites/{site}")["data"]["team_uuid"]
+    operate("channel", "add", team, "webhook", "--name", "program", given=f"{target.url}/hook")
+    operate("channel", "test", team, "program")
     target.status = 503
     say("the target is down")
     fire(f"{site}-status")
@@ -265,6 +288,11 @@ def go_down_and_come_back(site, target):
     until("it is followed up", lambda: "incident_follow_up" in reasons(site), 90)
     target.status = 200
     [resolved] = until("it is resolved", lambda: issues(site, "resolved"), 90)
+    told = [("channel.test", None)]
+    told += [(event, issue["uuid"]) for event in ("issue.opened", "issue.resolved")]
+    # Other sites have issues, too.
+    mine = lambda: [event for event in target.events if event[1] in (None, issue["uuid"])]
+    until("a program was told of it", lambda: mine() == told, 60, lambda: target.events)
     keys = [entry["key"] for entry in resolved["timeline"]]
     assert keys == ["opened", "acknowledged", "resolved"] and resolved["resolved_by"] is None, (
         resolved
@@ -502,6 +530,24 @@ def delete(sites):
     assert not rows("L#") and not rows("N#"), rows("")
 
 
+def answer_a_mail(team):
+    """The reader of a new channel's address confirms it, and then unsubscribes it."""
+    channel = operate("channel", "add", team, "email", "ada@example.com")["uuid"]
+    [(pk, sk)] = rows("C#")
+    found = table.get_item(TableName=outputs["TableName"], Key={"pk": {"S": pk}, "sk": {"S": sk}})
+    key = found["Item"]["key"]["S"]
+    # No mail is sent here, so the address is `failing` once it is confirmed.
+    for page, states in (("confirm", {"on", "failing"}), ("unsubscribe", {"disabled"})):
+        path = f"/channels/{team}/{channel}/{page}"
+        visit("GET", f"{path}?key={key}")
+        visit("POST", f"{path}?key={NOBODY}", 404)
+        visit("POST", f"{path}?key={key}")
+        assert operate("channel", "show", team, channel)["state"] in states
+    operate("channel", "remove", team, channel)
+    visit("GET", f"/issues/{NOBODY}", 404)
+    say("an address was confirmed and unsubscribed")
+
+
 def check_that_all_was_asked():
     """Every route of openapi.json was asked for what it gives, and for what it refuses."""
     document = json.loads((pathlib.Path(__file__).parents[2] / "openapi.json").read_text())
@@ -545,6 +591,7 @@ def main():
     crawl_at_once([site, others[1]], target)
     others.append(check_on_demand(team, target))
     read_all(team, site, strangers_token)
+    answer_a_mail(team)
     go_down_and_come_back(site, target)
     # An audit that is found while another one is under way would have to wait for minutes.
     until("all that was lost but the crawl is found", lambda: len(pending(lost[1])) < 2, 75)

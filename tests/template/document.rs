@@ -36,12 +36,27 @@ impl Template {
         &self.resources().get(name).unwrap_or_else(|| panic!("no {name}"))["Properties"]
     }
 
+    /// The metadata of a resource.
+    pub(super) fn metadata(&self, name: &str) -> &Value {
+        &self.resources()[name]["Metadata"]
+    }
+
+    /// The condition of a resource, null where it is there in any case.
+    pub(super) fn condition(&self, name: &str) -> &Value {
+        &self.resources()[name]["Condition"]
+    }
+
+    /// What all functions of SAM's have.
+    pub(super) fn of_all(&self) -> &Value {
+        &self.0["Globals"]["Function"]
+    }
+
     /// A parameter.
     pub(super) fn parameter(&self, name: &str) -> &Value {
         &self.0["Parameters"][name]
     }
 
-    /// The names of the functions.
+    /// The names of the functions of SAM's; those of an image are plain ones.
     pub(super) fn functions(&self) -> impl Iterator<Item = &str> {
         self.resources_of("AWS::Serverless::Function")
     }
@@ -58,11 +73,19 @@ impl Template {
         self.properties(function)["Handler"].as_str().expect("a handler")
     }
 
-    /// The environment of a function.
+    /// The folder that a function is built from.
+    pub(super) fn code(&self, function: &str) -> &str {
+        let of_its_own = &self.properties(function)["CodeUri"];
+        let folder = of_its_own.as_str().or(self.of_all()["CodeUri"].as_str());
+        folder.expect("a folder")
+    }
+
+    /// The environment of a function; a plain one has nothing of what all functions of SAM's have.
     pub(super) fn environment(&self, function: &str) -> BTreeMap<&str, &Value> {
-        let of_all = &self.0["Globals"]["Function"];
-        let maps = [of_all, self.properties(function)].map(|of| &of["Environment"]["Variables"]);
-        let pairs = maps.into_iter().filter_map(Value::as_object).flatten();
+        let of_all = Some(self.of_all()).filter(|_| self.functions().any(|one| one == function));
+        let maps = of_all.into_iter().chain([self.properties(function)]);
+        let maps = maps.map(|of| &of["Environment"]["Variables"]);
+        let pairs = maps.filter_map(Value::as_object).flatten();
         pairs.map(|(name, value)| (name.as_str(), value)).collect()
     }
 

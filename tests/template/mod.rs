@@ -5,22 +5,26 @@ mod document;
 mod permissions;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
+use vedette_dashboard::{HANDLER, PAGES};
+use vedette_domain::alert::delivery::LEASE;
 use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
-use vedette_runtime::BATCH;
+use vedette_runtime::{BATCH, Destination};
 
 use document::Template;
 
-/// What a function is not told: its browser and Lighthouse, which it has not; and the key that it reads
-/// from where `VEDETTE_PAGESPEED_SECRET` says.
-const NOT_SET: [&str; 3] = ["VEDETTE_CHROME", "VEDETTE_LIGHTHOUSE", "VEDETTE_PAGESPEED_KEY"];
+/// What the template does not tell a function: its browser and Lighthouse, which are a matter of the image
+/// that has them; the key that it reads from where `VEDETTE_PAGESPEED_SECRET` says; and a mail server.
+const NOT_SET: [&str; 4] =
+    ["VEDETTE_CHROME", "VEDETTE_LIGHTHOUSE", "VEDETTE_PAGESPEED_KEY", "VEDETTE_SMTP"];
 
 #[test]
-fn the_template_has_a_function_for_each_route() {
+fn the_template_has_a_function_for_each_route_and_one_for_all_pages() {
     let template = Template::read();
     let mut found = BTreeSet::new();
     for function in template.functions() {
@@ -34,17 +38,73 @@ fn the_template_has_a_function_for_each_route() {
     }
     let routes = ROUTES.iter().chain([&FALLBACK]);
     let routes = routes.map(|route| (route.name, route.method, route.path));
-    let expected: BTreeSet<_> = routes.map(|(a, b, c)| (a.into(), b.into(), c.into())).collect();
+    let pages = PAGES.iter().map(|page| (HANDLER, page.method, page.path));
+    let expected: BTreeSet<_> =
+        routes.chain(pages).map(|(a, b, c)| (a.into(), b.into(), c.into())).collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn sam_builds_every_function_with_cargo_lambda() {
+    let template = Template::read();
+    for function in template.functions() {
+        assert_eq!(template.metadata(function)["BuildMethod"], "rust-cargolambda", "{function}");
+        let folder = template.code(function);
+        assert!(folder.starts_with("functions/"), "{function}: {folder}");
+    }
+}
+
+#[test]
+fn functions_with_a_browser_take_the_place_of_those_without() {
+    let template = Template::read();
+    let images: Vec<_> = template.resources_of("AWS::Lambda::Function").collect();
+    for tool in Tool::ALL {
+        let plain = template.function_of(tool.as_str());
+        let Value::Object(mut source) =
+            template.events(plain).next().expect("one")["Properties"].clone()
+        else {
+            panic!("{plain}")
+        };
+        let command = json!([tool.as_str()]);
+        let is_its =
+            |image: &&&str| template.properties(image)["ImageConfig"]["Command"] == command;
+        let image = images.iter().find(is_its);
+        // What stands first holds where there is a browser.
+        let enabled = json!({ "Fn::If": ["HasBrowser", image.is_none(), true] });
+        assert_eq!(source.remove("Enabled"), Some(enabled), "{tool}");
+        assert_eq!(image.is_some(), tool.is_long(), "{tool}: who takes minutes may need a browser");
+        let Some(image) = image else { continue };
+        assert_eq!(template.environment(image), template.environment(plain), "{image}");
+        let [of_image, of_plain] = [image, plain].map(|function| template.properties(function));
+        for same in ["Role", "Timeout"] {
+            assert_eq!(of_image[same], of_plain[same], "{image}");
+        }
+        for (name, in_globals) in
+            [("LoggingConfig", "/LoggingConfig"), ("TracingConfig/Mode", "/Tracing")]
+        {
+            let own = of_image.pointer(&format!("/{name}"));
+            assert_eq!(own, template.of_all().pointer(in_globals), "{image}");
+        }
+        let mapping = template.properties(&format!("{image}Messages"));
+        let Value::Object(mut mapping) = mapping.clone() else { panic!("{image}") };
+        assert_eq!(mapping.remove("FunctionName"), Some(json!({ "Ref": image })));
+        assert_eq!(mapping.remove("EventSourceArn"), source.remove("Queue"));
+        assert_eq!(mapping, source, "{image}");
+        for name in [(*image).to_owned(), format!("{image}Messages")] {
+            assert_eq!(*template.condition(&name), json!("HasBrowser"), "{name}");
+        }
+    }
+    assert_eq!(images.len(), Tool::ALL.into_iter().filter(|tool| tool.is_long()).count());
 }
 
 #[test]
 fn the_template_follows_the_limits_of_the_tools() {
     let template = Template::read();
     let tools = Tool::ALL.map(|tool| (tool.as_str(), tool.limits().function_timeout));
-    let maintenance = ("maintenance", MAINTENANCE_GRACE.unsigned_abs());
+    let others =
+        [("maintenance", MAINTENANCE_GRACE.unsigned_abs()), ("alerts", LEASE.unsigned_abs())];
     let seconds = |value: &Value| Duration::from_secs(value.as_u64().expect("seconds"));
-    for (name, timeout) in tools.into_iter().chain([maintenance]) {
+    for (name, timeout) in tools.into_iter().chain(others) {
         let function = template.function_of(name);
         let function = template.properties(function);
         assert_eq!(seconds(&function["Timeout"]), timeout, "{name}");
@@ -66,30 +126,37 @@ fn the_template_follows_the_limits_of_the_tools() {
 
 /// The variables that sources read.
 fn variables(folder: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for path in crate::files(folder, ".rs") {
-        let text = std::fs::read_to_string(&path).expect("a source");
-        names.extend(text.split("\"VEDETTE_").skip(1).map(|rest| {
-            let end =
-                rest.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(rest.len());
-            format!("VEDETTE_{}", &rest[..end])
-        }));
-    }
-    names
+    crate::files(folder, ".rs").iter().flat_map(|path| variables_of(path)).collect()
+}
+
+/// The variables that a source reads.
+fn variables_of(path: &Path) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(path).expect("a source");
+    let names = text.split("\"VEDETTE_").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(rest.len());
+        format!("VEDETTE_{}", &rest[..end])
+    });
+    names.collect()
 }
 
 #[test]
 fn what_functions_read_can_be_set() {
     let template = Template::read();
     let of_all = variables("shared/runtime/src");
+    let outbound = variables_of(&crate::root().join("shared/runtime/src/outbound.rs"));
     for function in template.functions() {
         let is_checker = Tool::parse(template.handler(function)).is_some();
+        let is_notifier = template.handler(function) == Destination::Alerts.name();
         let mut read = of_all.clone();
-        if is_checker {
-            read.extend(variables("functions/checker/src"));
-        } else {
+        if !is_checker {
             // Who runs what at once is asked by those alone that run it.
             read.remove("VEDETTE_CONCURRENCY");
+        }
+        match (is_checker, is_notifier) {
+            (true, _) => read.extend(variables("functions/checker/src")),
+            (_, true) => read.extend(variables("functions/notifier/src")),
+            // They connect to nobody.
+            _ => read.retain(|name| !outbound.contains(name)),
         }
         read.retain(|name| !NOT_SET.contains(&name.as_str()));
         let set = template.environment(function).into_keys().map(str::to_owned).collect();

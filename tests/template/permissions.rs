@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
+use vedette_dashboard::{HANDLER, PAGES_GRANT};
 use vedette_domain::tool::Tool;
+use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{DISPATCH, MAINTENANCE, REDELIVERY};
 use vedette_store::keys::Prefix;
 use vedette_store::{Action, Grant};
@@ -23,7 +25,9 @@ fn from_code() -> BTreeMap<String, Granted> {
         ("dispatch", [&DISPATCH, &Grant::NONE]),
         ("maintenance", [&MAINTENANCE, &Grant::NONE]),
     ];
-    let all = routes.chain(tools).chain(reconciler);
+    let notifier = [("alerts", [&NOTIFIER, &Grant::NONE])];
+    let pages = [(HANDLER, [&PAGES_GRANT, &Grant::NONE])];
+    let all = routes.chain(tools).chain(reconciler).chain(notifier).chain(pages);
     all.map(|(handler, grants)| (handler.to_owned(), together(grants))).collect()
 }
 
@@ -158,13 +162,17 @@ fn a_route_that_reads_sends_nothing_and_only_counts() {
 }
 
 #[test]
-fn a_checker_has_its_own_queue_and_no_other() {
+fn a_checker_has_its_own_queue_and_sends_to_that_of_alerts() {
     let template = Template::read();
+    let alerts = json!({ "Fn::GetAtt": ["AlertsQueue", "Arn"] });
     for tool in Tool::ALL {
         let function = template.function_of(tool.as_str());
         let queue = &template.events(function).next().expect("an event")["Properties"]["Queue"];
         for statement in template.statements(function) {
-            if texts(&statement["Action"]).iter().any(|action| action.starts_with("sqs:")) {
+            let actions = texts(&statement["Action"]);
+            if statement["Resource"] == alerts {
+                assert_eq!(actions, ["sqs:SendMessage"], "{tool}");
+            } else if actions.iter().any(|action| action.starts_with("sqs:")) {
                 assert_eq!(statement["Resource"], *queue, "{tool}");
             }
         }
