@@ -1,19 +1,25 @@
 //! Tests only: see `routes`, `flows` and `tidy`. Here is what they share: a whole service whose
 //! queues are worked off when a test says so.
 
+pub mod receivers;
+
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_checker::{EngineConfig, Engines, Handled, grants, handle};
 use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issue::record::{self, Issue};
-use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{MAINTENANCE, REDELIVERY};
 use vedette_runtime::Destination;
 use vedette_store::{Grant, SiteWithTools};
+
 use vedette_testkit::{Client, Member, TestApp, granted, loopback, new_team};
+
+use crate::receivers::Receivers;
 
 /// A whole service for one test.
 pub struct Service {
@@ -21,13 +27,15 @@ pub struct Service {
     pub test: TestApp,
     /// Its check engines, which may reach this machine.
     pub engines: Engines,
+    /// Where its channels lead.
+    pub receivers: Receivers,
 }
 
 impl Service {
     /// A service without users.
     pub async fn start() -> Self {
         let engines = Engines::new(loopback(), EngineConfig::default()).expect("engines");
-        Self { test: TestApp::start().await, engines }
+        Self { test: TestApp::start().await, engines, receivers: Receivers::default() }
     }
 
     /// A service with a team on the agency plan.
@@ -47,9 +55,11 @@ impl Service {
         Client::with_authorization(&self.test.app, authorization)
     }
 
-    /// Takes the messages that wait in all queues, and what is left of their delays.
+    /// Takes the messages that wait in all queues but that of alerts, and what is left of their
+    /// delays.
     pub fn waiting(&self) -> Vec<(Message, Duration)> {
-        Destination::ALL.into_iter().flat_map(|queue| self.test.queue.drain(queue)).collect()
+        let queues = Destination::ALL.into_iter().filter(|queue| *queue != Destination::Alerts);
+        queues.flat_map(|queue| self.test.queue.drain(queue)).collect()
     }
 
     /// Works off messages, and those they bring about, until only delayed ones are left; returns
@@ -79,6 +89,34 @@ impl Service {
                 let kept = Box::pin(vedette_reconciler::maintain(&self.test.app, maintenance));
                 granted([&MAINTENANCE, &Grant::NONE], kept).await.expect("kept");
             }
+            Message::Alert(alert) => self.notify(alert).await,
+        }
+    }
+
+    /// Delivers one message to the notifier.
+    pub async fn notify(&self, message: &AlertMessage) {
+        let told = Box::pin(vedette_notifier::handle(&self.test.app, &self.receivers, message));
+        granted([&NOTIFIER, &Grant::NONE], told).await.expect("told");
+    }
+
+    /// Tells channels what can be told at once; returns the messages that are delayed.
+    pub async fn tell(&self) -> Vec<(Message, Duration)> {
+        let mut delayed = Vec::new();
+        loop {
+            let (later, now): (Vec<_>, Vec<_>) = self
+                .test
+                .queue
+                .drain(Destination::Alerts)
+                .into_iter()
+                .partition(|(_, delay)| *delay > Duration::ZERO);
+            delayed.extend(later);
+            if now.is_empty() {
+                return delayed;
+            }
+            for (message, _) in now {
+                let Message::Alert(message) = message else { panic!("{message:?}") };
+                self.notify(&message).await;
+            }
         }
     }
 
@@ -86,6 +124,7 @@ impl Service {
     pub async fn redeliver(&self) {
         let pass = Box::pin(vedette_reconciler::redeliver(&self.test.app));
         granted([&REDELIVERY, &Grant::NONE], pass).await.expect("redelivered");
+        self.tell().await;
     }
 
     /// Delivers one check message and says what became of it.
@@ -93,7 +132,9 @@ impl Service {
         // Boxed, here and below: without optimization, a test that awaits many of these futures
         // would be too large for its stack.
         let handled = Box::pin(handle(&self.test.app, &self.engines, message));
-        granted(grants(message.tool), handled).await.expect("handled")
+        let handled = granted(grants(message.tool), handled).await.expect("handled");
+        self.tell().await;
+        handled
     }
 
     /// Runs a tool on a site as its schedule would, at a slot that is now.
@@ -108,6 +149,8 @@ impl Service {
         let (found, stored) = self.stored_issue(issue).await;
         let change = record::acknowledge(stored, by, self.test.now()).expect("open");
         self.test.app.store.commit_issue(&found.site, &change, None).await.expect("saved");
+        vedette_runs::enqueue_alert(&self.test.app, &found.site, &change).await;
+        self.tell().await;
     }
 
     /// Has a member resolve an issue; its tracker starts afresh.
@@ -119,6 +162,8 @@ impl Service {
         let next = read.resolved_by_hand(fingerprint);
         let tool = Some((tool, read, &next));
         self.test.app.store.commit_issue(&found.site, &change, tool).await.expect("saved");
+        vedette_runs::enqueue_alert(&self.test.app, &found.site, &change).await;
+        self.tell().await;
     }
 
     async fn stored_issue(&self, issue: IssueId) -> (SiteWithTools, Issue) {

@@ -1,10 +1,13 @@
 # Sourced by tests that ask a whole service: starts one on this machine, on a free port and an empty
-# folder, and ends it with the script. Leaves $url, $work (a folder that goes) and operate().
+# folder, and ends it with the script. Leaves $url, $work (a folder that goes) and operate(). Its arguments
+# and variables, besides those below, may stand in the arrays service_options and service_environment.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 built=${CARGO_TARGET_DIR:-$root/target}/debug
 [[ -x $built/vedette-local && -x $built/vedette ]] || { echo "'make $(basename "$(dirname "$0")")' builds what is missing in $built" >&2; exit 1; }
 
+[[ -v service_environment ]] || service_environment=()
+[[ -v service_options ]] || service_options=()
 work=$(mktemp -d)
 pid=
 finish() {
@@ -30,7 +33,8 @@ touch "$work/out"
 # Nobody outside this machine is asked, and nothing is audited.
 env -i PATH="$PATH" VEDETTE_THROTTLE=4000000000 VEDETTE_ALLOW_TARGETS=127.0.0.0/8 \
     VEDETTE_DOH=nobody=https://127.0.0.1:1/dns-query VEDETTE_RDAP=none VEDETTE_AUDITOR=none \
-    "$built/vedette-local" --data "$work/data" --listen 127.0.0.1:0 --quiet \
+    "${service_environment[@]}" \
+    "$built/vedette-local" --data "$work/data" --listen 127.0.0.1:0 --quiet "${service_options[@]}" \
     >"$work/out" 2>"$work/log" &
 pid=$!
 said() { sed -n "s,^ *$1  *http://\([^ ]*\).*,\1,p" "$work/out"; }

@@ -54,6 +54,8 @@ fn dependencies_point_one_way() {
         ("shared/runs", &["domain", "store", "runtime"]),
         ("functions/api", &["domain", "store", "http", "runtime"]),
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
+        ("functions/dashboard", &["domain", "store", "http", "runtime"]),
+        ("functions/notifier", &["domain", "store", "probe", "http", "runtime"]),
         ("functions/reconciler", &["domain", "store", "probe", "runs", "runtime"]),
     ]);
     for (folder, allowed) in allowed {

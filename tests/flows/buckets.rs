@@ -12,11 +12,11 @@ use vedette_reconciler::{DISPATCH, dispatch, reconcile};
 use vedette_runtime::aws::app as on_aws;
 use vedette_runtime::config::Schedules;
 use vedette_store::Grant;
-use vedette_testkit::aws::Aws;
+use vedette_testkit::aws::{Aws, deployment};
 use vedette_testkit::{Fault, granted};
 
 use crate::census::assert_balanced;
-use crate::reconciliation::deployment;
+use crate::reconciliation::partition;
 use crate::scene::{Scene, URL};
 
 /// A run: which site's tool, and for which instant.
@@ -213,4 +213,24 @@ async fn no_run_is_lost_or_counted_twice_on_the_way_from_schedules_to_buckets_an
     assert_eq!(story.aws.account().schedules.len(), 2);
     assert_eq!(Box::pin(minutes(&story, 5)).await, []);
     assert_eq!(Box::pin(story.reconcile()).await.retired, 0);
+}
+
+#[tokio::test]
+async fn a_site_that_cannot_be_read_keeps_the_schedules_of_before() {
+    let mut story = Story::begin(Schedules::Each).await;
+    let spoilt = Box::pin(story.create("spoilt", 5, 1_440)).await;
+    Box::pin(story.create("shop", 5, 1_440)).await;
+    let table = &story.scene.service.test.table;
+    table.set(&partition(spoilt), "A", "cfg", "spoilt").await;
+    story.change_to(Schedules::Buckets);
+    let reconciled = Box::pin(story.reconcile()).await;
+    assert_eq!((reconciled.put, reconciled.unreadable, reconciled.retired), (2, 1, 2));
+    let left: Vec<_> = story.aws.account().schedules.iter().cloned().collect();
+    assert_eq!(left, [Tool::Ssl, Tool::Status].map(|tool| format!("{spoilt}-{tool}")));
+
+    // Of a site that is gone nothing is kept.
+    let gone = story.scene.service.test.app.entropy.site_id().expect("an id");
+    story.aws.account().schedules.insert(format!("{gone}-status"));
+    assert_eq!(Box::pin(story.reconcile()).await.retired, 1);
+    assert_eq!(story.aws.account().schedules.len(), 2);
 }

@@ -367,7 +367,7 @@ async fn deliver_unfilled(scene: &Scene, site: SiteId, sent_at: Timestamp) -> Ha
     let body = json!({
         "team": scene.owner.team, "site": site, "tool": "status", "reason": "scheduled", "slot": SLOT_PLACEHOLDER,
     });
-    let Service { test, engines } = &scene.service;
+    let Service { test, engines, .. } = &scene.service;
     let body = body.to_string();
     Box::pin(handle_body(&test.app, engines, &body, sent_at)).await.expect("handled")
 }
@@ -404,7 +404,7 @@ async fn a_slot_that_the_scheduler_left_unfilled_is_that_of_the_cadence() {
 #[tokio::test]
 async fn a_body_that_is_no_message_fails_alone() {
     let scene = Scene::start().await;
-    let Service { test, engines } = &scene.service;
+    let Service { test, engines, .. } = &scene.service;
     for body in ["", "{}", "null", r#"{"sync":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"}"#] {
         let handled = handle_body(&test.app, engines, body, test.now()).await;
         assert!(handled.is_err(), "{body}: {handled:?}");

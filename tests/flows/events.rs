@@ -9,8 +9,9 @@ use serde_json::Value;
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::Incoming;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::message::{CheckMessage, Maintenance, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, RunOrder};
 use vedette_domain::tool::Tool;
+use vedette_runtime::Destination;
 
 use crate::census::text;
 
@@ -71,6 +72,22 @@ fn events_of_the_checker_hold_check_messages_of_their_queue() {
             assert_eq!(Tool::parse(&queue), Some(tool), "{file:?}");
         }
     }
+}
+
+#[test]
+fn the_event_of_the_notifier_holds_each_of_its_messages() {
+    let mut kinds = Vec::new();
+    for file in files("notifier") {
+        for (queue, body) in bodies(&file) {
+            assert_eq!(queue, Destination::Alerts.name());
+            kinds.push(match serde_json::from_str(&body).expect("a message") {
+                AlertMessage::Issue { .. } => "issue",
+                AlertMessage::Channel { .. } => "channel",
+                AlertMessage::Team(_) => "team",
+            });
+        }
+    }
+    assert_eq!(kinds, ["issue", "channel", "team"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Stories across routes, queues and time.
 
+mod alerts;
 mod buckets;
 mod budget;
 mod census;
@@ -7,6 +8,7 @@ mod concurrency;
 mod cost;
 mod deletion;
 mod delivery;
+mod domain_expiry;
 mod events;
 mod faults;
 mod first_runs;
@@ -14,6 +16,7 @@ mod forgetting;
 mod incident;
 mod midnight;
 mod monitoring;
+mod own_outage;
 mod reconciliation;
 mod records;
 mod results;

@@ -8,8 +8,8 @@ use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_reconciler::{Drift, Reconciled, Redelivered, drift, reconcile, redeliver};
 use vedette_runtime::aws::app as on_aws;
-use vedette_runtime::config::{Deployment, Schedules};
-use vedette_testkit::aws::{Aws, SCHEDULES_OF_A_PAGE};
+use vedette_runtime::config::Schedules;
+use vedette_testkit::aws::{Aws, SCHEDULES_OF_A_PAGE, deployment};
 use vedette_testkit::{Member, new_team};
 
 use crate::scene::{Scene, URL};
@@ -86,24 +86,11 @@ impl Story {
     }
 }
 
-pub(crate) fn deployment(schedules: Schedules) -> Deployment {
-    let text = || "vedette".to_owned();
-    Deployment {
-        table: text(),
-        queue_url_prefix: text(),
-        schedule_group: text(),
-        schedule_target: text(),
-        schedule_role: text(),
-        schedule_dlq: text(),
-        schedules,
-    }
-}
-
 fn name(site: SiteId, tool: Tool) -> String {
     format!("{site}-{tool}")
 }
 
-fn partition(site: SiteId) -> String {
+pub(crate) fn partition(site: SiteId) -> String {
     format!("S#{:016x}", site.partition().0)
 }
 

@@ -13,6 +13,7 @@ use vedette_domain::timer::Timer;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
 use vedette_testkit::{ApiResponse, Client, Member, TestApp, WebServer, loopback, new_team};
+use vedette_tests::receivers::Receivers;
 use vedette_tests::{Service, scheduled};
 
 /// The watched web server's address, the same in every story.
@@ -33,7 +34,8 @@ impl Scene {
     pub(crate) async fn on_plan(plan: Plan) -> Self {
         let target = WebServer::start().await;
         let engines = engines(&[("site.test", &target)]);
-        let service = Service { test: TestApp::start().await, engines };
+        let receivers = Receivers::default();
+        let service = Service { test: TestApp::start().await, engines, receivers };
         let owner = new_team(&service.test, plan).await;
         Self { service, owner, target }
     }
@@ -189,7 +191,7 @@ fn only_status(settings: &Value) -> Value {
 pub(crate) fn check_message(message: &Message) -> CheckMessage {
     match message {
         Message::Check(check) => *check,
-        Message::Maintenance(maintenance) => panic!("no check: {maintenance:?}"),
+        Message::Maintenance(_) | Message::Alert(_) => panic!("no check: {message:?}"),
     }
 }
 

@@ -26,6 +26,8 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use vedette_embedded::TABLE;
+use vedette_runtime::config::{Deployment, Schedules};
 
 pub use scheduler::PAGE as SCHEDULES_OF_A_PAGE;
 pub use sqs::{QUEUE_URL_PREFIX, Sent};
@@ -109,12 +111,31 @@ impl Answer {
     }
 }
 
+/// Where the parts of a deployment are.
+pub fn deployment(schedules: Schedules) -> Deployment {
+    Deployment {
+        table: TABLE.to_owned(),
+        queue_url_prefix: QUEUE_URL_PREFIX.to_owned(),
+        schedule_group: SCHEDULE_GROUP.to_owned(),
+        schedule_target: SCHEDULE_TARGET.to_owned(),
+        schedule_role: SCHEDULE_ROLE.to_owned(),
+        schedule_dlq: SCHEDULES_DLQ.to_owned(),
+        schedules,
+    }
+}
+
+const SCHEDULE_GROUP: &str = "vedette";
+const SCHEDULE_TARGET: &str = "arn:aws:scheduler:::aws-sdk:sqs:sendMessage";
+const SCHEDULE_ROLE: &str = "arn:aws:iam::123456789012:role/vedette-schedules";
+const SCHEDULES_DLQ: &str = "arn:aws:sqs:eu-central-1:123456789012:vedette-schedules-dlq";
+
 impl Aws {
     /// A whole deployment that nothing is wrong with, and room for it.
     pub fn deployed(table: &str) -> Self {
         let aws = Self::default();
         let mut account = aws.account();
-        let queues = ["status", "ssl", "dns", "broken-links", "performance", "maintenance"];
+        let queues =
+            ["status", "ssl", "dns", "broken-links", "performance", "maintenance", "alerts"];
         account.make_queues(queues);
         let dead = queues.map(|queue| format!("{queue}-dlq"));
         account.make_queues(dead.iter().map(String::as_str).chain(["schedules-dlq"]));
@@ -124,10 +145,10 @@ impl Aws {
             ("ApiBaseUrl", "https://monitor.test/api/v1"),
             ("Auditor", "pagespeed"),
             ("QueueUrlPrefix", QUEUE_URL_PREFIX),
-            ("ScheduleGroupName", "vedette"),
-            ("ScheduleTargetArn", "arn:aws:scheduler:::aws-sdk:sqs:sendMessage"),
-            ("ScheduleRoleArn", "arn:aws:iam::123456789012:role/vedette-schedules"),
-            ("SchedulesDlqArn", "arn:aws:sqs:eu-central-1:123456789012:vedette-schedules-dlq"),
+            ("ScheduleGroupName", SCHEDULE_GROUP),
+            ("ScheduleTargetArn", SCHEDULE_TARGET),
+            ("ScheduleRoleArn", SCHEDULE_ROLE),
+            ("SchedulesDlqArn", SCHEDULES_DLQ),
             ("SchedulesMode", "each"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -152,7 +173,7 @@ impl Aws {
         endpoint
     }
 
-    async fn answer_http(&self, request: Request) -> (StatusCode, String) {
+    pub(crate) async fn answer_http(&self, request: Request) -> (StatusCode, String) {
         let (parts, body) = request.into_parts();
         let body = axum::body::to_bytes(body, 1 << 20).await.expect("a body");
         let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());

@@ -94,6 +94,16 @@ impl Faults {
         self.0.plan.lock().expect("a plan").items
     }
 
+    /// Ends the process at once.
+    pub fn crash(&self) {
+        self.0.crashed.notify_one();
+    }
+
+    /// Forgets the faults that are still to come.
+    pub fn forget(&self) {
+        self.0.plan.lock().expect("a plan").faults.clear();
+    }
+
     /// Runs work until it is done or a fault ends the process; `None` in the latter case.
     pub async fn until_crash<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {

@@ -1,12 +1,15 @@
 //! Test support: an [`App`] on DynamoDB embedded in memory, a clock that stands still until it is
 //! moved, ids that are the same in every run, faults and a meter between the SDK and the
-//! table, a client of the API, runs without an engine, and web servers to be watched.
+//! table, a client of the API, runs without an engine, web servers to be watched, a resolver and a
+//! registry to be asked, and what the process of a Lambda function meets.
 
 pub mod aws;
 mod client;
 mod faults;
 mod granted;
+pub mod lambda;
 mod meter;
+mod name_services;
 mod people;
 mod runs;
 mod table;
@@ -14,6 +17,7 @@ mod web_server;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::schedule::TimeScale;
@@ -27,6 +31,7 @@ pub use client::{ApiResponse, Client};
 pub use faults::{Fault, Faults};
 pub use granted::granted;
 pub use meter::{Meter, Spent};
+pub use name_services::NameServices;
 pub use people::{Member, member_of, new_team, new_token, store_team};
 pub use runs::status_result;
 pub use table::TestTable;
@@ -65,6 +70,7 @@ impl TestApp {
         let queue = LocalQueue::new();
         let service = Service {
             base_url: Some("https://monitor.test/api/v1".to_owned()),
+            own_url: None,
             throttle: 1_000_000,
             time_scale: TimeScale::default(),
             tools: vec![Tool::Status],
@@ -107,6 +113,14 @@ impl TestApp {
     pub fn meter(&self) -> &Meter {
         &self.table.meter
     }
+}
+
+/// Has all timers of the runtime, which must be of one thread, believe that a time has passed. The
+/// clock of a [`TestApp`] is another one.
+pub async fn advance_timers(by: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(by).await;
+    tokio::time::resume();
 }
 
 /// Engines may reach this machine.

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
-/// A web server on loopback to be watched. It answers every request with one status, which tests set.
+/// A web server on loopback to be watched. It answers every request with one status, which tests set, or
+/// serves a few pages.
 #[derive(Debug)]
 pub struct WebServer {
     /// Its URL, without a slash at the end.
@@ -32,6 +34,22 @@ const SILENT: u16 = 0;
 impl WebServer {
     /// A server that answers 200.
     pub async fn start() -> Self {
+        Self::serving(|_| None).await
+    }
+
+    /// A server of HTML pages, by path; it knows no others.
+    pub async fn with_pages(pages: &'static [(&'static str, &'static str)]) -> Self {
+        let respond = |path: &str| match pages.iter().find(|(known, _)| *known == path) {
+            Some((_, page)) => ([("content-type", "text/html")], *page).into_response(),
+            None => StatusCode::NOT_FOUND.into_response(),
+        };
+        Self::serving(move |path| Some(respond(path))).await
+    }
+
+    /// A server that answers what `respond` makes of a path; with its status, where that is nothing.
+    async fn serving(
+        respond: impl Fn(&str) -> Option<Response> + Clone + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let state = Arc::new(State {
@@ -41,14 +59,16 @@ impl WebServer {
         });
         let router = Router::new().fallback({
             let state = Arc::clone(&state);
-            move || {
-                let state = Arc::clone(&state);
+            move |uri: Uri| {
+                let (state, respond) = (Arc::clone(&state), respond.clone());
                 async move {
                     state.requests.fetch_add(1, Ordering::SeqCst);
                     state.asked.notify_waiters();
                     let mut told = state.status.subscribe();
                     let status = *told.wait_for(|status| *status != SILENT).await.expect("told");
-                    (StatusCode::from_u16(status).expect("a status"), "hello")
+                    respond(uri.path()).unwrap_or_else(|| {
+                        (StatusCode::from_u16(status).expect("a status"), "hello").into_response()
+                    })
                 }
             }
         });

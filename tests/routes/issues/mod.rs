@@ -52,6 +52,7 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
             check: None,
             previous_check: None,
             last_evaluated_at: None,
+            snoozed_until: None,
             created_at: now,
             updated_at: now,
         },

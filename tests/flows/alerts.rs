@@ -1,0 +1,423 @@
+//! What channels are told of a site's life: by whom, when, and in which order.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use vedette_domain::alert::channel::{
+    Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
+};
+use vedette_domain::id::{ChannelId, IssueId, SiteId};
+use vedette_domain::issue::record;
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_domain::tool::Tool;
+use vedette_notifier::send::SendOutcome;
+use vedette_runs::enqueue_alert;
+use vedette_store::ChannelRef;
+use vedette_tests::receivers::{self, Received};
+
+use crate::scene::Scene;
+
+pub(crate) fn chat() -> Target {
+    Target::Slack { url: SecretUrl::new("https://hooks.slack.test/services/T/B/x") }
+}
+
+pub(crate) fn webhook() -> Target {
+    let current = SigningKey::from_random([7; SigningKey::BYTES]);
+    let url = SecretUrl::new("https://receiver.test/hook");
+    Target::Webhook { url, keys: SigningKeys { current, previous: None } }
+}
+
+impl Scene {
+    /// A channel that works.
+    pub(crate) async fn add_channel(&self, name: &str, target: Target) -> Channel {
+        self.add_filtered(name, target, Filter::default()).await
+    }
+
+    async fn add_filtered(&self, name: &str, target: Target, filter: Filter) -> Channel {
+        let app = &self.service.test.app;
+        let now = app.clock.now();
+        let channel = Channel {
+            id: ChannelId(app.entropy.site_id().expect("an id").0),
+            team: self.owner.team,
+            name: name.to_owned(),
+            target,
+            filter,
+            since: Some(now),
+            disabled: None,
+            key: LinkKey::from_random([7; LinkKey::BYTES]),
+            rev: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        app.store.put_channel(&channel).await.expect("saved");
+        channel
+    }
+
+    /// A run of the site's schedule, with the retry that follows if it failed.
+    async fn turn(&self, site: SiteId, code: u16) {
+        self.target.answer(code);
+        self.service.advance_minutes(5);
+        self.service.run_scheduled(site, Tool::Status).await;
+        let timer = self.state(site).await.timer;
+        let is_retry =
+            |timer: &vedette_domain::timer::Timer| timer.reason.as_str() == "confirmation_retry";
+        if timer.as_ref().is_some_and(is_retry) {
+            self.run_timer(site).await;
+        }
+    }
+
+    /// Has a channel looked at now.
+    async fn look(&self, channel: &Channel) -> Vec<(Message, Duration)> {
+        let message = AlertMessage::Channel { team: channel.team, channel: channel.id };
+        self.service.notify(&message).await;
+        self.service.tell().await
+    }
+
+    fn told(&self) -> Vec<String> {
+        self.service.receivers.take_lines()
+    }
+
+    async fn escalate(&self, settings: &Value) {
+        let path = format!("/teams/{}/monitoring", self.owner.team);
+        let mut settings = settings.clone();
+        settings["tools"] = json!({ "ssl": { "enabled": true, "cadence_minutes": 1440 } });
+        let body = json!({ "monitoring_settings": settings });
+        let answer = self.client().patch(&path, &body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        self.service.tell().await;
+    }
+
+    async fn issue_id(&self) -> IssueId {
+        let [issue] = &self.issues("active").await[..] else { panic!("one issue") };
+        IssueId::parse(issue["uuid"].as_str().expect("a uuid")).expect("an id")
+    }
+
+    async fn snooze(&self, until: Option<Timestamp>) {
+        let app = &self.service.test.app;
+        let id = self.issue_id().await;
+        let found = app.store.issue_with_site(id).await.expect("read").expect("an issue");
+        let change = record::snooze(found.issue, until, app.clock.now()).expect("active");
+        app.store.commit_issue(&found.site, &change, None).await.expect("saved");
+        enqueue_alert(app, &found.site, &change).await;
+        self.service.tell().await;
+    }
+}
+
+fn to(received: &[Received], channel: &Channel) -> Vec<String> {
+    let of_channel = received.iter().filter(|received| received.channel == channel.id);
+    of_channel.map(Received::line).collect()
+}
+
+#[tokio::test]
+async fn people_and_programs_are_told_when_a_site_goes_down_and_comes_back() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch().await;
+    assert_eq!(scene.told(), [""; 0], "nothing happened");
+    scene.turn(site, 503).await;
+    let opened = scene.service.receivers.take();
+    assert_eq!(to(&opened, &people), ["DOWN: site.test"]);
+    assert_eq!(to(&opened, &program), ["issue.opened"]);
+    scene.service.tell().await;
+    scene.look(&people).await;
+    scene.look(&program).await;
+    assert_eq!(scene.told(), [""; 0], "once");
+
+    scene.turn(site, 200).await;
+    let resolved = scene.service.receivers.take();
+    assert_eq!(to(&resolved, &people), ["RESOLVED: site.test"]);
+    assert_eq!(to(&resolved, &program), ["issue.resolved"]);
+    let left = scene.service.test.table.dump().await;
+    let left: Vec<_> = left.keys().filter(|(pk, sk)| pk.starts_with("D#") && sk != "A").collect();
+    assert!(left.is_empty(), "nothing is remembered of what is over: {left:?}");
+}
+
+#[tokio::test]
+async fn the_words_of_an_alert() {
+    let scene = Scene::start().await;
+    scene.add_channel("Ops", chat()).await;
+    scene.add_channel("Pager", webhook()).await;
+    let header = json!({ "name": "x-key", "value": "secret" });
+    scene.escalate(&json!({ "request_header": header })).await;
+    scene.watch_down(&json!({})).await;
+    let received = scene.service.receivers.take();
+    let [receivers::Message::Alert(alert), receivers::Message::Event { id, body }] =
+        &received.iter().map(|received| received.message.clone()).collect::<Vec<_>>()[..]
+    else {
+        panic!("{received:?}")
+    };
+    assert_eq!(alert.title(), "DOWN: site.test");
+    assert_eq!(alert.lines, ["site.test is down: HTTP 503 Service Unavailable."]);
+    let facts: Vec<_> = alert.facts.iter().map(|it| (it.label, it.value.as_str())).collect();
+    let expected = [
+        ("Severity", "critical"),
+        ("Since", "2026-11-20 10:01 UTC"),
+        ("Failed in a row", "2"),
+        ("Team", "Observers"),
+    ];
+    assert_eq!(facts, expected);
+    assert_eq!(alert.site_url.as_deref(), Some("http://site.test"));
+    assert!(id.starts_with("msg_") && id.len() == 30, "{id}");
+    let issue = scene.issue_id().await;
+    let shown = scene.client().get(&format!("/issues/{issue}")).await;
+    let mut expected = shown.body["data"].clone();
+    // Checks are not sent, nor is what is sent with them.
+    (expected["check"], expected["previous_check"]) = (Value::Null, Value::Null);
+    expected["site"]["monitoring"]["settings"]["request_header"] =
+        json!({ "name": null, "value": null });
+    expected["links"] = json!({ "issue": format!("https://monitor.test/issues/{issue}") });
+    let expected = json!({
+        "type": "issue.opened", "timestamp": "2026-11-20T10:01:00Z", "data": expected,
+    });
+    assert_eq!(*body, expected);
+}
+
+#[tokio::test]
+async fn a_storm_is_told_in_four_messages() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let mut sites = Vec::new();
+    for number in 0..9 {
+        sites.push(
+            scene
+                .create(&format!("http://site.test/{number}"), &json!({ "failures_to_open": 1 }))
+                .await,
+        );
+    }
+    scene.service.work_off().await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    for site in &sites {
+        scene.service.run_scheduled(*site, Tool::Status).await;
+    }
+    let at_once = scene.service.receivers.take();
+    assert_eq!(to(&at_once, &people).len(), 3, "one by one");
+    assert_eq!(to(&at_once, &program).len(), 9, "programs are told of each");
+    scene.service.test.advance(SignedDuration::from_secs(59));
+    scene.look(&people).await;
+    assert_eq!(scene.told(), [""; 0]);
+    scene.service.test.advance(SignedDuration::from_secs(1));
+    scene.look(&people).await;
+    assert_eq!(scene.told(), ["DOWN: 6 sites"]);
+    scene.look(&people).await;
+    assert_eq!(scene.told(), [""; 0], "being named counts as told");
+
+    scene.target.answer(200);
+    scene.service.advance_minutes(5);
+    for site in &sites {
+        scene.service.run_scheduled(*site, Tool::Status).await;
+    }
+    assert_eq!(to(&scene.service.receivers.take(), &people), ["RESOLVED: site.test"; 3]);
+    scene.service.advance_minutes(1);
+    scene.look(&people).await;
+    assert_eq!(scene.told(), ["RESOLVED: 6 sites"]);
+}
+
+#[tokio::test]
+async fn in_quiet_time_people_sleep_and_programs_wait() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch().await;
+    // The stories begin at 9:54.
+    let quiet = json!({ "enabled": true, "starts_at": "09:55", "ends_at": "11:00" });
+    scene.escalate(&json!({ "quiet_time": quiet })).await;
+    scene.turn(site, 503).await;
+    scene.turn(site, 200).await;
+    scene.turn(site, 503).await;
+    assert_eq!(scene.told(), [""; 0]);
+    let end: Timestamp = "2026-11-20T11:00:00Z".parse().expect("a timestamp");
+    scene.service.test.set_clock(end - SignedDuration::from_secs(1));
+    scene.look(&people).await;
+    scene.look(&program).await;
+    assert_eq!(scene.told(), [""; 0]);
+    scene.service.test.set_clock(end);
+    scene.redeliver().await;
+    let received = scene.service.receivers.take();
+    let [told] = &received.iter().filter(|it| it.channel == people.id).collect::<Vec<_>>()[..]
+    else {
+        panic!("{received:?}")
+    };
+    let receivers::Message::Alert(alert) = &told.message else { panic!("{told:?}") };
+    assert_eq!(alert.title(), "DOWN: site.test", "what is the case");
+    assert_eq!(alert.lines[1], "It was so before: 2026-11-20 10:01 UTC for 5 min.");
+    assert_eq!(to(&received, &program), ["issue.opened", "issue.resolved", "issue.opened"]);
+}
+
+#[tokio::test]
+async fn an_outage_that_nobody_was_told_of_is_told_when_it_is_over() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let site = scene.watch().await;
+    let down = || SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    scene.service.receivers.answer(people.id, down());
+    scene.turn(site, 503).await;
+    scene.turn(site, 200).await;
+    assert_eq!(scene.told(), [""; 0]);
+    scene.service.receivers.answer(people.id, SendOutcome::Delivered);
+    scene.service.advance_minutes(3);
+    scene.redeliver().await;
+    assert_eq!(scene.told(), ["WAS DOWN: site.test"], "and no resolution");
+}
+
+#[tokio::test]
+async fn a_webhook_that_fails_gets_everything_in_order_and_no_stale_reminder() {
+    let scene = Scene::start().await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    scene.escalate(&json!({ "escalation": { "enabled": true, "intervals": [15, 30] } })).await;
+    let site = scene.watch().await;
+    let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    scene.service.receivers.answer(program.id, down);
+    scene.turn(site, 503).await;
+    for _ in 0..4 {
+        scene.service.advance_minutes(5);
+        scene.redeliver().await;
+    }
+    scene.turn(site, 200).await;
+    assert_eq!(scene.told(), [""; 0]);
+    scene.service.receivers.answer(program.id, SendOutcome::Delivered);
+    scene.service.advance_minutes(60);
+    scene.redeliver().await;
+    assert_eq!(scene.told(), ["issue.opened", "issue.resolved"]);
+}
+
+#[tokio::test]
+async fn reminders_come_at_their_instants_and_say_who_acknowledged() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let intervals = json!({ "enabled": true, "intervals": [0, 15, 60] });
+    scene.escalate(&json!({ "escalation": intervals })).await;
+    scene.watch_down(&json!({})).await;
+    let opened_at = scene.service.test.now();
+    assert_eq!(scene.told().len(), 2, "0 is the opening itself");
+    let issue = scene.issues("active").await.remove(0);
+    scene.acknowledge(&issue).await;
+    for (minutes, expected) in [(14, None), (15, Some("STILL DOWN 15 min: site.test")), (16, None)]
+    {
+        scene.service.test.set_clock(opened_at + SignedDuration::from_mins(minutes));
+        scene.redeliver().await;
+        scene.look(&people).await;
+        let received = scene.service.receivers.take();
+        assert_eq!(to(&received, &people).first().map(String::as_str), expected, "{minutes}");
+        assert_eq!(to(&received, &program).len(), usize::from(expected.is_some()), "{minutes}");
+        for told in &received {
+            if let receivers::Message::Alert(alert) = &told.message {
+                assert_eq!(alert.lines[1], "Acknowledged by Ada.");
+            }
+        }
+    }
+    // Nobody is reminded until an instant, and then once.
+    scene.snooze(Some(opened_at + SignedDuration::from_mins(90))).await;
+    for (minutes, count) in [(60, 0), (89, 0), (90, 2), (95, 0)] {
+        scene.service.test.set_clock(opened_at + SignedDuration::from_mins(minutes));
+        scene.redeliver().await;
+        assert_eq!(scene.told().len(), count, "{minutes}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_settings_moves_reminders_that_are_outstanding() {
+    let scene = Scene::start().await;
+    scene.add_channel("Ops", chat()).await;
+    let escalation =
+        |minutes: u32| json!({ "escalation": { "enabled": true, "intervals": [minutes] } });
+    scene.escalate(&escalation(360)).await;
+    scene.watch_down(&json!({})).await;
+    scene.told();
+    scene.escalate(&escalation(30)).await;
+    scene.service.advance_minutes(31);
+    scene.redeliver().await;
+    assert_eq!(scene.told(), ["STILL DOWN 31 min: site.test"]);
+    let left = scene.service.test.table.dump().await;
+    let request = (format!("D#{}", scene.owner.team), "A".to_owned());
+    assert!(!left.contains_key(&request), "it was done");
+}
+
+#[tokio::test]
+async fn a_channel_that_is_gone_is_left_alone_and_the_team_learns_of_it_by_another() {
+    let scene = Scene::start().await;
+    let gone = scene.add_channel("Old chat", chat()).await;
+    let other = scene.add_channel("Ops", chat()).await;
+    let why = "HTTP 410".to_owned();
+    scene.service.receivers.answer(gone.id, SendOutcome::Gone { why });
+    let site = scene.watch().await;
+    scene.turn(site, 503).await;
+    let mut told = to(&scene.service.receivers.take(), &other);
+    told.sort();
+    assert_eq!(told, ["CHANNEL BROKEN: Old chat", "DOWN: site.test"]);
+    let place = ChannelRef { team: gone.team, id: gone.id };
+    let deliveries = scene.service.test.app.store.deliveries(place).await.expect("read");
+    assert_eq!(deliveries.state.disabled.expect("disabled").reason, "HTTP 410");
+    assert!(deliveries.cursors.iter().all(|cursor| cursor.due.is_none()), "nothing is outstanding");
+    scene.service.receivers.answer(gone.id, SendOutcome::Delivered);
+    scene.turn(site, 200).await;
+    assert_eq!(to(&scene.service.receivers.take(), &gone), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_channel_gets_what_it_wants() {
+    let scene = Scene::start().await;
+    let only = |events: &[EventKind]| Filter {
+        events: events.iter().copied().collect(),
+        ..Filter::default()
+    };
+    let ssl = Filter { tools: [Tool::Ssl].into(), ..Filter::default() };
+    let opened = scene.add_filtered("opened", chat(), only(&[EventKind::Opened])).await;
+    let resolved = scene.add_filtered("resolved", chat(), only(&[EventKind::Resolved])).await;
+    let program = scene.add_filtered("program", webhook(), only(&[EventKind::Resolved])).await;
+    let other = scene.add_filtered("other", chat(), ssl).await;
+    let site = scene.watch().await;
+    scene.turn(site, 503).await;
+    let received = scene.service.receivers.take();
+    assert_eq!(received.len(), 1);
+    assert_eq!(to(&received, &opened), ["DOWN: site.test"]);
+    scene.turn(site, 200).await;
+    let received = scene.service.receivers.take();
+    assert_eq!(to(&received, &resolved), ["RESOLVED: site.test"]);
+    assert_eq!(to(&received, &program), ["issue.resolved"]);
+    assert_eq!((to(&received, &opened).len(), to(&received, &other).len()), (0, 0));
+}
+
+#[tokio::test]
+async fn what_is_lost_on_the_way_is_found_again() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch().await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    let now = scene.service.test.now();
+    for slot in [now, now + SignedDuration::from_secs(121)] {
+        scene.service.test.set_clock(slot);
+        let message = match slot == now {
+            true => scene.scheduled(site, Tool::Status, slot),
+            false => scene.timer_message(site, scene.timer(site).await),
+        };
+        let app = &scene.service.test.app;
+        Box::pin(vedette_checker::handle(app, &scene.service.engines, &message))
+            .await
+            .expect("run");
+    }
+    // The message to the notifier is lost, and then those to the channels.
+    let lost = scene.service.test.queue.drain(vedette_runtime::Destination::Alerts);
+    assert_eq!(lost.len(), 1);
+    scene.service.test.advance(SignedDuration::from_secs(30));
+    Box::pin(vedette_reconciler::redeliver(&scene.service.test.app)).await.expect("sent");
+    let [(Message::Alert(message), _)] =
+        &scene.service.test.queue.drain(vedette_runtime::Destination::Alerts)[..]
+    else {
+        panic!("one message")
+    };
+    scene.service.notify(message).await;
+    assert_eq!(scene.service.test.queue.drain(vedette_runtime::Destination::Alerts).len(), 2);
+    assert_eq!(scene.told(), [""; 0]);
+    scene.service.test.advance(SignedDuration::from_secs(30));
+    scene.redeliver().await;
+    let received = scene.service.receivers.take();
+    assert_eq!(to(&received, &people), ["DOWN: site.test"]);
+    assert_eq!(to(&received, &program), ["issue.opened"]);
+}

@@ -1,0 +1,242 @@
+//! The pages for browsers, asked as a reader of a mail and a mail program ask them.
+
+use std::fmt::Write as _;
+
+use futures::future::join;
+use lambda_http::Body;
+use lambda_http::http::request::Parts;
+use lambda_http::http::{Request, Response, Uri};
+use vedette_dashboard::{PAGES_GRANT, find, serve};
+use vedette_domain::alert::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
+use vedette_domain::alert::link;
+use vedette_domain::id::{ChannelId, IssueId, SiteId, TeamId};
+use vedette_domain::issue::Fingerprint;
+use vedette_store::{ChannelRef, Grant};
+use vedette_testkit::{TestApp, granted};
+
+const TEAM: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+const CHANNEL: &str = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
+const KEY: &str = "07070707070707070707070707070707";
+
+async fn start(name: &str) -> TestApp {
+    let test = TestApp::start().await;
+    let target = Target::email("ada@example.com").expect("an address");
+    add(&test, CHANNEL, name, target).await;
+    test
+}
+
+async fn add(test: &TestApp, id: &str, name: &str, target: Target) {
+    let id = ChannelId::parse(id).expect("an id");
+    let key = LinkKey::from_random([7; LinkKey::BYTES]);
+    let filter = Filter::default();
+    let channel = Channel::new(id, team(), name, target, filter, key, test.now());
+    test.app.store.put_channel(&channel).await.expect("saved");
+}
+
+fn team() -> TeamId {
+    TeamId::parse(TEAM).expect("an id")
+}
+
+async fn stored(test: &TestApp) -> Channel {
+    let place = ChannelRef { team: team(), id: ChannelId::parse(CHANNEL).expect("an id") };
+    test.app.store.channel(place).await.expect("read").expect("a channel")
+}
+
+fn head(method: &str, path: &str) -> Parts {
+    let uri = Uri::builder().scheme("https").authority("vedette.test").path_and_query(path);
+    let request = Request::builder().method(method).uri(uri.build().expect("a path"));
+    request.body(()).expect("a request").into_parts().0
+}
+
+async fn ask(test: &TestApp, method: &str, path: &str) -> Response<Body> {
+    let head = head(method, path);
+    let page = find(&head).unwrap_or_else(|| panic!("no page is at {method} {path}"));
+    granted([&PAGES_GRANT, &Grant::NONE], serve(&test.app, page, &head)).await
+}
+
+fn path(page: &str) -> String {
+    format!("/channels/{TEAM}/{CHANNEL}/{page}?key={KEY}")
+}
+
+/// Status, headers and body, as they are.
+fn whole(response: &Response<Body>) -> String {
+    let mut text = format!("{}\n", response.status());
+    for (name, value) in response.headers() {
+        writeln!(text, "{name}: {}", value.to_str().expect("text")).expect("written");
+    }
+    text + "\n" + body(response)
+}
+
+fn body(response: &Response<Body>) -> &str {
+    let Body::Text(body) = response.body() else { panic!("{response:?}") };
+    body
+}
+
+/// What a page says under its heading.
+fn said(response: &Response<Body>) -> &str {
+    assert_eq!(response.status(), 200);
+    let body = body(response);
+    assert_eq!(body.matches("<h1>").count(), 1);
+    let (_, main) = body.split_once("<main>").expect("the main part");
+    main.split_once("</main>").expect("its end").0
+}
+
+#[tokio::test]
+async fn an_address_is_confirmed_by_its_reader() {
+    let test = start("Ops").await;
+    let asked = ask(&test, "GET", &path("confirm")).await;
+    insta::assert_snapshot!(whole(&asked), @r#"
+    200 OK
+    content-type: text/html; charset=utf-8
+    cache-control: no-store
+    x-content-type-options: nosniff
+    referrer-policy: no-referrer
+    content-security-policy: default-src 'none'; style-src 'sha256-HrfyeKp3NNAwnyJPKZ7EDh8ZoZbZArXiILfFcH+ho58='; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+
+    <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><title>Confirm this address · Vedette</title><style>:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}h1{font-size:1.4rem;line-height:1.25}button{font:inherit;padding:.6rem 1.2rem;cursor:pointer}</style></head><body><main><h1>Confirm this address</h1><p>Send alerts of the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form method="post"><button>Confirm</button></form></main></body></html>
+    "#);
+    assert_eq!(stored(&test).await.since, None, "a scanner that follows links confirms nothing");
+    let confirmed = ask(&test, "POST", &path("confirm")).await;
+    insta::assert_snapshot!(said(&confirmed), @r"<h1>This address is confirmed</h1><p>Alerts of the channel <b><bdi>Ops</bdi></b> are sent to <b><bdi>ada@example.com</bdi></b>.</p><p>Each of them has a link to unsubscribe.</p>");
+    let channel = stored(&test).await;
+    assert_eq!((channel.since, channel.rev), (Some(test.now()), 2));
+    for method in ["GET", "POST"] {
+        assert_eq!(said(&ask(&test, method, &path("confirm")).await), said(&confirmed));
+    }
+    assert_eq!(stored(&test).await, channel);
+}
+
+#[tokio::test]
+async fn an_address_is_unsubscribed_by_its_reader() {
+    let test = start("Ops").await;
+    ask(&test, "POST", &path("confirm")).await;
+    let asked = ask(&test, "GET", &path("unsubscribe")).await;
+    insta::assert_snapshot!(said(&asked), @r#"<h1>Unsubscribe this address</h1><p>Send no more alerts of the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form method="post"><button>Unsubscribe</button></form>"#);
+    assert!(stored(&test).await.is_on());
+    let done = ask(&test, "POST", &path("unsubscribe")).await;
+    insta::assert_snapshot!(said(&done), @r"<h1>This address is unsubscribed</h1><p>No alerts of the channel <b><bdi>Ops</bdi></b> are sent to <b><bdi>ada@example.com</bdi></b>.</p><p>If they are wanted again, the team that watches these websites can enable the channel.</p>");
+    let channel = stored(&test).await;
+    let disabled = channel.disabled.as_ref().expect("disabled");
+    assert_eq!((disabled.at, &*disabled.reason), (test.now(), "unsubscribed by its reader"));
+    // Neither a second time nor an older mail changes anything.
+    for (method, page) in
+        [("POST", "unsubscribe"), ("GET", "unsubscribe"), ("GET", "confirm"), ("POST", "confirm")]
+    {
+        assert_eq!(said(&ask(&test, method, &path(page)).await), said(&done), "{method} {page}");
+    }
+    assert_eq!(stored(&test).await, channel);
+}
+
+#[tokio::test]
+async fn who_has_no_key_learns_nothing() {
+    let test = start("Ops").await;
+    let chat = "3f2504e0-4f89-41d3-9a0c-0305e82c3302";
+    let url = SecretUrl::new("https://hooks.slack.com/services/T/B/x");
+    add(&test, chat, "Chat", Target::Slack { url }).await;
+    let before = test.table.dump().await;
+    let other = ask(&test, "GET", &format!("/channels/{TEAM}/{TEAM}/confirm?key={KEY}")).await;
+    insta::assert_snapshot!(whole(&other), @r#"
+    404 Not Found
+    content-type: text/html; charset=utf-8
+    cache-control: no-store
+    x-content-type-options: nosniff
+    referrer-policy: no-referrer
+    content-security-policy: default-src 'none'; style-src 'sha256-HrfyeKp3NNAwnyJPKZ7EDh8ZoZbZArXiILfFcH+ho58='; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+
+    <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><title>There is nothing here · Vedette</title><style>:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}h1{font-size:1.4rem;line-height:1.25}button{font:inherit;padding:.6rem 1.2rem;cursor:pointer}</style></head><body><main><h1>There is nothing here</h1><p>The link is not complete, or what it led to is gone.</p></main></body></html>
+    "#);
+    for place in [
+        format!("{TEAM}/{CHANNEL}/PAGE"),
+        format!("{TEAM}/{CHANNEL}/PAGE?key="),
+        format!("{TEAM}/{CHANNEL}/PAGE?key={}8", &KEY[1..]),
+        format!("{TEAM}/{CHANNEL}/PAGE?key={KEY}0"),
+        format!("{TEAM}/{chat}/PAGE?key={KEY}"),
+        format!("{CHANNEL}/{CHANNEL}/PAGE?key={KEY}"),
+        format!("{TEAM}/x/PAGE?key={KEY}"),
+        format!("{TEAM}/%00/PAGE?key={KEY}"),
+    ] {
+        for page in ["confirm", "unsubscribe"] {
+            for method in ["GET", "POST"] {
+                let path = format!("/channels/{}", place.replace("PAGE", page));
+                let refused = ask(&test, method, &path).await;
+                assert_eq!(whole(&refused), whole(&other), "{method} {path}");
+            }
+        }
+    }
+    assert_eq!(test.table.dump().await, before);
+}
+
+#[tokio::test]
+async fn a_name_stays_text() {
+    let test = start("<script>alert(1)</script>\"'&amp;\u{202e}").await;
+    for (method, page) in
+        [("GET", "confirm"), ("GET", "unsubscribe"), ("POST", "confirm"), ("POST", "unsubscribe")]
+    {
+        let response = ask(&test, method, &path(page)).await;
+        let name = "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;&quot;'&amp;amp;\u{202e}</bdi>";
+        assert!(said(&response).contains(name), "{}", said(&response));
+    }
+}
+
+#[tokio::test]
+async fn an_issue_is_named_and_nothing_of_it_is_shown() {
+    let test = start("Ops").await;
+    let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("an id");
+    let issue = IssueId::new(site, Fingerprint::StatusDown, test.now());
+    let shown = ask(&test, "GET", &link::issue("", issue)).await;
+    insta::assert_snapshot!(said(&shown), @r"<h1>Where to read this issue</h1><p>Issues cannot be read in a browser yet. The API and the command line show them:</p><p><code>GET /api/v1/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01</code></p><p><code>vedette issue show 01a1f860-8ec0-8100-8a55-6c1f3b7d9e01</code></p>");
+    for wrong in [TEAM, "x", "%3Cscript%3E"] {
+        assert_eq!(ask(&test, "GET", &format!("/issues/{wrong}")).await.status(), 404, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn two_who_act_at_once_are_both_heard() {
+    let test = start("Ops").await;
+    let (confirm, unsubscribe) = (path("confirm"), path("unsubscribe"));
+    let both = join(ask(&test, "POST", &confirm), ask(&test, "POST", &unsubscribe));
+    let (confirmed, unsubscribed) = Box::pin(both).await;
+    assert_eq!((confirmed.status().as_u16(), unsubscribed.status().as_u16()), (200, 200));
+    assert!(stored(&test).await.disabled.is_some());
+}
+
+#[tokio::test]
+async fn where_the_table_fails_a_page_says_so_and_no_more() {
+    let test = start("Ops").await;
+    test.table.database.close().await;
+    let failed = ask(&test, "POST", &path("confirm")).await;
+    assert_eq!(failed.status(), 503);
+    assert_eq!(failed.headers()["retry-after"], "5");
+    assert!(body(&failed).contains("<p>The service is unavailable. Please try again.</p>"));
+}
+
+#[tokio::test]
+async fn a_mail_program_unsubscribes_in_its_readers_place() {
+    let test = start("Ops").await;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../events/dashboard/unsubscribe.json");
+    let event = std::fs::read_to_string(path).expect("an event");
+    let (head, _) = lambda_http::request::from_str(&event).expect("a request").into_parts();
+    let page = find(&head).expect("a page");
+    assert_eq!((page.method, page.path), ("POST", link::UNSUBSCRIBE));
+    let done = granted([&PAGES_GRANT, &Grant::NONE], serve(&test.app, page, &head)).await;
+    assert_eq!(done.status(), 200);
+    assert!(stored(&test).await.disabled.is_some());
+}
+
+/// The links in mails lead to pages that are there.
+#[test]
+fn every_link_has_a_page() {
+    let target = Target::email("ada@example.com").expect("an address");
+    let id = ChannelId::parse(CHANNEL).expect("an id");
+    let key = LinkKey::from_random([7; LinkKey::BYTES]);
+    let now = vedette_testkit::START.parse().expect("a timestamp");
+    let channel = Channel::new(id, team(), "Ops", target, Filter::default(), key, now);
+    for (link, page) in [
+        (link::confirm("", &channel), link::CONFIRM),
+        (link::unsubscribe("", &channel), link::UNSUBSCRIBE),
+    ] {
+        for method in ["GET", "POST"] {
+            assert_eq!(find(&head(method, &link)).map(|found| found.path), Some(page), "{link}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What stands at the other end of channels in tests: it remembers what it was sent, and answers as it
+//! was told to.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde_json::Value;
+use vedette_domain::alert::Alert;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::id::ChannelId;
+use vedette_notifier::Transport;
+use vedette_notifier::send::{Message as Outgoing, SendOutcome};
+
+/// The other ends of all channels.
+#[derive(Debug, Default)]
+pub struct Receivers(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    received: Vec<Received>,
+    answers: BTreeMap<ChannelId, SendOutcome>,
+}
+
+/// A message that was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    /// To which channel.
+    pub channel: ChannelId,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub message: Message,
+}
+
+/// A message as its receiver sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// To people.
+    Alert(Alert),
+    /// To a program.
+    Event {
+        /// The same for every attempt.
+        id: String,
+        /// What was sent.
+        body: Value,
+    },
+    /// To an address that nobody has confirmed.
+    Confirmation,
+}
+
+impl Received {
+    /// In a line: `DOWN: Example Shop` or `issue.opened`.
+    pub fn line(&self) -> String {
+        match &self.message {
+            Message::Alert(alert) => alert.title(),
+            Message::Event { body, .. } => body["type"].as_str().unwrap_or_default().to_owned(),
+            Message::Confirmation => "confirmation".to_owned(),
+        }
+    }
+}
+
+impl Receivers {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a channel's receiver answers from now on.
+    pub fn answer(&self, channel: ChannelId, outcome: SendOutcome) {
+        self.lock().answers.insert(channel, outcome);
+    }
+
+    /// Takes what was received, in its order.
+    pub fn take(&self) -> Vec<Received> {
+        std::mem::take(&mut self.lock().received)
+    }
+
+    /// Takes what was received, a line each.
+    pub fn take_lines(&self) -> Vec<String> {
+        self.take().iter().map(Received::line).collect()
+    }
+}
+
+impl Transport for Receivers {
+    async fn send(&self, channel: &Channel, outgoing: &Outgoing, now: Timestamp) -> SendOutcome {
+        let message = match outgoing {
+            Outgoing::Alert { alert, .. } => Message::Alert(alert.clone()),
+            Outgoing::Event { id, body } => {
+                Message::Event { id: id.clone(), body: serde_json::from_slice(body).expect("JSON") }
+            }
+            Outgoing::Confirmation { .. } => Message::Confirmation,
+        };
+        let mut inner = self.lock();
+        let outcome = inner.answers.get(&channel.id).cloned().unwrap_or(SendOutcome::Delivered);
+        if outcome == SendOutcome::Delivered {
+            inner.received.push(Received { channel: channel.id, at: now, message });
+        }
+        outcome
+    }
+}

@@ -1,0 +1,84 @@
+//! Lives of the service in a hostile world, each from a seed that repeats it: nobody is told what is not
+//! so, everybody is told what is, and nothing is outstanding in the end.
+//!
+//! A life that does not hold prints its seed and its last messages. `make simulate` lives long ones, and
+//! `make simulate ARGS=7` that of seed 7.
+
+mod random;
+mod receivers;
+mod world;
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt as _;
+use tokio::task::JoinSet;
+use vedette_runtime::config::environment;
+
+use crate::world::{Life, Scale, World};
+
+/// Lives lived side by side.
+const CONCURRENCY: usize = 2;
+
+async fn live(seed: u64, scale: Scale) -> Life {
+    let mut world = World::begin(seed, scale).await;
+    let lived = AssertUnwindSafe(Box::pin(world.live(scale))).catch_unwind().await;
+    match lived {
+        Ok(life) => life,
+        Err(panic) => {
+            #[expect(clippy::print_stderr, reason = "what led to the failure")]
+            {
+                eprintln!("seed {seed}, the last messages:\n{}", world.log());
+            }
+            std::panic::resume_unwind(panic)
+        }
+    }
+}
+
+async fn live_all(seeds: impl Iterator<Item = u64>, scale: Scale) -> Life {
+    let mut lives = JoinSet::new();
+    let mut all = Life::default();
+    let mut add = |life: Life| {
+        all.transitions += life.transitions;
+        all.received += life.received;
+        all.repeated += life.repeated;
+        all.deaths += life.deaths;
+    };
+    for seed in seeds {
+        if lives.len() == CONCURRENCY
+            && let Some(life) = lives.join_next().await
+        {
+            add(life.expect("it held"));
+        }
+        lives.spawn(live(seed, scale));
+    }
+    while let Some(life) = lives.join_next().await {
+        add(life.expect("it held"));
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_short_lives() {
+    let scale = Scale { sites: 3, hours: 2 };
+    let all = live_all(1..=50, scale).await;
+    assert!(all.transitions > 200, "{all:?}");
+    assert!(all.deaths > 200, "{all:?}");
+    assert!(all.received > 500, "{all:?}");
+    assert!(all.repeated > 20, "{all:?}");
+}
+
+/// `VEDETTE_SIMULATE` is how many, or `seed N`.
+#[ignore = "for hours: make simulate"]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_lives() {
+    let asked = environment("VEDETTE_SIMULATE").unwrap_or_default();
+    let scale = Scale { sites: 12, hours: 96 };
+    let all = match asked.strip_prefix("seed ").map(str::parse) {
+        Some(seed) => live_all(std::iter::once(seed.expect("a seed")), scale).await,
+        None => live_all(1..=asked.parse().expect("how many"), scale).await,
+    };
+    #[expect(clippy::print_stderr, reason = "what hours were for")]
+    {
+        eprintln!("{all:?}");
+    }
+}

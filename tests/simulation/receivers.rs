@@ -1,0 +1,251 @@
+//! The other ends of channels: they fail, ask for patience and outlive the process that sends to them;
+//! and they notice at once when they are told something that cannot be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::{Alert, AlertKind};
+use vedette_domain::id::ChannelId;
+use vedette_domain::settings::QuietTime;
+use vedette_notifier::Transport;
+use vedette_notifier::send::{Message as Outgoing, SendOutcome};
+use vedette_testkit::Faults;
+
+use crate::random::Random;
+
+/// A site, by the name that alerts say.
+pub(crate) type Name = String;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Receivers {
+    inner: Arc<Mutex<Inner>>,
+    faults: Faults,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    random: Random,
+    /// Receivers that fail, and how.
+    failing: BTreeMap<ChannelId, SendOutcome>,
+    /// How often in a thousand the process dies around a send.
+    pub(crate) crashes: u64,
+    /// What people think, by channel and site: since when it is down.
+    told: BTreeMap<(ChannelId, Name), Timestamp>,
+    /// What was sent in the pass that is under way, and so is not saved yet.
+    in_pass: Vec<(ChannelId, Name)>,
+    /// What was sent by a pass that died, and so may be sent once more.
+    unsaved: BTreeSet<(ChannelId, Name)>,
+    /// Events by channel and site, without repetitions.
+    events: BTreeMap<(ChannelId, Name), Vec<Event>>,
+    ids: BTreeSet<(ChannelId, String)>,
+    /// What is true by the time of a message.
+    pub(crate) quiet_time: QuietTime,
+    pub(crate) down_since: BTreeMap<Name, Timestamp>,
+    /// Messages that arrived.
+    received: u64,
+    repeated: u64,
+    /// The last messages, for whoever looks for the cause of a failure.
+    log: Vec<String>,
+}
+
+/// An event of a webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) kind: String,
+    pub(crate) opened_at: String,
+}
+
+impl Receivers {
+    pub(crate) fn new(random: Random, faults: Faults) -> Self {
+        let inner = Inner {
+            random,
+            failing: BTreeMap::new(),
+            crashes: 0,
+            told: BTreeMap::new(),
+            in_pass: Vec::new(),
+            unsaved: BTreeSet::new(),
+            events: BTreeMap::new(),
+            ids: BTreeSet::new(),
+            quiet_time: QuietTime::default(),
+            down_since: BTreeMap::new(),
+            received: 0,
+            repeated: 0,
+            log: Vec::new(),
+        };
+        Self { inner: Arc::new(Mutex::new(inner)), faults }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has a receiver begin or stop to fail.
+    pub(crate) fn set(&self, channel: ChannelId, failing: Option<SendOutcome>) {
+        let mut inner = self.lock();
+        match failing {
+            Some(outcome) => inner.failing.insert(channel, outcome),
+            None => inner.failing.remove(&channel),
+        };
+    }
+
+    /// Messages that arrived, and those of them that were sent once more.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let inner = self.lock();
+        (inner.received, inner.repeated)
+    }
+
+    pub(crate) fn heal(&self) {
+        let mut inner = self.lock();
+        inner.failing.clear();
+        inner.crashes = 0;
+    }
+
+    /// What was sent is saved, or the process has died before it could be.
+    pub(crate) fn end_pass(&self, is_saved: bool) {
+        let mut inner = self.lock();
+        let sent = std::mem::take(&mut inner.in_pass);
+        if !is_saved {
+            inner.unsaved.extend(sent);
+        }
+    }
+}
+
+impl Inner {
+    pub(crate) fn note(&mut self, line: String) {
+        self.log.push(line);
+        let past = self.log.len().saturating_sub(60);
+        self.log.drain(..past);
+    }
+
+    pub(crate) fn log(&self) -> String {
+        self.log.join("\n")
+    }
+
+    pub(crate) fn believes_down(&self, channel: ChannelId, site: &str) -> bool {
+        self.told.contains_key(&(channel, site.to_owned()))
+    }
+
+    pub(crate) fn events(&self, channel: ChannelId, site: &str) -> &[Event] {
+        self.events.get(&(channel, site.to_owned())).map_or(&[], Vec::as_slice)
+    }
+
+    /// Holds an alert against what its readers know.
+    fn hear(&mut self, channel: ChannelId, alert: &Alert, now: Timestamp) {
+        if matches!(alert.kind, AlertKind::Notice | AlertKind::Test) {
+            return;
+        }
+        let title = alert.title();
+        assert_eq!(self.quiet_time.until(now), None, "{title} in quiet time");
+        for site in names(alert) {
+            let place = (channel, site.clone());
+            let knows = self.told.get(&place).copied();
+            let is_repeated = self.unsaved.remove(&place);
+            self.repeated += u64::from(is_repeated);
+            let down_since = self.down_since.get(&site).copied();
+            match alert.kind {
+                AlertKind::Opened => {
+                    let opened_at =
+                        alert.thread.map(|thread| thread.opened_at).or(down_since).unwrap_or(now);
+                    assert!(knows != Some(opened_at) || is_repeated, "{title}: told twice");
+                    self.told.insert(place.clone(), opened_at);
+                }
+                AlertKind::Reminder => {
+                    assert!(knows.is_some(), "{title}: reminded of what they did not know");
+                }
+                AlertKind::Resolved => {
+                    assert!(knows.is_some() || is_repeated, "{title}: they did not know");
+                    self.told.remove(&place);
+                }
+                AlertKind::Missed => {
+                    assert!(knows.is_none() || is_repeated, "{title}: they knew");
+                    // Who was told by a process that died then learns that it is over.
+                    self.told.remove(&place);
+                }
+                AlertKind::Notice | AlertKind::Test => {}
+            }
+            self.in_pass.push(place);
+        }
+    }
+
+    /// Holds an event against those before it.
+    fn take(&mut self, channel: ChannelId, id: &str, body: &Value) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (site, kind) = (text(&body["data"]["site"]["name"]), text(&body["type"]));
+        if !self.ids.insert((channel, id.to_owned())) {
+            let place = (channel, id.to_owned());
+            assert!(self.unsaved.remove(&place), "{kind} {id}: sent twice");
+            self.repeated += 1;
+        }
+        self.in_pass.push((channel, id.to_owned()));
+        let event = Event { kind: kind.clone(), opened_at: text(&body["data"]["opened_at"]) };
+        let events = self.events.entry((channel, site)).or_default();
+        if events.contains(&event) {
+            return;
+        }
+        let last = events.iter().rev().find(|event| event.kind != "issue.reminder");
+        let is_down = last.is_some_and(|event| event.kind == "issue.opened");
+        match kind.as_str() {
+            "issue.opened" => assert!(!is_down, "opened twice: {events:?}"),
+            _ => assert!(is_down, "{kind} of what is not open: {events:?}"),
+        }
+        if kind != "issue.reminder" {
+            events.push(event);
+        }
+    }
+}
+
+/// The sites that an alert names.
+fn names(alert: &Alert) -> Vec<Name> {
+    if alert.thread.is_some() {
+        return vec![alert.name.clone()];
+    }
+    alert.lines.iter().filter_map(|line| Some(line.split_once(": ")?.0.to_owned())).collect()
+}
+
+impl Transport for Receivers {
+    async fn send(&self, channel: &Channel, outgoing: &Outgoing, now: Timestamp) -> SendOutcome {
+        let (arrives, dies) = {
+            let mut inner = self.lock();
+            if let Some(outcome) = inner.failing.get(&channel.id).cloned() {
+                let name = &channel.name;
+                inner.note(format!("{now} {name}: {outcome:?}"));
+                return outcome;
+            }
+            let crashes = inner.crashes;
+            (inner.random.happens(500), inner.random.happens(crashes))
+        };
+        if arrives || !dies {
+            let mut inner = self.lock();
+            inner.received += 1;
+            match outgoing {
+                Outgoing::Alert { alert, .. } => {
+                    let (name, title, lines) = (&channel.name, alert.title(), &alert.lines);
+                    inner.note(format!("{now} {name}: {title} {lines:?} dies={dies}"));
+                    inner.hear(channel.id, alert, now);
+                }
+                Outgoing::Event { id, body } => {
+                    let body: Value = serde_json::from_slice(body).expect("JSON");
+                    let (name, kind) = (&channel.name, &body["type"]);
+                    let site = &body["data"]["site"]["name"];
+                    inner.note(format!("{now} {name}: {kind} {site} {id} dies={dies}"));
+                    inner.take(channel.id, id, &body);
+                }
+                Outgoing::Confirmation { .. } => panic!("nobody asked for it"),
+            }
+        }
+        if dies {
+            self.faults.crash();
+            std::future::pending::<()>().await;
+        }
+        SendOutcome::Delivered
+    }
+}
+
+/// A failure that passes.
+pub(crate) fn retry(after: Option<Duration>) -> SendOutcome {
+    SendOutcome::Retry { after, why: "HTTP 503".to_owned() }
+}

@@ -1,0 +1,494 @@
+//! A service in a world that does it no favours: sites flap, messages are lost, doubled, late and out of
+//! order, writes are throttled, and the process dies at any write and any send.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use vedette_domain::alert::channel::{
+    Channel, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
+};
+use vedette_domain::check::{Finish, StatusResult, ToolResult};
+use vedette_domain::id::{ChannelId, SiteId};
+use vedette_domain::issue::record;
+use vedette_domain::issue::{Fingerprint, TimelineKey};
+use vedette_domain::message::{CheckMessage, Message};
+use vedette_domain::plan::Plan;
+use vedette_domain::tool::Tool;
+use vedette_notifier::{NOTIFIER, NotifierError};
+use vedette_reconciler::{MAINTENANCE, REDELIVERY};
+use vedette_runs::{enqueue_alert, record_run};
+use vedette_runtime::Destination;
+use vedette_store::Grant;
+use vedette_testkit::{Fault, Member, granted, new_team};
+use vedette_tests::{Service, scheduled};
+
+use crate::random::Random;
+use crate::receivers::{Receivers, retry};
+
+/// How much goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    pub(crate) sites: u64,
+    pub(crate) hours: i64,
+}
+
+/// A site, and whether it answers.
+struct Watched {
+    id: SiteId,
+    name: String,
+    is_up: bool,
+}
+
+pub(crate) struct World {
+    service: Service,
+    random: Random,
+    receivers: Receivers,
+    owner: Member,
+    sites: Vec<Watched>,
+    channels: Vec<Channel>,
+    /// Messages under way, with when they arrive.
+    under_way: Vec<(Timestamp, Message)>,
+    calm: bool,
+    pub(crate) deaths: u64,
+}
+
+/// What a simulated life came to.
+#[derive(Debug, Default)]
+pub(crate) struct Life {
+    pub(crate) transitions: usize,
+    pub(crate) received: u64,
+    pub(crate) repeated: u64,
+    pub(crate) deaths: u64,
+}
+
+/// Between two passes of redelivery.
+const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
+const CADENCE: SignedDuration = SignedDuration::from_mins(5);
+
+impl World {
+    pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
+        let service = Service::start().await;
+        let owner = new_team(&service.test, Plan::Agency).await;
+        let mut random = Random::new(seed);
+        let receivers =
+            Receivers::new(Random::new(random.below(u64::MAX)), service.test.faults().clone());
+        let mut world = Self {
+            service,
+            random,
+            receivers,
+            owner,
+            sites: Vec::new(),
+            channels: Vec::new(),
+            under_way: Vec::new(),
+            calm: false,
+            deaths: 0,
+        };
+        for number in 0..scale.sites {
+            world.add_site(number).await;
+        }
+        for (name, target) in [("chat", chat()), ("mail", mail()), ("program", webhook())] {
+            world.add_channel(name, target).await;
+        }
+        // What the sites' creation has sent is no part of this.
+        world.service.test.queue.drain(Destination::Maintenance);
+        world
+    }
+
+    async fn add_site(&mut self, number: u64) {
+        let name = format!("site-{number}");
+        let off = json!({ "enabled": false });
+        let body = json!({ "url": format!("http://{name}.test"), "name": name, "monitoring_settings": { "tools": {
+            "status": { "enabled": true }, "ssl": off, "dns": off, "broken-links": off, "performance": off,
+        } } });
+        let path = format!("/teams/{}/sites", self.owner.team);
+        let created = self.service.client(&self.owner).post(&path, &body).await;
+        assert_eq!(created.status, 201, "{created:?}");
+        let id = SiteId::parse(&created.data("uuid")).expect("an id");
+        let name = created.data("name");
+        self.sites.push(Watched { id, name, is_up: true });
+    }
+
+    async fn add_channel(&mut self, name: &str, target: Target) {
+        let app = &self.service.test.app;
+        let now = app.clock.now();
+        let channel = Channel {
+            id: ChannelId(app.entropy.site_id().expect("an id").0),
+            team: self.owner.team,
+            name: name.to_owned(),
+            target,
+            filter: Filter::default(),
+            since: Some(now),
+            disabled: None,
+            key: LinkKey::from_random([7; LinkKey::BYTES]),
+            rev: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        app.store.put_channel(&channel).await.expect("saved");
+        self.channels.push(channel);
+    }
+
+    fn now(&self) -> Timestamp {
+        self.service.test.now()
+    }
+
+    /// Lives for a while, and then sees to it that everything comes to rest.
+    pub(crate) async fn live(&mut self, scale: Scale) -> Life {
+        let start = self.now();
+        let end = start + SignedDuration::from_hours(scale.hours);
+        let mut redelivery = start;
+        let mut checks = start;
+        while self.now() < end {
+            let pause = self.random.one_of(&[1, 5, 20, 60, 120]);
+            self.service.test.advance(SignedDuration::from_secs(pause));
+            self.act().await;
+            if self.now() >= checks {
+                checks += CADENCE;
+                self.check_all().await;
+            }
+            self.receive().await;
+            if self.now() >= redelivery {
+                redelivery += REDELIVERY_EVERY;
+                self.redeliver().await;
+                self.receive().await;
+            }
+        }
+        self.come_to_rest(scale.hours).await;
+        self.judge().await
+    }
+
+    /// Something that people, receivers or machines do.
+    async fn act(&mut self) {
+        if self.random.happens(60) {
+            let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
+            self.sites[site].is_up ^= true;
+        }
+        if self.random.happens(15) {
+            // A data centre burns.
+            self.sites.iter_mut().for_each(|site| site.is_up = false);
+        }
+        if self.random.happens(15) {
+            self.sites.iter_mut().for_each(|site| site.is_up = true);
+        }
+        if self.random.happens(40) {
+            let channel = self.channels[usize::try_from(self.random.below(3)).expect("small")].id;
+            let after = self.random.happens(300).then_some(Duration::from_secs(60));
+            let failing = self.random.happens(600).then(|| retry(after));
+            self.receivers.set(channel, failing);
+        }
+        if self.random.happens(30) {
+            let faults =
+                [Fault::CrashBefore, Fault::CrashAfter, Fault::Conflict, Fault::LoseAnswer];
+            let fault = self.random.one_of(&faults);
+            self.service.test.faults().on_write(1 + self.random.below(6), fault);
+        }
+        if self.random.happens(50) {
+            let crashes = self.random.one_of(&[0, 0, 100, 300]);
+            self.receivers.lock().crashes = crashes;
+        }
+        if self.random.happens(25) {
+            self.decide().await;
+        }
+        if self.random.happens(8) {
+            self.change_settings().await;
+        }
+    }
+
+    /// A person takes, ends or silences an issue.
+    async fn decide(&mut self) {
+        let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
+        let site = self.sites[site].id;
+        let app = &self.service.test.app;
+        let (store, now) = (&app.store, self.service.test.now());
+        let found = store.issue(site.partition(), Fingerprint::StatusDown).await.expect("read");
+        let Some(issue) = found.filter(|issue| issue.lifecycle.is_active()) else { return };
+        let stored = store.site(site.partition()).await.expect("read").expect("a site");
+        let state = &stored.tools[&Tool::Status];
+        let by = self.owner.user;
+        let until = now + SignedDuration::from_mins(40);
+        let (change, tool) = match self.random.below(3) {
+            0 => (record::acknowledge(issue, by, now), None),
+            1 => (record::snooze(issue, Some(until), now), None),
+            _ => {
+                let next = state.resolved_by_hand(Fingerprint::StatusDown);
+                (record::resolve(issue, by, now), Some(next))
+            }
+        };
+        let Ok(change) = change else { return };
+        let tool = tool.as_ref().map(|next| (Tool::Status, state, next));
+        let faults = self.service.test.faults().clone();
+        let saved = faults.until_crash(store.commit_issue(&stored.site, &change, tool)).await;
+        if saved.is_some_and(|saved| saved.is_ok()) {
+            enqueue_alert(app, &stored.site, &change).await;
+        }
+        self.see().await;
+    }
+
+    async fn change_settings(&mut self) {
+        let hour = self.random.below(24);
+        let quiet = json!({
+            "enabled": self.random.happens(600),
+            "starts_at": format!("{hour:02}:00"),
+            "ends_at": format!("{:02}:30", (hour + 3) % 24),
+        });
+        self.save_settings(&quiet, self.random.clone().happens(700)).await;
+    }
+
+    async fn save_settings(&mut self, quiet: &serde_json::Value, escalates: bool) {
+        let tools = json!({ "ssl": { "enabled": true, "cadence_minutes": 1440 } });
+        let escalation = json!({ "enabled": escalates, "intervals": [15, 60, 1440] });
+        let settings = json!({ "tools": tools, "quiet_time": quiet, "escalation": escalation });
+        let path = format!("/teams/{}/monitoring", self.owner.team);
+        let body = json!({ "monitoring_settings": settings });
+        let client = self.service.client(&self.owner);
+        let faults = self.service.test.faults().clone();
+        let patched = Box::pin(client.patch(&path, &body));
+        if faults.until_crash(patched).await.is_none() {
+            self.deaths += 1;
+        }
+        self.service.test.queue.drain(Destination::Maintenance);
+        let app = &self.service.test.app;
+        let team = app.store.team(self.owner.team, app.clock.now()).await.expect("read");
+        self.receivers.lock().quiet_time = team.expect("a team").settings.quiet_time;
+    }
+
+    /// What everybody could see of an issue by now.
+    async fn see(&self) {
+        for site in &self.sites {
+            let store = &self.service.test.app.store;
+            let found = store.issue(site.id.partition(), Fingerprint::StatusDown).await;
+            let issue = found.expect("read").filter(|issue| issue.lifecycle.is_active());
+            let mut receivers = self.receivers.lock();
+            match issue {
+                Some(issue) => {
+                    receivers.down_since.insert(site.name.clone(), issue.lifecycle.opened_at())
+                }
+                None => receivers.down_since.remove(&site.name),
+            };
+        }
+    }
+
+    /// The schedules' runs.
+    async fn check_all(&mut self) {
+        for number in 0..self.sites.len() {
+            let site = self.sites[number].id;
+            if self.calm || !self.random.happens(30) {
+                let message = scheduled(self.owner.team, site, Tool::Status, self.now());
+                self.deliver(Message::Check(message)).await;
+            }
+        }
+    }
+
+    /// Takes what was sent, and delivers what has arrived by now.
+    async fn receive(&mut self) {
+        for _ in 0..20 {
+            self.send_off();
+            let now = self.now();
+            let (arrived, later): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.under_way).into_iter().partition(|(at, _)| *at <= now);
+            self.under_way = later;
+            if arrived.is_empty() {
+                return;
+            }
+            for (_, message) in arrived {
+                self.deliver(message).await;
+            }
+        }
+    }
+
+    /// What queues do to messages.
+    fn send_off(&mut self) {
+        let now = self.now();
+        let sent: Vec<_> = Destination::ALL
+            .into_iter()
+            .flat_map(|queue| self.service.test.queue.drain(queue))
+            .collect();
+        for (message, delay) in sent {
+            let at = now + SignedDuration::try_from(delay).expect("a short time");
+            if self.calm {
+                self.under_way.push((at, message));
+                continue;
+            }
+            let copies = self.random.one_of(&[0, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+            for _ in 0..copies {
+                let late = self.random.one_of(&[0, 0, 0, 0, 3, 30, 400]);
+                self.under_way.push((at + SignedDuration::from_secs(late), message.clone()));
+            }
+            let last = self.under_way.len();
+            if last > 1 {
+                let other = usize::try_from(self.random.below(last as u64)).expect("small");
+                self.under_way.swap(last - 1, other);
+            }
+        }
+    }
+
+    /// Delivers a message to a process that may die of it; half of them take all messages with them.
+    async fn deliver(&mut self, message: Message) {
+        let faults = self.service.test.faults().clone();
+        let done = match &message {
+            Message::Check(check) => faults.until_crash(Box::pin(self.check(check))).await,
+            Message::Maintenance(maintenance) => {
+                let kept = vedette_reconciler::maintain(&self.service.test.app, maintenance);
+                let kept = granted([&MAINTENANCE, &Grant::NONE], Box::pin(kept));
+                faults.until_crash(kept).await.map(|kept| kept.is_ok())
+            }
+            Message::Alert(alert) => {
+                let app = &self.service.test.app;
+                let told = Box::pin(vedette_notifier::handle(app, &self.receivers, alert));
+                let told = faults.until_crash(granted([&NOTIFIER, &Grant::NONE], told)).await;
+                let is_saved = matches!(told, Some(Ok(())));
+                self.receivers.end_pass(is_saved);
+                if let Some(Err(NotifierError::Message(error))) = &told {
+                    panic!("{error}");
+                }
+                told.map(|told| told.is_ok())
+            }
+        };
+        if done.is_none() {
+            self.deaths += 1;
+            if self.random.happens(500) {
+                self.under_way.clear();
+                self.send_off();
+                self.under_way.clear();
+            }
+        }
+        if done != Some(true) {
+            // The queue delivers it again.
+            let again = self.now() + SignedDuration::from_secs(5);
+            self.under_way.push((again, message));
+        }
+    }
+
+    /// A run whose target answers as the world has it.
+    async fn check(&self, message: &CheckMessage) -> bool {
+        let app = &self.service.test.app;
+        let found = app.store.run_context(message.team, message.site, message.tool).await;
+        let Ok(Some(context)) = found else { return found.is_ok() };
+        let (run, state) = context.begin(message.check_id(), app.service.time_scale);
+        if state.wants(run.check, app.clock.now()).is_err() {
+            return true;
+        }
+        let site = self.sites.iter().find(|site| site.id == message.site).expect("a site");
+        let code = if site.is_up { 200 } else { 503 };
+        let finish = Finish::Completed(ToolResult::Status(StatusResult {
+            up: site.is_up,
+            code,
+            url: format!("http://{}", site.name),
+            effective_url: format!("http://{}", site.name),
+            response_time: 1.0,
+            redirected: false,
+            redirect_count: 0,
+            redirects: Vec::new(),
+            error: None,
+        }));
+        match record_run(app, &run, state, &finish).await {
+            Ok(vedette_runs::Recorded::Saved { issues, .. }) => {
+                if !issues.is_empty() {
+                    self.see().await;
+                }
+                true
+            }
+            recorded => recorded.is_ok(),
+        }
+    }
+
+    async fn redeliver(&mut self) {
+        let faults = self.service.test.faults().clone();
+        let pass = Box::pin(vedette_reconciler::redeliver(&self.service.test.app));
+        let pass = granted([&REDELIVERY, &Grant::NONE], pass);
+        if faults.until_crash(pass).await.is_none() {
+            self.deaths += 1;
+        }
+    }
+
+    /// Nothing goes wrong any more; whatever is outstanding is done.
+    async fn come_to_rest(&mut self, hours: i64) {
+        self.calm = true;
+        self.receivers.heal();
+        self.service.test.faults().forget();
+        let never = json!({ "enabled": false, "starts_at": "01:00", "ends_at": "02:00" });
+        self.save_settings(&never, false).await;
+        self.see().await;
+        // The longest wait after so many hours of failures is as long again, and with jitter longer.
+        for _ in 0..12 + 3 * hours {
+            self.service.test.advance(SignedDuration::from_mins(60));
+            self.redeliver().await;
+            self.receive().await;
+        }
+    }
+
+    /// Holds what was told against what happened.
+    async fn judge(&self) -> Life {
+        let store = &self.service.test.app.store;
+        let mut life = Life { deaths: self.deaths, ..Life::default() };
+        (life.received, life.repeated) = self.receivers.counts();
+        for site in &self.sites {
+            let found = store.issue(site.id.partition(), Fingerprint::StatusDown).await;
+            let Some(issue) = found.expect("read") else { continue };
+            let receivers = self.receivers.lock();
+            let mut happened = Vec::new();
+            for entry in issue.timeline.entries() {
+                match entry.key {
+                    TimelineKey::Opened => happened.push("issue.opened"),
+                    TimelineKey::Resolved => happened.push("issue.resolved"),
+                    TimelineKey::Acknowledged => {}
+                }
+            }
+            life.transitions += happened.len();
+            for pair in happened.windows(2) {
+                assert_ne!(pair[0], pair[1], "opened and resolved alternate");
+            }
+            for channel in &self.channels {
+                if channel.target.is_for_people() {
+                    assert_eq!(
+                        receivers.believes_down(channel.id, &site.name),
+                        issue.lifecycle.is_active(),
+                        "{} on {} in the end",
+                        channel.name,
+                        site.name,
+                    );
+                } else if issue.timeline.entries().len() < 100 {
+                    let events = receivers.events(channel.id, &site.name);
+                    let events: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
+                    assert_eq!(events, happened, "of {}", site.name);
+                }
+            }
+        }
+        self.assert_nothing_is_outstanding().await;
+        life
+    }
+
+    /// What is outstanding has a due time, and in the end nothing is.
+    async fn assert_nothing_is_outstanding(&self) {
+        let dump = self.service.test.table.dump().await;
+        let mut left = BTreeMap::new();
+        for ((pk, sk), item) in &dump {
+            let is_outstanding = sk.starts_with("O#") || sk.starts_with("Q#");
+            let is_untold = sk.starts_with("I#") && pk.starts_with("D#") && item["told"].is_null();
+            if is_outstanding && pk.starts_with(['S', 'D']) || is_untold {
+                left.insert((pk, sk), item);
+            }
+        }
+        assert!(left.is_empty(), "{left:#?}");
+    }
+
+    pub(crate) fn log(&self) -> String {
+        self.receivers.lock().log()
+    }
+}
+
+fn chat() -> Target {
+    Target::Slack { url: SecretUrl::new("https://hooks.slack.test/services/T/B/x") }
+}
+
+fn mail() -> Target {
+    Target::Email { address: "ops@example.com".to_owned() }
+}
+
+fn webhook() -> Target {
+    let current = SigningKey::from_random([7; SigningKey::BYTES]);
+    let url = SecretUrl::new("https://receiver.test/hook");
+    Target::Webhook { url, keys: SigningKeys { current, previous: None } }
+}
