@@ -12,6 +12,7 @@ use vedette_domain::issue::record::{self, Issue};
 use vedette_domain::message::{AlertMessage, CheckMessage, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_embedded::Database;
 use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{MAINTENANCE, REDELIVERY};
 use vedette_runtime::Destination;
@@ -34,8 +35,13 @@ pub struct Service {
 impl Service {
     /// A service without users.
     pub async fn start() -> Self {
+        Self::on(Database::memory().expect("a database")).await
+    }
+
+    /// A service without users, on a database that has no table yet.
+    pub async fn on(database: Database) -> Self {
         let engines = Engines::new(loopback(), EngineConfig::default()).expect("engines");
-        Self { test: TestApp::start().await, engines, receivers: Receivers::default() }
+        Self { test: TestApp::on(database).await, engines, receivers: Receivers::default() }
     }
 
     /// A service with a team on the agency plan.

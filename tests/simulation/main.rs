@@ -23,7 +23,12 @@ async fn live(seed: u64, scale: Scale) -> Life {
     let mut world = World::begin(seed, scale).await;
     let lived = AssertUnwindSafe(Box::pin(world.live(scale))).catch_unwind().await;
     match lived {
-        Ok(life) => life,
+        Ok(life) => {
+            if let Ok(d) = std::env::var("DBGLOG") {
+                std::fs::write(format!("{d}/{seed}"), world.log()).unwrap();
+            }
+            life
+        }
         Err(panic) => {
             #[expect(clippy::print_stderr, reason = "what led to the failure")]
             {
@@ -59,12 +64,24 @@ async fn live_all(seeds: impl Iterator<Item = u64>, scale: Scale) -> Life {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_short_lives() {
-    let scale = Scale { sites: 3, hours: 2 };
+    let scale = Scale { sites: 3, hours: 1 };
     let all = live_all(1..=50, scale).await;
     assert!(all.transitions > 200, "{all:?}");
-    assert!(all.deaths > 200, "{all:?}");
+    assert!(all.deaths > 80, "{all:?}");
     assert!(all.received > 500, "{all:?}");
     assert!(all.repeated > 20, "{all:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_seed_repeats_its_life() {
+    let scale = Scale { sites: 3, hours: 1 };
+    let live = async || {
+        let mut world = World::begin(13, scale).await;
+        Box::pin(world.live(scale)).await;
+        world.log()
+    };
+    let (one, other) = tokio::join!(live(), live());
+    assert_eq!(one, other);
 }
 
 /// `VEDETTE_SIMULATE` is how many, or `seed N`.

@@ -16,9 +16,10 @@ use vedette_domain::issue::{Fingerprint, TimelineKey};
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
+use vedette_embedded::Database;
 use vedette_notifier::{NOTIFIER, NotifierError};
 use vedette_reconciler::{MAINTENANCE, REDELIVERY};
-use vedette_runs::{enqueue_alert, record_run};
+use vedette_runs::{clear_timer, enqueue_alert, record_run};
 use vedette_runtime::Destination;
 use vedette_store::Grant;
 use vedette_testkit::{Fault, Member, granted, new_team};
@@ -69,7 +70,7 @@ const CADENCE: SignedDuration = SignedDuration::from_mins(5);
 
 impl World {
     pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
-        let service = Service::start().await;
+        let service = Service::on(Database::in_step().expect("a database")).await;
         let owner = new_team(&service.test, Plan::Agency).await;
         let mut random = Random::new(seed);
         let receivers =
@@ -369,6 +370,9 @@ impl World {
         let (run, state) = context.begin(message.check_id(), app.service.time_scale);
         if state.wants(run.check, app.clock.now()).is_err() {
             return true;
+        }
+        if run.tool() != Tool::Status {
+            return clear_timer(app, &run.site, run.tool(), &state).await.is_ok();
         }
         let site = self.sites.iter().find(|site| site.id == message.site).expect("a site");
         let code = if site.is_up { 200 } else { 503 };

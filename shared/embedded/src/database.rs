@@ -18,12 +18,20 @@ use crate::{layout, operation};
 
 /// An open database. Clones are the same one; it closes on [`close`](Self::close), or with the last clone.
 ///
-/// All work is done by one thread of its own, one thing after another. The database has but one
+/// All work is done by one thread of its own, one thing after another (but see
+/// [`in_step`](Self::in_step)). The database has but one
 /// lock, so more threads would only wait for each other, and a thread that waits for the disk must not be
 /// a thread on which a check measures a site's response time.
 #[derive(Clone)]
 pub struct Database {
-    jobs: mpsc::UnboundedSender<Job>,
+    worker: Worker,
+}
+
+/// Who works on it.
+#[derive(Clone)]
+enum Worker {
+    Thread(mpsc::UnboundedSender<Job>),
+    Caller(dynoxide::Database),
 }
 
 enum Job {
@@ -133,15 +141,28 @@ impl Database {
                 let _ = closed.send(());
             }
         })?;
-        Ok(Self { jobs })
+        Ok(Self { worker: Worker::Thread(jobs) })
     }
 
-    /// Runs a job on the database's thread; `None` if the database is closed. What nobody
-    /// waits for any more is not begun.
+    /// An empty database in memory, without a table, on which every caller works at once and in turn: for
+    /// simulations, in which nothing may depend on when a thread gets its time.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no memory.
+    pub fn in_step() -> Result<Self, DatabaseError> {
+        Ok(Self { worker: Worker::Caller(dynoxide::Database::memory()?) })
+    }
+
+    /// Runs a job on the database; `None` if it is closed. What nobody waits for any more is not begun.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dynoxide::Database) -> T + Send + 'static,
     ) -> Option<T> {
+        let jobs = match &self.worker {
+            Worker::Thread(jobs) => jobs,
+            Worker::Caller(database) => return Some(work(database)),
+        };
         let (reply, replied) = oneshot::channel();
         let job = Job::Work(Box::new(move |database| {
             if !reply.is_closed() {
@@ -149,7 +170,7 @@ impl Database {
                 let _ = reply.send(work(database));
             }
         }));
-        self.jobs.send(job).ok()?;
+        jobs.send(job).ok()?;
         replied.await.ok()
     }
 
@@ -161,8 +182,9 @@ impl Database {
 
     /// Lets waiting jobs finish and closes the file; later requests get no answer.
     pub async fn close(&self) {
+        let Worker::Thread(jobs) = &self.worker else { return };
         let (closed, is_closed) = oneshot::channel();
-        if self.jobs.send(Job::Close(closed)).is_ok() {
+        if jobs.send(Job::Close(closed)).is_ok() {
             // It is dropped where somebody else has closed it meanwhile.
             let _ = is_closed.await;
         }

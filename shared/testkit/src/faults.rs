@@ -106,7 +106,9 @@ impl Faults {
 
     /// Runs work until it is done or a fault ends the process; `None` in the latter case.
     pub async fn until_crash<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        // A simulation repeats itself.
         tokio::select! {
+            biased;
             done = work => Some(done),
             () = self.0.crashed.notified() => None,
         }
@@ -133,8 +135,9 @@ impl Faults {
         !lost.is_empty() && token(request).is_some_and(|token| lost.contains(&token))
     }
 
-    fn lose(&self, request: &HttpRequest) {
-        self.0.plan.lock().expect("a plan").lost.extend(token(request));
+    /// Remembers the token of a transaction that was done, and whose answer was lost.
+    fn remember(&self, token: Option<String>) {
+        self.0.plan.lock().expect("a plan").lost.extend(token);
     }
 
     fn next(&self, request: &HttpRequest) -> Option<Fault> {
@@ -222,8 +225,12 @@ impl HttpConnector for FaultyConnector {
                     Ok(refusal("com.amazonaws.dynamodb.v20120810#TransactionConflictException", ""))
                 }
                 Fault::LoseAnswer => {
-                    faults.lose(&request);
-                    inner.call(request).await?;
+                    let token = token(&request);
+                    let answer = inner.call(request).await?;
+                    // What was refused was not done, and is refused again.
+                    if answer.status().is_success() {
+                        faults.remember(token);
+                    }
                     Err(ConnectorError::timeout("the answer was lost".into()))
                 }
                 Fault::CrashBefore | Fault::CrashAfter => {
