@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use vedette_domain::account::User;
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::Cursor;
@@ -10,7 +10,7 @@ use vedette_domain::alert::due::{Due, News, Policy, Told, due};
 use vedette_domain::alert::storm::{Batching, Rest, batch};
 use vedette_domain::alert::{Alert, AlertKind, Thread};
 use vedette_domain::id::{ChannelId, UserId};
-use vedette_store::IssueWithSite;
+use vedette_store::{IssueWithSite, budget, retry_on_conflict, unless_conflict};
 
 use crate::NotifierError;
 use crate::deliver::{Attempt, Pass, Transport};
@@ -24,13 +24,15 @@ struct Ready {
 }
 
 /// Kinds of news that are told apart, in the order in which they are told.
-const KINDS: [AlertKind; 3] = [AlertKind::Opened, AlertKind::Resolved, AlertKind::Reminder];
+const KINDS: [AlertKind; 4] =
+    [AlertKind::Opened, AlertKind::Missed, AlertKind::Resolved, AlertKind::Reminder];
 
 impl Ready {
     /// With which kind of news it is told, where there are many.
     const fn kind(&self) -> AlertKind {
         match self.news {
-            News::Opened { .. } | News::Missed { .. } => AlertKind::Opened,
+            News::Opened { .. } => AlertKind::Opened,
+            News::Missed { .. } => AlertKind::Missed,
             News::Resolved { .. } => AlertKind::Resolved,
             News::StillActive => AlertKind::Reminder,
         }
@@ -43,9 +45,7 @@ pub(crate) async fn tell<T: Transport>(
     cursors: Vec<Cursor>,
 ) -> Result<(), NotifierError> {
     let now = pass.now();
-    let (due_now, later): (Vec<_>, Vec<_>) =
-        cursors.into_iter().partition(|cursor| cursor.due.is_some_and(|due| due <= now));
-    later.iter().for_each(|cursor| pass.look_at(cursor.due));
+    let due_now = pass.take_due(cursors, now);
     if let Some(retry_at) = pass.state.retry_at.filter(|retry_at| *retry_at > now) {
         for cursor in due_now {
             pass.put_off(cursor, Some(retry_at)).await?;
@@ -79,11 +79,11 @@ async fn decide<T: Transport>(
     for cursor in cursors {
         let Some(found) = issues.remove(&cursor.issue) else {
             // The site is gone, and with it whatever there was to tell.
-            forget(pass, &cursor).await?;
+            pass.forget(&cursor).await?;
             continue;
         };
         match due(&found.issue, cursor.told, cursor.from, &policy(pass), now) {
-            Due::Nothing(_) => forget(pass, &cursor).await?,
+            Due::Nothing(_) => pass.forget(&cursor).await?,
             Due::Later { at, told, .. } => pass.put_off(Cursor { told, ..cursor }, at).await?,
             Due::Tell { news, told, .. } => ready.push(Ready { cursor, found, news, told }),
         }
@@ -135,14 +135,14 @@ async fn tell_kind<T: Transport>(
         }
     }
     *pass.state.window_mut(kind) = next;
-    let mut again = None;
     for group in groups {
-        if let Some(due) = again.or_else(|| (!pass.has_time()).then_some(now)) {
-            put_all_off(pass, group, Some(due)).await?;
-            continue;
-        }
         if pass.is_off() {
             put_all_off(pass, group, None).await?;
+            continue;
+        }
+        let waits = pass.state.retry_at.filter(|retry_at| *retry_at > now);
+        if let Some(due) = waits.or_else(|| (!pass.has_time()).then_some(now)) {
+            put_all_off(pass, group, Some(due)).await?;
             continue;
         }
         let alert = compose(pass, kind, &group, users);
@@ -155,10 +155,7 @@ async fn tell_kind<T: Transport>(
                     save(pass, cursor, &found, told).await?;
                 }
             }
-            Attempt::Again(at) => {
-                put_all_off(pass, group, Some(at)).await?;
-                again = Some(at);
-            }
+            Attempt::Again(at) => put_all_off(pass, group, Some(at)).await?,
             Attempt::Disabled => put_all_off(pass, group, None).await?,
         }
     }
@@ -193,26 +190,27 @@ fn compose<T: Transport>(
     group: &[Ready],
     users: &BTreeMap<UserId, User>,
 ) -> Alert {
-    let base_url = pass.app.service.pages_base();
-    let subject = |ready: &'_ Ready| {
-        let issue = &ready.found.issue;
-        let taken = issue.lifecycle.acknowledgement();
-        (taken.and_then(|taken| users.get(&taken.by)), ready.found.clone())
-    };
-    let known: Vec<_> = group.iter().map(subject).collect();
-    let subjects: Vec<_> = known
-        .iter()
-        .map(|(user, found)| Subject {
-            issue: &found.issue,
-            site: &found.site,
-            team: &pass.team.team.name,
-            acknowledged_by: user.map(|user| user.name.as_str()),
-            base_url,
-        })
-        .collect();
+    let subjects: Vec<_> = group.iter().map(|ready| subject(pass, ready, users)).collect();
     match (&subjects[..], group) {
         ([subject], [ready]) => compose::one(subject, &ready.news, pass.now()),
         _ => compose::many(&subjects, kind, pass.now()),
+    }
+}
+
+/// What an alert says of an issue.
+fn subject<'a, T>(
+    pass: &Pass<'a, T>,
+    Ready { found: IssueWithSite { issue, site, .. }, .. }: &'a Ready,
+    users: &'a BTreeMap<UserId, User>,
+) -> Subject<'a> {
+    let taken = issue.lifecycle.acknowledgement();
+    let by = taken.and_then(|taken| users.get(&taken.by));
+    Subject {
+        issue,
+        site,
+        team: &pass.team.team.name,
+        acknowledged_by: by.map(|user| user.name.as_str()),
+        base_url: pass.app.service.pages_base(),
     }
 }
 
@@ -230,14 +228,11 @@ async fn save<T: Transport>(
         Due::Tell { .. } | Due::Nothing(_) => Some(pass.now()),
     };
     let saved = Cursor { told: Some(told), due: next, rev: cursor.rev + 1, ..cursor };
-    match pass.app.store.put_cursor(pass.place(), &saved).await {
-        Err(error) if error.is_conflict() => correct(pass, &cursor, Some(told), cursor.from).await,
-        answer => {
-            answer?;
-            pass.look_at(next);
-            Ok(())
-        }
+    if !unless_conflict(pass.app.store.put_cursor(pass.place(), &saved).await)? {
+        return correct(pass, &cursor, Some(told), cursor.from).await;
     }
+    pass.look_at(next);
+    Ok(())
 }
 
 /// Forgets an issue that people know to be over.
@@ -246,14 +241,11 @@ async fn forget_told<T: Transport>(
     cursor: Cursor,
     found: &IssueWithSite,
 ) -> Result<(), NotifierError> {
-    match pass.app.store.delete_cursor(pass.place(), &cursor).await {
-        Err(error) if error.is_conflict() => {
-            let opened_at = found.issue.lifecycle.opened_at();
-            let after = opened_at + jiff::SignedDuration::from_millis(1);
-            correct(pass, &cursor, None, after).await
-        }
-        deleted => Ok(deleted?),
+    if unless_conflict(pass.app.store.delete_cursor(pass.place(), &cursor).await)? {
+        return Ok(());
     }
+    let after = found.issue.lifecycle.opened_at() + SignedDuration::from_millis(1);
+    correct(pass, &cursor, None, after).await
 }
 
 /// Notes what people were told of an issue to which something happened meanwhile; it is due now.
@@ -264,7 +256,7 @@ async fn correct<T: Transport>(
     from: Timestamp,
 ) -> Result<(), NotifierError> {
     let (app, place) = (pass.app, pass.place());
-    vedette_store::retry_on_conflict(vedette_store::budget::WRITE, || async {
+    retry_on_conflict(budget::WRITE, || async {
         let Some(current) = app.store.cursor(place, cursor.issue).await? else { return Ok(()) };
         let due = Some(app.clock.now());
         let next = Cursor { told, from, due, rev: current.rev + 1, ..current };
@@ -273,18 +265,4 @@ async fn correct<T: Transport>(
     .await?;
     pass.look_at(Some(pass.now()));
     Ok(())
-}
-
-/// Forgets an issue of which nothing is to be told.
-async fn forget<T: Transport>(
-    pass: &mut Pass<'_, T>,
-    cursor: &Cursor,
-) -> Result<(), NotifierError> {
-    match pass.app.store.delete_cursor(pass.place(), cursor).await {
-        Err(error) if error.is_conflict() => {
-            pass.look_at(Some(pass.now()));
-            Ok(())
-        }
-        deleted => Ok(deleted?),
-    }
 }

@@ -96,17 +96,16 @@ pub fn one(subject: &Subject<'_>, news: &News, now: Timestamp) -> Alert {
     };
     lines.extend(flapping(issue, now));
     facts.push(Fact { label: "Team", value: team.to_owned() });
-    let is_over = matches!(kind, AlertKind::Resolved | AlertKind::Missed);
     Alert {
         kind,
         state,
         name: site.name.clone(),
         lines,
         facts,
-        severity: (!is_over).then(|| fingerprint.severity()),
+        severity: (!kind.is_over()).then(|| fingerprint.severity()),
         site_url: Some(site.url.as_str().to_owned()),
         link: base_url.map(|base| Link { text: "Open issue", url: link::issue(base, issue.id) }),
-        runbook: if is_over { None } else { site.notes.as_deref().and_then(runbook) },
+        runbook: if kind.is_over() { None } else { site.notes.as_deref().and_then(runbook) },
         thread: Some(Thread { issue: issue.id, opened_at }),
         at,
     }
@@ -128,6 +127,8 @@ pub fn many(subjects: &[Subject<'_>], kind: AlertKind, now: Timestamp) -> Alert 
         (AlertKind::Resolved, _) => "RESOLVED".to_owned(),
         (AlertKind::Reminder, Some(word)) => format!("STILL {word}"),
         (AlertKind::Reminder, None) => "STILL ACTIVE".to_owned(),
+        (AlertKind::Missed, Some(word)) => format!("WAS {word}"),
+        (AlertKind::Missed, None) => "OPENED AND OVER".to_owned(),
         (_, Some(word)) => word.to_owned(),
         (_, None) => "ISSUES OPENED".to_owned(),
     };
@@ -161,7 +162,7 @@ pub fn many(subjects: &[Subject<'_>], kind: AlertKind, now: Timestamp) -> Alert 
         name,
         lines,
         facts: vec![Fact { label: "Team", value: team.to_owned() }],
-        severity: severity.filter(|_| kind != AlertKind::Resolved),
+        severity: severity.filter(|_| !kind.is_over()),
         site_url: None,
         link: None,
         runbook: None,

@@ -70,6 +70,13 @@ pub enum AlertKind {
     Test,
 }
 
+impl AlertKind {
+    /// Whether it says that something is over.
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Resolved | Self::Missed)
+    }
+}
+
 /// A detail of an alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
