@@ -9,11 +9,10 @@ use vedette_domain::alert::channel::Target;
 use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::alert::mail::Confirmation;
 use vedette_domain::alert::{compose, link, webhook};
-use vedette_domain::message::{AlertMessage, Message};
-use vedette_store::ChannelRef;
+use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
-use crate::deliver::{Pass, Transport};
+use crate::deliver::{Pass, Transport, wake};
 use crate::send::{Message as Outgoing, SendOutcome};
 
 /// Sends a message that waits in the queue of a channel.
@@ -70,12 +69,9 @@ pub(crate) async fn tell_owner<T: Transport>(
     let group = format!("notice-{id}");
     let (channel, reason) = (broken.name.clone(), why.to_owned());
     let notice = Queued::notice(group, Content::BrokenChannel { id, channel, reason }, now);
-    match app.store.put_queued(other.into(), &notice).await {
-        // It was told before somebody died.
-        Err(error) if error.is_conflict() => return Ok(()),
-        saved => saved?,
+    // It may have been told before somebody died.
+    if unless_conflict(app.store.put_queued(other.into(), &notice).await)? {
+        wake(app, other.into(), Duration::ZERO).await;
     }
-    let message = AlertMessage::Channel { team: other.team, channel: other.id };
-    app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
     Ok(())
 }

@@ -11,6 +11,7 @@ use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::{
     ChannelRef, Deliveries, StoreError, TeamWithSettings, budget, retry_on_conflict,
+    unless_conflict,
 };
 
 use crate::send::{Message as Outgoing, SendOutcome, Sender};
@@ -89,9 +90,7 @@ pub async fn deliver(
         return Ok(Delivered::default());
     };
     let Some(Deliveries { state, cursors, queued }) = lease(app, channel, now).await? else {
-        let again =
-            Message::Alert(AlertMessage::Channel { team: channel.team, channel: channel.id });
-        app.enqueue_or_leave(again, BUSY).await;
+        wake(app, channel, BUSY).await;
         return Ok(Delivered::default());
     };
     let (next, done) = (None, Delivered::default());
@@ -100,6 +99,12 @@ pub async fn deliver(
     pass.end().await?;
     worked?;
     Ok(pass.done)
+}
+
+/// Has a channel looked at after a time.
+pub async fn wake(app: &App, ChannelRef { team, id }: ChannelRef, delay: Duration) {
+    let message = AlertMessage::Channel { team, channel: id };
+    app.enqueue_or_leave(Message::Alert(message), delay).await;
 }
 
 /// What is outstanding for a channel, which is now this process's alone; none where another process
@@ -111,11 +116,8 @@ async fn lease(
 ) -> Result<Option<Deliveries>, StoreError> {
     let deliveries = app.store.deliveries(channel).await?;
     let Some(state) = deliveries.state.leased(now) else { return Ok(None) };
-    match app.store.put_channel_state(channel, &state).await {
-        Ok(()) => Ok(Some(Deliveries { state, ..deliveries })),
-        Err(error) if error.is_conflict() => Ok(None),
-        Err(error) => Err(error),
-    }
+    let is_ours = unless_conflict(app.store.put_channel_state(channel, &state).await)?;
+    Ok(is_ours.then_some(Deliveries { state, ..deliveries }))
 }
 
 impl<T: Transport> Pass<'_, T> {
@@ -194,29 +196,40 @@ impl<T: Transport> Pass<'_, T> {
         due: Option<Timestamp>,
     ) -> Result<(), NotifierError> {
         let next = Cursor { due, rev: cursor.rev + 1, ..cursor };
-        match self.app.store.put_cursor(self.place(), &next).await {
-            // Then it is due now.
-            Err(error) if error.is_conflict() => self.look_at(Some(self.now())),
-            saved => {
-                saved?;
-                self.look_at(due);
-            }
-        }
-        Ok(())
+        let saved = self.app.store.put_cursor(self.place(), &next).await;
+        self.look_at_saved(saved, due)
     }
 
     /// Writes what waits to be sent; only this pass does.
     pub(crate) async fn save_queued(&mut self, queued: Queued) -> Result<(), NotifierError> {
         let next = Queued { rev: queued.rev + 1, ..queued };
-        match self.app.store.put_queued(self.place(), &next).await {
-            // It was sent again by hand.
-            Err(error) if error.is_conflict() => self.look_at(Some(self.now())),
-            saved => {
-                saved?;
-                self.look_at(next.due);
-            }
-        }
+        let saved = self.app.store.put_queued(self.place(), &next).await;
+        self.look_at_saved(saved, next.due)
+    }
+
+    /// Forgets an issue of which nothing is to be told.
+    pub(crate) async fn forget(&mut self, cursor: &Cursor) -> Result<(), NotifierError> {
+        let deleted = self.app.store.delete_cursor(self.place(), cursor).await;
+        self.look_at_saved(deleted, None)
+    }
+
+    /// Notes when to look at what was written again: now, if somebody else was sooner.
+    fn look_at_saved(
+        &mut self,
+        written: Result<(), StoreError>,
+        due: Option<Timestamp>,
+    ) -> Result<(), NotifierError> {
+        let is_ours = unless_conflict(written)?;
+        self.look_at(if is_ours { due } else { Some(self.now()) });
         Ok(())
+    }
+
+    /// The issues to look at now. The others are noted.
+    pub(crate) fn take_due(&mut self, cursors: Vec<Cursor>, now: Timestamp) -> Vec<Cursor> {
+        let (due, later): (Vec<_>, Vec<_>) =
+            cursors.into_iter().partition(|cursor| cursor.due.is_some_and(|due| due <= now));
+        later.iter().for_each(|cursor| self.look_at(cursor.due));
+        due
     }
 
     /// Notes that something is due then.
@@ -324,9 +337,7 @@ impl<T: Transport> Pass<'_, T> {
             // SQS delays by whole seconds, and an alert must not be early.
             let seconds = u64::try_from(wait.as_secs()).unwrap_or(0);
             let delay = Duration::from_secs(seconds + u64::from(wait.subsec_nanos() > 0));
-            let (team, channel) = (self.channel.team, self.channel.id);
-            let again = Message::Alert(AlertMessage::Channel { team, channel });
-            self.app.enqueue_or_leave(again, delay).await;
+            wake(self.app, self.place(), delay).await;
         }
         Ok(())
     }

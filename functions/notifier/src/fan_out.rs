@@ -7,11 +7,11 @@ use vedette_domain::alert::channel::{Channel, EventKind};
 use vedette_domain::alert::delivery::{Content, Cursor, OutboxEntry, Queued};
 use vedette_domain::alert::due::Told;
 use vedette_domain::id::{IssueId, TeamId};
-use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, Lesson, budget, retry_on_conflict};
 
 use crate::NotifierError;
+use crate::deliver::wake;
 use crate::events::EventBody;
 
 /// Has the channels of a team learn of all changes of an issue that they do not know of, in their
@@ -22,10 +22,13 @@ use crate::events::EventBody;
 /// When the table does not answer.
 pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), NotifierError> {
     let taught = retry_on_conflict(budget::WRITE, || async {
-        let entries = app.store.outbox(issue.partition(), issue.fingerprint()).await?;
+        let (entries, channels) = futures::try_join!(
+            app.store.outbox(issue.partition(), issue.fingerprint()),
+            app.store.channels(team),
+        )?;
         let mut taught = Vec::new();
         for entry in entries {
-            let lessons = lessons(app, &entry).await?;
+            let lessons = lessons(app, &channels, &entry).await?;
             app.store.fan_out(&entry, &lessons).await?;
             taught.extend(lessons.iter().map(|lesson| lesson.channel));
         }
@@ -34,19 +37,18 @@ pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), Noti
     let mut taught = taught.await?;
     taught.sort_unstable();
     taught.dedup();
-    for ChannelRef { id, .. } in taught {
-        let message = Message::Alert(AlertMessage::Channel { team, channel: id });
-        app.enqueue_or_leave(message, Duration::ZERO).await;
+    for channel in taught {
+        wake(app, channel, Duration::ZERO).await;
     }
     Ok(())
 }
 
-async fn lessons(app: &App, entry: &OutboxEntry) -> Result<Vec<Lesson>, NotifierError> {
-    let channels = app.store.channels(entry.team).await?;
-    let concerned = |channel: &&Channel| {
-        let wanted = EventKind::ALL.iter().any(|kind| channel.filter.wants(*kind, &entry.issue));
-        channel.is_on() && wanted
-    };
+async fn lessons(
+    app: &App,
+    channels: &[Channel],
+    entry: &OutboxEntry,
+) -> Result<Vec<Lesson>, NotifierError> {
+    let concerned = |channel: &&Channel| channel.is_on() && channel.filter.wants_any(&entry.issue);
     let channels: Vec<&Channel> = channels.iter().filter(concerned).collect();
     if channels.is_empty() {
         return Ok(Vec::new());
@@ -90,7 +92,7 @@ fn next_cursor(
     let is_opening = entry.event == Some(EventKind::Opened);
     let mut next = match cursor {
         Some(cursor) => Cursor { due: Some(now), rev: cursor.rev + 1, ..cursor },
-        None if is_opening => Cursor { rev: 1, ..Cursor::new(entry.issue.id, opened_at, now) },
+        None if is_opening => Cursor::new(entry.issue.id, opened_at, now),
         None => return None,
     };
     if !channel.target.is_for_people() && is_opening {

@@ -18,10 +18,10 @@ use vedette_domain::message::AlertMessage;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, MayConflict, StoreError};
 
-pub use deliver::{Delivered, Transport, deliver};
+pub use deliver::{Delivered, Transport, deliver, wake};
 pub use fan_out::fan_out;
 pub use grants::NOTIFIER;
-pub use rederive::{Rebuilt, rebuild, rederive, wake};
+pub use rederive::{Rebuilt, rebuild, rederive};
 pub use resend::resend;
 
 /// Why alerts are not sent now. Nothing is lost: they are found in the table again.
@@ -33,9 +33,6 @@ pub enum NotifierError {
     /// A message is not one of the notifier's.
     #[error("not a message of this queue")]
     Message(#[source] serde_json::Error),
-    /// The randomness for an id is missing.
-    #[error(transparent)]
-    Entropy(#[from] vedette_runtime::EntropyError),
 }
 
 impl MayConflict for NotifierError {

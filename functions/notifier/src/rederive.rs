@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use vedette_domain::alert::channel::{Channel, EventKind};
+use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::delivery::Cursor;
 use vedette_domain::alert::due::Told;
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issue::record::Issue;
-use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, StoreError};
+use vedette_store::{ChannelRef, StoreError, unless_conflict};
 
 use crate::NotifierError;
+use crate::deliver::wake;
 
 /// What a rebuild mended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,7 +37,7 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
         for cursor in cursors {
             look_again(app, (&channel).into(), cursor).await?;
         }
-        wake(app, &channel).await;
+        wake(app, (&channel).into(), Duration::ZERO).await;
     }
     if let Some(request) = request {
         app.store.finish_rederivation(request).await?;
@@ -86,25 +86,19 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
             let cursor = Cursor {
                 // A program is told of an opening by the event alone.
                 told: (!channel.target.is_for_people()).then_some(told),
-                rev: 1,
                 ..Cursor::new(found.issue.id, opened_at, now)
             };
-            match app.store.put_cursor(place, &cursor).await {
-                Err(error) if error.is_conflict() => {}
-                written => {
-                    written?;
-                    rebuilt.missing += 1;
-                }
-            }
+            let is_ours = unless_conflict(app.store.put_cursor(place, &cursor).await)?;
+            rebuilt.missing += u64::from(is_ours);
         }
-        wake(app, channel).await;
+        wake(app, place, Duration::ZERO).await;
     }
     Ok(rebuilt)
 }
 
 fn concerns(channel: &Channel, issue: &Issue) -> bool {
     let since = channel.since.is_some_and(|since| issue.lifecycle.opened_at() >= since);
-    since && EventKind::ALL.iter().any(|kind| channel.filter.wants(*kind, issue))
+    since && channel.filter.wants_any(issue)
 }
 
 /// Has an issue looked at now, unless it was written meanwhile, and so was looked at.
@@ -114,14 +108,5 @@ pub(crate) async fn look_again(
     cursor: Cursor,
 ) -> Result<(), StoreError> {
     let next = Cursor { due: Some(app.clock.now()), rev: cursor.rev + 1, ..cursor };
-    match app.store.put_cursor(place, &next).await {
-        Err(error) if error.is_conflict() => Ok(()),
-        written => written,
-    }
-}
-
-/// Has a channel looked at now.
-pub async fn wake(app: &App, channel: &Channel) {
-    let message = AlertMessage::Channel { team: channel.team, channel: channel.id };
-    app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
+    unless_conflict(app.store.put_cursor(place, &next).await).map(drop)
 }

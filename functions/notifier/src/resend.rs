@@ -1,12 +1,15 @@
 //! Sending again what a channel did not take.
 
+use std::time::Duration;
+
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::delivery::Queued;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, StoreError};
+use vedette_store::{ChannelRef, StoreError, unless_conflict};
 
 use crate::NotifierError;
-use crate::rederive::{look_again, wake};
+use crate::deliver::wake;
+use crate::rederive::look_again;
 
 /// Has everything that waits for a channel sent now, what was given up included, and everything that
 /// it knows looked at again. Says whether it did: not while somebody sends to the channel.
@@ -25,14 +28,11 @@ pub async fn resend(app: &App, channel: &Channel) -> Result<bool, NotifierError>
     for cursor in deliveries.cursors {
         look_again(app, place, cursor).await?;
     }
-    wake(app, channel).await;
+    wake(app, place, Duration::ZERO).await;
     Ok(true)
 }
 
 /// Has a message sent now, unless it was sent meanwhile.
 async fn send_again(app: &App, place: ChannelRef, queued: &Queued) -> Result<(), StoreError> {
-    match app.store.put_queued(place, &queued.again(app.clock.now())).await {
-        Err(error) if error.is_conflict() => Ok(()),
-        written => written,
-    }
+    unless_conflict(app.store.put_queued(place, &queued.again(app.clock.now())).await).map(drop)
 }

@@ -9,7 +9,7 @@ use vedette_domain::alert::delivery::{
 };
 use vedette_domain::alert::due::Told;
 use vedette_domain::alert::retry::{Retry, retry};
-use vedette_store::IssueWithSite;
+use vedette_store::{IssueWithSite, unless_conflict};
 
 use crate::deliver::{Pass, Transport};
 use crate::events::event_of;
@@ -59,12 +59,8 @@ async fn hold<T: Transport>(
     now: Timestamp,
     end: Timestamp,
 ) -> Result<(), NotifierError> {
-    for cursor in cursors {
-        if cursor.due.is_some_and(|due| due <= now) {
-            pass.put_off(cursor, Some(end)).await?;
-        } else {
-            pass.look_at(cursor.due);
-        }
+    for cursor in pass.take_due(cursors, now) {
+        pass.put_off(cursor, Some(end)).await?;
     }
     wait(pass, events, end, now).await
 }
@@ -92,21 +88,14 @@ async fn make_reminders<T: Transport>(
     cursors: Vec<Cursor>,
     now: Timestamp,
 ) -> Result<Vec<Queued>, NotifierError> {
-    let (due_now, later): (Vec<_>, Vec<_>) =
-        cursors.into_iter().partition(|cursor| cursor.due.is_some_and(|due| due <= now));
-    later.iter().for_each(|cursor| pass.look_at(cursor.due));
+    let due_now = pass.take_due(cursors, now);
     let ids: Vec<_> = due_now.iter().map(|cursor| cursor.issue).collect();
     let issues = pass.app.store.current_issues(ids).await?;
     let mut made = Vec::new();
     for cursor in due_now {
         let step = issues.get(&cursor.issue).map(|found| (found, step(pass, found, &cursor, now)));
         match step {
-            None | Some((_, ReminderStep::Forget)) => {
-                match pass.app.store.delete_cursor(pass.place(), &cursor).await {
-                    Err(error) if error.is_conflict() => pass.look_at(Some(now)),
-                    deleted => deleted?,
-                }
-            }
+            None | Some((_, ReminderStep::Forget)) => pass.forget(&cursor).await?,
             Some((_, ReminderStep::Wait { due })) => pass.put_off(cursor, due).await?,
             Some((found, ReminderStep::Send)) => {
                 made.extend(make_reminder(pass, &cursor, found, now).await?);
@@ -160,18 +149,11 @@ async fn make_reminder<T: Transport>(
         ReminderStep::Wait { due } => due,
         ReminderStep::Send | ReminderStep::Forget => Some(now),
     };
-    match pass.app.store.queue_reminder(pass.place(), &next, &reminder).await {
-        // Something happened to the issue: it is looked at again.
-        Err(error) if error.is_conflict() => {
-            pass.look_at(Some(now));
-            Ok(None)
-        }
-        queued => {
-            queued?;
-            pass.look_at(next.due);
-            Ok(Some(reminder))
-        }
-    }
+    let queued = pass.app.store.queue_reminder(pass.place(), &next, &reminder).await;
+    // Otherwise something happened to the issue: it is looked at again.
+    let is_queued = unless_conflict(queued)?;
+    pass.look_at(if is_queued { next.due } else { Some(now) });
+    Ok(is_queued.then_some(reminder))
 }
 
 /// Drops reminders that the issue's resolution has overtaken.

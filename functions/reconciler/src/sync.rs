@@ -14,6 +14,7 @@ use vedette_runs::{clear_timer, enqueue_timer};
 use vedette_runtime::{App, Presence, Schedule, SchedulerError};
 use vedette_store::{
     Backoff, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
+    unless_conflict,
 };
 
 use crate::ReconcilerError;
@@ -237,10 +238,7 @@ pub(crate) async fn remove_schedules(app: &App, id: SiteId) -> Result<(), Schedu
 /// site's first runs, and says in the table that the schedules follow. Says no where the site was
 /// written meanwhile.
 async fn finish(app: &App, stored: &SiteWithTools, scheduled: &[Tool]) -> Result<bool, StoreError> {
-    match try_finish(app, stored, scheduled).await {
-        Err(error) if error.is_conflict() => Ok(false),
-        outcome => outcome.map(|()| true),
-    }
+    unless_conflict(try_finish(app, stored, scheduled).await)
 }
 
 async fn try_finish(

@@ -7,10 +7,10 @@ use vedette_domain::alert::delivery::{ChannelState, Cursor, OutboxEntry, Queued}
 use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
 use vedette_domain::issue::Fingerprint;
 
-use crate::StoreError;
 use crate::item::{Item, item, key_of, number, outstanding, string, value};
 use crate::keys::{self, ISSUE, Key, QUEUED, WORK_DUE};
 use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::{StoreError, unless_conflict};
 
 /// A channel, by its team and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -308,9 +308,6 @@ impl Store {
     pub async fn finish_rederivation(&self, request: Rederivation) -> Result<(), StoreError> {
         let unchanged = Condition::When("due = :seen", vec![(":seen", request.due)]);
         let key = keys::team_alerts(request.team);
-        match self.transaction().delete(&key, unchanged).commit().await {
-            Err(StoreError::Conflict { .. }) => Ok(()),
-            answer => answer,
-        }
+        unless_conflict(self.transaction().delete(&key, unchanged).commit().await).map(drop)
     }
 }

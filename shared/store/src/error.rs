@@ -55,6 +55,18 @@ impl StoreError {
     }
 }
 
+/// Whether a write was done: not where another one was sooner, and that is all right.
+///
+/// # Errors
+///
+/// Every error but a conflict.
+pub fn unless_conflict(written: Result<(), StoreError>) -> Result<bool, StoreError> {
+    match written {
+        Err(error) if error.is_conflict() => Ok(false),
+        written => written.map(|()| true),
+    }
+}
+
 impl From<serde_dynamo::Error> for StoreError {
     fn from(error: serde_dynamo::Error) -> Self {
         Self::corrupt(error)

@@ -36,7 +36,7 @@ pub use bucket::{BucketPage, BucketPlace, BucketRow};
 pub use changes::{Changes, Usage};
 pub use channel::{ChannelRef, Deliveries, Lesson, Rederivation};
 pub use definition::TableState;
-pub use error::StoreError;
+pub use error::{StoreError, unless_conflict};
 pub use grant::{Action, Grant};
 pub use history::StoredCheck;
 pub use issue::{IndexRow, IssueWithSite};

@@ -3,10 +3,10 @@
 use futures::future::try_join_all;
 use jiff::Timestamp;
 
-use crate::StoreError;
 use crate::item::{key_of, number};
 use crate::keys::{self, Key, Owner, WORK_DUE, WORK_SHARDS};
 use crate::table::{Change, Condition, Store};
+use crate::{StoreError, unless_conflict};
 
 /// An item whose time to be looked at has come.
 #[derive(Debug, Clone)]
@@ -51,9 +51,7 @@ impl Store {
             ..Change::default()
         };
         let unchanged = Condition::When("due = :seen", vec![(":seen", number(outstanding.due))]);
-        match self.update(&outstanding.key, change, Some(unchanged)).await {
-            Err(StoreError::Conflict { .. }) => Ok(()),
-            answer => answer.map(drop),
-        }
+        let postponed = self.update(&outstanding.key, change, Some(unchanged)).await;
+        unless_conflict(postponed.map(drop)).map(drop)
     }
 }

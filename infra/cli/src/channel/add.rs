@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use vedette_domain::alert::channel::{
@@ -14,6 +15,7 @@ use vedette_domain::id::TeamId;
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
+use vedette_store::unless_conflict;
 
 use super::shown::{Added, Shown};
 use crate::{Failure, args, team};
@@ -175,10 +177,7 @@ fn set<T: Ord + Copy>(values: &[T]) -> BTreeSet<T> {
 pub(super) async fn ask_for_confirmation(app: &App, channel: &Channel) -> Result<(), Failure> {
     let question =
         Queued::notice("confirmation".to_owned(), Content::Confirmation, app.clock.now());
-    match app.store.put_queued(channel.into(), &question).await {
-        Err(error) if error.is_conflict() => {}
-        queued => queued?,
-    }
-    vedette_notifier::wake(app, channel).await;
+    unless_conflict(app.store.put_queued(channel.into(), &question).await)?;
+    vedette_notifier::wake(app, channel.into(), Duration::ZERO).await;
     Ok(())
 }

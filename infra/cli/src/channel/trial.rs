@@ -33,7 +33,7 @@ pub(super) async fn run(app: &App, channel: &Channel, wait: Duration) -> Result<
     let group = format!("test-{id}");
     let test = Queued::notice(group, Content::Test { id }, app.clock.now());
     app.store.put_queued(place, &test).await?;
-    vedette_notifier::wake(app, channel).await;
+    vedette_notifier::wake(app, channel.into(), Duration::ZERO).await;
     let begun = Instant::now();
     loop {
         match Outcome::of(&test, &before.state.log, &app.store.deliveries(place).await?, app) {

@@ -68,9 +68,9 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// A channel that has yet to learn of an issue.
+    /// A channel that has yet to learn of an issue, to be written for the first time.
     pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
-        Self { issue, told: None, from, due: Some(now), rev: 0 }
+        Self { issue, told: None, from, due: Some(now), rev: 1 }
     }
 }
 

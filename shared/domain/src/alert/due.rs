@@ -139,6 +139,11 @@ impl Filter {
             && is_in(&self.tools, &fingerprint.tool())
             && is_in(&self.severities, &fingerprint.severity())
     }
+
+    /// Whether the channel wants any news at all about an issue.
+    pub fn wants_any(&self, issue: &Issue) -> bool {
+        EventKind::ALL.iter().any(|kind| self.wants(*kind, issue))
+    }
 }
 
 fn is_in<T: Ord>(set: &std::collections::BTreeSet<T>, value: &T) -> bool {
