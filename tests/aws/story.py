@@ -386,7 +386,7 @@ def receive(enabled):
         functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=enabled)
 
 
-def throttle_the_table(site, other):
+def throttle_the_table(team, site, other):
     """While the table is throttled messages fail; they are not lost, and not kept for minutes."""
     before = {tool: count(site, tool) for tool in TOOLS}
     receive(False)
@@ -397,7 +397,9 @@ def throttle_the_table(site, other):
     receive(True)
     for tool in TOOLS:
         fire(f"{site}-{tool}")
-    queued = len(TOOLS) + 1
+    alerts = queues.get_queue_url(QueueName=f"{STACK}-alerts")["QueueUrl"]
+    queues.send_message(QueueUrl=alerts, MessageBody=json.dumps({"rebuild": team}))
+    queued = len(TOOLS) + 2
     until("the table is throttled, and messages fail", lambda: len(retried()) == queued, 90)
     (WORK / "throttle").unlink()
 
@@ -415,8 +417,8 @@ def retried():
     return {taken["resource"] for taken in decisions if taken["action"] == wanted}
 
 
-def lose_messages(team, target):
-    """A site's orders are lost on their way: only the table knows of them."""
+def lose_messages(team, watched, target):
+    """A site's orders, and what is to be told, are lost on their way: only the table knows of them."""
     site = watch(team, f"{target.url}/lost")
     until(
         "a site whose messages will be lost has been checked",
@@ -431,10 +433,13 @@ def lose_messages(team, target):
         "PATCH", f"/sites/{site}", {"url": f"{target.url}/lost", "monitoring_settings": without_dns}
     )
     check_status_every(60, team)
-    for name in [*TOOLS, "maintenance"]:
+    remind_after(30, team)
+    [broken] = ask("GET", f"/issues?site={watched}&tool=broken-links&status=open")["data"]
+    operate("issue", "ack", broken["uuid"], "--as", "ada@example.com")
+    for name in [*TOOLS, "maintenance", "alerts"]:
         queues.purge_queue(QueueUrl=queues.get_queue_url(QueueName=f"{STACK}-{name}")["QueueUrl"])
     receive(True)
-    say("the messages of five checks, a changed site and a changed team are lost")
+    say("the messages of five checks, a changed site, a changed team and an issue are lost")
     return site, ordered, before, time.monotonic()
 
 
@@ -446,6 +451,13 @@ def find_lost_messages(site, ordered, before, lost_at):
     until("what was lost has been done", lambda: not pending(ordered), 30)
     found = schedule_expressions(site)
     assert "dns" not in found and found["status"] != before, found
+    left = [key for key in rows("S#") if key[1].startswith("O#")] + alert_settings()
+    assert not left, left
+
+
+def alert_settings():
+    """The teams whose changed settings alerts do not follow yet."""
+    return [(pk, sk) for pk, sk in rows("D#") if sk == "A" and pk.count("#") == 1]
 
 
 def crawl_at_once(sites, target):
@@ -486,6 +498,14 @@ def check_status_every(minutes, team):
     tools = ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
     tools["status"]["cadence_minutes"] = minutes
     ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {"tools": tools}})
+
+
+def remind_after(minutes, team):
+    """Changes when a team is reminded of what is still wrong."""
+    settings = ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]
+    escalation = {"enabled": True, "intervals": [minutes]}
+    kept = {"tools": settings["tools"], "escalation": escalation}
+    ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": kept})
 
 
 def change_settings(team, site, target):
@@ -544,6 +564,13 @@ def answer_a_mail(team):
         visit("POST", f"{path}?key={key}")
         assert operate("channel", "show", team, channel)["state"] in states
     operate("channel", "remove", team, channel)
+    # A message of it is late, and so was whoever sent to it.
+    left = {"pk": {"S": f"D#{team}#{channel}"}, "sk": {"S": "A"}, "rev": {"N": "1"}}
+    table.put_item(TableName=outputs["TableName"], Item=left)
+    alerts = queues.get_queue_url(QueueName=f"{STACK}-alerts")["QueueUrl"]
+    late = {"channel": {"team": team, "channel": channel}}
+    queues.send_message(QueueUrl=alerts, MessageBody=json.dumps(late))
+    until("nothing is left of a channel", lambda: not rows(f"D#{team}#{channel}"), 30)
     visit("GET", f"/issues/{NOBODY}", 404)
     say("an address was confirmed and unsubscribed")
 
@@ -564,11 +591,24 @@ def check_that_all_was_asked():
 
 def check_that_nothing_complained():
     """No function has written an error, or a warning."""
-    events = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{STACK}")
-    lines = [event["message"] for page in events for event in page["events"]]
+    lines = logged()
     assert lines, "no function has written a line"
     wrong = [line for line in lines if '"level":"ERROR"' in line or '"level":"WARN"' in line]
     assert not wrong, "\n".join(wrong[:20])
+
+
+def rebuild():
+    """Every night timers and alerts are derived anew."""
+    fire(f"{STACK}-rebuild")
+    said = '"message":"timers were rebuilt"', '"message":"alerts were rebuilt"'
+    done = lambda: all(any(text in line for line in logged()) for text in said)
+    until("timers and alerts were rebuilt", done, 60)
+
+
+def logged():
+    """What functions have written."""
+    events = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{STACK}")
+    return [event["message"] for page in events for event in page["events"]]
 
 
 def check_that_nothing_was_given_up():
@@ -587,7 +627,7 @@ def main():
     others = create_many(team, target)
     change_settings(team, others[0], target)
     operate_well(site)
-    lost = lose_messages(team, target)
+    lost = lose_messages(team, site, target)
     crawl_at_once([site, others[1]], target)
     others.append(check_on_demand(team, target))
     read_all(team, site, strangers_token)
@@ -596,7 +636,8 @@ def main():
     # An audit that is found while another one is under way would have to wait for minutes.
     until("all that was lost but the crawl is found", lambda: len(pending(lost[1])) < 2, 75)
     check_that_nothing_complained()
-    throttle_the_table(site, others[1])
+    rebuild()
+    throttle_the_table(team, site, others[1])
     find_lost_messages(*lost)
     check_that_nothing_was_given_up()
     delete([site, lost[0], *others])

@@ -84,17 +84,18 @@ fn the_event_of_the_notifier_holds_each_of_its_messages() {
                 AlertMessage::Issue { .. } => "issue",
                 AlertMessage::Channel { .. } => "channel",
                 AlertMessage::Team(_) => "team",
+                AlertMessage::Rebuild(_) => "rebuild",
             });
         }
     }
-    assert_eq!(kinds, ["issue", "channel", "team"]);
+    assert_eq!(kinds, ["issue", "channel", "team", "rebuild"]);
 }
 
 #[test]
 fn events_of_the_reconciler_hold_maintenance_or_ask_for_redelivery() {
     let mut kinds = Vec::new();
     for file in files("reconciler") {
-        if ["redelivery", "dispatch"].contains(&name(&file)) {
+        if ["redelivery", "rebuild", "dispatch"].contains(&name(&file)) {
             let event: Value = serde_json::from_str(&read(&file)).expect("json");
             assert!(event["Records"].is_null(), "{file:?} has messages");
             continue;
@@ -105,10 +106,11 @@ fn events_of_the_reconciler_hold_maintenance_or_ask_for_redelivery() {
                 Maintenance::Sync { .. } => "sync",
                 Maintenance::Purge { .. } => "purge",
                 Maintenance::Resync(_) => "resync",
+                Maintenance::Rebuild { .. } => "rebuild",
             });
         }
     }
-    assert_eq!(kinds, ["sync", "purge", "resync"]);
+    assert_eq!(kinds, ["sync", "purge", "resync", "rebuild"]);
 }
 
 #[test]
@@ -172,7 +174,7 @@ fn the_events_speak_of_one_site_and_one_team() {
                     teams.push(team);
                     sites.push(site);
                 }
-                Maintenance::Resync(team) => teams.push(team),
+                Maintenance::Resync(team) | Maintenance::Rebuild { team, .. } => teams.push(team),
             }
         }
     }

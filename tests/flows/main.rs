@@ -17,6 +17,7 @@ mod incident;
 mod midnight;
 mod monitoring;
 mod own_outage;
+mod rebuilding;
 mod reconciliation;
 mod records;
 mod results;

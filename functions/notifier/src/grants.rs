@@ -1,14 +1,14 @@
 //! What the notifier may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Channel, Delivery, Site, Team, User};
+use vedette_store::keys::Prefix::{Channel, Delivery, IssueIndex, Site, Team, User};
 
 /// The notifier reads what alerts say, and writes what is outstanding for channels. It talks to
 /// strangers, so it cannot write where a channel leads.
 pub const NOTIFIER: Grant = Grant {
     get: &[Channel, Delivery],
     batch_get: &[Delivery, Site, Team, User],
-    query: &[Channel, Delivery, Site],
+    query: &[Channel, Delivery, IssueIndex, Site],
     put: &[Delivery],
     delete: &[Delivery, Site],
     batch_delete: &[Channel, Delivery],

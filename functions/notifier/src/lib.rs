@@ -14,6 +14,7 @@ mod resend;
 pub mod send;
 mod webhooks;
 
+use tracing::info;
 use vedette_domain::message::AlertMessage;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, MayConflict, StoreError};
@@ -57,6 +58,11 @@ pub async fn handle(
             deliver(app, transport, ChannelRef { team, id: channel }).await.map(drop)
         }
         AlertMessage::Team(team) => rederive(app, team).await,
+        AlertMessage::Rebuild(team) => {
+            let Rebuilt { channels, missing, stray } = rebuild(app, team).await?;
+            info!(%team, channels, missing, stray, "alerts were rebuilt");
+            Ok(())
+        }
     }
 }
 

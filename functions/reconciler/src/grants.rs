@@ -1,14 +1,14 @@
 //! What the reconciler's functions may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Bucket, Delivery, Directory, Site, Team, Work};
+use vedette_store::keys::Prefix::{Bucket, Delivery, Directory, Site, Team, Teams, Work};
 
 /// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
-/// waited too long; these drive no issue.
+/// waited too long; these drive no issue. Every night it has what is outstanding of all teams rebuilt.
 pub const REDELIVERY: Grant = Grant {
     get: &[Site],
     batch_get: &[Site, Team],
-    query: &[Site, Work],
+    query: &[Site, Teams, Work],
     put: &[Site],
     update: &[Delivery, Directory, Site, Team],
     delete: &[Site],

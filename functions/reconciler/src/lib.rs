@@ -2,12 +2,14 @@
 //! truth.
 //!
 //! [`redeliver`] sends again what is overdue; [`maintain`] syncs the schedules of a site or a team, or
-//! purges a deleted site; [`reconcile`] and [`redeliver_all`] rebuild everything, and [`drift`] tells
+//! purges a deleted site; [`rebuild_all`] has timers and alerts derived anew every night; [`reconcile`] and
+//! [`redeliver_all`] rebuild everything else, and [`drift`] tells
 //! what that would change. [`dispatch`] sends recurring runs where these have no schedules of their
 //! own. Each may be stopped anywhere and begun again.
 
 mod dispatch;
 mod grants;
+mod rebuild;
 mod reconcile;
 mod redelivery;
 mod sync;
@@ -18,6 +20,7 @@ use vedette_store::StoreError;
 
 pub use dispatch::dispatch;
 pub use grants::{DISPATCH, MAINTENANCE, REDELIVERY};
+pub use rebuild::rebuild_all;
 pub use reconcile::{Drift, Progress, Reconciled, drift, reconcile};
 pub use redelivery::{Redelivered, redeliver, redeliver_all};
 
@@ -48,6 +51,7 @@ pub async fn maintain(app: &App, message: &Maintenance) -> Result<(), Reconciler
         Maintenance::Sync { site, .. } => sync::site(app, *site).await,
         Maintenance::Purge { team, site } => sync::purge(app, *team, *site).await,
         Maintenance::Resync(team) => sync::team(app, *team).await,
+        Maintenance::Rebuild { team, after } => rebuild::timers(app, *team, *after).await,
     }
 }
 

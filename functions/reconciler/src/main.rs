@@ -4,9 +4,17 @@
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
-use vedette_reconciler::{Redelivered, dispatch, maintain_body, redeliver};
+use vedette_reconciler::{Redelivered, dispatch, maintain_body, rebuild_all, redeliver};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
+
+/// What a schedule asks redelivery for.
+#[derive(Debug, serde::Deserialize)]
+struct Scheduled {
+    /// Once a night; a pass otherwise.
+    #[serde(default)]
+    rebuild: bool,
+}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -20,9 +28,14 @@ async fn main() -> Result<(), Error> {
     }
     match handler.as_deref() {
         Some("redelivery") => {
-            run(service_fn(|_: LambdaEvent<serde_json::Value>| {
+            run(service_fn(|event: LambdaEvent<Scheduled>| {
                 let app = &app;
                 async move {
+                    if event.payload.rebuild {
+                        let teams = rebuild_all(app).await?;
+                        info!(teams, "timers and alerts are rebuilt");
+                        return Ok(());
+                    }
                     let redelivered = redeliver(app).await?;
                     let Redelivered { sent, failed, unreadable } = redelivered;
                     info!(sent, failed, unreadable, "redelivered");

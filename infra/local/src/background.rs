@@ -16,6 +16,8 @@ use vedette_runtime::App;
 const REDELIVER_EVERY: Duration = Duration::from_secs(1);
 /// Between the beginnings of two walks that remove what has expired.
 const FORGET_EVERY: Duration = Duration::from_hours(1);
+/// Between two times that timers and alerts are derived anew.
+const REBUILD_EVERY: Duration = Duration::from_hours(24);
 /// Before the next try to bring back what the last process had in memory.
 const REBUILD_AGAIN: Duration = Duration::from_secs(5);
 
@@ -34,6 +36,16 @@ pub(crate) async fn rebuild(app: App) {
     let sent = caught("sending outstanding work", vedette_reconciler::redeliver_all(&app)).await;
     if let Some(sent @ 1..) = sent {
         info!(sent, "outstanding work was sent again");
+    }
+}
+
+/// Has timers and alerts derived anew, at the start and once a day.
+pub(crate) async fn rebuild_daily(app: App) {
+    let mut ticks = interval(REBUILD_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        caught("rebuilding timers and alerts", vedette_reconciler::rebuild_all(&app)).await;
     }
 }
 

@@ -129,6 +129,7 @@ impl Service {
         let mut rounds = JoinSet::new();
         rounds.spawn(worker::schedule(app.clone(), scheduler));
         rounds.spawn(background::rebuild(app.clone()));
+        rounds.spawn(background::rebuild_daily(app.clone()));
         rounds.spawn(background::redeliver(app.clone()));
         rounds.spawn(background::forget(app, Expiry::new(database.clone())));
         rounds.spawn(vedette_embedded::serve(table_socket, database.clone()));

@@ -135,7 +135,7 @@ structured_id!(
 pub struct ForeignId;
 
 /// The 62 bits of a site's id by which its partition is keyed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Partition(pub u64);
 
 impl SiteId {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ChannelId, CheckId, IssueId, SiteId, TeamId, Trigger};
+use crate::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger};
 use crate::schedule::TimeScale;
 use crate::site::Site;
 use crate::tool::{RunReason, Tool};
@@ -27,12 +27,14 @@ impl Message {
             | Self::Maintenance(
                 Maintenance::Sync { team, .. }
                 | Maintenance::Purge { team, .. }
-                | Maintenance::Resync(team),
+                | Maintenance::Resync(team)
+                | Maintenance::Rebuild { team, .. },
             )
             | Self::Alert(
                 AlertMessage::Issue { team, .. }
                 | AlertMessage::Channel { team, .. }
-                | AlertMessage::Team(team),
+                | AlertMessage::Team(team)
+                | AlertMessage::Rebuild(team),
             ) => *team,
         }
     }
@@ -131,6 +133,14 @@ pub enum Maintenance {
     },
     /// Sync every site of a team.
     Resync(TeamId),
+    /// Mend the timers of a team's sites, in the order of their partitions.
+    Rebuild {
+        /// The team.
+        team: TeamId,
+        /// The last site that was looked at.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Partition>,
+    },
 }
 
 /// Asks the notifier to have channels learn of something.
@@ -153,6 +163,8 @@ pub enum AlertMessage {
     },
     /// When alerts of a team are due has changed.
     Team(TeamId),
+    /// Mend what the channels of a team know of its issues.
+    Rebuild(TeamId),
 }
 
 #[cfg(test)]

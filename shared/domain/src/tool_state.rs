@@ -22,7 +22,9 @@ use crate::issue::Fingerprint;
 use crate::issue::evaluate::Evaluation;
 use crate::issue::record::IssueEvent;
 use crate::issue::tracker::{Observation, Step, Tracker, observe, resolve_by_hand};
+use crate::policy::ToolPolicy;
 use crate::run::Run;
+use crate::schedule::TimeScale;
 use crate::timer::Timer;
 use crate::tool::{CheckStatus, RunReason};
 
@@ -415,6 +417,22 @@ impl ToolState {
     #[must_use]
     pub fn under(&self, cfg: u64) -> Self {
         Self { rev: self.rev + 1, cfg, ..self.clone() }
+    }
+
+    /// The state with the retry or follow-up that is missing, under a policy; none where nothing is.
+    pub fn with_missing_timer(
+        &self,
+        policy: &ToolPolicy,
+        time_scale: TimeScale,
+        now: Timestamp,
+    ) -> Option<Self> {
+        if self.timer.is_some() {
+            return None;
+        }
+        let wanted = policy.next_run(self.has_active_issue(), self.is_failing_below_threshold());
+        let last = self.last_slot().unwrap_or(now);
+        let timer = Timer::after_run(None, wanted, last, now, time_scale)?;
+        Some(Self { rev: self.rev + 1, timer: Some(timer), ..self.clone() })
     }
 
     /// The state after the tool was disabled: no retry or follow-up is outstanding.

@@ -85,6 +85,7 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
             AlertMessage::Issue { issue, .. } => format!("alerts about issue {issue}"),
             AlertMessage::Channel { channel, .. } => format!("alerts to channel {channel}"),
             AlertMessage::Team(team) => format!("due times of the alerts of team {team}"),
+            AlertMessage::Rebuild(team) => format!("rebuilding the alerts of team {team}"),
         };
         return (what, None, None);
     }
@@ -96,6 +97,9 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
             ("purge of a deleted site".to_owned(), Some(site.to_string()), None)
         }
         Ok(Maintenance::Resync(team)) => (format!("sync of the sites of team {team}"), None, None),
+        Ok(Maintenance::Rebuild { team, .. }) => {
+            (format!("rebuilding the timers of team {team}"), None, None)
+        }
         Err(_) => {
             const SHOWN: usize = 60;
             let start: String = body.chars().take(SHOWN).collect();

@@ -1,0 +1,90 @@
+//! Every night: what is outstanding is derived anew from what the table says, should a write have been
+//! lost that nobody knows of.
+
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use tracing::info;
+use vedette_domain::id::{Partition, TeamId};
+use vedette_domain::message::{AlertMessage, Maintenance, Message};
+use vedette_domain::policy::ToolPolicy;
+use vedette_domain::tool::Tool;
+use vedette_runs::enqueue_timer;
+use vedette_runtime::App;
+use vedette_store::{SiteWithTools, TeamWithSettings, unless_conflict};
+
+use crate::ReconcilerError;
+use crate::sync::{BATCH, CONCURRENCY};
+
+/// Sites of a team that are looked at for one message: some seconds' work.
+const SLICE: usize = 200;
+
+/// Has the timers and the alerts of all teams rebuilt. Says of how many.
+///
+/// # Errors
+///
+/// When table or queues do not answer; the others are left to the next night.
+pub async fn rebuild_all(app: &App) -> Result<u64, ReconcilerError> {
+    let teams = app.store.listed_teams().await?.items;
+    let count = teams.len() as u64;
+    let sends = stream::iter(teams).map(|team| async move {
+        let timers = Message::Maintenance(Maintenance::Rebuild { team, after: None });
+        app.queue.send(&timers, Duration::ZERO).await?;
+        app.queue.send(&Message::Alert(AlertMessage::Rebuild(team)), Duration::ZERO).await
+    });
+    sends.buffer_unordered(CONCURRENCY).try_for_each(|()| async { Ok(()) }).await?;
+    Ok(count)
+}
+
+/// Mends the timers of a team's next sites, and asks for those after them.
+pub(crate) async fn timers(
+    app: &App,
+    id: TeamId,
+    after: Option<Partition>,
+) -> Result<(), ReconcilerError> {
+    let Some(team) = app.store.team(id, app.clock.now()).await? else { return Ok(()) };
+    let mut sites = app.store.listed_sites(id).await?.items;
+    sites.sort_unstable();
+    sites.retain(|site| after.is_none_or(|after| *site > after));
+    let has_next = sites.len() > SLICE;
+    sites.truncate(SLICE);
+    let mut mended = 0;
+    for batch in sites.chunks(BATCH) {
+        for stored in app.store.sites(batch.iter().copied()).await?.values() {
+            mended += mend(app, stored, &team).await?;
+        }
+    }
+    info!(team = %id, sites = sites.len(), mended, "timers were rebuilt");
+    if let Some(after) = sites.last().copied().filter(|_| has_next) {
+        let next = Maintenance::Rebuild { team: id, after: Some(after) };
+        app.queue.send(&Message::Maintenance(next), Duration::ZERO).await?;
+    }
+    Ok(())
+}
+
+/// Sets the retries and follow-ups that a site lacks. Says how many.
+async fn mend(
+    app: &App,
+    stored: &SiteWithTools,
+    team: &TeamWithSettings,
+) -> Result<u64, ReconcilerError> {
+    let settings = team.settings_for(&stored.site);
+    let runs = |tool: &Tool| app.service.runs(*tool, &team.team, &settings);
+    let mut mended = 0;
+    for tool in Tool::ALL.into_iter().filter(runs) {
+        let (policy, now) = (ToolPolicy::of(tool, &settings), app.clock.now());
+        let state = stored.tool(tool)?;
+        let Some(next) = state.with_missing_timer(&policy, app.service.time_scale, now) else {
+            continue;
+        };
+        let written = app.store.put_tool(stored.site.id.partition(), tool, &next, now).await;
+        // Whoever was sooner has decided on the timer.
+        if unless_conflict(written)? {
+            mended += 1;
+            if let Some(timer) = next.timer {
+                enqueue_timer(app, &stored.site, tool, timer).await;
+            }
+        }
+    }
+    Ok(mended)
+}

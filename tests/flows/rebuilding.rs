@@ -1,0 +1,101 @@
+//! What the nightly run mends.
+
+use std::time::Duration;
+
+use serde_json::json;
+use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::tool::{RunReason, Tool};
+use vedette_runtime::Destination;
+use vedette_store::ChannelRef;
+
+use crate::alerts::chat;
+use crate::scene::{Scene, URL};
+
+impl Scene {
+    /// The nightly run, and what it asks for; returns the messages that are delayed.
+    async fn rebuild(&self) -> Vec<(Message, Duration)> {
+        assert_eq!(
+            vedette_reconciler::rebuild_all(&self.service.test.app).await.expect("asked"),
+            1
+        );
+        let delayed = self.service.work_off().await;
+        self.service.tell().await;
+        delayed
+    }
+}
+
+#[tokio::test]
+async fn a_timer_that_is_missing_is_set_again() {
+    let scene = Scene::start().await;
+    let site = scene.watch_down(&json!({ "incident_follow_up_minutes": 10 })).await;
+    scene.service.work_off().await;
+    let (before, partition) = (scene.state(site).await, site.partition());
+    let app = &scene.service.test.app;
+    let lost = before.without_timer();
+    app.store.put_tool(partition, Tool::Status, &lost, app.clock.now()).await.expect("written");
+
+    let delayed = scene.rebuild().await;
+    let timer = scene.timer(site).await;
+    assert_eq!(timer.reason, RunReason::IncidentFollowUp);
+    assert_eq!(timer.due.duration_since(app.clock.now()).as_mins(), 10);
+    let [(message, _)] = &delayed[..] else { panic!("{delayed:?}") };
+    assert_eq!(*message, Message::Check(scene.timer_message(site, timer)));
+    let writes = scene.service.test.faults().writes();
+    assert!(scene.rebuild().await.is_empty(), "what is there stays");
+    assert_eq!(scene.service.test.faults().writes(), writes);
+}
+
+#[tokio::test]
+async fn a_tool_that_does_not_run_gets_no_timer() {
+    let scene = Scene::start().await;
+    let site = scene.watch_down(&json!({})).await;
+    let off = json!({ "url": URL, "monitoring_settings": { "tools": { "status": { "enabled": false } } } });
+    let answer = scene.client().patch(&format!("/sites/{site}"), &off).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    scene.service.work_off().await;
+    assert_eq!(scene.state(site).await.timer, None);
+    assert!(scene.rebuild().await.is_empty());
+    assert_eq!(scene.state(site).await.timer, None);
+}
+
+#[tokio::test]
+async fn a_team_of_many_sites_is_looked_at_in_slices() {
+    let scene = Scene::start().await;
+    let sites: Vec<_> =
+        (0..201).map(|number| json!({ "url": format!("http://site.test/{number}") })).collect();
+    let path = format!("/teams/{}/sites/bulk", scene.owner.team);
+    for sites in sites.chunks(100) {
+        let created = scene.client().post(&path, &json!({ "sites": sites })).await;
+        assert_eq!(created.status, 200, "{created:?}");
+    }
+    scene.service.waiting();
+    let app = &scene.service.test.app;
+    let team = scene.owner.team;
+    let first = Maintenance::Rebuild { team, after: None };
+    vedette_reconciler::maintain(app, &first).await.expect("done");
+    let sent = scene.service.test.queue.drain(Destination::Maintenance);
+    let [(Message::Maintenance(next @ Maintenance::Rebuild { after: Some(_), .. }), _)] = &sent[..]
+    else {
+        panic!("{sent:?}")
+    };
+    vedette_reconciler::maintain(app, next).await.expect("done");
+    assert!(scene.service.test.queue.drain(Destination::Maintenance).is_empty(), "that was all");
+}
+
+#[tokio::test]
+async fn an_alert_that_nobody_knows_of_is_due_again() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let site = scene.watch_down(&json!({})).await;
+    assert_eq!(scene.service.receivers.take_lines(), ["DOWN: site.test"]);
+    let app = &scene.service.test.app;
+    let place = ChannelRef::from(&people);
+    for cursor in app.store.deliveries(place).await.expect("read").cursors {
+        app.store.delete_cursor(place, &cursor).await.expect("deleted");
+    }
+    scene.rebuild().await;
+    assert_eq!(scene.service.receivers.take_lines(), ["DOWN: site.test"]);
+    scene.rebuild().await;
+    assert_eq!(scene.service.receivers.take_lines(), [""; 0], "once");
+    assert!(scene.state(site).await.timer.is_some());
+}
