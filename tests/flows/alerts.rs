@@ -4,29 +4,18 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use vedette_domain::alert::channel::{
-    Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
-};
-use vedette_domain::id::{ChannelId, IssueId, SiteId};
+use vedette_domain::alert::channel::{Channel, EventKind, Filter, Target};
+use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issue::{Fingerprint, record};
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_domain::tool::Tool;
 use vedette_notifier::send::SendOutcome;
 use vedette_runs::enqueue_alert;
 use vedette_store::ChannelRef;
+use vedette_testkit::channels::{add_channel, chat, webhook};
 use vedette_tests::receivers::{self, Received};
 
 use crate::scene::Scene;
-
-pub(crate) fn chat() -> Target {
-    Target::Slack { url: SecretUrl::new("https://hooks.slack.test/services/T/B/x") }
-}
-
-pub(crate) fn webhook() -> Target {
-    let current = SigningKey::from_random([7; SigningKey::BYTES]);
-    let url = SecretUrl::new("https://receiver.test/hook");
-    Target::Webhook { url, keys: SigningKeys { current, previous: None } }
-}
 
 impl Scene {
     /// A channel that works.
@@ -35,23 +24,7 @@ impl Scene {
     }
 
     async fn add_filtered(&self, name: &str, target: Target, filter: Filter) -> Channel {
-        let app = &self.service.test.app;
-        let now = app.clock.now();
-        let channel = Channel {
-            id: ChannelId(app.entropy.site_id().expect("an id").0),
-            team: self.owner.team,
-            name: name.to_owned(),
-            target,
-            filter,
-            since: Some(now),
-            disabled: None,
-            key: LinkKey::from_random([7; LinkKey::BYTES]),
-            rev: 1,
-            created_at: now,
-            updated_at: now,
-        };
-        app.store.put_channel(&channel).await.expect("saved");
-        channel
+        add_channel(&self.service.test.app, self.owner.team, (name, target), filter).await
     }
 
     /// A run of the site's schedule, with the retry that follows if it failed.

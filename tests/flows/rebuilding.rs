@@ -8,8 +8,8 @@ use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::Destination;
 use vedette_store::ChannelRef;
 
-use crate::alerts::chat;
 use crate::scene::{Scene, URL};
+use vedette_testkit::channels::chat;
 
 impl Scene {
     /// The nightly run, and what it asks for; returns the messages that are delayed.

@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use vedette_domain::alert::channel::{
-    Channel, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
-};
+use vedette_domain::alert::channel::{Channel, Filter, Target};
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
-use vedette_domain::id::{ChannelId, SiteId};
+use vedette_domain::id::SiteId;
 use vedette_domain::issue::record;
 use vedette_domain::issue::{Fingerprint, TimelineKey};
 use vedette_domain::message::{CheckMessage, Message};
@@ -22,6 +20,7 @@ use vedette_reconciler::{MAINTENANCE, REDELIVERY};
 use vedette_runs::{clear_timer, enqueue_alert, record_run};
 use vedette_runtime::Destination;
 use vedette_store::Grant;
+use vedette_testkit::channels::{add_channel, chat, mail, webhook};
 use vedette_testkit::{Fault, Member, granted, new_team};
 use vedette_tests::{Service, scheduled};
 
@@ -113,21 +112,7 @@ impl World {
 
     async fn add_channel(&mut self, name: &str, target: Target) {
         let app = &self.service.test.app;
-        let now = app.clock.now();
-        let channel = Channel {
-            id: ChannelId(app.entropy.site_id().expect("an id").0),
-            team: self.owner.team,
-            name: name.to_owned(),
-            target,
-            filter: Filter::default(),
-            since: Some(now),
-            disabled: None,
-            key: LinkKey::from_random([7; LinkKey::BYTES]),
-            rev: 1,
-            created_at: now,
-            updated_at: now,
-        };
-        app.store.put_channel(&channel).await.expect("saved");
+        let channel = add_channel(app, self.owner.team, (name, target), Filter::default()).await;
         self.channels.push(channel);
     }
 
@@ -481,18 +466,4 @@ impl World {
     pub(crate) fn log(&self) -> String {
         self.receivers.lock().log()
     }
-}
-
-fn chat() -> Target {
-    Target::Slack { url: SecretUrl::new("https://hooks.slack.test/services/T/B/x") }
-}
-
-fn mail() -> Target {
-    Target::Email { address: "ops@example.com".to_owned() }
-}
-
-fn webhook() -> Target {
-    let current = SigningKey::from_random([7; SigningKey::BYTES]);
-    let url = SecretUrl::new("https://receiver.test/hook");
-    Target::Webhook { url, keys: SigningKeys { current, previous: None } }
 }

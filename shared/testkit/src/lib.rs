@@ -4,6 +4,7 @@
 //! registry to be asked, and what the process of a Lambda function meets.
 
 pub mod aws;
+pub mod channels;
 mod client;
 mod faults;
 mod granted;
