@@ -5,7 +5,7 @@ use vedette_api::ROUTES;
 
 use crate::schemas::Schemas;
 use crate::story::Story;
-use crate::{parameters, responses, routes};
+use crate::{parameters, responses, routes, webhooks};
 
 /// The version of the API, which its path begins.
 const VERSION: &str = "1.0.0";
@@ -41,6 +41,7 @@ pub async fn document() -> Value {
     let story = Story::tell().await;
     let mut schemas = Schemas::new();
     let operations = routes::operations(&mut schemas);
+    let webhooks = webhooks::webhooks(&mut schemas, &story);
     let mut named = schemas.into_components();
     named.extend(responses::schemas());
 
@@ -61,6 +62,7 @@ pub async fn document() -> Value {
         "security": [{ "token": [] }],
         "tags": routes::tags(),
         "paths": paths,
+        "webhooks": webhooks,
         "components": {
             "schemas": named,
             "parameters": parameters::components(),

@@ -13,5 +13,6 @@ mod responses;
 mod routes;
 mod schemas;
 mod story;
+mod webhooks;
 
 pub use document::{document, render};

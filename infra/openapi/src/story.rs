@@ -14,6 +14,8 @@ use self::scene::Scene;
 pub(crate) struct Story {
     scene: Scene,
     told: Vec<Exchange>,
+    /// What was sent to a webhook.
+    events: Vec<Value>,
 }
 
 /// A request and its answer.
@@ -29,7 +31,8 @@ struct Exchange {
 impl Story {
     /// Tells the story.
     pub(crate) async fn tell() -> Self {
-        let mut story = Self { scene: Scene::start().await, told: Vec::new() };
+        let mut story = Self { scene: Scene::start().await, told: Vec::new(), events: Vec::new() };
+        story.scene.try_webhook().await;
         story.of_the_team().await;
         let site = story.of_new_sites().await;
         story.of_checks(&site).await;
@@ -50,6 +53,11 @@ impl Story {
     pub(crate) fn answers(&self, route: &str, status: StatusCode) -> Map<String, Value> {
         let alike = |exchange: &&Exchange| exchange.route == route && exchange.status == status;
         self.told.iter().filter(alike).map(|exchange| exchange.example(&exchange.answer)).collect()
+    }
+
+    /// An event of a type, as it was sent.
+    pub(crate) fn event(&self, name: &str) -> &Value {
+        self.events.iter().find(|event| event["type"] == name).unwrap_or(&Value::Null)
     }
 
     async fn of_the_team(&mut self) {
@@ -164,10 +172,14 @@ impl Story {
         let name = ("unknown_status", "A state that there is not");
         self.ask("issues.list", name, &[], "status=all", None).await;
         let issue = listed["data"][0]["uuid"].as_str().unwrap_or_default().to_owned();
+        self.events.extend(self.scene.events().await);
+        self.scene.advance(60 * 60);
+        self.events.extend(self.scene.events().await);
         for ms in [240.1, 188.35] {
             self.scene.advance(5 * 60);
             self.scene.check(site, 200, ms).await;
         }
+        self.events.extend(self.scene.events().await);
         let name = ("resolved", "An issue that is over");
         self.ask("issues.get", name, &[("issue", &*issue)], "", None).await;
     }

@@ -1,15 +1,23 @@
 //! Where the story takes place: a service with one team, ids and times that are always the same.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use vedette_domain::account::{Team, User};
+use vedette_domain::alert::channel::{Channel, Filter};
+use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::check::{Finish, ToolResult};
-use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::id::{ChannelId, CheckId, SiteId};
+use vedette_domain::message::Message;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_runtime::Entropy;
+use vedette_notifier::Transport;
+use vedette_notifier::send::{Message as Outgoing, SendOutcome};
+use vedette_runtime::{Destination, Entropy};
+use vedette_testkit::channels::{self, channel};
 use vedette_testkit::{ApiResponse, Client, Member, TestApp, status_result, store_team};
 
 const BASE_URL: &str = "https://vedette.example.com/api/v1";
@@ -18,6 +26,20 @@ const URL: &str = "https://shop.example";
 pub(super) struct Scene {
     pub(super) owner: Member,
     test: TestApp,
+    webhook: Channel,
+}
+
+/// The receiver of a webhook.
+#[derive(Debug, Default)]
+struct Receiver(Mutex<Vec<Value>>);
+
+impl Transport for Receiver {
+    async fn send(&self, _: &Channel, message: &Outgoing, _: Timestamp) -> SendOutcome {
+        if let Outgoing::Event { body, .. } = message {
+            self.0.lock().expect("events").push(serde_json::from_slice(body).expect("JSON"));
+        }
+        SendOutcome::Delivered
+    }
 }
 
 impl Scene {
@@ -37,7 +59,41 @@ impl Scene {
         let team = app.entropy.team_id().expect("an id");
         let team = Team::new(team, "Observers", Plan::Growth, now);
         let owner = store_team(&test, &team, &owner).await;
-        Self { test, owner }
+        let webhook = channel(
+            // Drawn by nobody, so that all other ids stay what they were.
+            ChannelId::parse("5a7f0d1e-93c4-4f0b-8a2d-6e1c9b3f7d20").expect("an id"),
+            team.id,
+            ("Pager", channels::webhook()),
+            Filter::default(),
+            now,
+        );
+        test.app.store.put_channel(&webhook).await.expect("saved");
+        Self { owner, test, webhook }
+    }
+
+    /// Has the team's webhook tried.
+    pub(super) async fn try_webhook(&self) {
+        let id = "msg_2KWPBgLlAfxdpx2AI54pPJ85f4W".to_owned();
+        let test = Queued::notice("test".to_owned(), Content::Test { id }, self.test.now());
+        self.test.app.store.put_queued((&self.webhook).into(), &test).await.expect("queued");
+    }
+
+    /// What is sent to the webhook of what has happened by now.
+    pub(super) async fn events(&self) -> Vec<Value> {
+        let receiver = Receiver::default();
+        vedette_notifier::wake(&self.test.app, (&self.webhook).into(), Duration::ZERO).await;
+        loop {
+            let messages = self.test.queue.drain(Destination::Alerts).into_iter();
+            let now: Vec<_> = messages.filter(|(_, delay)| delay.is_zero()).collect();
+            if now.is_empty() {
+                break;
+            }
+            for (message, _) in now {
+                let Message::Alert(message) = message else { continue };
+                vedette_notifier::handle(&self.test.app, &receiver, &message).await.expect("told");
+            }
+        }
+        receiver.0.into_inner().expect("events")
     }
 
     pub(super) fn advance(&self, seconds: i64) {

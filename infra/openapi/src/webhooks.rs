@@ -1,0 +1,161 @@
+//! Events that the service sends to the webhooks of a team.
+
+use serde_json::{Map, Value, json};
+use vedette_domain::alert::channel::EventKind;
+use vedette_domain::alert::webhook::{BODY_LIMIT, TEST, event_type};
+use vedette_http::resource::IssueResource;
+
+use crate::schemas::Schemas;
+use crate::story::Story;
+
+/// Every event by its type.
+pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
+    let of_issues = issue_event(schemas);
+    let of_tests = test_event(schemas);
+    let issues = EventKind::ALL.into_iter().map(|kind| {
+        let (summary, description) = match kind {
+            EventKind::Opened => ("An issue opened", "An issue opened, or opened again."),
+            EventKind::Resolved => {
+                ("An issue is over", "An issue was resolved, by a check or by a person.")
+            }
+            EventKind::Reminder => {
+                ("An issue is still active", "A reminder is due by the escalation settings.")
+            }
+        };
+        (event_type(kind), summary, description, &of_issues)
+    });
+    let test = (TEST, "Somebody tries the webhook", "Sent by `vedette channel test`.", &of_tests);
+    let described = issues.chain([test]).map(|(name, summary, description, schema)| {
+        let webhook = json!({ "post": {
+            "summary": summary,
+            "description": description,
+            "security": [],
+            "parameters": headers(),
+            "requestBody": {
+                "required": true,
+                "content": { "application/json": {
+                    "schema": schema,
+                    "examples": { "sent": { "value": story.event(name) } },
+                } },
+            },
+            "responses": {
+                "2XX": { "description": "The event has arrived." },
+                "410": { "description": "Nothing more is sent to the webhook." },
+                "default": {
+                    "description": "The event is sent again, for up to 76 hours, and those after it \
+                                    about the same issue wait. `Retry-After` is respected. A redirect \
+                                    is not followed.",
+                },
+            },
+        } });
+        (name.to_owned(), webhook)
+    });
+    described.collect::<Map<_, _>>().into()
+}
+
+/// What every event carries, by Standard Webhooks.
+fn headers() -> Value {
+    let header = |name: &str, description: &str| {
+        json!({
+            "name": name,
+            "in": "header",
+            "required": true,
+            "description": description,
+            "schema": { "type": "string" },
+        })
+    };
+    json!([
+        header(
+            "webhook-id",
+            "The event's identity, the same whenever it is sent again: by it a receiver knows a \
+             repetition.",
+        ),
+        header("webhook-timestamp", "When this attempt was made, in seconds of Unix time."),
+        header(
+            "webhook-signature",
+            "Signatures of `id.timestamp.body`, separated by spaces: `v1,` and the HMAC-SHA256 in \
+             base64. While a key is replaced there is one by each key.",
+        ),
+    ])
+}
+
+fn issue_event(schemas: &mut Schemas) -> Value {
+    let issue = schemas.of::<IssueResource>();
+    let data = json!({
+        "description": format!(
+            "The issue as it was then. Checks are not sent, nor is the header that they send. Of a body \
+             over {BODY_LIMIT} bytes the context, the oldest entries of the timeline and the ends of long \
+             texts are left out."
+        ),
+        "allOf": [
+            issue,
+            {
+                "type": "object",
+                "properties": { "links": {
+                    "type": "object",
+                    "properties": { "issue": {
+                        "description": "The issue's page.",
+                        "type": "string",
+                        "format": "uri",
+                    } },
+                } },
+            },
+        ],
+    });
+    let types: Vec<_> = EventKind::ALL.into_iter().map(event_type).collect();
+    let event = event("Something happened to an issue.", &json!({ "enum": types }), &data);
+    schemas.named("IssueEvent", event)
+}
+
+fn test_event(schemas: &mut Schemas) -> Value {
+    let data = json!({
+        "type": "object",
+        "properties": { "channel": {
+            "type": "object",
+            "properties": {
+                "uuid": { "type": "string", "format": "uuid" },
+                "name": { "type": "string" },
+            },
+            "required": ["uuid", "name"],
+        } },
+        "required": ["channel"],
+    });
+    let event = event("Somebody tries a webhook.", &json!({ "const": TEST }), &data);
+    schemas.named("TestEvent", event)
+}
+
+fn event(description: &str, types: &Value, data: &Value) -> Value {
+    let mut kind = types.clone();
+    kind["type"] = "string".into();
+    json!({
+        "description": description,
+        "type": "object",
+        "properties": {
+            "type": kind,
+            "timestamp": {
+                "description": "When it happened.",
+                "type": "string",
+                "format": "date-time",
+            },
+            "data": data,
+        },
+        "required": ["type", "timestamp", "data"],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn each_event_has_an_example_that_was_sent() {
+        let story = Story::tell().await;
+        let webhooks = webhooks(&mut Schemas::new(), &story);
+        let webhooks = webhooks.as_object().expect("webhooks");
+        assert_eq!(webhooks.len(), EventKind::ALL.len() + 1);
+        for (name, webhook) in webhooks {
+            let body = &webhook["post"]["requestBody"]["content"]["application/json"];
+            assert_eq!(body["examples"]["sent"]["value"]["type"], **name);
+        }
+    }
+}
