@@ -23,12 +23,7 @@ async fn live(seed: u64, scale: Scale) -> Life {
     let mut world = World::begin(seed, scale).await;
     let lived = AssertUnwindSafe(Box::pin(world.live(scale))).catch_unwind().await;
     match lived {
-        Ok(life) => {
-            if let Ok(d) = std::env::var("DBGLOG") {
-                std::fs::write(format!("{d}/{seed}"), world.log()).unwrap();
-            }
-            life
-        }
+        Ok(life) => life,
         Err(panic) => {
             #[expect(clippy::print_stderr, reason = "what led to the failure")]
             {

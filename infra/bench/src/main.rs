@@ -1,5 +1,6 @@
 //! Measurements of Vedette on this machine: `make bench`.
 
+mod alerts;
 mod cadence;
 mod history;
 mod inside;
@@ -30,6 +31,8 @@ enum Measure {
     Requests(requests::Options),
     /// How long a reconciliation of many teams takes.
     Reconcile(reconcile::Options),
+    /// What it costs to tell channels of an opening.
+    Alerts(alerts::Options),
     /// What the Lambda functions cost beside their work.
     Lambda(lambda::Options),
 }
@@ -46,6 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::History(options) => history::measure(&options).await,
         Measure::Requests(options) => requests::measure(&options).await,
         Measure::Reconcile(options) => reconcile::measure(&options).await,
+        Measure::Alerts(options) => alerts::measure(&options).await,
         Measure::Lambda(options) => lambda::measure(&options).await,
     }
 }

@@ -1,0 +1,170 @@
+//! What it costs to tell three channels of an opening: the table's units, and the processor's time.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::routing::post;
+use clap::Args;
+use jiff::SignedDuration;
+use vedette_domain::alert::channel::{Filter, SecretUrl, SigningKey, SigningKeys, Target};
+use vedette_domain::check::{Finish, ToolResult};
+use vedette_domain::id::{CheckId, SiteId, TeamId};
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_domain::tool::{RunReason, Tool};
+use vedette_notifier::send::{MailConfig, MailWay, Sender};
+use vedette_probe::guard::Guard;
+use vedette_runs::record_run;
+use vedette_runtime::Destination;
+use vedette_testkit::channels::add_channel;
+use vedette_testkit::{Spent, loopback};
+
+use crate::inside::Inside;
+use crate::process::Usage;
+use crate::report::{line, table};
+use crate::seed;
+
+/// How much to tell.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Openings, of a site each.
+    #[arg(long, default_value_t = 1_000)]
+    openings: u32,
+}
+
+/// The mail's sender.
+const FROM: &str = "alerts@vedette.test";
+
+/// Opens issues, tells a chat, an address and a webhook of each, and says what that took.
+pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
+    let inside = Inside::start().await?;
+    let (test, owner) = (&inside.test, inside.team().await);
+    let before = test.now();
+    let mut opening = Spent::default();
+    for number in 0..options.openings {
+        let site = inside.new_site(&owner, &format!("https://shop-{number}.example")).await?;
+        go_down(&inside, owner.team, site, RunReason::Scheduled).await?;
+        // When it is confirmed.
+        test.advance(SignedDuration::from_mins(2));
+        test.meter().start();
+        go_down(&inside, owner.team, site, RunReason::ConfirmationRetry).await?;
+        opening = test.meter().stop();
+    }
+    let mails = tempfile::tempdir()?;
+    let receiver = receiver()?;
+    for channel in channels(receiver) {
+        let mut channel = add_channel(&test.app, owner.team, channel, Filter::default()).await;
+        (channel.since, channel.rev) = (Some(before), 2);
+        test.app.store.put_channel(&channel).await?;
+    }
+    let read = |name: &str| (name == "VEDETTE_MAIL_FROM").then(|| FROM.to_owned());
+    let mail = MailConfig::read(&read, MailWay::Folder(mails.path().to_owned()))?;
+    let sender = Sender::new(Arc::new(Guard::new(loopback())?), mail);
+
+    let issues: Vec<_> = test.queue.drain(Destination::Alerts);
+    let (mut fan_out, mut tell) = (Spent::default(), Spent::default());
+    let usage = Usage::own();
+    let (used, began) = (usage.cpu_seconds()?, Instant::now());
+    let mut sent = 0;
+    for (number, (message, _)) in issues.iter().enumerate() {
+        // Counting takes time, so one of many is counted.
+        let is_counted = number == issues.len() / 2;
+        // Else they would be told together.
+        test.advance(SignedDuration::from_mins(2));
+        let taken = handle(&inside, &sender, message, is_counted).await?;
+        fan_out = if is_counted { taken } else { fan_out };
+        for (message, _) in test.queue.drain(Destination::Alerts) {
+            let Message::Alert(AlertMessage::Channel { .. }) = message else { continue };
+            let taken = handle(&inside, &sender, &message, is_counted).await?;
+            tell = if is_counted { plus(tell, taken) } else { tell };
+            sent += 1;
+        }
+        test.queue.drain(Destination::Alerts);
+    }
+    let (cpu, took) = (usage.cpu_seconds()? - used, began.elapsed());
+    let arrived = std::fs::read_dir(mails.path())?.count();
+    if arrived != options.openings as usize || sent != 3 * options.openings {
+        return Err(format!("{arrived} mails and {sent} messages").into());
+    }
+    let row = |name: &str, Spent { reads, writes, round_trips, rounds }: Spent| {
+        let figures = [reads.to_string(), writes.to_string()];
+        let trips = [round_trips.to_string(), rounds.to_string()];
+        [name.to_owned()].into_iter().chain(figures).chain(trips).collect::<Vec<_>>()
+    };
+    let rows = vec![
+        row("the check that opens an issue, with its entry in the outbox", opening),
+        row("three channels learn of it", fan_out),
+        row("a chat, an address and a webhook are told", tell),
+    ];
+    let headings = ["", "read units", "write units", "round trips", "rounds"];
+    table(headings.map(str::to_owned).to_vec(), rows)?;
+    line(&format!(
+        "{sent} alerts in {:.1} s: {:.0} a processor second, receivers in this process",
+        took.as_secs_f64(),
+        f64::from(sent) / cpu,
+    ))?;
+    Ok(())
+}
+
+fn plus(one: Spent, other: Spent) -> Spent {
+    Spent {
+        reads: one.reads + other.reads,
+        writes: one.writes + other.writes,
+        round_trips: one.round_trips + other.round_trips,
+        rounds: one.rounds + other.rounds,
+    }
+}
+
+async fn handle(
+    inside: &Inside,
+    sender: &Sender,
+    message: &Message,
+    is_counted: bool,
+) -> Result<Spent, Box<dyn Error>> {
+    let Message::Alert(message) = message else { return Err("not an alert".into()) };
+    if is_counted {
+        inside.test.meter().start();
+    }
+    vedette_notifier::handle(&inside.test.app, sender, message).await?;
+    Ok(inside.test.meter().stop())
+}
+
+/// A status check of a site fails now.
+async fn go_down(
+    inside: &Inside,
+    team: TeamId,
+    site: SiteId,
+    reason: RunReason,
+) -> Result<(), Box<dyn Error>> {
+    let app = &inside.test.app;
+    let context = app.store.run_context(team, site, Tool::Status).await?.ok_or("no site")?;
+    let check = CheckId::automatic(site, Tool::Status, reason, inside.test.now());
+    let finish = Finish::Completed(ToolResult::Status(seed::result(false)));
+    let (run, state) = context.begin(check, app.service.time_scale);
+    record_run(app, &run, state, &finish).await?;
+    Ok(())
+}
+
+fn channels(receiver: SocketAddr) -> [(&'static str, Target); 3] {
+    let url = |path: &str| SecretUrl::new(format!("http://{receiver}/{path}"));
+    let current = SigningKey::from_random([7; SigningKey::BYTES]);
+    let keys = SigningKeys { current, previous: None };
+    [
+        ("chat", Target::Slack { url: url("chat") }),
+        ("mail", Target::Email { address: "ops@example.com".to_owned() }),
+        ("webhook", Target::Webhook { url: url("webhook"), keys }),
+    ]
+}
+
+/// Takes whatever is posted.
+fn receiver() -> Result<SocketAddr, Box<dyn Error>> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let router = Router::new().route("/{kind}", post(async |_: axum::body::Bytes| "ok"));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    Ok(address)
+}
