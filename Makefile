@@ -19,6 +19,8 @@ STANDARDWEBHOOKS_PYTHON_VERSION := 1.1.0
 STANDARDWEBHOOKS_VERSION := 1.1.1
 AIOSMTPD_VERSION := 1.4.6
 ADAPTIVECARDS_VERSION := 3.0.6
+DISCORDJS_BUILDERS_VERSION := 1.15.0
+SLACK_SDK_VERSION := 3.47.0
 SAM_VERSION := 1.170.0
 # Stands in for AWS; the other reads SAM's templates for it.
 MINISTACK_VERSION := 1.5.33
@@ -56,8 +58,8 @@ CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
 SCHEMATHESIS := .tools/schemathesis-$(SCHEMATHESIS_VERSION)-hypothesis-$(HYPOTHESIS_VERSION)
 OPENAPI_PYTHON_CLIENT := .tools/openapi-python-client-$(OPENAPI_PYTHON_CLIENT_VERSION)
 OPENAPI_TYPESCRIPT := .tools/openapi-typescript-$(OPENAPI_TYPESCRIPT_VERSION)-typescript-$(TYPESCRIPT_VERSION)
-RECEIVERS := .tools/receivers-$(STANDARDWEBHOOKS_PYTHON_VERSION)-aiosmtpd-$(AIOSMTPD_VERSION)
-CARDS := .tools/cards-$(ADAPTIVECARDS_VERSION)-standardwebhooks-$(STANDARDWEBHOOKS_VERSION)
+RECEIVERS := .tools/receivers-$(STANDARDWEBHOOKS_PYTHON_VERSION)-aiosmtpd-$(AIOSMTPD_VERSION)-slack-$(SLACK_SDK_VERSION)
+CARDS := .tools/cards-$(ADAPTIVECARDS_VERSION)-standardwebhooks-$(STANDARDWEBHOOKS_VERSION)-discordjs-$(DISCORDJS_BUILDERS_VERSION)
 SAM := .tools/sam-$(SAM_VERSION)
 MINISTACK := .tools/ministack-$(MINISTACK_VERSION)-sam-translator-$(SAM_TRANSLATOR_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
@@ -259,11 +261,13 @@ $(SCHEMATHESIS)/ok:
 	$(call venv,schemathesis==$(SCHEMATHESIS_VERSION) hypothesis==$(HYPOTHESIS_VERSION))
 
 $(CARDS)/ok: | $(LIGHTHOUSE)/.ok
-	$(call npm,adaptivecards@$(ADAPTIVECARDS_VERSION) standardwebhooks@$(STANDARDWEBHOOKS_VERSION))
+	$(call npm,adaptivecards@$(ADAPTIVECARDS_VERSION) standardwebhooks@$(STANDARDWEBHOOKS_VERSION) \
+		@discordjs/builders@$(DISCORDJS_BUILDERS_VERSION))
 	@touch $@
 
 $(RECEIVERS)/ok:
-	$(call venv,standardwebhooks==$(STANDARDWEBHOOKS_PYTHON_VERSION) aiosmtpd==$(AIOSMTPD_VERSION))
+	$(call venv,standardwebhooks==$(STANDARDWEBHOOKS_PYTHON_VERSION) aiosmtpd==$(AIOSMTPD_VERSION) \
+		slack_sdk==$(SLACK_SDK_VERSION))
 
 $(OPENAPI_PYTHON_CLIENT)/ok:
 	$(call venv,openapi-python-client==$(OPENAPI_PYTHON_CLIENT_VERSION))

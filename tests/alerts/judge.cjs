@@ -1,12 +1,15 @@
-// Judges what was sent with libraries of the other side: webhooks' signatures, and cards for Teams.
+// Judges what was sent with libraries of the other side: webhooks' signatures, cards for Teams, and embeds
+// for Discord.
 
+const assert = require("node:assert");
 const fs = require("node:fs");
 const path = require("node:path");
 const { Webhook } = require("standardwebhooks");
+const { EmbedBuilder } = require("@discordjs/builders");
 const { AdaptiveCard, SerializationContext, Versions } = require("adaptivecards/dist/adaptivecards.js");
 
 const sent = JSON.parse(fs.readFileSync(path.join(process.argv[2], "sent.json"), "utf8"));
-if (sent.webhook.length < 4 || sent.teams.length < 4) throw new Error("too little was sent");
+if ([sent.webhook, sent.teams, sent.discord].some((all) => all.length < 4)) throw new Error("too little was sent");
 
 for (const { headers, body } of sent.webhook) {
   new Webhook(sent.key).verify(body, headers);
@@ -31,4 +34,16 @@ for (const { body } of sent.teams) {
     }
   }
 }
-console.log(`${sent.webhook.length} signatures and ${sent.teams.length} cards hold`);
+
+for (const { body } of sent.discord) {
+  const { embeds } = JSON.parse(body);
+  assert.strictEqual(embeds.length, 1);
+  for (const { title, description, url, color, timestamp, fields, ...rest } of embeds) {
+    assert.deepStrictEqual(rest, {});
+    // Each of these refuses what Discord would.
+    const embed = new EmbedBuilder().setTitle(title).setColor(color).setTimestamp(new Date(timestamp));
+    embed.setDescription(description).setFields(...fields).setURL(url ?? null);
+    assert.deepStrictEqual(embed.toJSON().fields, fields);
+  }
+}
+console.log(`${sent.webhook.length} signatures, ${sent.teams.length} cards and ${sent.discord.length} embeds hold`);
