@@ -11,17 +11,15 @@ use aws_config::retry::RetryConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider, future};
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4;
 use aws_smithy_runtime::client::orchestrator::operation::Operation;
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::result::SdkError;
-use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use serde_json::Value;
 use tokio::sync::Mutex;
 use vedette_domain::ErrorChain;
 use vedette_runtime::config::environment;
+use vedette_runtime::signed::{Unsigned, endpoint};
 use vedette_runtime::{Clock, aws};
 
 /// An account in a region, as somebody's credentials see it.
@@ -169,7 +167,19 @@ impl Account {
         if let Some(sleep) = self.sdk.sleep_impl() {
             operation = operation.sleep_impl(sleep);
         }
-        let request = move |call: Call| signed(&call, &endpoint, &region, &credentials);
+        let request = move |call: Call| {
+            let has_form = call.form.is_some();
+            let unsigned = Unsigned {
+                service: call.service,
+                region: &region,
+                endpoint: &endpoint,
+                method: if has_form { "POST" } else { "GET" },
+                path: &call.path,
+                content_type: has_form.then_some("application/x-www-form-urlencoded"),
+                body: call.form.as_deref().unwrap_or_default(),
+            };
+            unsigned.sign(&credentials, now())
+        };
         let operation = operation.serializer(request).deserializer(read).build();
         operation.invoke(call).await.map_err(|error| match error {
             SdkError::ServiceError(answered) => answered.into_err(),
@@ -181,53 +191,13 @@ impl Account {
     fn endpoint(&self, service: &str, region: &str) -> String {
         let of_service = environment(&format!("AWS_ENDPOINT_URL_{}", service.to_uppercase()));
         let stand_in = of_service.or_else(|| self.sdk.endpoint_url().map(str::to_owned));
-        stand_in.unwrap_or_else(|| {
-            let suffix =
-                if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
-            format!("https://{service}.{region}.{suffix}")
-        })
+        let stand_in = stand_in.map(|url| url.trim_end_matches('/').to_owned());
+        stand_in.unwrap_or_else(|| endpoint(service, region))
     }
 }
 
 fn now() -> SystemTime {
     Clock::system().now().into()
-}
-
-fn signed(
-    call: &Call,
-    endpoint: &str,
-    region: &str,
-    credentials: &Credentials,
-) -> Result<HttpRequest, Box<dyn std::error::Error + Send + Sync>> {
-    let method = if call.form.is_some() { "POST" } else { "GET" };
-    let body = call.form.as_deref().unwrap_or_default();
-    let identity = credentials.clone().into();
-    let params = v4::SigningParams::builder()
-        .identity(&identity)
-        .region(region)
-        .name(call.service)
-        .time(now())
-        .settings(SigningSettings::default())
-        .build()?
-        .into();
-    let uri = format!("{}{}", endpoint.trim_end_matches('/'), call.path);
-    let signable = SignableRequest::new(
-        method,
-        uri,
-        std::iter::empty(),
-        SignableBody::Bytes(body.as_bytes()),
-    )?;
-    let (headers, _) = sign(signable, &params)?.into_parts().0.into_parts();
-    let mut request = HttpRequest::new(SdkBody::from(body));
-    request.set_method(method)?;
-    request.set_uri(call.path.clone())?;
-    for header in headers {
-        request.headers_mut().try_insert(header.name(), header.value().to_owned())?;
-    }
-    if call.form.is_some() {
-        request.headers_mut().try_insert("content-type", "application/x-www-form-urlencoded")?;
-    }
-    Ok(request)
 }
 
 fn read(response: &HttpResponse) -> Result<String, OrchestratorError<Refusal>> {

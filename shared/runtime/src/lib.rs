@@ -12,6 +12,7 @@ mod entropy;
 mod outbound;
 mod queue;
 mod scheduler;
+pub mod signed;
 mod sqs;
 pub mod telemetry;
 

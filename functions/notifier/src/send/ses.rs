@@ -3,15 +3,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use aws_credential_types::Credentials;
 use aws_credential_types::provider::ProvideCredentials;
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4;
 use aws_smithy_runtime::client::orchestrator::operation::Operation;
 use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
 use aws_smithy_runtime_api::client::result::SdkError;
-use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
@@ -19,6 +15,7 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 use tracing::error;
 use vedette_domain::ErrorChain;
+use vedette_runtime::signed::{Unsigned, endpoint};
 
 use super::SendOutcome;
 
@@ -78,7 +75,8 @@ async fn call(
     let provider = sdk.credentials_provider().ok_or_else(|| missing("there are no credentials"))?;
     let credentials =
         provider.provide_credentials().await.map_err(SdkError::construction_failure)?;
-    let endpoint = endpoint(sdk, &region);
+    let stand_in = sdk.endpoint_url().map(|url| url.trim_end_matches('/').to_owned());
+    let endpoint = stand_in.unwrap_or_else(|| endpoint("email", &region));
     let mut operation = Operation::builder()
         .service_name("ses")
         .operation_name("SendEmail")
@@ -97,50 +95,19 @@ async fn call(
     if let Some(sleep) = sdk.sleep_impl() {
         operation = operation.sleep_impl(sleep);
     }
-    let request = move |body: String| signed(body, &endpoint, &region, &credentials, now);
+    let request = move |body: String| {
+        let unsigned = Unsigned {
+            service: "ses",
+            region: &region,
+            endpoint: &endpoint,
+            method: "POST",
+            path: PATH,
+            content_type: Some("application/json"),
+            body: &body,
+        };
+        unsigned.sign(&credentials, now)
+    };
     operation.serializer(request).deserializer(read).build().invoke(body).await
-}
-
-/// Where SES is: at a stand-in, if there is one.
-fn endpoint(sdk: &SdkConfig, region: &str) -> String {
-    sdk.endpoint_url().map_or_else(
-        || {
-            let suffix =
-                if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
-            format!("https://email.{region}.{suffix}")
-        },
-        |stand_in| stand_in.trim_end_matches('/').to_owned(),
-    )
-}
-
-fn signed(
-    body: String,
-    endpoint: &str,
-    region: &str,
-    credentials: &Credentials,
-    now: SystemTime,
-) -> Result<HttpRequest, Box<dyn std::error::Error + Send + Sync>> {
-    let identity = credentials.clone().into();
-    let params = v4::SigningParams::builder()
-        .identity(&identity)
-        .region(region)
-        .name("ses")
-        .time(now)
-        .settings(SigningSettings::default())
-        .build()?
-        .into();
-    let uri = format!("{endpoint}{PATH}");
-    let signable = SignableBody::Bytes(body.as_bytes());
-    let signable = SignableRequest::new("POST", uri, std::iter::empty(), signable)?;
-    let (headers, _) = sign(signable, &params)?.into_parts().0.into_parts();
-    let mut request = HttpRequest::new(SdkBody::from(body));
-    request.set_method("POST")?;
-    request.set_uri(PATH)?;
-    for header in headers {
-        request.headers_mut().try_insert(header.name(), header.value().to_owned())?;
-    }
-    request.headers_mut().try_insert("content-type", "application/json")?;
-    Ok(request)
 }
 
 fn read(response: &HttpResponse) -> Result<(), OrchestratorError<Refusal>> {
