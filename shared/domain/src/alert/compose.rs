@@ -94,6 +94,10 @@ pub fn one(subject: &Subject<'_>, news: &News, now: Timestamp) -> Alert {
             (AlertKind::Missed, format!("WAS {word}"), lines, over_at)
         }
     };
+    if let Some(ends_at) = issue.ends_at().filter(|_| !kind.is_over()) {
+        let label = if ends_at > now { "Time left" } else { "Expired for" };
+        facts.push(Fact { label, value: duration(ends_at.duration_since(now).abs()) });
+    }
     lines.extend(flapping(issue, now));
     facts.push(Fact { label: "Team", value: team.to_owned() });
     Alert {
@@ -266,4 +270,58 @@ fn runbook(notes: &str) -> Option<String> {
     let notes = notes.trim();
     let cut: String = notes.chars().take(RUNBOOK_MAX).collect();
     (!cut.is_empty()).then(|| if cut.len() < notes.len() { format!("{cut}…") } else { cut })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::id::{IssueId, SiteId, TeamId};
+    use crate::issue::Timeline;
+    use crate::site_url::SiteUrl;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    #[test]
+    fn what_ends_says_how_long_there_is_left_today() {
+        let opened_at = at("2026-11-20T12:00:00Z");
+        let id = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let team = TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id");
+        let url = SiteUrl::parse("https://example.com").expect("a URL");
+        let site = Site::new(id, team, url, opened_at);
+        for (fingerprint, measured) in [
+            (Fingerprint::DnsDomainExpiring, json!({ "expires_at": "2026-12-20T12:00:00+00:00" })),
+            (Fingerprint::SslExpiring, json!({ "valid_to": "2026-12-20 12:00:00" })),
+        ] {
+            let issue = Issue {
+                id: IssueId::new(id, fingerprint, opened_at),
+                rev: 1,
+                lifecycle: Lifecycle::open(opened_at),
+                timeline: Timeline::default(),
+                summary: "it expires on 2026-12-20".to_owned(),
+                context: json!({ "measured": measured }),
+                check: None,
+                previous_check: None,
+                last_evaluated_at: None,
+                snoozed_until: None,
+                created_at: opened_at,
+                updated_at: opened_at,
+            };
+            let (issue, site) = (&issue, &site);
+            let subject =
+                Subject { issue, site, team: "Ops", acknowledged_by: None, base_url: None };
+            for (now, label, value) in [
+                ("2026-12-13T12:00:00Z", "Time left", "7 d"),
+                ("2026-12-20T10:30:00Z", "Time left", "1 h 30 min"),
+                ("2026-12-22T12:00:00Z", "Expired for", "2 d"),
+            ] {
+                let alert = one(&subject, &News::StillActive, at(now));
+                let fact = Fact { label, value: value.to_owned() };
+                assert!(alert.facts.contains(&fact), "{now}: {:?}", alert.facts);
+            }
+        }
+    }
 }

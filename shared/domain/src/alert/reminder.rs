@@ -36,20 +36,14 @@ pub fn next_reminder(
         let days = i32::try_from(passed).ok()?.checked_add(1)?;
         opened_at.checked_add(day.checked_mul(days)?).ok()
     });
-    let expiry = domain_expiry(issue).into_iter().flat_map(|expires_at| {
+    let is_domain = issue.id.fingerprint() == Fingerprint::DnsDomainExpiring;
+    let ends_at = issue.ends_at().filter(|_| is_domain);
+    let expiry = ends_at.into_iter().flat_map(|expires_at| {
         let before =
             move |days: i64| expires_at.checked_sub(SignedDuration::from_hours(24 * days)).ok();
         DAYS_BEFORE_EXPIRY.into_iter().filter_map(before)
     });
     escalated.chain(expiry).filter(|due| *due > after).min()
-}
-
-/// When the domain ends that the issue warns of.
-fn domain_expiry(issue: &Issue) -> Option<Timestamp> {
-    if issue.id.fingerprint() != Fingerprint::DnsDomainExpiring {
-        return None;
-    }
-    issue.context["measured"]["expires_at"].as_str()?.parse().ok()
 }
 
 #[cfg(test)]

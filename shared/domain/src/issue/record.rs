@@ -1,12 +1,14 @@
 //! The stored issue, and what an event makes of it.
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::evaluate::Evaluation;
 use super::tracker::{Event, Failures};
-use super::{InvalidTransition, IssueStatus, Lifecycle, Timeline, Transition};
+use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Timeline, Transition};
 use crate::id::{CheckId, IssueId, UserId};
 use crate::time::wire;
 
@@ -210,6 +212,19 @@ impl Issue {
     /// Its state.
     pub const fn status(&self) -> IssueStatus {
         self.lifecycle.status()
+    }
+
+    /// When the certificate or the registration ends that it warns of.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        let measured = |name: &str| self.context["measured"][name].as_str();
+        match self.id.fingerprint() {
+            Fingerprint::DnsDomainExpiring => measured("expires_at")?.parse().ok(),
+            Fingerprint::SslExpiring => {
+                let end: DateTime = measured("valid_to")?.parse().ok()?;
+                TimeZone::UTC.to_timestamp(end).ok()
+            }
+            _ => None,
+        }
     }
 }
 

@@ -203,12 +203,11 @@ fn expiring(result: &DnsResult, settings: &DnsSettings, now: Timestamp) -> Optio
     let (end, days) = ((*expires_at)?, registration.days_left(now)?);
     let (domain, date) = (clipped(domain), TimeZone::UTC.to_datetime(end).date());
     let down = registration.expires_soon(now);
+    // No days that are left: the issue is read on other days, too.
     let state = match days {
-        _ if !down => format!("does not expire soon: {days} days left, until {date}"),
+        _ if !down => format!("does not expire soon: on {date}"),
         ..0 => format!("expired on {date}"),
-        0 => format!("expires within a day, on {date}"),
-        1 => format!("expires in 1 day, on {date}"),
-        _ => format!("expires in {days} days, on {date}"),
+        _ => format!("expires on {date}"),
     };
     Some(Evaluation {
         fingerprint,

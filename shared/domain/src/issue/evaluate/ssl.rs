@@ -34,20 +34,17 @@ fn invalid(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
 }
 
 fn expiring(result: &SslResult, expiry_days: NonZeroU32) -> Evaluation {
-    let left = match result.days_left {
-        1 => "1 day left".to_owned(),
-        days => format!("{days} days left"),
-    };
-    let left = match &result.valid_to {
-        Some(end) => format!("{left}, until {} UTC", clipped(end)),
-        None => left,
+    // No days that are left: the issue is read on other days, too.
+    let end = match &result.valid_to {
+        Some(end) => format!("{} UTC", clipped(end)),
+        None => "its end is unknown".to_owned(),
     };
     let domain = clipped(&result.domain);
     let down = result.days_left <= i64::from(expiry_days.get());
     let state = if down { "expires soon" } else { "does not expire soon" };
     Evaluation {
         fingerprint: Fingerprint::SslExpiring,
-        summary: format!("the certificate of {domain} {state}: {left}"),
+        summary: format!("the certificate of {domain} {state}: {end}"),
         measured: measured(result, expiry_days),
         outcome: Outcome::of(down),
     }
@@ -151,12 +148,12 @@ mod tests {
         let cases = [
             (300, 14, None),
             (15, 14, None),
-            (14, 14, Some("14 days left, until 2026-12-30 07:59:59 UTC")),
-            (13, 14, Some("13 days left, until 2026-12-30 07:59:59 UTC")),
-            (1, 1, Some("1 day left, until 2026-12-30 07:59:59 UTC")),
+            (14, 14, Some("2026-12-30 07:59:59 UTC")),
+            (13, 14, Some("2026-12-30 07:59:59 UTC")),
+            (1, 1, Some("2026-12-30 07:59:59 UTC")),
             (2, 1, None),
-            (0, 1, Some("0 days left, until 2026-12-30 07:59:59 UTC")),
-            (2_000, u32::MAX, Some("2000 days left, until 2026-12-30 07:59:59 UTC")),
+            (0, 1, Some("2026-12-30 07:59:59 UTC")),
+            (2_000, u32::MAX, Some("2026-12-30 07:59:59 UTC")),
             (i64::MAX, u32::MAX, None),
         ];
         for (left, limit, cause) in cases {

@@ -210,12 +210,12 @@ fn registered_until(end: Option<&str>, result: DnsResult) -> DnsResult {
 #[test]
 fn a_domain_that_ends_within_thirty_days_is_down() {
     for (end, down, said) in [
-        ("2027-08-13T04:00:00Z", false, "does not expire soon: 263 days left, until 2027-08-13"),
-        ("2026-12-23T12:00:00Z", false, "does not expire soon: 31 days left, until 2026-12-23"),
-        ("2026-12-23T11:59:59Z", true, "expires in 30 days, on 2026-12-23"),
-        ("2026-12-04T12:00:00Z", true, "expires in 12 days, on 2026-12-04"),
-        ("2026-11-23T23:30:00+02:00", true, "expires in 1 day, on 2026-11-23"),
-        ("2026-11-23T11:59:59Z", true, "expires within a day, on 2026-11-23"),
+        ("2027-08-13T04:00:00Z", false, "does not expire soon: on 2027-08-13"),
+        ("2026-12-23T12:00:00Z", false, "does not expire soon: on 2026-12-23"),
+        ("2026-12-23T11:59:59Z", true, "expires on 2026-12-23"),
+        ("2026-12-04T12:00:00Z", true, "expires on 2026-12-04"),
+        ("2026-11-23T23:30:00+02:00", true, "expires on 2026-11-23"),
+        ("2026-11-23T11:59:59Z", true, "expires on 2026-11-23"),
         ("2026-11-22T11:59:59Z", true, "expired on 2026-11-22"),
         ("2026-01-01T00:00:00Z", true, "expired on 2026-01-01"),
     ] {
