@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::delivery::{ChannelState, Content, Cursor, FailedAttempt, Queued};
+use vedette_domain::alert::due::Policy;
 use vedette_domain::alert::{Alert, link};
 use vedette_domain::limits::LONGEST_DELAY;
 use vedette_domain::message::{AlertMessage, Message};
@@ -127,6 +128,17 @@ impl<T: Transport> Pass<'_, T> {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.app.clock.now()
+    }
+
+    /// What decides what is due.
+    pub(crate) fn policy(&self) -> Policy<'_> {
+        Policy {
+            filter: &self.channel.filter,
+            since: self.channel.since.unwrap_or(Timestamp::MAX),
+            quiet_time: &self.team.settings.quiet_time,
+            escalation: &self.team.settings.escalation,
+            time_scale: self.app.service.time_scale,
+        }
     }
 
     async fn work(

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-use vedette_domain::alert::channel::{Channel, EventKind};
-use vedette_domain::alert::delivery::{Content, Cursor, OutboxEntry, Queued};
-use vedette_domain::alert::due::Told;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, Lesson, budget, retry_on_conflict};
@@ -48,8 +46,8 @@ async fn lessons(
     channels: &[Channel],
     entry: &OutboxEntry,
 ) -> Result<Vec<Lesson>, NotifierError> {
-    let concerned = |channel: &&Channel| channel.is_on() && channel.filter.wants_any(&entry.issue);
-    let channels: Vec<&Channel> = channels.iter().filter(concerned).collect();
+    let channels: Vec<&Channel> =
+        channels.iter().filter(|channel| channel.follows(&entry.issue)).collect();
     if channels.is_empty() {
         return Ok(Vec::new());
     }
@@ -59,62 +57,17 @@ async fn lessons(
     let mut body = EventBody::new(app, entry);
     let mut lessons = Vec::new();
     for (channel, (state, cursor)) in channels.into_iter().zip(states) {
-        if state.disabled.is_some() || is_of_before(channel, cursor.as_ref(), entry) {
+        if state.disabled.is_some() {
             continue;
         }
-        let mut lesson = Lesson { channel: channel.into(), cursor: None, event: None };
-        lesson.cursor = next_cursor(channel, cursor, entry, now);
-        let event = entry.event.filter(|event| channel.filter.wants(*event, &entry.issue));
-        if let Some(event) = event.filter(|_| !channel.target.is_for_people()) {
+        let Some(learnt) = channel.lesson(cursor, entry, now) else { continue };
+        let mut lesson = Lesson { channel: channel.into(), cursor: learnt.cursor, event: None };
+        if let Some(event) = learnt.event {
             let Some(content) = body.of(event, entry.at).await? else { return Ok(Vec::new()) };
-            lesson.event = Some(queued(entry, content, now));
+            let place = place(entry.issue.rev, None);
+            lesson.event = Some(Queued::event(entry.issue.id, place, content, now));
         }
-        if lesson.cursor.is_some() || lesson.event.is_some() {
-            lessons.push(lesson);
-        }
+        lessons.push(lesson);
     }
     Ok(lessons)
-}
-
-/// Whether the issue opened before the channel was there.
-fn is_of_before(channel: &Channel, cursor: Option<&Cursor>, entry: &OutboxEntry) -> bool {
-    let opened_at = entry.issue.lifecycle.opened_at();
-    cursor.is_none() && channel.since.is_none_or(|since| opened_at < since)
-}
-
-fn next_cursor(
-    channel: &Channel,
-    cursor: Option<Cursor>,
-    entry: &OutboxEntry,
-    now: Timestamp,
-) -> Option<Cursor> {
-    let opened_at = entry.issue.lifecycle.opened_at();
-    let is_opening = entry.event == Some(EventKind::Opened);
-    let mut next = match cursor {
-        Some(cursor) => Cursor { due: Some(now), rev: cursor.rev + 1, ..cursor },
-        None if is_opening => Cursor::new(entry.issue.id, opened_at, now),
-        None => return None,
-    };
-    if !channel.target.is_for_people() && is_opening {
-        next.told = Some(Told { opened_at, reminded_until: opened_at });
-    }
-    Some(next)
-}
-
-fn queued(entry: &OutboxEntry, content: Content, now: Timestamp) -> Queued {
-    Queued {
-        group: entry.issue.id.to_string(),
-        place: place(entry.issue.rev, None),
-        content,
-        failing: None,
-        due: Some(now),
-        rev: 1,
-    }
-}
-
-/// Where an event stands among those of its issue: transitions by the issue's `rev`, and after each of
-/// them its reminders by their time.
-pub(crate) fn place(rev: u64, reminder: Option<Timestamp>) -> String {
-    let reminder = reminder.map_or(0, |at| at.as_millisecond().max(0));
-    format!("{rev:010}#{reminder:014}")
 }

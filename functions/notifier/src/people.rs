@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use vedette_domain::account::User;
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::Cursor;
-use vedette_domain::alert::due::{Due, News, Policy, Told, due};
+use vedette_domain::alert::due::{Due, News, Told, due};
 use vedette_domain::alert::storm::{Batching, Rest, batch};
 use vedette_domain::alert::{Alert, AlertKind, Thread};
 use vedette_domain::id::{ChannelId, UserId};
+use vedette_domain::issue::record::Issue;
 use vedette_store::{IssueWithSite, budget, retry_on_conflict, unless_conflict};
 
 use crate::NotifierError;
@@ -21,22 +22,6 @@ struct Ready {
     found: IssueWithSite,
     news: News,
     told: Option<Told>,
-}
-
-/// Kinds of news that are told apart, in the order in which they are told.
-const KINDS: [AlertKind; 4] =
-    [AlertKind::Opened, AlertKind::Missed, AlertKind::Resolved, AlertKind::Reminder];
-
-impl Ready {
-    /// With which kind of news it is told, where there are many.
-    const fn kind(&self) -> AlertKind {
-        match self.news {
-            News::Opened { .. } => AlertKind::Opened,
-            News::Missed { .. } => AlertKind::Missed,
-            News::Resolved { .. } => AlertKind::Resolved,
-            News::StillActive => AlertKind::Reminder,
-        }
-    }
 }
 
 /// Tells people what is due of the issues that they are to be told of.
@@ -55,8 +40,8 @@ pub(crate) async fn tell<T: Transport>(
     let mut ready = decide(pass, due_now, now).await?;
     ready.sort_by_key(|ready| (ready.found.issue.lifecycle.opened_at(), ready.cursor.issue));
     let users = acknowledgers(pass, &ready).await?;
-    for kind in KINDS {
-        let (of_kind, others) = ready.into_iter().partition(|ready| ready.kind() == kind);
+    for kind in AlertKind::NEWS {
+        let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
         ready = others;
         tell_kind(pass, kind, of_kind, &users).await?;
         if pass.is_off() {
@@ -82,23 +67,13 @@ async fn decide<T: Transport>(
             pass.forget(&cursor).await?;
             continue;
         };
-        match due(&found.issue, cursor.told, cursor.from, &policy(pass), now) {
+        match due(&found.issue, cursor.told, cursor.from, &pass.policy(), now) {
             Due::Nothing(_) => pass.forget(&cursor).await?,
             Due::Later { at, told, .. } => pass.put_off(Cursor { told, ..cursor }, at).await?,
             Due::Tell { news, told, .. } => ready.push(Ready { cursor, found, news, told }),
         }
     }
     Ok(ready)
-}
-
-fn policy<'a, T>(pass: &'a Pass<'_, T>) -> Policy<'a> {
-    Policy {
-        filter: &pass.channel.filter,
-        since: pass.channel.since.unwrap_or(Timestamp::MAX),
-        quiet_time: &pass.team.settings.quiet_time,
-        escalation: &pass.team.settings.escalation,
-        time_scale: pass.app.service.time_scale,
-    }
 }
 
 async fn acknowledgers<T: Transport>(
@@ -152,7 +127,7 @@ async fn tell_kind<T: Transport>(
         match pass.note(&title, outcome).await? {
             Attempt::Told => {
                 for Ready { cursor, found, told, .. } in group {
-                    save(pass, cursor, &found, told).await?;
+                    save(pass, &cursor, &found.issue, told).await?;
                 }
             }
             Attempt::Again(at) => put_all_off(pass, group, Some(at)).await?,
@@ -217,49 +192,23 @@ fn subject<'a, T>(
 /// Saves what people were told. What happened meanwhile is told next.
 async fn save<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursor: Cursor,
-    found: &IssueWithSite,
-    told: Option<Told>,
-) -> Result<(), NotifierError> {
-    let Some(told) = told else { return forget_told(pass, cursor, found).await };
-    let policy = policy(pass);
-    let next = match due(&found.issue, Some(told), cursor.from, &policy, pass.now()) {
-        Due::Later { at, .. } => at,
-        Due::Tell { .. } | Due::Nothing(_) => Some(pass.now()),
-    };
-    let saved = Cursor { told: Some(told), due: next, rev: cursor.rev + 1, ..cursor };
-    if !unless_conflict(pass.app.store.put_cursor(pass.place(), &saved).await)? {
-        return correct(pass, &cursor, Some(told), cursor.from).await;
-    }
-    pass.look_at(next);
-    Ok(())
-}
-
-/// Forgets an issue that people know to be over.
-async fn forget_told<T: Transport>(
-    pass: &mut Pass<'_, T>,
-    cursor: Cursor,
-    found: &IssueWithSite,
-) -> Result<(), NotifierError> {
-    if unless_conflict(pass.app.store.delete_cursor(pass.place(), &cursor).await)? {
-        return Ok(());
-    }
-    let after = found.issue.lifecycle.opened_at() + SignedDuration::from_millis(1);
-    correct(pass, &cursor, None, after).await
-}
-
-/// Notes what people were told of an issue to which something happened meanwhile; it is due now.
-async fn correct<T: Transport>(
-    pass: &mut Pass<'_, T>,
     cursor: &Cursor,
+    issue: &Issue,
     told: Option<Told>,
-    from: Timestamp,
 ) -> Result<(), NotifierError> {
     let (app, place) = (pass.app, pass.place());
+    let next = cursor.once_told(issue, told, &pass.policy(), pass.now());
+    let saved = match &next {
+        Some(next) => app.store.put_cursor(place, next).await,
+        None => app.store.delete_cursor(place, cursor).await,
+    };
+    if unless_conflict(saved)? {
+        pass.look_at(next.and_then(|next| next.due));
+        return Ok(());
+    }
     retry_on_conflict(budget::WRITE, || async {
         let Some(current) = app.store.cursor(place, cursor.issue).await? else { return Ok(()) };
-        let due = Some(app.clock.now());
-        let next = Cursor { told, from, due, rev: current.rev + 1, ..current };
+        let next = current.told_meanwhile(issue, told, app.clock.now());
         app.store.put_cursor(place, &next).await
     })
     .await?;

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::EventKind;
 use vedette_domain::alert::delivery::{
-    Content, Cursor, FailedAttempt, Queued, ReminderStep, reminder_step,
+    Cursor, FailedAttempt, Queued, ReminderStep, overtaken, place, reminder_step,
 };
-use vedette_domain::alert::due::Told;
 use vedette_domain::alert::retry::{Retry, retry};
 use vedette_store::{IssueWithSite, unless_conflict};
 
 use crate::deliver::{Pass, Transport};
 use crate::events::event_of;
-use crate::fan_out::place;
 use crate::send::SendOutcome;
 use crate::{NotifierError, broken};
 
@@ -38,7 +36,10 @@ pub(crate) async fn tell<T: Transport>(
     let mut down: Vec<Timestamp> = Vec::new();
     for mut group in groups.into_values() {
         group.sort_by(|one, other| one.place.cmp(&other.place));
-        drop_stale_reminders(pass, &mut group).await?;
+        let (stale, group) = overtaken(group);
+        for reminder in stale {
+            pass.drop_queued(&reminder).await?;
+        }
         if pass.is_off() {
             pass.park(Vec::new(), group).await?;
         } else if down.len() >= FAILURES_MAX || !pass.has_time() {
@@ -93,8 +94,9 @@ async fn make_reminders<T: Transport>(
     let issues = pass.app.store.current_issues(ids).await?;
     let mut made = Vec::new();
     for cursor in due_now {
-        let step = issues.get(&cursor.issue).map(|found| (found, step(pass, found, &cursor, now)));
-        match step {
+        let step =
+            |found: &IssueWithSite| reminder_step(&found.issue, &cursor, &pass.policy(), now);
+        match issues.get(&cursor.issue).map(|found| (found, step(found))) {
             None | Some((_, ReminderStep::Forget)) => pass.forget(&cursor).await?,
             Some((_, ReminderStep::Wait { due })) => pass.put_off(cursor, due).await?,
             Some((found, ReminderStep::Send)) => {
@@ -105,29 +107,6 @@ async fn make_reminders<T: Transport>(
     Ok(made)
 }
 
-/// What is due of the reminders of an issue.
-fn step<T: Transport>(
-    pass: &Pass<'_, T>,
-    found: &IssueWithSite,
-    cursor: &Cursor,
-    now: Timestamp,
-) -> ReminderStep {
-    let opened_at = found.issue.lifecycle.opened_at();
-    let told = cursor.told.filter(|told| told.opened_at == opened_at);
-    let until = told.map_or(opened_at, |told| told.reminded_until);
-    let settings = &pass.team.settings;
-    let step =
-        reminder_step(&found.issue, until, &settings.escalation, pass.app.service.time_scale, now);
-    match step {
-        ReminderStep::Send | ReminderStep::Wait { .. }
-            if !pass.channel.filter.wants(EventKind::Reminder, &found.issue) =>
-        {
-            ReminderStep::Wait { due: None }
-        }
-        step => step,
-    }
-}
-
 async fn make_reminder<T: Transport>(
     pass: &mut Pass<'_, T>,
     cursor: &Cursor,
@@ -135,44 +114,14 @@ async fn make_reminder<T: Transport>(
     now: Timestamp,
 ) -> Result<Option<Queued>, NotifierError> {
     let content = event_of(pass.app, found, pass.team, EventKind::Reminder, now).await?;
-    let reminder = Queued {
-        group: cursor.issue.to_string(),
-        place: place(found.issue.rev, Some(now)),
-        content,
-        failing: None,
-        due: Some(now),
-        rev: 1,
-    };
-    let told = Told { opened_at: found.issue.lifecycle.opened_at(), reminded_until: now };
-    let mut next = Cursor { told: Some(told), rev: cursor.rev + 1, ..cursor.clone() };
-    next.due = match step(pass, found, &next, now) {
-        ReminderStep::Wait { due } => due,
-        ReminderStep::Send | ReminderStep::Forget => Some(now),
-    };
+    let place = place(found.issue.rev, Some(now));
+    let reminder = Queued::event(cursor.issue, place, content, now);
+    let next = cursor.once_reminded(&found.issue, &pass.policy(), now);
     let queued = pass.app.store.queue_reminder(pass.place(), &next, &reminder).await;
     // Otherwise something happened to the issue: it is looked at again.
     let is_queued = unless_conflict(queued)?;
     pass.look_at(if is_queued { next.due } else { Some(now) });
     Ok(is_queued.then_some(reminder))
-}
-
-/// Drops reminders that the issue's resolution has overtaken.
-async fn drop_stale_reminders<T: Transport>(
-    pass: &mut Pass<'_, T>,
-    group: &mut Vec<Queued>,
-) -> Result<(), NotifierError> {
-    let is = |queued: &Queued, kind| matches!(queued.content, Content::Event { event, .. } if event == kind);
-    let last_resolution = group.iter().rposition(|queued| is(queued, EventKind::Resolved));
-    let Some(last) = last_resolution else { return Ok(()) };
-    let (stale, kept): (Vec<_>, Vec<_>) = std::mem::take(group)
-        .into_iter()
-        .enumerate()
-        .partition(|(place, queued)| *place < last && is(queued, EventKind::Reminder));
-    for (_, reminder) in stale {
-        pass.drop_queued(&reminder).await?;
-    }
-    group.extend(kept.into_iter().map(|(_, queued)| queued));
-    Ok(())
 }
 
 /// Sends events of one issue until one fails, and says when that is tried again.

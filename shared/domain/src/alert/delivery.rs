@@ -7,14 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
 use super::channel::{Disabled, EventKind, Target};
-use super::due::Told;
+use super::due::{Due, Policy, Told, due};
 use super::reminder::next_reminder;
 use super::retry::{Failing, Retry, retry};
 use super::storm::Window;
 use crate::id::{ChannelId, IssueId, TeamId};
 use crate::issue::record::{Issue, IssueChange};
-use crate::schedule::TimeScale;
-use crate::settings::Escalation;
 
 /// A change of an issue that channels have yet to learn of. It is written with the change itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +70,43 @@ impl Cursor {
     pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
         Self { issue, told: None, from, due: Some(now), rev: 1 }
     }
+
+    /// The cursor once people were told of the issue; none where nothing is left to be known.
+    pub fn once_told(
+        &self,
+        issue: &Issue,
+        told: Option<Told>,
+        policy: &Policy<'_>,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let told = Some(told?);
+        let due = match due(issue, told, self.from, policy, now) {
+            Due::Later { at, .. } => at,
+            Due::Tell { .. } | Due::Nothing(_) => Some(now),
+        };
+        Some(Self { told, due, rev: self.rev + 1, ..self.clone() })
+    }
+
+    /// The cursor of an issue to which something happened while people were told of it as it was: they
+    /// are told the rest now.
+    #[must_use]
+    pub fn told_meanwhile(&self, issue: &Issue, told: Option<Told>, now: Timestamp) -> Self {
+        let after = issue.lifecycle.opened_at().saturating_add(SignedDuration::from_millis(1));
+        let from = if told.is_some() { self.from } else { after.unwrap_or(self.from) };
+        Self { told, from, due: Some(now), rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// The cursor once a reminder of the issue was queued.
+    #[must_use]
+    pub fn once_reminded(&self, issue: &Issue, policy: &Policy<'_>, now: Timestamp) -> Self {
+        let told = Told { opened_at: issue.lifecycle.opened_at(), reminded_until: now };
+        let mut next = Self { told: Some(told), rev: self.rev + 1, ..self.clone() };
+        next.due = match reminder_step(issue, &next, policy, now) {
+            ReminderStep::Wait { due } => due,
+            ReminderStep::Send | ReminderStep::Forget => Some(now),
+        };
+        next
+    }
 }
 
 /// What a reminder of an issue does to a channel that is told of every event.
@@ -88,24 +123,48 @@ pub enum ReminderStep {
     Send,
 }
 
-/// What is due of an issue's reminders to a channel that is told of every event, and was reminded until
-/// `reminded_until`.
+/// What is due of an issue's reminders to a channel that is told of every event.
 pub fn reminder_step(
     issue: &Issue,
-    reminded_until: Timestamp,
-    escalation: &Escalation,
-    time_scale: TimeScale,
+    cursor: &Cursor,
+    policy: &Policy<'_>,
     now: Timestamp,
 ) -> ReminderStep {
     if !issue.lifecycle.is_active() {
         return ReminderStep::Forget;
     }
-    let next = next_reminder(issue, reminded_until, escalation, time_scale);
+    if !policy.filter.wants(EventKind::Reminder, issue) {
+        return ReminderStep::Wait { due: None };
+    }
+    let opened_at = issue.lifecycle.opened_at();
+    let told = cursor.told.filter(|told| told.opened_at == opened_at);
+    let reminded_until = told.map_or(opened_at, |told| told.reminded_until);
+    let next = next_reminder(issue, reminded_until, policy.escalation, policy.time_scale);
     let held = next.map(|next| issue.snoozed_until.map_or(next, |until| until.max(next)));
     match held {
         Some(due) if due <= now => ReminderStep::Send,
         due => ReminderStep::Wait { due },
     }
+}
+
+/// Where an event stands among those of its issue: transitions by the issue's `rev`, and after each of
+/// them its reminders by their time.
+pub fn place(rev: u64, reminder: Option<Timestamp>) -> String {
+    let reminder = reminder.map_or(0, |at| at.as_millisecond().max(0));
+    format!("{rev:010}#{reminder:014}")
+}
+
+/// Parts the events of an issue, in their order, into reminders that its resolution has overtaken,
+/// which nobody needs any more, and those that are to be sent.
+pub fn overtaken(group: Vec<Queued>) -> (Vec<Queued>, Vec<Queued>) {
+    let is = |queued: &Queued, kind| matches!(queued.content, Content::Event { event, .. } if event == kind);
+    let last = group.iter().rposition(|queued| is(queued, EventKind::Resolved)).unwrap_or(0);
+    let (stale, kept): (Vec<_>, Vec<_>) = group
+        .into_iter()
+        .enumerate()
+        .partition(|(place, queued)| *place < last && is(queued, EventKind::Reminder));
+    let events = |numbered: Vec<(usize, Queued)>| numbered.into_iter().map(|(_, event)| event);
+    (events(stale).collect(), events(kept).collect())
 }
 
 /// Something that waits to be sent, after everything of its group that was queued before.
@@ -134,6 +193,12 @@ pub struct Queued {
 }
 
 impl Queued {
+    /// An event of an issue, to be sent now; see [`place`].
+    pub fn event(issue: IssueId, place: String, content: Content, now: Timestamp) -> Self {
+        let (group, due) = (issue.to_string(), Some(now));
+        Self { group, place, content, failing: None, due, rev: 1 }
+    }
+
     /// A message of its own, to be sent now.
     pub fn notice(group: String, content: Content, now: Timestamp) -> Self {
         Self { group, place: "0".to_owned(), content, failing: None, due: Some(now), rev: 1 }

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::AlertKind;
 use super::channel::{EventKind, Filter};
 use super::reminder::next_reminder;
 use crate::issue::record::Issue;
@@ -79,6 +80,18 @@ pub enum News {
         /// When it was, the last time included.
         outages: Vec<Outage>,
     },
+}
+
+impl News {
+    /// With which kind of news it is told, where there are many.
+    pub const fn kind(&self) -> AlertKind {
+        match self {
+            Self::Opened { .. } => AlertKind::Opened,
+            Self::Missed { .. } => AlertKind::Missed,
+            Self::Resolved { .. } => AlertKind::Resolved,
+            Self::StillActive => AlertKind::Reminder,
+        }
+    }
 }
 
 /// A time for which an issue was active.

@@ -12,6 +12,7 @@ pub mod compose;
 pub mod delivery;
 pub mod discord;
 pub mod due;
+pub mod fan_out;
 pub mod link;
 pub mod mail;
 pub mod reminder;
@@ -71,6 +72,9 @@ pub enum AlertKind {
 }
 
 impl AlertKind {
+    /// Kinds of news about issues, in the order in which they are told.
+    pub const NEWS: [Self; 4] = [Self::Opened, Self::Missed, Self::Resolved, Self::Reminder];
+
     /// Whether it says that something is over.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Resolved | Self::Missed)
