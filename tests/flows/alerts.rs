@@ -226,6 +226,23 @@ async fn in_quiet_time_people_sleep_and_programs_wait() {
 }
 
 #[tokio::test]
+async fn what_quiet_time_held_back_is_told_when_there_is_none_any_more() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch().await;
+    let quiet = json!({ "enabled": true, "starts_at": "09:55", "ends_at": "23:00" });
+    scene.escalate(&json!({ "quiet_time": quiet })).await;
+    scene.turn(site, 503).await;
+    assert_eq!(scene.told(), [""; 0]);
+    scene.escalate(&json!({ "quiet_time": { "enabled": false } })).await;
+    scene.redeliver().await;
+    let received = scene.service.receivers.take();
+    assert_eq!(to(&received, &people), ["DOWN: site.test"]);
+    assert_eq!(to(&received, &program), ["issue.opened"]);
+}
+
+#[tokio::test]
 async fn an_outage_that_nobody_was_told_of_is_told_when_it_is_over() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;

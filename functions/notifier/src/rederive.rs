@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::Cursor;
+use vedette_domain::alert::delivery::{Cursor, Queued};
 use vedette_domain::alert::due::Told;
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issue::record::Issue;
@@ -13,6 +13,7 @@ use vedette_store::{ChannelRef, StoreError, unless_conflict};
 
 use crate::NotifierError;
 use crate::deliver::wake;
+use crate::resend::send_again;
 
 /// What a rebuild mended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,11 +34,17 @@ pub struct Rebuilt {
 pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
     let request = app.store.rederivation(team).await?;
     for channel in app.store.channels(team).await? {
-        let cursors = app.store.deliveries((&channel).into()).await?.cursors;
-        for cursor in cursors {
-            look_again(app, (&channel).into(), cursor).await?;
+        let place = ChannelRef::from(&channel);
+        let deliveries = app.store.deliveries(place).await?;
+        for cursor in deliveries.cursors {
+            look_again(app, place, cursor).await?;
         }
-        wake(app, (&channel).into(), Duration::ZERO).await;
+        // What quiet time holds back; what was given up has no time, and what failed keeps its own.
+        let is_held = |queued: &&Queued| queued.failing.is_none() && queued.due.is_some();
+        for queued in deliveries.queued.iter().filter(is_held) {
+            send_again(app, place, queued).await?;
+        }
+        wake(app, place, Duration::ZERO).await;
     }
     if let Some(request) = request {
         app.store.finish_rederivation(request).await?;

@@ -33,6 +33,10 @@ pub async fn resend(app: &App, channel: &Channel) -> Result<bool, NotifierError>
 }
 
 /// Has a message sent now, unless it was sent meanwhile.
-async fn send_again(app: &App, place: ChannelRef, queued: &Queued) -> Result<(), StoreError> {
+pub(crate) async fn send_again(
+    app: &App,
+    place: ChannelRef,
+    queued: &Queued,
+) -> Result<(), StoreError> {
     unless_conflict(app.store.put_queued(place, &queued.again(app.clock.now())).await).map(drop)
 }
