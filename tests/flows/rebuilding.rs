@@ -9,7 +9,8 @@ use vedette_runtime::Destination;
 use vedette_store::ChannelRef;
 
 use crate::scene::{Scene, URL};
-use vedette_testkit::channels::chat;
+use vedette_testkit::channels::{chat, webhook};
+use vedette_tests::receivers::{self, Received};
 
 impl Scene {
     /// The nightly run, and what it asks for; returns the messages that are delayed.
@@ -86,15 +87,25 @@ async fn a_team_of_many_sites_is_looked_at_in_slices() {
 async fn an_alert_that_nobody_knows_of_is_due_again() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
     let site = scene.watch_down(&json!({})).await;
-    assert_eq!(scene.service.receivers.take_lines(), ["DOWN: site.test"]);
+    let told = scene.service.receivers.take();
+    let lines = |told: &[Received]| told.iter().map(Received::line).collect::<Vec<_>>();
+    assert_eq!(lines(&told), ["DOWN: site.test", "issue.opened"]);
     let app = &scene.service.test.app;
-    let place = ChannelRef::from(&people);
-    for cursor in app.store.deliveries(place).await.expect("read").cursors {
-        app.store.delete_cursor(place, &cursor).await.expect("deleted");
+    for place in [&people, &program].map(ChannelRef::from) {
+        for cursor in app.store.deliveries(place).await.expect("read").cursors {
+            app.store.delete_cursor(place, &cursor).await.expect("deleted");
+        }
     }
     scene.rebuild().await;
-    assert_eq!(scene.service.receivers.take_lines(), ["DOWN: site.test"]);
+    let again = scene.service.receivers.take();
+    assert_eq!(lines(&again), ["DOWN: site.test", "issue.opened"]);
+    let receivers::Message::Event { id, .. } = &told[1].message else { panic!("{told:?}") };
+    let receivers::Message::Event { id: repeated, .. } = &again[1].message else {
+        panic!("{again:?}")
+    };
+    assert_eq!(id, repeated, "a program can tell that it had the event");
     scene.rebuild().await;
     assert_eq!(scene.service.receivers.take_lines(), [""; 0], "once");
     assert!(scene.state(site).await.timer.is_some());

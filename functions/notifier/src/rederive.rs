@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::{Cursor, Queued};
+use vedette_domain::alert::channel::{Channel, EventKind};
+use vedette_domain::alert::delivery::{Cursor, Queued, place};
 use vedette_domain::alert::due::Told;
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issue::record::Issue;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, StoreError, unless_conflict};
+use vedette_store::{ChannelRef, IssueWithSite, StoreError, TeamWithSettings, unless_conflict};
 
 use crate::NotifierError;
 use crate::deliver::wake;
+use crate::events::event_of;
 use crate::resend::send_again;
 
 /// What a rebuild mended.
@@ -59,10 +60,9 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
 /// When the table does not answer.
 pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> {
     let mut rebuilt = Rebuilt::default();
-    let channels = app.store.channels(team).await?;
-    if channels.is_empty() {
-        return Ok(rebuilt);
-    }
+    let (channels, settings) =
+        futures::try_join!(app.store.channels(team), app.store.team(team, app.clock.now()))?;
+    let Some(settings) = settings.filter(|_| !channels.is_empty()) else { return Ok(rebuilt) };
     let active: BTreeSet<IssueId> =
         app.store.issue_index(team, true).await?.into_iter().map(|row| row.id).collect();
     let issues = app.store.current_issues(active).await?;
@@ -87,20 +87,37 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
             if known.contains(&found.issue.id) || !concerns(channel, &found.issue) {
                 continue;
             }
-            let now = app.clock.now();
-            let opened_at = found.issue.lifecycle.opened_at();
-            let told = Told { opened_at, reminded_until: now };
-            let cursor = Cursor {
-                // A program is told of an opening by the event alone.
-                told: (!channel.target.is_for_people()).then_some(told),
-                ..Cursor::new(found.issue.id, opened_at, now)
-            };
-            let is_ours = unless_conflict(app.store.put_cursor(place, &cursor).await)?;
-            rebuilt.missing += u64::from(is_ours);
+            let is_taught = teach(app, channel, found, &settings).await?;
+            rebuilt.missing += u64::from(is_taught);
         }
         wake(app, place, Duration::ZERO).await;
     }
     Ok(rebuilt)
+}
+
+/// Has a channel learn of an issue that it ought to know. Says whether it did: not where it has learnt of it
+/// meanwhile.
+async fn teach(
+    app: &App,
+    channel: &Channel,
+    found: &IssueWithSite,
+    team: &TeamWithSettings,
+) -> Result<bool, NotifierError> {
+    let (now, opened_at) = (app.clock.now(), found.issue.lifecycle.opened_at());
+    let mut cursor = Cursor::new(found.issue.id, opened_at, now);
+    let is_for_people = channel.target.is_for_people();
+    if !is_for_people {
+        cursor.told = Some(Told { opened_at, reminded_until: now });
+    }
+    let written = if is_for_people || !channel.filter.wants(EventKind::Opened, &found.issue) {
+        app.store.put_cursor(channel.into(), &cursor).await
+    } else {
+        // Its id is that of the event which the program may have had.
+        let content = event_of(app, found, team, EventKind::Opened, opened_at).await?;
+        let event = Queued::event(found.issue.id, place(found.issue.rev, None), content, now);
+        app.store.queue_event(channel.into(), &cursor, &event).await
+    };
+    Ok(unless_conflict(written)?)
 }
 
 fn concerns(channel: &Channel, issue: &Issue) -> bool {

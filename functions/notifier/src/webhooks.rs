@@ -117,7 +117,7 @@ async fn make_reminder<T: Transport>(
     let place = place(found.issue.rev, Some(now));
     let reminder = Queued::event(cursor.issue, place, content, now);
     let next = cursor.once_reminded(&found.issue, &pass.policy(), now);
-    let queued = pass.app.store.queue_reminder(pass.place(), &next, &reminder).await;
+    let queued = pass.app.store.queue_event(pass.place(), &next, &reminder).await;
     // Otherwise something happened to the issue: it is looked at again.
     let is_queued = unless_conflict(queued)?;
     pass.look_at(if is_queued { next.due } else { Some(now) });

@@ -230,20 +230,20 @@ impl Store {
         self.get(&channel.cursor(issue)).await?.map(value).transpose()
     }
 
-    /// Queues a reminder, and notes that it was.
+    /// Queues an event, and notes that it was.
     ///
     /// # Errors
     ///
     /// A conflict when the cursor was written meanwhile.
-    pub async fn queue_reminder(
+    pub async fn queue_event(
         &self,
         channel: ChannelRef,
         cursor: &Cursor,
-        reminder: &Queued,
+        event: &Queued,
     ) -> Result<(), StoreError> {
         self.transaction()
             .put(channel.cursor_item(cursor)?, Condition::after(cursor.rev - 1))
-            .put(channel.queued_item(reminder)?, Condition::Absent)
+            .put(channel.queued_item(event)?, Condition::Absent)
             .commit()
             .await
     }
