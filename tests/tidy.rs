@@ -52,9 +52,10 @@ fn dependencies_point_one_way() {
         ("shared/http", &["domain", "store"]),
         ("shared/runtime", &["domain", "store", "probe"]),
         ("shared/runs", &["domain", "store", "runtime"]),
-        ("functions/api", &["domain", "store", "http", "runtime"]),
+        ("shared/actions", &["domain", "store", "http", "runtime", "runs"]),
+        ("functions/api", &["actions", "domain", "store", "http", "runtime"]),
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
-        ("functions/dashboard", &["domain", "store", "http", "runtime"]),
+        ("functions/dashboard", &["actions", "domain", "store", "http", "runtime"]),
         ("functions/notifier", &["domain", "store", "probe", "http", "runtime"]),
         ("functions/reconciler", &["domain", "store", "probe", "runs", "runtime"]),
     ]);

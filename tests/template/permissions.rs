@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
-use vedette_dashboard::{HANDLER, PAGES_GRANT};
+use vedette_dashboard::PAGES;
 use vedette_domain::tool::Tool;
 use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{DISPATCH, MAINTENANCE, REDELIVERY};
@@ -26,7 +26,7 @@ fn from_code() -> BTreeMap<String, Granted> {
         ("maintenance", [&MAINTENANCE, &Grant::NONE]),
     ];
     let notifier = [("alerts", [&NOTIFIER, &Grant::NONE])];
-    let pages = [(HANDLER, [&PAGES_GRANT, &Grant::NONE])];
+    let pages = PAGES.iter().map(|page| (page.function(), [page.grant(), &Grant::NONE]));
     let all = routes.chain(tools).chain(reconciler).chain(notifier).chain(pages);
     all.map(|(handler, grants)| (handler.to_owned(), together(grants))).collect()
 }
@@ -159,6 +159,20 @@ fn a_route_that_reads_sends_nothing_and_only_counts() {
     let mut counted = template.granted(template.function_of("me.get"));
     counted.retain(|action, _| writes.contains_key(action));
     assert_eq!(counted, writes);
+}
+
+#[test]
+fn who_shows_pages_sends_nothing_and_only_counts() {
+    let template = Template::read();
+    let function = template.function_of("pages.read");
+    let statements = template.statements(function);
+    let actions: BTreeSet<_> = statements.iter().flat_map(|one| texts(&one["Action"])).collect();
+    assert!(!actions.iter().any(|action| action.starts_with("sqs:")), "{actions:?}");
+    let reads = [Action::GetItem, Action::BatchGetItem, Action::Query];
+    let mut written = template.granted(function);
+    written.retain(|action, _| !reads.contains(action));
+    let counted = BTreeMap::from([(Action::UpdateItem, BTreeSet::from([Prefix::Throttle]))]);
+    assert_eq!(written, counted);
 }
 
 #[test]

@@ -5,7 +5,6 @@
 
 mod checks;
 mod grants;
-mod history;
 mod issues;
 mod me;
 mod monitoring;

@@ -1,8 +1,28 @@
-//! What the pages may do with the table.
+//! What the pages may do with the table. None may write a token or a user.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::Channel;
+use vedette_store::keys::Prefix::{
+    Channel, Directory, IssueIndex, Session, SignIn, Site, Team, Throttle, User,
+};
 
-/// Pages read and write channels, for whoever has the link from a mail. Nobody is signed in, so they
-/// can read nothing else.
-pub const PAGES_GRANT: Grant = Grant { get: &[Channel], put: &[Channel], ..Grant::NONE };
+/// What pages show: to who is signed in, what the API shows; to who has the link from a mail, its channel.
+/// Requests are counted, and nothing else is written.
+pub const READ_GRANT: Grant = Grant {
+    get: &[Channel, Session, SignIn, Site],
+    batch_get: &[Site, Team, User],
+    query: &[Directory, IssueIndex, Session, Site, User],
+    update: &[Throttle],
+    ..Grant::NONE
+};
+
+/// What forms do: begin and end sessions, create sites, order checks, decide on issues, and confirm or
+/// unsubscribe an address.
+pub const WRITE_GRANT: Grant = Grant {
+    get: &[Channel, Session, SignIn, Site, Team],
+    batch_get: &[Site, Team, User],
+    query: &[Site, User],
+    put: &[Channel, Directory, IssueIndex, Session, Site, Team],
+    update: &[Directory, Team, Throttle],
+    delete: &[IssueIndex, SignIn],
+    batch_delete: &[Session],
+};

@@ -1,20 +1,202 @@
-//! The page of an issue. Nobody is signed in, so it shows nothing of the issue, and looks for none.
+//! The page of an issue: for a member what is wrong and what to do about it, for anybody else only where
+//! to read it.
 
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
-use maud::html;
-use vedette_domain::id::IssueId;
+use maud::{Markup, html};
+use serde_json::Value;
+use vedette_actions::{Decision, DecisionError, decide};
+use vedette_domain::account::{Permission, User};
+use vedette_domain::alert::compose::{self, Subject};
+use vedette_domain::alert::due::News;
+use vedette_domain::id::{IssueId, UserId};
+use vedette_domain::issue::record::Issue;
+use vedette_domain::issue::{IssueStatus, TimelineKey};
+use vedette_http::access::{Caller, IssueAccess};
 use vedette_http::error::ApiError;
+use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
 
+use crate::form::field;
+use crate::sites::link_out;
 use crate::{Visit, layout};
 
-/// Says where an issue can be read.
+/// How long an issue can be snoozed, in hours, and as the form says it.
+const SNOOZES: [(i64, &str); 4] = [(1, "1 hour"), (4, "4 hours"), (24, "1 day"), (168, "1 week")];
+
+/// Shows an issue to a member; says where it can be read to anybody else, and looks for none.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let issue = IssueId::parse(visit.value("issue")).ok_or(ApiError::NotFound)?;
+    let id = id(visit)?;
+    match visit.signed_in {
+        Some(signed_in) => {
+            let access = signed_in.caller.issue(&visit.app.store, id, Permission::View).await?;
+            page(visit, &signed_in.caller, &access, StatusCode::OK, None).await
+        }
+        None => Ok(where_to_read(id)),
+    }
+}
+
+fn where_to_read(issue: IssueId) -> Response {
     let content = html! {
-        p { "Issues cannot be read in a browser yet. The API and the command line show them:" }
+        p { "Members of the team see this issue here once they are " a href="/sign-in" { "signed in" } ". The API and the command line show it, too:" }
         p { code { "GET /api/v1/issues/" (issue) } }
         p { code { "vedette issue show " (issue) } }
     };
-    Ok(layout::page(StatusCode::OK, "Where to read this issue", &content))
+    layout::page(StatusCode::OK, "Where to read this issue", &content)
+}
+
+/// Takes an open issue.
+pub(crate) async fn acknowledge(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let by = visit.member()?.caller.user.id;
+    carry_out(visit, Decision::Acknowledge(by)).await
+}
+
+/// Says that an issue is over.
+pub(crate) async fn resolve(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let by = visit.member()?.caller.user.id;
+    carry_out(visit, Decision::Resolve(by)).await
+}
+
+/// Silences the reminders of an issue for a while, or has them sent again.
+pub(crate) async fn snooze(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let sent = field(visit.body, "hours");
+    let wanted = SNOOZES.iter().find(|(hours, _)| hours.to_string() == sent);
+    let until = match wanted {
+        Some((hours, _)) => {
+            let until = visit.app.clock.now().checked_add(SignedDuration::from_hours(*hours));
+            Some(until.map_err(ApiError::internal)?)
+        }
+        None if sent == "0" => None,
+        None => return Err(ApiError::BadRequest("Choose for how long.")),
+    };
+    carry_out(visit, Decision::Snooze(until)).await
+}
+
+/// Decides on an issue as it is now; issues are handled by those who may run checks.
+async fn carry_out(visit: Visit<'_>, decision: Decision) -> Result<Response, ApiError> {
+    let (id, caller) = (id(visit)?, &visit.member()?.caller);
+    let access = caller.issue(&visit.app.store, id, Permission::RunChecks).await?;
+    match decide(visit.app, &access.stored, decision, visit.app.clock.now()).await {
+        Ok(_) => layout::see(&format!("/issues/{id}")),
+        Err(DecisionError::Store(error)) => Err(error.into()),
+        // Somebody else was sooner: what is the case now is shown with it.
+        Err(DecisionError::Transition(refusal)) => {
+            let why = format!("Nothing was changed: {refusal}.");
+            page(visit, caller, &access, StatusCode::CONFLICT, Some(&why)).await
+        }
+    }
+}
+
+fn id(visit: Visit<'_>) -> Result<IssueId, ApiError> {
+    IssueId::parse(visit.value("issue")).ok_or(ApiError::NotFound)
+}
+
+async fn page(
+    visit: Visit<'_>,
+    caller: &Caller,
+    access: &IssueAccess,
+    status: StatusCode,
+    problem: Option<&str>,
+) -> Result<Response, ApiError> {
+    let (issue, site) = (&access.stored.issue, &access.stored.site);
+    let now = visit.app.clock.now();
+    let users = visit.app.store.users(IssueResource::users(issue)).await?;
+    let taken = issue.lifecycle.acknowledgement().and_then(|taken| users.get(&taken.by));
+    let subject = Subject {
+        issue,
+        site,
+        team: &access.team.team.name,
+        acknowledged_by: taken.map(|user| user.name.as_str()),
+        base_url: None,
+    };
+    let news = match issue.lifecycle.is_active() {
+        true => News::StillActive,
+        false => News::Resolved { before: Vec::new() },
+    };
+    let alert = compose::one(&subject, &news, now);
+    let may_act = caller.role_in(site.team)?.grants(Permission::RunChecks);
+    let title = format!("{}: {}", site.name, issue.summary);
+    let content = html! {
+        @if let Some(problem) = problem { p.error role="alert" { (problem) } }
+        p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", " (link_out(&site.url)) }
+        @for line in &alert.lines { p { (line) } }
+        @if let Some(until) = issue.snoozed_until.filter(|until| *until > now) {
+            p { "No reminders are sent until " (layout::instant(until)) "." }
+        }
+        @if may_act { (actions(issue, now)) }
+        h2 { "Details" }
+        dl {
+            dt { "Status" } dd { (issue.status()) }
+            @for fact in &alert.facts { dt { (fact.label) } dd { (fact.value) } }
+            (measured(&issue.context["measured"]))
+        }
+        (timeline(issue, &users))
+        @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
+    };
+    Ok(layout::own_page(visit, status, &title, &content))
+}
+
+fn actions(issue: &Issue, now: Timestamp) -> Markup {
+    let path = |verb: &str| format!("/issues/{}/{verb}", issue.id);
+    html! {
+        @if issue.lifecycle.is_active() {
+            div.row {
+                @if issue.status() == IssueStatus::Open {
+                    form method="post" action=(path("acknowledge")) { button { "Acknowledge" } }
+                }
+                form method="post" action=(path("resolve")) { button { "Resolve" } }
+                form method="post" action=(path("snooze")) {
+                    label for="hours" { "Send no reminders for" }
+                    div.row {
+                        select #hours name="hours" {
+                            @for (hours, words) in SNOOZES { option value=(hours) { (words) } }
+                            @if issue.snoozed_until.is_some_and(|until| until > now) {
+                                option value="0" { "no time: send them again" }
+                            }
+                        }
+                        button { "Snooze" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was measured when the issue opened, by name.
+fn measured(measured: &Value) -> Markup {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let known = measured.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    html! {
+        @for (name, value) in known {
+            dt { (name.replace('_', " ")) }
+            dd { (text(value)) }
+        }
+    }
+}
+
+fn timeline(issue: &Issue, users: &BTreeMap<UserId, User>) -> Markup {
+    let said = |key| match key {
+        TimelineKey::Opened => "Opened",
+        TimelineKey::Acknowledged => "Acknowledged",
+        TimelineKey::Resolved => "Resolved",
+    };
+    html! {
+        h2 { "Timeline" }
+        ol {
+            @for entry in issue.timeline.entries() {
+                li {
+                    (layout::instant(entry.timestamp)) ": " (said(entry.key)) " by "
+                    @match entry.user {
+                        Some(user) => bdi { (users.get(&user).map_or("somebody", |user| user.name.as_str())) },
+                        None => "a check",
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,38 +1,48 @@
-//! What all pages have: their frame, their style, and headers that let a browser do no more with them
-//! than show them and send their form.
+//! What all pages have: their frame, and headers that let a browser do no more with them than show them
+//! and send their forms.
 
-use std::sync::LazyLock;
-
-use data_encoding::BASE64;
+use jiff::Timestamp;
 use lambda_http::Body;
 use lambda_http::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,
 };
 use lambda_http::http::{HeaderValue, StatusCode};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest as _, Sha256};
+use maud::{DOCTYPE, Markup, html};
+use vedette_domain::time;
 use vedette_http::error::{ApiError, UNAVAILABLE_FOR};
 use vedette_http::response::Response;
 
-const STYLE: &str = "\
-:root{color-scheme:light dark}\
-body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}\
-h1{font-size:1.4rem;line-height:1.25}\
-button{font:inherit;padding:.6rem 1.2rem;cursor:pointer}";
+use crate::{Visit, assets};
 
-/// Only this style counts, forms lead back here, and nothing else is loaded or run.
-static POLICY: LazyLock<Option<HeaderValue>> = LazyLock::new(|| {
-    let hash = BASE64.encode(&Sha256::digest(STYLE));
-    let policy = format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; \
-         frame-ancestors 'none'"
-    );
-    HeaderValue::try_from(policy).ok()
-});
+/// Nothing from elsewhere is loaded, nothing within a page is run, and forms lead back here.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// A page with one heading.
+/// A page with one heading, for anybody.
 pub(crate) fn page(status: StatusCode, title: &str, content: &Markup) -> Response {
+    framed(status, title, None, content)
+}
+
+/// A page with one heading, with the ways to the other pages if somebody is signed in.
+pub(crate) fn own_page(
+    visit: Visit<'_>,
+    status: StatusCode,
+    title: &str,
+    content: &Markup,
+) -> Response {
+    let ways = visit.signed_in.map(|signed_in| {
+        html! {
+            nav { a href="/" { "Sites" } " " a href="/sessions" { "Sessions" } }
+            form method="post" action="/sign-out" {
+                button { "Sign out " (signed_in.caller.user.name) }
+            }
+        }
+    });
+    framed(status, title, ways.as_ref(), content)
+}
+
+fn framed(status: StatusCode, title: &str, ways: Option<&Markup>, content: &Markup) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -41,9 +51,16 @@ pub(crate) fn page(status: StatusCode, title: &str, content: &Markup) -> Respons
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="robots" content="noindex";
                 title { (title) " · Vedette" }
-                style { (PreEscaped(STYLE)) }
+                link rel="icon" href=(assets::icon());
+                link rel="stylesheet" href=(assets::style());
             }
-            body { main { h1 { (title) } (content) } }
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                @if let Some(ways) = ways {
+                    header { (ways) }
+                }
+                main #main { h1 { (title) } (content) }
+            }
         }
     };
     let mut response = Response::new(Body::Text(page.into_string()));
@@ -53,9 +70,9 @@ pub(crate) fn page(status: StatusCode, title: &str, content: &Markup) -> Respons
     headers.insert(CONTENT_TYPE, fixed("text/html; charset=utf-8"));
     headers.insert(CACHE_CONTROL, fixed("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
-    // Links to pages carry keys.
-    headers.insert(REFERRER_POLICY, fixed("no-referrer"));
-    headers.extend(POLICY.clone().map(|policy| (CONTENT_SECURITY_POLICY, policy)));
+    // Links to pages carry keys. With none at all, browsers would not say where a form comes from.
+    headers.insert(REFERRER_POLICY, fixed("same-origin"));
+    headers.insert(CONTENT_SECURITY_POLICY, fixed(POLICY));
     response
 }
 
@@ -69,17 +86,39 @@ pub(crate) fn form(title: &str, question: &Markup, button: &str) -> Response {
     page(StatusCode::OK, title, &content)
 }
 
+/// Sends the browser to another page, so that a form is not sent again when that is reloaded.
+pub(crate) fn see(path: &str) -> Result<Response, ApiError> {
+    let mut response = Response::new(Body::Empty);
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let headers = response.headers_mut();
+    headers.insert(LOCATION, HeaderValue::try_from(path).map_err(ApiError::internal)?);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    Ok(response)
+}
+
+/// An instant, for people and for programs.
+pub(crate) fn instant(at: Timestamp) -> Markup {
+    html! { time datetime=(time::wire(at)) { (time::instant(at)) } }
+}
+
 /// What is said instead of a page.
-pub(crate) fn refusal(refusal: ApiError) -> Response {
+pub(crate) fn refusal(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {
     let status = refusal.status();
     let (title, text) = if status == StatusCode::NOT_FOUND {
         ("There is nothing here", "The link is not complete, or what it led to is gone.".to_owned())
     } else {
         ("This did not work", refusal.message())
     };
-    let mut response = page(status, title, &html! { p { (text) } });
-    if status == StatusCode::SERVICE_UNAVAILABLE {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(UNAVAILABLE_FOR));
-    }
+    let content = html! { p { (text) } };
+    let mut response = match visit {
+        Some(visit) => own_page(visit, status, title, &content),
+        None => page(status, title, &content),
+    };
+    let wait = match refusal {
+        ApiError::TooManyRequests { retry_after } => Some(*retry_after),
+        _ => (status == StatusCode::SERVICE_UNAVAILABLE).then_some(UNAVAILABLE_FOR),
+    };
+    response.headers_mut().extend(wait.map(|wait| (RETRY_AFTER, HeaderValue::from(wait))));
     response
 }

@@ -1,40 +1,70 @@
 //! The service's pages for browsers, each of them rendered here whole: no script, and nothing from
 //! elsewhere.
 //!
-//! [`PAGES`] is the table of pages. One Lambda function serves all of them, and one machine's process
-//! serves them beside the API's routes.
+//! [`PAGES`] is the table of pages. Two Lambda functions serve them, one what is shown and one what forms
+//! do; one machine's process serves all of them beside the API's routes.
 
+mod assets;
 mod channels;
+mod chart;
+mod cross_origin;
+mod form;
 mod grants;
 mod issues;
 mod layout;
+mod session;
+mod sign_in;
+mod sites;
 
 use std::collections::HashMap;
 
 use futures::future::BoxFuture;
+use lambda_http::Body;
+use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
 use tracing::{Instrument as _, error, error_span};
 use vedette_domain::ErrorChain;
 use vedette_domain::alert::link;
+use vedette_domain::id::UserId;
+use vedette_http::body;
 use vedette_http::error::ApiError;
 use vedette_http::path::parameters;
 use vedette_http::request_id::RequestId;
-use vedette_http::response::Response;
+use vedette_http::response::{Response, compress};
 use vedette_runtime::App;
-use vedette_store::{budget, retry_on_conflict};
+use vedette_store::{Grant, budget, retry_on_conflict};
 
-pub use grants::PAGES_GRANT;
+use self::session::SignedIn;
 
-/// The `Handler` of the Lambda function that serves all pages.
-pub const HANDLER: &str = "pages";
+pub use grants::{READ_GRANT, WRITE_GRANT};
 
 /// All pages. GET shows one and changes nothing, since mail scanners follow links; POST acts.
 pub const PAGES: &[Page] = &[
-    page("GET", link::CONFIRM, |visit| Box::pin(channels::ask_to_confirm(visit))),
-    page("POST", link::CONFIRM, |visit| Box::pin(channels::confirm(visit))),
-    page("GET", link::UNSUBSCRIBE, |visit| Box::pin(channels::ask_to_unsubscribe(visit))),
-    page("POST", link::UNSUBSCRIBE, |visit| Box::pin(channels::unsubscribe(visit))),
-    page("GET", link::ISSUE, |visit| Box::pin(issues::show(visit))),
+    page("GET", link::CONFIRM, For::Linked, |visit| Box::pin(channels::ask_to_confirm(visit))),
+    page("POST", link::CONFIRM, For::Linked, |visit| Box::pin(channels::confirm(visit))),
+    page("GET", link::UNSUBSCRIBE, For::Linked, |visit| {
+        Box::pin(channels::ask_to_unsubscribe(visit))
+    }),
+    page("POST", link::UNSUBSCRIBE, For::Linked, |visit| Box::pin(channels::unsubscribe(visit))),
+    page("GET", "/assets/{asset}", For::Linked, |visit| Box::pin(assets::show(visit))),
+    page("GET", link::SIGN_IN, For::Anybody, |visit| Box::pin(sign_in::explain(visit))),
+    page("GET", link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::ask(visit))),
+    page("POST", link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::confirm(visit))),
+    page("POST", "/sign-out", For::Member, |visit| Box::pin(sign_in::out(visit))),
+    page("GET", "/sessions", For::Member, |visit| Box::pin(sign_in::sessions(visit))),
+    page("POST", "/sessions/{session}/end", For::Member, |visit| Box::pin(sign_in::end(visit))),
+    page("GET", "/", For::Member, |visit| Box::pin(sites::list::home(visit))),
+    page("GET", "/teams/{team}", For::Member, |visit| Box::pin(sites::list::team(visit))),
+    page("GET", "/teams/{team}/sites/new", For::Member, |visit| Box::pin(sites::new::ask(visit))),
+    page("POST", "/teams/{team}/sites", For::Member, |visit| Box::pin(sites::new::add(visit))),
+    page("GET", "/sites/{site}", For::Member, |visit| Box::pin(sites::show::show(visit))),
+    page("POST", "/sites/{site}/checks", For::Member, |visit| Box::pin(sites::show::run(visit))),
+    page("GET", link::ISSUE, For::Anybody, |visit| Box::pin(issues::show(visit))),
+    page("POST", "/issues/{issue}/acknowledge", For::Member, |visit| {
+        Box::pin(issues::acknowledge(visit))
+    }),
+    page("POST", "/issues/{issue}/resolve", For::Member, |visit| Box::pin(issues::resolve(visit))),
+    page("POST", "/issues/{issue}/snooze", For::Member, |visit| Box::pin(issues::snooze(visit))),
 ];
 
 /// A page, or what its form does.
@@ -44,14 +74,43 @@ pub struct Page {
     pub method: &'static str,
     /// Path with `{parameters}`, from the root.
     pub path: &'static str,
+    audience: For,
     handler: Handler,
+}
+
+/// Whom a page is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum For {
+    /// Who has the link, be it a mail program. Nobody is signed in, and the body is not looked at.
+    Linked,
+    /// Whoever has a browser, signed in or not.
+    Anybody,
+    /// Who is signed in.
+    Member,
 }
 
 type Handler = for<'a> fn(Visit<'a>) -> BoxFuture<'a, Result<Response, ApiError>>;
 
-const fn page(method: &'static str, path: &'static str, handler: Handler) -> Page {
-    Page { method, path, handler }
+const fn page(method: &'static str, path: &'static str, audience: For, handler: Handler) -> Page {
+    Page { method, path, audience, handler }
 }
+
+impl Page {
+    /// The `Handler` of the Lambda function that serves the page.
+    pub fn function(&self) -> &'static str {
+        if self.method == "GET" { READ } else { WRITE }
+    }
+
+    /// What serving it may do with the table.
+    pub fn grant(&self) -> &'static Grant {
+        if self.method == "GET" { &READ_GRANT } else { &WRITE_GRANT }
+    }
+}
+
+/// The `Handler` of the Lambda function that shows pages.
+pub const READ: &str = "pages.read";
+/// The `Handler` of the Lambda function that does what forms ask for.
+pub const WRITE: &str = "pages.write";
 
 /// What a handler works with.
 #[derive(Debug, Clone, Copy)]
@@ -60,11 +119,19 @@ struct Visit<'a> {
     head: &'a Parts,
     /// The values in the path.
     values: &'a HashMap<String, String>,
+    signed_in: Option<&'a SignedIn>,
+    /// The form's fields, as they were sent.
+    body: &'a [u8],
 }
 
-impl Visit<'_> {
-    fn value(&self, name: &str) -> &str {
+impl<'a> Visit<'a> {
+    fn value(&self, name: &str) -> &'a str {
         self.values.get(name).map(String::as_str).unwrap_or_default()
+    }
+
+    /// Who is signed in.
+    fn member(&self) -> Result<&'a SignedIn, ApiError> {
+        self.signed_in.ok_or(ApiError::Unauthenticated("Nobody is signed in."))
     }
 }
 
@@ -75,32 +142,85 @@ pub fn find(head: &Parts) -> Option<&'static Page> {
     pages.find(|page| parameters(page.path, path).is_some())
 }
 
-/// Serves a page. Its request's body is not looked at: whatever it says, the link alone counts.
-pub async fn serve(app: &App, page: &Page, head: &Parts) -> Response {
+/// Serves a page. The body of a request is read only if somebody is signed in.
+pub async fn serve<F>(
+    app: &App,
+    page: &Page,
+    head: &Parts,
+    body: impl FnOnce(UserId) -> F + Send,
+) -> Response
+where
+    F: Future<Output = Result<Body, ApiError>> + Send,
+{
     let id = RequestId::of(&head.extensions);
     let span = error_span!("page", path = page.path, request_id = id.as_ref().map(display));
-    let mut response = answer(app, page, head).instrument(span).await;
+    let response = answer(app, page, head, body).instrument(span).await;
+    let mut response = compress(response, &head.headers);
     if let Some(id) = id {
         id.add_to_fault(&mut response);
     }
     response
 }
 
-async fn answer(app: &App, page: &Page, head: &Parts) -> Response {
+async fn answer<F>(
+    app: &App,
+    page: &Page,
+    head: &Parts,
+    body: impl FnOnce(UserId) -> F + Send,
+) -> Response
+where
+    F: Future<Output = Result<Body, ApiError>> + Send,
+{
     let values = parameters(page.path, head.uri.path()).unwrap_or_default();
-    let visit = Visit { app, head, values: &values };
-    let answered = retry_on_conflict(budget::WRITE, || (page.handler)(visit)).await;
-    answered.unwrap_or_else(|refusal| {
-        if refusal.is_fault() {
-            error!(error = %ErrorChain(&refusal), "a page could not be served");
-        }
-        layout::refusal(refusal)
-    })
+    let visit = Visit { app, head, values: &values, signed_in: None, body: &[] };
+    let signed_in = match admit(app, page, head).await {
+        Ok(signed_in) => signed_in,
+        Err(error) => return refuse(None, &error),
+    };
+    let visit = Visit { signed_in: signed_in.as_ref(), ..visit };
+    let sent = match &signed_in {
+        Some(signed_in) if head.method == Method::POST => body(signed_in.caller.user.id).await,
+        _ => Ok(Body::Empty),
+    };
+    let served = async {
+        let sent = sent?;
+        let body = body::decode(&head.headers, &sent)?;
+        let visit = Visit { body: &body, ..visit };
+        retry_on_conflict(budget::WRITE, || (page.handler)(visit)).await
+    };
+    served.await.unwrap_or_else(|error| refuse(Some(visit), &error))
+}
+
+/// Who is signed in, for a page that asks; refuses forms of other sites, and strangers.
+async fn admit(app: &App, page: &Page, head: &Parts) -> Result<Option<SignedIn>, ApiError> {
+    if page.audience == For::Linked {
+        return Ok(None);
+    }
+    if head.method == Method::POST {
+        cross_origin::check(&head.headers, app.service.base_url.as_deref())?;
+    }
+    let signed_in = session::signed_in(app, head).await?;
+    if page.audience == For::Member && signed_in.is_none() {
+        return Err(ApiError::Unauthenticated("Nobody is signed in."));
+    }
+    Ok(signed_in)
+}
+
+fn refuse(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {
+    if refusal.is_fault() {
+        error!(error = %ErrorChain(refusal), "a page could not be served");
+    }
+    if matches!(refusal, ApiError::Unauthenticated(_))
+        && let Ok(response) = layout::see(link::SIGN_IN)
+    {
+        return response;
+    }
+    layout::refusal(visit, refusal)
 }
 
 /// What is said where there is no page.
 pub fn not_found() -> Response {
-    layout::refusal(ApiError::NotFound)
+    layout::refusal(None, &ApiError::NotFound)
 }
 
 #[cfg(test)]
@@ -119,6 +239,9 @@ mod tests {
     #[test]
     fn a_page_is_found_by_its_method_and_path_alone() {
         for page in PAGES {
+            if page.path == "/" {
+                continue;
+            }
             let path = page.path.replace(['{', '}'], "");
             let found = find(&head(page.method, &format!("{path}?key=x"))).expect("a page");
             assert_eq!((found.method, found.path), (page.method, page.path));
@@ -126,7 +249,7 @@ mod tests {
                 assert!(find(&head(method, &path)).is_none(), "{method} {path}");
             }
         }
-        for path in ["/", "/channels/a/b", "/issues/", "/api/v1/issues/a"] {
+        for path in ["/index.html", "/channels/a/b", "/issues/", "/api/v1/issues/a"] {
             assert!(find(&head("GET", path)).is_none(), "{path}");
         }
     }

@@ -1,9 +1,10 @@
-//! The Lambda function of all pages.
+//! The Lambda functions of the pages: one shows them, one does what their forms ask for.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use lambda_http::{Error, Request, run, service_fn};
-use vedette_dashboard::{HANDLER, find, not_found, serve};
+use vedette_dashboard::{READ, WRITE, find, not_found, serve};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{aws, telemetry};
 
@@ -11,18 +12,18 @@ use vedette_runtime::{aws, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let name = environment("_HANDLER").unwrap_or_default();
-    if name != HANDLER {
+    if ![READ, WRITE].contains(&name.as_str()) {
         return Err(format!("no handler is named `{name}`").into());
     }
     let sdk = aws::lambda_sdk_config(&environment)?;
     let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
-    // It may read channels only, and few look at its pages: nothing is opened beforehand.
+    app.warm_up().await;
     run(service_fn(|request: Request| {
         let app = Arc::clone(&app);
         async move {
-            let (head, _) = request.into_parts();
+            let (head, body) = request.into_parts();
             Ok::<_, Error>(match find(&head) {
-                Some(page) => serve(&app, page, &head).await,
+                Some(page) => serve(&app, page, &head, |_| ready(Ok(body))).await,
                 None => not_found(),
             })
         }

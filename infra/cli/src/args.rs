@@ -59,6 +59,19 @@ pub(crate) fn role() -> impl TypedValueParser<Value = Role> {
     one_of(Role::ALL.map(Role::as_str), Role::parse)
 }
 
+/// Where pages are, without a slash at the end; the API's base address says it as well.
+pub(crate) fn pages_base(text: &str) -> Result<String, &'static str> {
+    let base = text.trim_end_matches('/');
+    let base = base.strip_suffix("/api/v1").unwrap_or(base);
+    let host = base.strip_prefix("https://").or_else(|| base.strip_prefix("http://"));
+    match host {
+        Some(host) if !host.is_empty() && !host.contains(char::is_whitespace) => {
+            Ok(base.to_owned())
+        }
+        _ => Err("expected an address such as https://monitor.example.com"),
+    }
+}
+
 /// A role that can be given to somebody new; a team's first owner comes with the team.
 pub(crate) fn new_role() -> impl TypedValueParser<Value = Role> {
     one_of([Role::Viewer, Role::Member, Role::Admin].map(Role::as_str), Role::parse)
@@ -130,6 +143,12 @@ mod tests {
         assert!(instant("2026-11-20").is_err());
         assert_eq!(name(" Ada ").as_deref(), Ok("Ada"));
         assert_eq!(name(" "), Err(NameError::Empty));
+        for text in ["http://a.test", "http://a.test/", "http://a.test/api/v1"] {
+            assert_eq!(pages_base(text).as_deref(), Ok("http://a.test"), "{text}");
+        }
+        for other in ["", "a.test", "https://", "https://a test", "ftp://a.test"] {
+            assert!(pages_base(other).is_err(), "{other}");
+        }
         assert_eq!(hash_prefix("ABCDEF12").as_deref(), Ok("abcdef12"));
         for other in ["", "abcde", "abcdeg"] {
             assert!(hash_prefix(other).is_err(), "{other}");

@@ -6,15 +6,15 @@ use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use uuid::Uuid;
+use vedette_actions::{Decision, DecisionError};
 use vedette_domain::account::Permission;
 use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
-use vedette_domain::issue::record::{self, Issue, IssueChange};
-use vedette_domain::issue::{Fingerprint, InvalidTransition, IssueStatus, Severity};
+use vedette_domain::issue::record::Issue;
+use vedette_domain::issue::{Fingerprint, IssueStatus, Severity};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
-use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
-use vedette_store::{DirectoryRow, IndexRow, SiteWithTools, StoreError, budget, retry_on_conflict};
+use vedette_store::{DirectoryRow, IndexRow, IssueWithSite, budget, retry_on_conflict};
 
 use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
 use crate::{Failure, args, member, output, team, user};
@@ -95,19 +95,13 @@ pub(crate) struct Act {
     email: String,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Decision {
-    Acknowledge,
-    Resolve,
-}
-
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
             Self::List { team, all } => Ok(out.show(&list(app, *team, *all).await?)?),
             Self::Show { issue } => {
-                let seen = Seen::read(app, *issue).await?;
-                Ok(out.show(&Shown::new(&seen, &seen.issue))?)
+                let seen = read(app, *issue).await?;
+                Ok(out.show(&Shown::new(&seen.issue, &seen.site))?)
             }
             Self::Snooze { issue, end } => Ok(out.show(&snooze(app, *issue, end).await?)?),
             Self::Ack { act } => Ok(out.show(&decide(app, act, Decision::Acknowledge).await?)?),
@@ -129,86 +123,45 @@ async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
     Ok(issues.iter().map(|issue| Row::listed(issue, sites.get(&issue.site))).collect())
 }
 
-/// Decides, and decides again on what is there by then, where a check or another person wrote the
-/// same records meanwhile.
-async fn decide(app: &App, act: &Act, decision: Decision) -> Result<Shown, Failure> {
-    retry_on_conflict(budget::WRITE, || async {
-        let seen = Seen::read(app, act.issue).await?;
-        let by = actor(app, &seen.stored.site, &act.email).await?;
-        let change =
-            decision.on(seen.issue.clone(), by, app.clock.now()).map_err(Failure::because)?;
-        seen.commit(app, decision, &change).await?;
-        enqueue_alert(app, &seen.stored.site, &change).await;
-        Ok(Shown::new(&seen, &change.after))
+/// Decides for a member, where they may.
+async fn decide(app: &App, act: &Act, decision: fn(UserId) -> Decision) -> Result<Shown, Failure> {
+    carry_out(app, act.issue, async |found| {
+        Ok(decision(actor(app, &found.site, &act.email).await?))
     })
     .await
 }
 
 /// Silences the reminders of an issue, or has them sent again.
 async fn snooze(app: &App, issue: Uuid, end: &SnoozeEnd) -> Result<Shown, Failure> {
+    carry_out(app, issue, async |_| Ok(Decision::Snooze(end.at(app.clock.now())?))).await
+}
+
+/// Decides, and decides again on what is there by then, where a check or another person wrote the
+/// same records meanwhile.
+async fn carry_out(
+    app: &App,
+    issue: Uuid,
+    decision: impl AsyncFn(&IssueWithSite) -> Result<Decision, Failure>,
+) -> Result<Shown, Failure> {
     retry_on_conflict(budget::WRITE, || async {
-        let seen = Seen::read(app, issue).await?;
-        let now = app.clock.now();
-        let change =
-            record::snooze(seen.issue.clone(), end.at(now)?, now).map_err(Failure::because)?;
-        let site = &seen.stored.site;
-        app.store.commit_issue(site, &change, None).await?;
-        enqueue_alert(app, site, &change).await;
-        Ok(Shown::new(&seen, &change.after))
+        let found = read(app, issue).await?;
+        let decision = decision(&found).await?;
+        let change = vedette_actions::decide(app, &found, decision, app.clock.now()).await;
+        let change = change.map_err(|error| match error {
+            DecisionError::Transition(refusal) => Failure::because(refusal),
+            DecisionError::Store(error) => error.into(),
+        })?;
+        Ok(Shown::new(&change.after, &found.site))
     })
     .await
 }
 
-impl Decision {
-    fn on(
-        self,
-        issue: Issue,
-        by: UserId,
-        now: Timestamp,
-    ) -> Result<IssueChange, InvalidTransition> {
-        match self {
-            Self::Acknowledge => record::acknowledge(issue, by, now),
-            Self::Resolve => record::resolve(issue, by, now),
-        }
-    }
-}
-
-/// An issue as it was read, with the site it is about.
-struct Seen {
-    issue: Issue,
-    fingerprint: Fingerprint,
-    stored: SiteWithTools,
-}
-
-impl Seen {
-    async fn read(app: &App, uuid: Uuid) -> Result<Self, Failure> {
-        let unknown = || Failure::refused(format!("there is no issue {uuid}"));
-        let id = IssueId::try_from(uuid).map_err(|_| unknown())?;
-        let fingerprint = id.fingerprint();
-        let issue = app.store.issue(id.partition(), fingerprint).await?;
-        // Whether the site is still there is known after the issue only.
-        let stored = app.store.site(id.partition()).await?.ok_or_else(unknown)?;
-        let issue = issue.filter(|issue| issue.id == id).ok_or_else(unknown)?;
-        Ok(Self { issue, fingerprint, stored })
-    }
-
-    async fn commit(
-        &self,
-        app: &App,
-        decision: Decision,
-        change: &IssueChange,
-    ) -> Result<(), StoreError> {
-        let site = &self.stored.site;
-        match decision {
-            Decision::Acknowledge => app.store.commit_issue(site, change, None).await,
-            Decision::Resolve => {
-                let tool = self.fingerprint.tool();
-                let read = self.stored.tool(tool)?;
-                let next = read.resolved_by_hand(self.fingerprint);
-                app.store.commit_issue(site, change, Some((tool, read, &next))).await
-            }
-        }
-    }
+async fn read(app: &App, uuid: Uuid) -> Result<IssueWithSite, Failure> {
+    let found = match IssueId::try_from(uuid) {
+        Ok(id) => app.store.issue_with_site(id).await?,
+        Err(_) => None,
+    };
+    found.ok_or_else(|| Failure::refused(format!("there is no issue {uuid}")))
 }
 
 /// The user who acts, where they may: issues are handled by those who may run checks.
@@ -296,16 +249,17 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(seen: &Seen, after: &Issue) -> Self {
-        let Site { id, name, url, .. } = &seen.stored.site;
+    fn new(issue: &Issue, site: &Site) -> Self {
+        let Site { id, name, url, .. } = site;
         let site = SiteRef { uuid: *id, name: Some(name.clone()), url: Some(url.to_string()) };
-        let Issue { id, lifecycle, summary, .. } = after;
+        let Issue { id, lifecycle, summary, .. } = issue;
+        let (fingerprint, status) = (id.fingerprint(), issue.status());
         Self {
-            row: Row::new(*id, seen.fingerprint, after.status(), lifecycle.opened_at(), site),
+            row: Row::new(*id, fingerprint, status, lifecycle.opened_at(), site),
             summary: summary.clone(),
             acknowledged_at: lifecycle.acknowledgement().map(|taken| taken.at),
             resolved_at: lifecycle.resolved_at(),
-            snoozed_until: after.snoozed_until,
+            snoozed_until: issue.snoozed_until,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an operator does from a command line: users, teams, tokens, plans, issues, channels, schedules.
+//! What an operator does from a command line: users, teams, sign-ins, tokens, plans, issues, channels, schedules.
 //!
 //! The API has no routes for these. Every command works on the table, so it reaches a process on
 //! this machine and a deployment alike; what must follow from a change, the reconciler finds there.
@@ -18,6 +18,7 @@ mod output;
 mod plan;
 mod probe;
 mod reconcile;
+mod sign_in;
 mod target;
 mod team;
 #[cfg(test)]
@@ -70,6 +71,8 @@ enum Command {
     /// Who belongs to a team
     #[command(subcommand)]
     Member(member::Command),
+    /// Make a link by which a user signs in to the pages, once
+    SignIn(sign_in::SignIn),
     /// Access tokens of the API
     #[command(subcommand)]
     Token(token::Command),
@@ -116,6 +119,7 @@ async fn run(
         Command::User(command) => command.run(app, &mut out).await,
         Command::Team(command) => command.run(app, &mut out).await,
         Command::Member(command) => command.run(app, &mut out).await,
+        Command::SignIn(sign_in) => sign_in.run(app, deployed.is_some(), &mut out).await,
         Command::Token(command) => command.run(app, &mut out).await,
         Command::Plan(command) => command.run(app, &mut out).await,
         Command::Issue(command) => command.run(app, &mut out).await,

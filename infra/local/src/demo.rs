@@ -5,6 +5,7 @@ use vedette_domain::account::{
     Membership, Role, Scope, Secret, TOKEN_LIFETIME_DAYS, Team, Token, User,
 };
 use vedette_domain::plan::Plan;
+use vedette_domain::session::{SessionSecret, SignInLink};
 use vedette_domain::settings::Settings;
 use vedette_embedded::{Folder, FolderError};
 use vedette_runtime::{Clock, Entropy, EntropyError};
@@ -34,6 +35,28 @@ pub enum DemoError {
     /// The system has no randomness to give.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
+}
+
+/// What the link for a sign-in carries, where there is one.
+pub(crate) type SignIn = Option<SessionSecret>;
+
+/// Makes a link by which the demo user signs in, as long as nobody else is there: they would not expect
+/// whoever reads the terminal to come in as one of them.
+pub(crate) async fn sign_in(
+    store: &Store,
+    clock: &Clock,
+    entropy: &Entropy,
+) -> Result<SignIn, DemoError> {
+    let teams = store.all_teams().await?;
+    let [team] = &teams[..] else { return Ok(None) };
+    let members = store.members(*team).await?;
+    let user = store.user_by_email(EMAIL).await?;
+    let Some(user) = user.filter(|user| members.iter().all(|member| member.user == user.id)) else {
+        return Ok(None);
+    };
+    let secret = entropy.session_secret()?;
+    store.create_sign_in_link(&SignInLink::new(&secret, user.id, clock.now())).await?;
+    Ok(Some(secret))
 }
 
 /// Makes demo user, team and token in an empty table; later, sees to it that the token file holds

@@ -193,7 +193,10 @@ impl Gateway {
 
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
         if let Some(page) = vedette_dashboard::find(&head) {
-            let served = vedette_dashboard::serve(&self.app, page, &head);
+            let headers = &head.headers;
+            let served = vedette_dashboard::serve(&self.app, page, &head, move |user| {
+                body.read(headers, user)
+            });
             return within_time(page.path, served).await;
         }
         let (route, head) = vedette_api::dispatch(head);

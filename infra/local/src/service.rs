@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, warn};
 use vedette_checker::{Config, Engines, GuardError};
+use vedette_domain::alert::link;
 use vedette_embedded::{Database, DatabaseError, Expiry, Folder, FolderError, Reached, reach};
 use vedette_notifier::send::{MailConfig, Sender};
 use vedette_probe::guard::Guard;
@@ -20,9 +21,10 @@ use vedette_runtime::{
 
 use crate::background;
 use crate::console::Console;
-use crate::demo::{self, Access, DemoError};
+use crate::demo::{self, Access, DemoError, SignIn};
 use crate::gateway::{self, Gateway};
 use crate::options::Options;
+use crate::welcome;
 use crate::worker::{self, Worker};
 
 /// Longer than the gateway and the workers give to what is running.
@@ -33,6 +35,7 @@ pub struct Service {
     listen: SocketAddr,
     base_url: String,
     access: Access,
+    sign_in: SignIn,
     stop: DropGuard,
     /// Ends with the background work, which may be cut off anywhere.
     rounds: JoinSet<()>,
@@ -95,6 +98,7 @@ impl Service {
         let store = database.store();
         let (clock, entropy) = (Clock::system(), Entropy::system());
         let access = demo::prepare(&store, &clock, &entropy, &folder).await?;
+        let sign_in = demo::sign_in(&store, &clock, &entropy).await?;
 
         let Config { mut service, mut outbound, engines } = config;
         service.time_scale = options.minute;
@@ -134,7 +138,7 @@ impl Service {
         rounds.spawn(background::forget(app, Expiry::new(database.clone())));
         rounds.spawn(vedette_embedded::serve(table_socket, database.clone()));
         let stop = stop.drop_guard();
-        Ok(Self { listen, base_url, access, stop, rounds, loops, database, folder })
+        Ok(Self { listen, base_url, access, sign_in, stop, rounds, loops, database, folder })
     }
 
     /// Where the API listens.
@@ -154,6 +158,12 @@ impl Service {
 
     pub(crate) const fn access(&self) -> &Access {
         &self.access
+    }
+
+    /// A link by which the only user there is signs in to the pages, once; none where there are more.
+    pub fn sign_in_link(&self) -> Option<String> {
+        let secret = self.sign_in.as_ref()?;
+        Some(link::sign_in(welcome::pages_of(&self.base_url), secret))
     }
 
     /// Stops: nothing new is taken, what is running gets a few seconds, the table is closed.

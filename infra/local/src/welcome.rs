@@ -17,12 +17,22 @@ pub fn announce(service: &Service) {
         Access::OnFile => (format!("in {file}"), format!("$(cat '{file}')")),
         Access::Unknown => ("one of your own".to_owned(), "$TOKEN".to_owned()),
     };
+    let pages = service.sign_in_link().map_or_else(
+        || format!("{}\n           vedette sign-in makes a link", pages_of(api)),
+        |link| format!("{link}\n           signs in once, within 15 minutes"),
+    );
     // Standard output may be closed; the service runs all the same.
     let _ = writeln!(
         io::stdout(),
         "\nVedette is running.\n\n  \
+         Pages    {pages}\n  \
          API      {api}\n  \
          Token    {token}\n\n  \
          curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"
     );
+}
+
+/// Where the pages are, by where the API is.
+pub(crate) fn pages_of(api: &str) -> &str {
+    api.strip_suffix("/api/v1").unwrap_or(api)
 }

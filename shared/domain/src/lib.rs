@@ -24,8 +24,10 @@ pub mod run;
 pub mod schedule;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod session;
 pub mod settings;
 pub mod site;
+pub mod site_state;
 pub mod site_url;
 pub mod time;
 pub mod timer;

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tracing::warn;
 use vedette_domain::ErrorChain;
 use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
-use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
+use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, UserId};
 use vedette_domain::settings::Settings;
 use vedette_store::{
     IssueWithSite, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
@@ -112,13 +112,41 @@ pub async fn authenticate(
     match throttle {
         Throttle::PerToken(_) => Ok((caller, all)),
         Throttle::CheckRuns(_) => {
-            let subject = format!("{}#checks", token.user);
-            let used = counted(store.count_request(&subject, now)).await;
-            let runs = Rate { limit: CHECK_RUNS_PER_MINUTE, used };
+            let runs = check_runs(store, token.user, now).await;
             runs.hold(now).map_err(|error| (error, Some(runs)))?;
             Ok((caller, runs))
         }
     }
+}
+
+/// Counts a request for check runs, whichever way the user asks.
+async fn check_runs(store: &Store, user: UserId, now: Timestamp) -> Rate {
+    let used = counted(store.count_request(&format!("{user}#checks"), now)).await;
+    Rate { limit: CHECK_RUNS_PER_MINUTE, used }
+}
+
+/// Counts a request for check runs, and refuses one too many.
+///
+/// # Errors
+///
+/// 429.
+pub async fn hold_check_runs(store: &Store, user: UserId, now: Timestamp) -> Result<(), ApiError> {
+    check_runs(store, user, now).await.hold(now)
+}
+
+/// Counts a request of a subject, and refuses one too many in this minute.
+///
+/// # Errors
+///
+/// 429.
+pub async fn hold_requests(
+    store: &Store,
+    subject: &str,
+    limit: u32,
+    now: Timestamp,
+) -> Result<(), ApiError> {
+    let used = counted(store.count_request(subject, now)).await;
+    Rate { limit, used }.hold(now)
 }
 
 /// How many requests there are in this minute; none if they cannot be counted in time. Better to

@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod body;
+pub mod days;
 pub mod error;
 mod gzip;
 mod header;

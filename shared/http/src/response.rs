@@ -100,11 +100,26 @@ pub fn negotiate(mut response: Response, method: &Method, asked: &HeaderMap) -> 
         }
     }
     if compressed {
-        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        let packed = gzip::pack(response.body());
-        *response.body_mut() = Body::Binary(packed);
+        pack(&mut response);
     }
     response
+}
+
+/// A response that no client keeps or that never changes, compressed where the client prefers that.
+pub fn compress(mut response: Response, asked: &HeaderMap) -> Response {
+    if matches!(response.body(), Body::Text(text) if text.len() >= COMPRESSED_MIN) {
+        response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+        if gzip::is_preferred(asked) {
+            pack(&mut response);
+        }
+    }
+    response
+}
+
+fn pack(response: &mut Response) {
+    response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    let packed = gzip::pack(response.body());
+    *response.body_mut() = Body::Binary(packed);
 }
 
 /// Whether the client has the resource in a form of this hash.

@@ -7,6 +7,7 @@ use uuid::Builder;
 use vedette_domain::account::Secret;
 use vedette_domain::alert::channel::{LinkKey, SigningKey};
 use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId};
+use vedette_domain::session::SessionSecret;
 
 /// Where random ids and secrets come from.
 #[derive(Clone)]
@@ -91,6 +92,15 @@ impl Entropy {
     /// When the source fails.
     pub fn signing_key(&self) -> Result<SigningKey, EntropyError> {
         Ok(SigningKey::from_random(self.bytes()?))
+    }
+
+    /// What a sign-in's link or a session's cookie carries.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn session_secret(&self) -> Result<SessionSecret, EntropyError> {
+        Ok(SessionSecret::from_random(self.bytes()?))
     }
 
     /// What parts on-demand checks of one millisecond.

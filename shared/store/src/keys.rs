@@ -8,6 +8,7 @@ use vedette_domain::account::TokenHash;
 use vedette_domain::history::Kind;
 use vedette_domain::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
 use vedette_domain::issue::{Fingerprint, IssueStatus};
+use vedette_domain::session::SessionHash;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::{CheckStatus, Tool};
 
@@ -60,11 +61,15 @@ pub enum Prefix {
     Channel,
     /// What is outstanding for a channel.
     Delivery,
+    /// A link that signs in to the pages.
+    SignIn,
+    /// The sessions of a user.
+    Session,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -80,6 +85,8 @@ impl Prefix {
         Self::Bucket,
         Self::Channel,
         Self::Delivery,
+        Self::SignIn,
+        Self::Session,
     ];
 
     /// As a key is written.
@@ -100,6 +107,8 @@ impl Prefix {
             Self::Bucket => "B#",
             Self::Channel => "C#",
             Self::Delivery => "D#",
+            Self::SignIn => "X#",
+            Self::Session => "Y#",
         }
     }
 
@@ -342,6 +351,19 @@ pub(crate) fn token(hash: &TokenHash) -> Key {
 /// When a token was last used, apart from the token: permission to write this gives nobody access.
 pub(crate) fn token_use(hash: &TokenHash) -> Key {
     Key::new(Prefix::TokenUse.key(&hash.0), SELF)
+}
+
+pub(crate) fn sign_in(hash: &SessionHash) -> Key {
+    Key::new(Prefix::SignIn.key(&hash.0), SELF)
+}
+
+/// A user's sessions, apart from the user: who writes these cannot write users.
+pub(crate) fn session_partition(user: UserId) -> String {
+    Prefix::Session.key(user)
+}
+
+pub(crate) fn session(user: UserId, hash: &SessionHash) -> Key {
+    Key::new(session_partition(user), &hash.0)
 }
 
 /// Requests counted for a subject, a token or a user, in one minute.

@@ -24,6 +24,7 @@ pub mod keys;
 mod retry;
 mod row;
 mod run;
+mod session;
 mod site;
 mod sync;
 mod table;

@@ -3,6 +3,7 @@
 use vedette_domain::history::{Filter, locate};
 use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_http::access::SiteAccess;
+use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, Page};
 use vedette_http::query::Query;
@@ -11,14 +12,13 @@ use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 
 use crate::Context;
-use crate::history::shown_days;
 
 pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<Response, ApiError> {
     let site = &access.stored.site;
     let query = context.query();
     let (filter, page) = parse(&query)?;
 
-    let days = shown_days(context, &access, &filter).await?;
+    let days = shown_days(&context.app.store, context.caller.now, &access, &filter).await?;
     let days = days.iter().map(|(tool, day)| (*tool, day));
     let located = locate(days, &filter, page.offset(), page.limit());
     let checks = match &located.window {

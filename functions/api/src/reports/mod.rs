@@ -8,12 +8,12 @@ use vedette_domain::history::{Day, Filter, day_of};
 use vedette_domain::report::{DAYS_MAX, Span};
 use vedette_domain::tool::Tool;
 use vedette_http::access::SiteAccess;
+use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::validation::{Errors, ValidationError};
 
 use crate::Context;
-use crate::history::shown_days;
 
 /// What a report of one tool is made of: the days that the client asks for, and those of them that
 /// have checks.
@@ -28,7 +28,7 @@ async fn read(
 
     let filter =
         Filter { tool: Some(tool), from: Some(span.from), to: Some(span.to), ..Filter::default() };
-    let days = shown_days(context, access, &filter).await?;
+    let days = shown_days(&context.app.store, context.caller.now, access, &filter).await?;
     Ok((span, days.into_iter().map(|(_, day)| day).collect()))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tracing::error;
+use vedette_actions::{TeamWithCooldowns, duplicate_url};
 use vedette_domain::ErrorChain;
 use vedette_domain::account::Permission;
 use vedette_http::error::ApiError;
@@ -14,8 +15,8 @@ use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
 use vedette_store::{Backoff, TeamWithSettings, budget};
 
-use super::creation::{TeamWithCooldowns, create};
-use super::input::{Input, duplicate_url};
+use super::creation::create;
+use super::input::Input;
 use crate::Context;
 
 /// The most sites of a request.

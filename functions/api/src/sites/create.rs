@@ -1,12 +1,13 @@
 //! `POST /teams/{team}/sites`: puts a URL under watch.
 
+use vedette_actions::{TeamWithCooldowns, duplicate_url};
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::validation::parse_body;
 use vedette_store::TeamWithSettings;
 
-use super::creation::{TeamWithCooldowns, create};
-use super::input::{Input, duplicate_url};
+use super::creation::create;
+use super::input::Input;
 use crate::Context;
 
 pub(crate) async fn handle(

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::settings::{ExpectedRecords, SiteOverrides};
-use vedette_domain::site::{LISTED_TEXTS_MAX, NOTES_MAX, Site};
+use vedette_domain::site::{NOTES_MAX, Site};
 use vedette_domain::site_url::SiteUrl;
 use vedette_http::settings::{parse_expected_records, parse_site_overrides};
 use vedette_http::validation::{Errors, Fields, ValidationError};
@@ -82,25 +82,4 @@ fn read_url(fields: &Fields<'_>, errors: &mut Errors) -> Option<SiteUrl> {
             None
         }
     }
-}
-
-/// Refuses a site whose texts are too long together, although each of them alone is not: on the
-/// field that has the most of them.
-pub(super) fn check_texts(site: &Site) -> Result<(), ValidationError> {
-    let taken = site.listed_texts();
-    if taken <= LISTED_TEXTS_MAX {
-        return Ok(());
-    }
-    let notes = site.notes.as_ref().map_or(0, String::len);
-    let records: usize = site.expected_records.values().flatten().map(String::len).sum();
-    let field = if notes < records { "dns_expected_records" } else { "notes" };
-    let message = format!(
-        "The {field} field must be shorter: the texts of this site take {taken} bytes in lists, \
-         of {LISTED_TEXTS_MAX} at most."
-    );
-    Err(ValidationError::new(field, message))
-}
-
-pub(super) fn duplicate_url() -> ValidationError {
-    ValidationError::new("url", "This URL is already monitored by the team.")
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use vedette_actions::{check_texts, duplicate_url};
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
@@ -16,7 +17,7 @@ use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
 use vedette_store::{TeamWithSettings, is_taken_url};
 
-use super::input::{Input, check_texts, duplicate_url};
+use super::input::Input;
 use crate::Context;
 
 pub(crate) async fn handle(

@@ -24,6 +24,8 @@ pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: Value,
+    /// The body as it was sent.
+    pub(crate) text: String,
 }
 
 impl Client {
@@ -77,8 +79,9 @@ impl Client {
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
+        let text = body.to_owned();
         let body = serde_json::from_str(body).unwrap_or(Value::Null);
-        Some(HttpResponse { status, headers, body })
+        Some(HttpResponse { status, headers, body, text })
     }
 
     /// The path of the sites of the only team there is.

@@ -6,6 +6,7 @@ mod checks;
 mod connections;
 mod gateway;
 mod operator;
+mod pages;
 mod process;
 mod readme;
 mod secrets;

@@ -1,6 +1,5 @@
 //! The words of an alert, made once for all channels from issue, site and team.
 
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::due::{News, Outage};
@@ -8,6 +7,7 @@ use super::{Alert, AlertKind, Fact, Link, Thread, link};
 use crate::issue::record::Issue;
 use crate::issue::{Fingerprint, Lifecycle, TimelineKey};
 use crate::site::Site;
+use crate::time::{duration, instant};
 
 /// An issue with what an alert says beside it.
 #[derive(Debug, Clone, Copy)]
@@ -213,27 +213,6 @@ const fn resolved_at(issue: &Issue) -> Option<Timestamp> {
     match issue.lifecycle {
         Lifecycle::Resolved { at, .. } => Some(at),
         Lifecycle::Open { .. } | Lifecycle::Acknowledged { .. } => None,
-    }
-}
-
-/// `2026-11-21 12:01 UTC`
-fn instant(at: Timestamp) -> String {
-    TimeZone::UTC.to_datetime(at).strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-/// In its two largest units: `45 s`, `12 min`, `1 h 5 min`, `3 d 2 h`.
-fn duration(lasted: SignedDuration) -> String {
-    let seconds = lasted.as_secs().max(0);
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-    let two = |large: i64, unit: &str, small: i64, smaller: &str| match small {
-        0 => format!("{large} {unit}"),
-        small => format!("{large} {unit} {small} {smaller}"),
-    };
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, minutes) => format!("{minutes} min"),
-        (0, hours, minutes) => two(hours, "h", minutes, "min"),
-        (days, hours, _) => two(days, "d", hours, "h"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::channel::Channel;
 use crate::id::IssueId;
+use crate::session::SessionSecret;
 
 /// The path of an issue's page.
 pub const ISSUE: &str = "/issues/{issue}";
@@ -9,12 +10,21 @@ pub const ISSUE: &str = "/issues/{issue}";
 pub const CONFIRM: &str = "/channels/{team}/{channel}/confirm";
 /// The path of the page on which an address is unsubscribed.
 pub const UNSUBSCRIBE: &str = "/channels/{team}/{channel}/unsubscribe";
+/// The path of the page that says how to sign in.
+pub const SIGN_IN: &str = "/sign-in";
+/// The path of a link that signs in, once.
+pub const SIGN_IN_LINK: &str = "/sign-in/{secret}";
 /// The parameter of the query that holds a channel's key.
 pub const KEY: &str = "key";
 
 /// An issue's page, under the base address of all pages, which has no slash at the end.
 pub fn issue(base: &str, issue: IssueId) -> String {
     format!("{base}{}", ISSUE.replace("{issue}", &issue.to_string()))
+}
+
+/// A link that signs in.
+pub fn sign_in(base: &str, secret: &SessionSecret) -> String {
+    format!("{base}{}", SIGN_IN_LINK.replace("{secret}", &secret.reveal()))
 }
 
 /// Where the reader of an address confirms it.

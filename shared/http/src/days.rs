@@ -1,20 +1,25 @@
 //! The counted days of a site, as far as its team may look back.
 
-use jiff::ToSpan;
+use jiff::{Timestamp, ToSpan};
 use vedette_domain::history::{Day, Filter};
 use vedette_domain::tool::Tool;
-use vedette_http::access::SiteAccess;
-use vedette_http::error::ApiError;
+use vedette_store::Store;
 
-use crate::Context;
+use crate::access::SiteAccess;
+use crate::error::ApiError;
 
 /// The counted days that the team's retention still shows, open and closed ones.
-pub(crate) async fn shown_days(
-    context: Context<'_>,
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn shown_days(
+    store: &Store,
+    now: Timestamp,
     access: &SiteAccess,
     filter: &Filter,
 ) -> Result<Vec<(Tool, Day)>, ApiError> {
-    let retention = access.team.retention(context.caller.now);
+    let retention = access.team.retention(now);
     let today = retention.today;
     let oldest = today.saturating_sub(i64::from(retention.days).days());
     let tools: Vec<Tool> = Tool::ALL
@@ -25,7 +30,7 @@ pub(crate) async fn shown_days(
     // A run whose slot lies in tomorrow's first seconds may have begun already.
     let to = filter.to.unwrap_or_else(|| today.saturating_add(1.day()));
     let partition = access.stored.site.id.partition();
-    let mut days = context.app.store.days(partition, &tools, from, to).await?;
+    let mut days = store.days(partition, &tools, from, to).await?;
     // A day that closed between the two reads is there twice; its item is the newer one.
     for tool in tools {
         let open = access.stored.tool(tool)?.day.as_ref();

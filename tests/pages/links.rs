@@ -1,18 +1,18 @@
-//! The pages for browsers, asked as a reader of a mail and a mail program ask them.
+//! The pages that mails lead to, asked as a reader of a mail and a mail program ask them.
 
-use std::fmt::Write as _;
+use std::future::ready;
 
 use futures::future::join;
 use lambda_http::Body;
-use lambda_http::http::request::Parts;
-use lambda_http::http::{Request, Response, Uri};
-use vedette_dashboard::{PAGES_GRANT, find, serve};
+use vedette_dashboard::{find, serve};
 use vedette_domain::alert::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
 use vedette_domain::alert::link;
 use vedette_domain::id::{ChannelId, IssueId, SiteId, TeamId};
 use vedette_domain::issue::Fingerprint;
 use vedette_store::{ChannelRef, Grant};
 use vedette_testkit::{TestApp, granted};
+
+use crate::support::{ask, body, head, said, whole};
 
 const TEAM: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 const CHANNEL: &str = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
@@ -42,59 +42,24 @@ async fn stored(test: &TestApp) -> Channel {
     test.app.store.channel(place).await.expect("read").expect("a channel")
 }
 
-fn head(method: &str, path: &str) -> Parts {
-    let uri = Uri::builder().scheme("https").authority("vedette.test").path_and_query(path);
-    let request = Request::builder().method(method).uri(uri.build().expect("a path"));
-    request.body(()).expect("a request").into_parts().0
-}
-
-async fn ask(test: &TestApp, method: &str, path: &str) -> Response<Body> {
-    let head = head(method, path);
-    let page = find(&head).unwrap_or_else(|| panic!("no page is at {method} {path}"));
-    granted([&PAGES_GRANT, &Grant::NONE], serve(&test.app, page, &head)).await
-}
-
 fn path(page: &str) -> String {
     format!("/channels/{TEAM}/{CHANNEL}/{page}?key={KEY}")
-}
-
-/// Status, headers and body, as they are.
-fn whole(response: &Response<Body>) -> String {
-    let mut text = format!("{}\n", response.status());
-    for (name, value) in response.headers() {
-        writeln!(text, "{name}: {}", value.to_str().expect("text")).expect("written");
-    }
-    text + "\n" + body(response)
-}
-
-fn body(response: &Response<Body>) -> &str {
-    let Body::Text(body) = response.body() else { panic!("{response:?}") };
-    body
-}
-
-/// What a page says under its heading.
-fn said(response: &Response<Body>) -> &str {
-    assert_eq!(response.status(), 200);
-    let body = body(response);
-    assert_eq!(body.matches("<h1>").count(), 1);
-    let (_, main) = body.split_once("<main>").expect("the main part");
-    main.split_once("</main>").expect("its end").0
 }
 
 #[tokio::test]
 async fn an_address_is_confirmed_by_its_reader() {
     let test = start("Ops").await;
     let asked = ask(&test, "GET", &path("confirm")).await;
-    insta::assert_snapshot!(whole(&asked), @r#"
+    insta::assert_snapshot!(whole(&asked), @r##"
     200 OK
     content-type: text/html; charset=utf-8
     cache-control: no-store
     x-content-type-options: nosniff
-    referrer-policy: no-referrer
-    content-security-policy: default-src 'none'; style-src 'sha256-HrfyeKp3NNAwnyJPKZ7EDh8ZoZbZArXiILfFcH+ho58='; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+    referrer-policy: same-origin
+    content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
 
-    <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><title>Confirm this address · Vedette</title><style>:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}h1{font-size:1.4rem;line-height:1.25}button{font:inherit;padding:.6rem 1.2rem;cursor:pointer}</style></head><body><main><h1>Confirm this address</h1><p>Send alerts of the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form method="post"><button>Confirm</button></form></main></body></html>
-    "#);
+    <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><title>Confirm this address · Vedette</title><link rel="icon" href="/assets/icon-HASH.svg"><link rel="stylesheet" href="/assets/app-HASH.css"></head><body><a class="skip" href="#main">Skip to the content</a><main id="main"><h1>Confirm this address</h1><p>Send alerts of the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form method="post"><button>Confirm</button></form></main></body></html>
+    "##);
     assert_eq!(stored(&test).await.since, None, "a scanner that follows links confirms nothing");
     let confirmed = ask(&test, "POST", &path("confirm")).await;
     insta::assert_snapshot!(said(&confirmed), @r"<h1>This address is confirmed</h1><p>Alerts of the channel <b><bdi>Ops</bdi></b> are sent to <b><bdi>ada@example.com</bdi></b>.</p><p>Each of them has a link to unsubscribe.</p>");
@@ -135,16 +100,16 @@ async fn who_has_no_key_learns_nothing() {
     add(&test, chat, "Chat", Target::Slack { url }).await;
     let before = test.table.dump().await;
     let other = ask(&test, "GET", &format!("/channels/{TEAM}/{TEAM}/confirm?key={KEY}")).await;
-    insta::assert_snapshot!(whole(&other), @r#"
+    insta::assert_snapshot!(whole(&other), @r##"
     404 Not Found
     content-type: text/html; charset=utf-8
     cache-control: no-store
     x-content-type-options: nosniff
-    referrer-policy: no-referrer
-    content-security-policy: default-src 'none'; style-src 'sha256-HrfyeKp3NNAwnyJPKZ7EDh8ZoZbZArXiILfFcH+ho58='; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+    referrer-policy: same-origin
+    content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
 
-    <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><title>There is nothing here · Vedette</title><style>:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:0 auto;padding:1.5rem 1rem;overflow-wrap:anywhere}h1{font-size:1.4rem;line-height:1.25}button{font:inherit;padding:.6rem 1.2rem;cursor:pointer}</style></head><body><main><h1>There is nothing here</h1><p>The link is not complete, or what it led to is gone.</p></main></body></html>
-    "#);
+    <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><title>There is nothing here · Vedette</title><link rel="icon" href="/assets/icon-HASH.svg"><link rel="stylesheet" href="/assets/app-HASH.css"></head><body><a class="skip" href="#main">Skip to the content</a><main id="main"><h1>There is nothing here</h1><p>The link is not complete, or what it led to is gone.</p></main></body></html>
+    "##);
     for place in [
         format!("{TEAM}/{CHANNEL}/PAGE"),
         format!("{TEAM}/{CHANNEL}/PAGE?key="),
@@ -184,7 +149,7 @@ async fn an_issue_is_named_and_nothing_of_it_is_shown() {
     let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("an id");
     let issue = IssueId::new(site, Fingerprint::StatusDown, test.now());
     let shown = ask(&test, "GET", &link::issue("", issue)).await;
-    insta::assert_snapshot!(said(&shown), @r"<h1>Where to read this issue</h1><p>Issues cannot be read in a browser yet. The API and the command line show them:</p><p><code>GET /api/v1/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01</code></p><p><code>vedette issue show 01a1f860-8ec0-8100-8a55-6c1f3b7d9e01</code></p>");
+    insta::assert_snapshot!(said(&shown), @r#"<h1>Where to read this issue</h1><p>Members of the team see this issue here once they are <a href="/sign-in">signed in</a>. The API and the command line show it, too:</p><p><code>GET /api/v1/issues/01a1f860-8ec0-8100-8a55-6c1f3b7d9e01</code></p><p><code>vedette issue show 01a1f860-8ec0-8100-8a55-6c1f3b7d9e01</code></p>"#);
     for wrong in [TEAM, "x", "%3Cscript%3E"] {
         assert_eq!(ask(&test, "GET", &format!("/issues/{wrong}")).await.status(), 404, "{wrong}");
     }
@@ -218,7 +183,11 @@ async fn a_mail_program_unsubscribes_in_its_readers_place() {
     let (head, _) = lambda_http::request::from_str(&event).expect("a request").into_parts();
     let page = find(&head).expect("a page");
     assert_eq!((page.method, page.path), ("POST", link::UNSUBSCRIBE));
-    let done = granted([&PAGES_GRANT, &Grant::NONE], serve(&test.app, page, &head)).await;
+    let done = granted(
+        [page.grant(), &Grant::NONE],
+        serve(&test.app, page, &head, |_| ready(Ok(Body::Empty))),
+    )
+    .await;
     assert_eq!(done.status(), 200);
     assert!(stored(&test).await.disabled.is_some());
 }

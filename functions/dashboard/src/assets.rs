@@ -1,0 +1,57 @@
+//! What pages are shown with: files whose names say what is in them, and which browsers keep for good.
+
+use std::sync::LazyLock;
+
+use lambda_http::Body;
+use lambda_http::http::HeaderValue;
+use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use sha2::{Digest as _, Sha256};
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+
+use crate::Visit;
+
+/// A file of a page.
+struct Asset {
+    /// As its address ends.
+    name: String,
+    media_type: &'static str,
+    text: &'static str,
+}
+
+impl Asset {
+    fn new(stem: &str, ending: &str, media_type: &'static str, text: &'static str) -> Self {
+        let hash = format!("{:x}", Sha256::digest(text));
+        Self { name: format!("{stem}-{}.{ending}", &hash[..16]), media_type, text }
+    }
+}
+
+static STYLE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("app", "css", "text/css; charset=utf-8", include_str!("../assets/app.css"))
+});
+static ICON: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg"))
+});
+
+/// Where the style is.
+pub(crate) fn style() -> String {
+    format!("/assets/{}", STYLE.name)
+}
+
+/// Where the icon is.
+pub(crate) fn icon() -> String {
+    format!("/assets/{}", ICON.name)
+}
+
+/// A file by the name that pages of this version have for it.
+pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let asset = [&STYLE, &ICON].into_iter().find(|asset| asset.name == visit.value("asset"));
+    let asset = asset.ok_or(ApiError::NotFound)?;
+    let mut response = Response::new(Body::Text(asset.text.to_owned()));
+    let headers = response.headers_mut();
+    let fixed = HeaderValue::from_static;
+    headers.insert(CONTENT_TYPE, fixed(asset.media_type));
+    headers.insert(CACHE_CONTROL, fixed("public, max-age=31536000, immutable"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
+    Ok(response)
+}

@@ -1,0 +1,114 @@
+//! Coming in and going out: a link is shown with a button, since mail scanners follow links, and the
+//! button signs in.
+
+use lambda_http::http::StatusCode;
+use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
+use maud::html;
+use vedette_domain::session::{Session, SessionCookie, SessionHash, SessionSecret, SignInLink};
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+
+use crate::{Visit, layout, session};
+
+/// Says how to sign in.
+pub(crate) async fn explain(visit: Visit<'_>) -> Result<Response, ApiError> {
+    Ok(how_to(visit, StatusCode::OK, "Sign in", ""))
+}
+
+fn how_to(visit: Visit<'_>, status: StatusCode, title: &str, lead: &str) -> Response {
+    let content = html! {
+        p { (lead) "A link signs you in, once. Who operates this service makes one with:" }
+        p { code { "vedette sign-in you@example.com" } }
+        p { "Where the service runs on one machine, it also prints a link when it starts." }
+    };
+    layout::own_page(visit, status, title, &content)
+}
+
+/// Asks whether to sign in.
+pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
+    Ok(match usable_link(visit).await? {
+        Some(_) => {
+            layout::form("Sign in", &html! { "Sign in to Vedette in this browser?" }, "Sign in")
+        }
+        None => spent(visit),
+    })
+}
+
+/// Signs in, once.
+pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let Some(link) = usable_link(visit).await? else { return Ok(spent(visit)) };
+    let app = visit.app;
+    let secret = app.entropy.session_secret().map_err(ApiError::internal)?;
+    let browser = visit.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
+    let session = Session::new(&secret, link.user, browser.unwrap_or_default(), app.clock.now());
+    match app.store.begin_session(&link, &session).await {
+        Err(error) if error.has_failed(LINK) => return Ok(spent(visit)),
+        begun => begun?,
+    }
+    let cookie = SessionCookie { user: link.user, secret };
+    let mut response = layout::see("/")?;
+    response.headers_mut().insert(SET_COOKIE, session::keep(app, visit.head, &cookie)?);
+    Ok(response)
+}
+
+/// The place of the link in the transaction of `Store::begin_session`.
+const LINK: usize = 0;
+
+/// The link that the visitor has, if it still works.
+async fn usable_link(visit: Visit<'_>) -> Result<Option<SignInLink>, ApiError> {
+    let Some(secret) = SessionSecret::parse(visit.value("secret")) else { return Ok(None) };
+    let link = visit.app.store.sign_in_link(&secret.hash()).await?;
+    Ok(link.filter(|link| link.works(visit.app.clock.now())))
+}
+
+fn spent(visit: Visit<'_>) -> Response {
+    let lead = "It was used, it is older than 15 minutes, or it is not complete. ";
+    how_to(visit, StatusCode::NOT_FOUND, "This link does not work", lead)
+}
+
+/// Ends the session of this browser.
+pub(crate) async fn out(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let own = &visit.member()?.session;
+    visit.app.store.end_session(own.user, &own.hash).await?;
+    let mut response = layout::see("/sign-in")?;
+    response.headers_mut().insert(SET_COOKIE, session::forget(visit.app, visit.head)?);
+    Ok(response)
+}
+
+/// Shows in which browsers the member is signed in.
+pub(crate) async fn sessions(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let own = &visit.member()?.session;
+    let now = visit.app.clock.now();
+    let sessions = visit.app.store.sessions(own.user).await?;
+    let lasting = sessions.iter().filter(|session| session.lasts(now));
+    let content = html! {
+        table {
+            caption { "Browsers in which you are signed in, the latest first" }
+            thead { tr { th scope="col" { "Browser" } th scope="col" { "Since" } th scope="col" { "Until" } th scope="col" { "End" } } }
+            tbody {
+                @for session in lasting {
+                    tr {
+                        td { bdi { (session.browser) } @if session.hash == own.hash { " (this one)" } }
+                        td { (layout::instant(session.created_at)) }
+                        td { (layout::instant(session.expires_at)) }
+                        td {
+                            form method="post" action={ "/sessions/" (session.hash.0) "/end" } {
+                                button { "End" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    Ok(layout::own_page(visit, StatusCode::OK, "Sessions", &content))
+}
+
+/// Ends a session of the member's.
+pub(crate) async fn end(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let own = &visit.member()?.session;
+    let hash = SessionHash(visit.value("session").to_owned());
+    let session = visit.app.store.session(own.user, &hash).await?.ok_or(ApiError::NotFound)?;
+    visit.app.store.end_session(own.user, &session.hash).await?;
+    layout::see("/sessions")
+}

@@ -1,0 +1,205 @@
+//! A team's sites, the failing ones first.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use url::form_urlencoded::byte_serialize;
+use vedette_domain::account::Permission;
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::site_state::SiteState;
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+use vedette_http::validation::Errors;
+use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings};
+
+use super::{link_out, state, word};
+use crate::{Visit, layout};
+
+/// The sites of a page.
+const PAGE: usize = 50;
+
+/// The member's team, or a choice of them.
+pub(crate) async fn home(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let caller = &visit.member()?.caller;
+    let teams: Vec<TeamId> = caller.memberships.iter().map(|place| place.team).collect();
+    if let [team] = teams[..] {
+        return list(visit, team).await;
+    }
+    let teams = visit.app.store.teams(teams, caller.now).await?;
+    let content = html! {
+        @if teams.is_empty() {
+            p { "You belong to no team. Who operates this service adds you to one with:" }
+            p { code { "vedette member add" } }
+        } @else {
+            ul {
+                @for team in teams.values() {
+                    li { a href={ "/teams/" (team.id()) } { bdi { (team.team.name) } } }
+                }
+            }
+        }
+    };
+    Ok(layout::own_page(visit, StatusCode::OK, "Your teams", &content))
+}
+
+/// The sites of a team.
+pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
+    list(visit, TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?).await
+}
+
+/// A site as the list has it.
+struct Listed {
+    row: DirectoryRow,
+    state: SiteState,
+    /// How many issues are active, and since when there are any.
+    issues: usize,
+    since: Option<Timestamp>,
+}
+
+async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
+    let (store, caller) = (&visit.app.store, &visit.member()?.caller);
+    let team = caller.team(store, team, Permission::View).await?;
+    let may_add = caller.role_in(team.id())?.grants(Permission::ManageSites);
+    let (rows, issues) =
+        futures::try_join!(store.directory(team.id()), store.issue_index(team.id(), true))?;
+    let sites = listed(visit, &team, rows, issues);
+
+    let query = Query::parse(visit.head.uri.query());
+    let wanted = query.one_of("state", SiteState::parse, &mut Errors::new());
+    let search = query.search("search").unwrap_or_default();
+    let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
+    let part = search.to_lowercase();
+    let found: Vec<&Listed> = sites
+        .iter()
+        .filter(|site| wanted.is_none_or(|state| site.state == state))
+        .filter(|Listed { row, .. }| {
+            row.name.to_lowercase().contains(&part)
+                || row.url.as_str().to_lowercase().contains(&part)
+        })
+        .collect();
+    let skipped = usize::try_from(number - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
+    let shown = found.iter().skip(skipped).take(PAGE);
+
+    let path = visit.head.uri.path();
+    let address = |state: Option<SiteState>, page: u64| {
+        let search: String = byte_serialize(search.as_bytes()).collect();
+        let state = state.map_or("", SiteState::as_str);
+        format!("{path}?state={state}&search={search}&page={page}")
+    };
+    let content = html! {
+        (added(&query))
+        @if may_add { p { a href={ "/teams/" (team.id()) "/sites/new" } { "Add sites" } } }
+        @if sites.is_empty() {
+            p { "No sites are watched yet." }
+            @if !may_add { p { "A member of the team can add some." } }
+        } @else {
+            (filters(&sites, wanted, &address))
+            form method="get" action=(path) role="search" {
+                @if let Some(state) = wanted { input type="hidden" name="state" value=(state.as_str()); }
+                label for="search" { "Name or URL" }
+                div.row {
+                    input #search type="search" name="search" value=(search);
+                    button { "Search" }
+                }
+            }
+            table {
+                caption { (found.len()) " of " (sites.len()) " sites, failing ones first" }
+                thead { tr { th scope="col" { "State" } th scope="col" { "Site" } th scope="col" { "Active issues" } } }
+                tbody { @for site in shown { (row(site)) } }
+            }
+            nav aria-label="Pages" {
+                @if number > 1 { a rel="prev" href=(address(wanted, number - 1)) { "Before" } " " }
+                @if skipped.saturating_add(PAGE) < found.len() {
+                    a rel="next" href=(address(wanted, number + 1)) { "More" }
+                }
+            }
+        }
+    };
+    Ok(layout::own_page(visit, StatusCode::OK, &format!("Sites of {}", team.team.name), &content))
+}
+
+/// What the form for new sites did.
+fn added(query: &Query) -> Markup {
+    let count = query.integer("added", 1..=1_000, &mut Errors::new());
+    html! {
+        @if let Some(count) = count {
+            p.note role="status" {
+                (count) @if count == 1 { " site is" } @else { " sites are" }
+                " watched from now on. The first checks begin within a minute."
+            }
+        }
+    }
+}
+
+fn filters(
+    sites: &[Listed],
+    wanted: Option<SiteState>,
+    address: &dyn Fn(Option<SiteState>, u64) -> String,
+) -> Markup {
+    let count = |state: SiteState| sites.iter().filter(|site| site.state == state).count();
+    let is_chosen = |state: Option<SiteState>| (state == wanted).then_some("page");
+    html! {
+        nav aria-label="By state" {
+            ul.filters {
+                li { a href=(address(None, 1)) aria-current=[is_chosen(None)] { "All " (sites.len()) } }
+                @for state in SiteState::ALL {
+                    li {
+                        a href=(address(Some(state), 1)) aria-current=[is_chosen(Some(state))] {
+                            (word(state)) " " (count(state))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(Listed { row, state: is, issues, since }: &Listed) -> Markup {
+    html! {
+        tr {
+            td { (state(*is)) }
+            td {
+                a href={ "/sites/" (row.id) } { bdi { (row.name) } }
+                br;
+                span.quiet { (link_out(&row.url)) }
+            }
+            td { @if let Some(since) = since { (issues) ", since " (layout::instant(*since)) } }
+        }
+    }
+}
+
+/// All sites of a team with their states, the worst first and then by name.
+fn listed(
+    visit: Visit<'_>,
+    team: &TeamWithSettings,
+    rows: Vec<DirectoryRow>,
+    issues: Vec<IndexRow>,
+) -> Vec<Listed> {
+    let mut by_site: BTreeMap<SiteId, Vec<IndexRow>> = BTreeMap::new();
+    for issue in issues {
+        by_site.entry(issue.site).or_default().push(issue);
+    }
+    let mut sites: Vec<Listed> = rows
+        .into_iter()
+        .map(|row| {
+            let issues = by_site.remove(&row.id).unwrap_or_default();
+            let is_enabled = |tool: &Tool| {
+                let own = row.enabled.get(tool).copied();
+                own.unwrap_or_else(|| team.settings.tools.is_enabled(*tool))
+                    && team.plan().allows(*tool)
+                    && visit.app.service.tools.contains(tool)
+            };
+            let is_checked =
+                row.newest.values().any(|newest| newest.status == CheckStatus::Completed);
+            let active = issues.iter().map(|issue| issue.fingerprint);
+            let state = SiteState::of(active, Tool::ALL.iter().any(is_enabled), is_checked);
+            let since = issues.iter().map(|issue| issue.opened_at).min();
+            Listed { row, state, issues: issues.len(), since }
+        })
+        .collect();
+    sites.sort_by_cached_key(|site| (site.state, site.row.name.to_lowercase(), site.row.id));
+    sites
+}

@@ -1,0 +1,41 @@
+//! The pages of sites.
+
+pub(crate) mod list;
+pub(crate) mod new;
+pub(crate) mod show;
+
+use maud::{Markup, html};
+use vedette_domain::site_state::SiteState;
+use vedette_domain::site_url::SiteUrl;
+
+/// A state as word, shape and colour.
+pub(crate) fn state(state: SiteState) -> Markup {
+    let shape = match state {
+        SiteState::Down => "M0 0h10v10h-10z",
+        SiteState::Issues => "M5 0l5 10h-10z",
+        SiteState::Up => "M5 0a5 5 0 1 0 .01 0z",
+        SiteState::Unknown => "M0 4h10v2h-10z",
+        SiteState::Paused => "M1 0h3v10h-3zM6 0h3v10h-3z",
+    };
+    html! {
+        span class={ "state " (state.as_str()) } {
+            svg viewBox="0 0 10 10" aria-hidden="true" { path d=(shape); }
+            " " (word(state))
+        }
+    }
+}
+
+pub(crate) const fn word(state: SiteState) -> &'static str {
+    match state {
+        SiteState::Down => "Down",
+        SiteState::Issues => "Issues",
+        SiteState::Unknown => "Not checked yet",
+        SiteState::Up => "Up",
+        SiteState::Paused => "Paused",
+    }
+}
+
+/// A link to a site that is watched. Its URL is http or https, whoever chose it.
+pub(crate) fn link_out(url: &SiteUrl) -> Markup {
+    html! { a href=(url) rel="noreferrer noopener" { (url) } }
+}

@@ -1,0 +1,103 @@
+//! `vedette sign-in`: a link by which a person comes to the pages.
+
+use clap::Args;
+use jiff::Timestamp;
+use serde::Serialize;
+use vedette_domain::alert::link;
+use vedette_domain::session::SignInLink;
+use vedette_runtime::App;
+
+use crate::output::{Output, Show, moment, wire};
+use crate::{Failure, args, user};
+
+/// Where a service on this machine is, unless somebody says otherwise.
+const LOCAL: &str = "http://127.0.0.1:8787";
+
+#[derive(Debug, Args)]
+pub(crate) struct SignIn {
+    /// The user's address
+    #[arg(value_parser = args::email)]
+    email: String,
+    /// Where the pages are; else where VEDETTE_BASE_URL says, or on this machine at port 8787
+    #[arg(long, value_name = "URL", value_parser = args::pages_base)]
+    url: Option<String>,
+}
+
+impl SignIn {
+    pub(crate) async fn run(
+        &self,
+        app: &App,
+        is_deployed: bool,
+        out: &mut Output<'_>,
+    ) -> Result<(), Failure> {
+        let base = self.url.as_deref().or(app.service.pages_base());
+        let base = match base {
+            Some(base) => base,
+            None if is_deployed => return Err(Failure::Usage(NO_BASE.to_owned())),
+            None => LOCAL,
+        };
+        let user = user::by_email(app, &self.email).await?;
+        if user.email_verified_at.is_none() {
+            let why = format!("the address {} is not verified", self.email);
+            return Err(Failure::refused(why));
+        }
+        let secret = app.entropy.session_secret().map_err(Failure::because)?;
+        let sign_in = SignInLink::new(&secret, user.id, app.clock.now());
+        app.store.create_sign_in_link(&sign_in).await?;
+        let link = link::sign_in(base, &secret);
+        Ok(out.show(&Created { link, expires_at: sign_in.expires_at })?)
+    }
+}
+
+const NO_BASE: &str = "where the pages of the deployment are is not known: --url says it";
+
+#[derive(Serialize)]
+struct Created {
+    link: String,
+    #[serde(serialize_with = "wire::serialize")]
+    expires_at: Timestamp,
+}
+
+impl Show for Created {
+    fn text(&self) -> String {
+        format!(
+            "{}\n\nIt signs in once, until {}. Who has it is let in.\n",
+            self.link,
+            moment(self.expires_at)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vedette_domain::session::SessionSecret;
+
+    use crate::testing::Bench;
+
+    const USER: &str = "user create --name Ada --email ada@example.com --verified";
+
+    #[tokio::test]
+    async fn a_link_is_shown_once_and_stored_as_a_hash() {
+        let bench = Bench::new().await;
+        bench.json(USER).await;
+        let shown = bench.json("sign-in ADA@example.com --url https://watch.example.com/").await;
+        let link = shown["link"].as_str().expect("a link");
+        let secret = link.strip_prefix("https://watch.example.com/sign-in/").expect("a page");
+        let secret = SessionSecret::parse(secret).expect("a secret");
+        let stored = bench.app.store.sign_in_link(&secret.hash()).await.expect("read");
+        let stored = stored.expect("stored");
+        assert_eq!(shown["expires_at"], vedette_domain::time::wire(stored.expires_at));
+    }
+
+    #[tokio::test]
+    async fn who_is_unknown_or_unverified_gets_none() {
+        let bench = Bench::new().await;
+        bench.json("user create --name Ada --email ada@example.com").await;
+        for (email, why) in [
+            ("bob@example.com", "no user has the address bob@example.com"),
+            ("ada@example.com", "the address ada@example.com is not verified"),
+        ] {
+            assert_eq!(bench.refused(&format!("sign-in {email}")).await, why);
+        }
+    }
+}

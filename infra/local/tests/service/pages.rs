@@ -1,0 +1,51 @@
+//! The pages, as a browser asks for them.
+
+use crate::client::{Client, HttpResponse};
+use crate::start;
+
+/// Sends a request of a browser on our own page, over plain HTTP to another machine.
+async fn browse(
+    client: &Client,
+    method: &str,
+    path: &str,
+    cookie: &str,
+    form: &str,
+) -> HttpResponse {
+    let length = form.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: test\r\nOrigin: http://test\r\nCookie: {cookie}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{form}"
+    );
+    client.send_raw(request.as_bytes()).await.expect("an answer")
+}
+
+#[tokio::test]
+async fn who_started_the_service_signs_in_by_its_link_and_adds_a_site() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let link = service.sign_in_link().expect("a link");
+    let (_, path) = link.split_once("/sign-in/").expect("a page");
+    let path = format!("/sign-in/{path}");
+    assert_eq!(browse(&client, "GET", "/", "", "").await.headers["location"], "/sign-in");
+    assert!(browse(&client, "GET", &path, "", "").await.text.contains("<button>Sign in"));
+    let signed_in = browse(&client, "POST", &path, "", "").await;
+    assert_eq!((signed_in.status, signed_in.headers["location"].as_str()), (303, "/"));
+    let cookie = &signed_in.headers["set-cookie"];
+    assert!(cookie.starts_with("vedette=") && !cookie.contains("Secure"), "{cookie}");
+    let cookie = cookie.split(';').next().expect("a cookie");
+
+    let home = browse(&client, "GET", "/", cookie, "").await;
+    assert!(home.text.contains("Sites of Demo team"), "{}", home.text);
+    let team = client.sites_path().await;
+    let team = team.strip_prefix("/api/v1").expect("a path");
+    // The body is read by the gateway, after the session.
+    let form = "urls=http%3A%2F%2F127.0.0.1%3A9%2F";
+    assert_eq!(browse(&client, "POST", team, "", form).await.headers["location"], "/sign-in");
+    let added = browse(&client, "POST", team, cookie, form).await;
+    assert_eq!(added.status, 303, "{}", added.text);
+    let list = browse(&client, "GET", &added.headers["location"], cookie, "").await;
+    assert!(list.text.contains(">http://127.0.0.1:9"), "{}", list.text);
+    assert_eq!(browse(&client, "GET", &path, "", "").await.status, 404, "used up");
+    service.stop().await;
+}

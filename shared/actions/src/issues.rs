@@ -1,0 +1,69 @@
+//! What a member decides about an issue.
+
+use jiff::Timestamp;
+use vedette_domain::id::UserId;
+use vedette_domain::issue::InvalidTransition;
+use vedette_domain::issue::record::{self, IssueChange};
+use vedette_runs::enqueue_alert;
+use vedette_runtime::App;
+use vedette_store::{IssueWithSite, MayConflict, StoreError};
+
+/// A decision about an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Take an open issue.
+    Acknowledge(UserId),
+    /// Say that it is over; the next checks begin to count anew.
+    Resolve(UserId),
+    /// Send no reminders until then; none sends them again.
+    Snooze(Option<Timestamp>),
+}
+
+/// Why a decision was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum DecisionError {
+    /// The issue's state does not allow it.
+    #[error(transparent)]
+    Transition(#[from] InvalidTransition),
+    /// The table does not answer, or a conflict: somebody else wrote the same records meanwhile.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl MayConflict for DecisionError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
+    }
+}
+
+/// Carries out a decision about an issue as it was read, and has channels told of it.
+///
+/// # Errors
+///
+/// When the issue's state does not allow it, or a fault of the table.
+pub async fn decide(
+    app: &App,
+    IssueWithSite { issue, site, state }: &IssueWithSite,
+    decision: Decision,
+    now: Timestamp,
+) -> Result<IssueChange, DecisionError> {
+    let (store, issue) = (&app.store, issue.clone());
+    let change = match decision {
+        Decision::Acknowledge(by) => record::acknowledge(issue, by, now)?,
+        Decision::Resolve(by) => record::resolve(issue, by, now)?,
+        Decision::Snooze(until) => record::snooze(issue, until, now)?,
+    };
+    match decision {
+        Decision::Acknowledge(_) | Decision::Snooze(_) => {
+            store.commit_issue(site, &change, None).await?;
+        }
+        Decision::Resolve(_) => {
+            let fingerprint = change.after.id.fingerprint();
+            let next = state.resolved_by_hand(fingerprint);
+            let tool = Some((fingerprint.tool(), state, &next));
+            store.commit_issue(site, &change, tool).await?;
+        }
+    }
+    enqueue_alert(app, site, &change).await;
+    Ok(change)
+}

@@ -1,0 +1,10 @@
+//! What people do to sites and issues, in one way for the API, the pages and the command line: load,
+//! decide, save, send.
+
+mod checks;
+mod issues;
+mod sites;
+
+pub use checks::order_checks;
+pub use issues::{Decision, DecisionError, decide};
+pub use sites::{TeamWithCooldowns, check_texts, create_site, duplicate_url};

@@ -1,0 +1,67 @@
+//! Links that sign in to the pages, and the sessions that they begin.
+
+use vedette_domain::id::UserId;
+use vedette_domain::session::{Session, SessionHash, SignInLink};
+
+use crate::StoreError;
+use crate::item::{expiring, item, value};
+use crate::keys;
+use crate::table::{Condition, Range, Sort, Store};
+
+impl Store {
+    /// Stores a new link.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the link is there already.
+    pub async fn create_sign_in_link(&self, link: &SignInLink) -> Result<(), StoreError> {
+        let row = expiring(item(&keys::sign_in(&link.hash), link)?, link.expires_at);
+        self.transaction().put(row, Condition::Absent).commit().await
+    }
+
+    /// The link with this hash, unless it was used.
+    pub async fn sign_in_link(&self, hash: &SessionHash) -> Result<Option<SignInLink>, StoreError> {
+        self.get(&keys::sign_in(hash)).await?.map(value).transpose()
+    }
+
+    /// Uses a link up and begins the session that it is for.
+    ///
+    /// # Errors
+    ///
+    /// A conflict at place 0 when the link was used meanwhile.
+    pub async fn begin_session(
+        &self,
+        link: &SignInLink,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let key = keys::session(session.user, &session.hash);
+        self.transaction()
+            .delete(&keys::sign_in(&link.hash), Condition::Present)
+            .put(expiring(item(&key, session)?, session.expires_at), Condition::Absent)
+            .commit()
+            .await
+    }
+
+    /// A user's session with this hash.
+    pub async fn session(
+        &self,
+        user: UserId,
+        hash: &SessionHash,
+    ) -> Result<Option<Session>, StoreError> {
+        self.get(&keys::session(user, hash)).await?.map(value).transpose()
+    }
+
+    /// A user's sessions, the newest first; perhaps some that have ended by themselves.
+    pub async fn sessions(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
+        let pk = keys::session_partition(user);
+        let found = self.query(Range::new(&pk, Sort::All)).await?;
+        let mut sessions: Vec<Session> = found.into_iter().map(value).collect::<Result<_, _>>()?;
+        sessions.sort_by_key(|session| std::cmp::Reverse(session.created_at));
+        Ok(sessions)
+    }
+
+    /// Ends a session at once.
+    pub async fn end_session(&self, user: UserId, hash: &SessionHash) -> Result<(), StoreError> {
+        self.batch_delete(&[keys::session(user, hash)]).await
+    }
+}

@@ -1,0 +1,117 @@
+//! An issue, from the sign-in to its end.
+
+use serde_json::json;
+use vedette_domain::account::{Role, Scope};
+use vedette_domain::id::{IssueId, SiteId};
+use vedette_domain::issue::IssueStatus;
+use vedette_domain::issue::record::Issue;
+use vedette_domain::plan::Plan;
+use vedette_testkit::{Member, WebServer, member_of, new_team};
+use vedette_tests::Service;
+
+use crate::sites::after;
+use crate::support::{Browser, main_part, said, sent_to};
+
+/// A site that has failed once, which opened an issue.
+async fn broken(service: &Service, owner: &Member) -> (WebServer, IssueId) {
+    let target = WebServer::start().await;
+    target.answer(503);
+    let body = json!({
+        "url": target.url,
+        "name": "<b onclick=x>\u{202e}",
+        "notes": "<script>alert(1)</script>",
+        "monitoring_settings": { "tools": { "status": { "settings": { "failures_to_open": 1 } } } },
+    });
+    let created = service.client(owner).post(&format!("/teams/{}/sites", owner.team), &body).await;
+    let site = SiteId::parse(&created.data("uuid")).expect("an id");
+    service.work_off().await;
+    let issues = service.test.app.store.issues_of_site(site.partition()).await.expect("read");
+    (target, issues[0].id)
+}
+
+async fn stored(service: &Service, id: IssueId) -> Issue {
+    let found = service.test.app.store.issue(id.partition(), id.fingerprint()).await;
+    found.expect("read").expect("an issue")
+}
+
+#[tokio::test]
+async fn a_member_signs_in_and_handles_an_issue() {
+    let (service, owner) = Service::with_team().await;
+    let (_target, id) = broken(&service, &owner).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let list = browser.get("/").await;
+    let site = browser.get(&format!("/sites/{}", after(said(&list), "href=\"/sites/"))).await;
+    let path = format!("/issues/{}", after(said(&site), "href=\"/issues/"));
+    assert_eq!(path, format!("/issues/{id}"));
+    let page = browser.get(&path).await;
+    for text in [
+        "HTTP 503",
+        "<dt>Severity</dt><dd>critical</dd>",
+        "Opened by a check",
+        "Acknowledge</button>",
+    ] {
+        assert!(said(&page).contains(text), "{text}: {}", said(&page));
+    }
+
+    assert_eq!(sent_to(&browser.post(&format!("{path}/acknowledge"), "").await), path);
+    let page = browser.get(&path).await;
+    assert!(said(&page).contains("Acknowledged by Ada."));
+    assert!(!said(&page).contains("Acknowledge</button>"));
+    assert_eq!(stored(&service, id).await.status(), IssueStatus::Acknowledged);
+
+    assert_eq!(sent_to(&browser.post(&format!("{path}/snooze"), "hours=4").await), path);
+    assert!(said(&browser.get(&path).await).contains("No reminders are sent until"));
+    assert!(stored(&service, id).await.snoozed_until.is_some());
+    for wrong in ["hours=5", "hours=-1", ""] {
+        assert_eq!(browser.post(&format!("{path}/snooze"), wrong).await.status(), 400, "{wrong}");
+    }
+    sent_to(&browser.post(&format!("{path}/snooze"), "hours=0").await);
+    assert_eq!(stored(&service, id).await.snoozed_until, None);
+
+    sent_to(&browser.post(&format!("{path}/resolve"), "").await);
+    let page = browser.get(&path).await;
+    assert!(said(&page).contains("Resolved by <bdi>Ada</bdi>") && !said(&page).contains("<form"));
+    let stored = stored(&service, id).await;
+    assert_eq!(stored.lifecycle.resolved_by(), Some(owner.user));
+    // Somebody else was sooner.
+    for verb in ["acknowledge", "resolve", "snooze"] {
+        let late = browser.post(&format!("{path}/{verb}"), "hours=1").await;
+        assert_eq!(late.status(), 409, "{verb}");
+        assert!(main_part(&late).contains("Nothing was changed: an issue that is resolved"));
+    }
+}
+
+#[tokio::test]
+async fn texts_of_strangers_stay_texts() {
+    let (service, owner) = Service::with_team().await;
+    let (_target, id) = broken(&service, &owner).await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let site = service.test.app.store.issue_with_site(id).await.expect("read").expect("one").site;
+    for path in ["/".to_owned(), format!("/sites/{}", site.id), format!("/issues/{id}")] {
+        // Every page that a browser is shown is looked at for what could be run.
+        let page = browser.get(&path).await;
+        assert!(said(&page).contains("&lt;b onclick=x&gt;\u{202e}"), "{path}: {}", said(&page));
+    }
+}
+
+#[tokio::test]
+async fn an_issue_is_for_its_team_and_decided_by_who_may() {
+    let (service, owner) = Service::with_team().await;
+    let (_target, id) = broken(&service, &owner).await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    let viewer = member_of(&service.test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let mut other = Browser::of(&service.test, stranger.user).await;
+    let mut viewing = Browser::of(&service.test, viewer.user).await;
+    let before = stored(&service, id).await;
+    let path = format!("/issues/{id}");
+    assert_eq!(other.get(&path).await.status(), 404);
+    assert!(!said(&viewing.get(&path).await).contains("<form"));
+    for verb in ["acknowledge", "resolve", "snooze"] {
+        let path = format!("{path}/{verb}");
+        assert_eq!(other.post(&path, "hours=1").await.status(), 404, "{verb}");
+        assert_eq!(viewing.post(&path, "hours=1").await.status(), 403, "{verb}");
+        let mut nobody = Browser::new(&service.test);
+        assert_eq!(sent_to(&nobody.post(&path, "hours=1").await), "/sign-in", "{verb}");
+    }
+    assert_eq!(stored(&service, id).await, before);
+}

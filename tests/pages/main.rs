@@ -1,0 +1,7 @@
+//! The pages for browsers, by the real handlers, each with the rights that its function has on AWS.
+
+mod issues;
+mod links;
+mod sign_in;
+mod sites;
+mod support;

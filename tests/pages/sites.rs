@@ -1,0 +1,183 @@
+//! The list of sites, adding some, and the page of one.
+
+use vedette_domain::account::{Membership, Role, Scope};
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::plan::Plan;
+use vedette_testkit::{WebServer, member_of, new_team};
+use vedette_tests::Service;
+
+use crate::support::{Browser, main_part, said, sent_to};
+
+/// What follows the text in a page, up to a double quote.
+pub(crate) fn after<'a>(page: &'a str, text: &str) -> &'a str {
+    let (_, rest) = page.split_once(text).unwrap_or_else(|| panic!("no {text} in {page}"));
+    rest.split('"').next().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn sites_are_pasted_and_then_listed_failing_ones_first() {
+    let (service, owner) = Service::with_team().await;
+    let (good, bad) = (WebServer::start().await, WebServer::start().await);
+    bad.answer(503);
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let home = browser.get("/").await;
+    assert!(said(&home).contains("No sites are watched yet."));
+    let form = browser.get(after(said(&home), "<p><a href=\"")).await;
+    let path = after(said(&form), "action=\"").to_owned();
+    let urls = format!("urls={}%0D%0A%0D%0A+{}%0A{}", good.url, bad.url, good.url);
+    let added = browser.post(&path, &urls).await;
+    let list = sent_to(&added).to_owned();
+    assert!(said(&browser.get(&list).await).contains("2 sites are watched from now on."));
+    assert!(said(&browser.get("/").await).contains("Not checked yet 2"));
+
+    service.work_off().await;
+    service.advance_minutes(2);
+    let down = service.test.app.store.directory(owner.team).await.expect("read");
+    let down = down.iter().find(|row| row.url.as_str().starts_with(&bad.url)).expect("a site").id;
+    service.run_scheduled(down, vedette_domain::tool::Tool::Status).await;
+    service.work_off().await;
+    let list = browser.get("/").await;
+    let list = said(&list);
+    for count in ["All 2", "Down 1", "Up 1", "Paused 0"] {
+        assert!(list.contains(count), "{count}: {list}");
+    }
+    let place = |url: &str| list.find(&format!(">{url}")).expect("listed");
+    assert!(place(&bad.url) < place(&good.url), "{list}");
+    for (query, shown) in [
+        ("state=down", vec![&bad]),
+        ("state=up", vec![&good]),
+        ("state=paused", vec![]),
+        ("state=other", vec![&bad, &good]),
+        ("search=HTTP://127", vec![&bad, &good]),
+        ("search=nothing", vec![]),
+        ("page=2", vec![]),
+    ] {
+        let page = browser.get(&format!("/?{query}")).await;
+        for site in [&good, &bad] {
+            let is_shown = said(&page).contains(&format!(">{}", site.url));
+            assert_eq!(is_shown, shown.iter().any(|one| one.url == site.url), "{query}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_watched_stays_in_the_form_with_the_reason() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}/sites", owner.team);
+    sent_to(&browser.post(&path, "urls=https://a.test").await);
+    let urls = "urls=a.test%0Ab.test%0Aftp://c.test%0A%3Cscript%3E%0A";
+    let refused = browser.post(&path, urls).await;
+    assert_eq!(refused.status(), 422);
+    let page = main_part(&refused);
+    for text in [
+        "1 created.",
+        "<bdi>a.test</bdi>: This URL is already monitored by the team.",
+        "<bdi>ftp://c.test</bdi>: The url must start with http:// or https://.",
+        "a.test\nftp://c.test\n&lt;script&gt;</textarea>",
+        "aria-describedby=\"problems\"",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let empty = browser.post(&path, "urls=+%0A").await;
+    assert_eq!(empty.status(), 422);
+    assert!(main_part(&empty).contains("Enter a URL."));
+    assert_eq!(service.test.app.store.directory(owner.team).await.expect("read").len(), 2);
+}
+
+#[tokio::test]
+async fn a_site_shows_how_it_is_and_runs_on_demand_as_often_as_the_api() {
+    let (service, owner) = Service::with_team().await;
+    let target = WebServer::start().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let site = add(&mut browser, &service, owner.team, &target.url).await;
+    service.work_off().await;
+    let path = format!("/sites/{site}");
+    let page = browser.get(&path).await;
+    for text in [
+        "</svg> Up</span>",
+        "HTTP 200 in",
+        "100 % of the checks of the last 90 days",
+        "1 day without any check that found the site down",
+        "Mean response time of each hour of the last day",
+        "Nothing was ever wrong.",
+    ] {
+        assert!(said(&page).contains(text), "{text}: {}", said(&page));
+    }
+    service.advance_minutes(10);
+    let before = target.requests();
+    let run = format!("{path}/checks");
+    let queued = browser.post(&run, "").await;
+    assert!(said(&browser.get(sent_to(&queued)).await).contains("The checks are queued."));
+    let refused = browser.post(&run, "").await;
+    assert_eq!(refused.status(), 422);
+    assert!(main_part(&refused).contains("role=\"alert\""), "{}", main_part(&refused));
+    service.work_off().await;
+    assert_eq!(target.requests(), before + 1);
+    for _ in 2..10 {
+        browser.post(&run, "").await;
+    }
+    assert_eq!(browser.post(&run, "").await.status(), 429, "ten a minute, as of the API");
+}
+
+#[tokio::test]
+async fn a_viewer_is_offered_nothing_that_would_be_refused() {
+    let (service, owner) = Service::with_team().await;
+    let target = WebServer::start().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let site = add(&mut browser, &service, owner.team, &target.url).await;
+    let viewer = member_of(&service.test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let mut viewing = Browser::of(&service.test, viewer.user).await;
+    let page = format!("/sites/{site}");
+    for (path, offer) in [("/", "sites/new"), (page.as_str(), "<form")] {
+        assert!(said(&browser.get(path).await).contains(offer));
+        assert!(!said(&viewing.get(path).await).contains(offer));
+    }
+    let before = service.test.app.store.directory(owner.team).await.expect("read").len();
+    let sites = format!("/teams/{}/sites", owner.team);
+    for path in [format!("{page}/checks"), sites.clone()] {
+        assert_eq!(viewing.post(&path, "urls=b.test").await.status(), 403, "{path}");
+    }
+    assert_eq!(viewing.get(&format!("{sites}/new")).await.status(), 403);
+    let after = service.test.app.store.directory(owner.team).await.expect("read").len();
+    assert_eq!(after, before);
+}
+
+#[tokio::test]
+async fn another_teams_pages_are_not_there() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let site = add(&mut browser, &service, owner.team, "https://a.test").await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    let mut other = Browser::of(&service.test, stranger.user).await;
+    let team = format!("/teams/{}", owner.team);
+    for path in
+        [format!("/sites/{site}"), team.clone(), format!("{team}/sites/new"), "/sites/x".to_owned()]
+    {
+        assert_eq!(other.get(&path).await.status(), 404, "{path}");
+    }
+    for path in [format!("/sites/{site}/checks"), format!("{team}/sites")] {
+        assert_eq!(other.post(&path, "urls=b.test").await.status(), 404, "{path}");
+    }
+    // Who belongs to several teams chooses one.
+    let place = Membership { team: owner.team, user: stranger.user, role: Role::Viewer };
+    service.test.app.store.put_member(&place, None).await.expect("a member");
+    let choice = other.get("/").await;
+    for team in [owner.team, stranger.team] {
+        assert!(said(&choice).contains(&format!("href=\"/teams/{team}\"")));
+    }
+    assert!(said(&other.get(&team).await).contains("a.test"));
+}
+
+/// Puts a URL under watch by the form, and finds its page.
+pub(crate) async fn add(
+    browser: &mut Browser<'_>,
+    service: &Service,
+    team: TeamId,
+    url: &str,
+) -> SiteId {
+    sent_to(&browser.post(&format!("/teams/{team}/sites"), &format!("urls={url}")).await);
+    let sites = service.test.app.store.directory(team).await.expect("read");
+    let newest = sites.iter().max_by_key(|row| row.created_at).expect("a site");
+    newest.id
+}

@@ -1,0 +1,152 @@
+//! A browser: it keeps its cookie, and whatever it is shown must be a sound page.
+
+use std::fmt::Write as _;
+use std::future::ready;
+
+use lambda_http::Body;
+use lambda_http::http::header::{COOKIE, LOCATION, SET_COOKIE};
+use lambda_http::http::request::Parts;
+use lambda_http::http::{HeaderValue, Request, Response, Uri};
+use vedette_dashboard::{find, serve};
+use vedette_domain::alert::link;
+use vedette_domain::id::UserId;
+use vedette_domain::session::{SessionSecret, SignInLink};
+use vedette_store::Grant;
+use vedette_testkit::{TestApp, granted};
+
+pub(crate) fn head(method: &str, path: &str) -> Parts {
+    let uri = Uri::builder().scheme("https").authority("monitor.test").path_and_query(path);
+    let request = Request::builder().method(method).uri(uri.build().expect("a path"));
+    request.header("host", "monitor.test").body(()).expect("a request").into_parts().0
+}
+
+/// Asks as somebody without a cookie, and without what browsers say of where a form comes from.
+pub(crate) async fn ask(test: &TestApp, method: &str, path: &str) -> Response<Body> {
+    send(test, &head(method, path), "").await
+}
+
+pub(crate) async fn send(test: &TestApp, head: &Parts, form: &str) -> Response<Body> {
+    let page = find(head).unwrap_or_else(|| panic!("no page is at {} {}", head.method, head.uri));
+    let form = Body::Text(form.to_owned());
+    let served = serve(&test.app, page, head, |_| ready(Ok(form)));
+    let response = Box::pin(granted([page.grant(), &Grant::NONE], served)).await;
+    if matches!(response.body(), Body::Text(text) if text.starts_with("<!DOCTYPE")) {
+        assert_sound(body(&response));
+    }
+    response
+}
+
+/// Status, headers and body, as they are but for the hashes in the names of files.
+pub(crate) fn whole(response: &Response<Body>) -> String {
+    let mut text = format!("{}\n", response.status());
+    for (name, value) in response.headers() {
+        writeln!(text, "{name}: {}", value.to_str().expect("text")).expect("written");
+    }
+    let mut parts = body(response).split("/assets/");
+    text = text + "\n" + parts.next().unwrap_or_default();
+    for part in parts {
+        let (name, rest) = part.split_once('.').expect("an ending");
+        let (stem, _) = name.split_once('-').expect("a hash");
+        write!(text, "/assets/{stem}-HASH.{rest}").expect("written");
+    }
+    text
+}
+
+pub(crate) fn body(response: &Response<Body>) -> &str {
+    let Body::Text(body) = response.body() else { panic!("{response:?}") };
+    body
+}
+
+/// The main part of a page that is shown.
+pub(crate) fn said(response: &Response<Body>) -> &str {
+    assert_eq!(response.status(), 200, "{response:?}");
+    main_part(response)
+}
+
+pub(crate) fn main_part(response: &Response<Body>) -> &str {
+    let (_, main) = body(response).split_once("<main id=\"main\">").expect("the main part");
+    main.split_once("</main>").expect("its end").0
+}
+
+/// Where a browser is sent.
+pub(crate) fn sent_to(response: &Response<Body>) -> &str {
+    assert_eq!(response.status(), 303, "{response:?}");
+    response.headers()[LOCATION].to_str().expect("text")
+}
+
+/// What must hold of any page: one heading, nothing that is run or styled within it, names for what is
+/// filled in and for tables, and a way past the navigation.
+fn assert_sound(page: &str) {
+    assert_eq!(page.matches("<h1>").count(), 1, "{page}");
+    assert!(page.contains("<html lang=\"en\">") && page.contains("href=\"#main\""), "{page}");
+    for wrong in ["<script", "<style", " style=", "javascript:", "http-equiv"] {
+        assert!(!page.contains(wrong), "{wrong}: {page}");
+    }
+    for tag in page.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
+        assert!(!tag.split(' ').any(|part| part.starts_with("on") && part.contains('=')), "{tag}");
+        let name = tag.split(' ').next().unwrap_or_default();
+        if ["input", "select", "textarea"].contains(&name) && !tag.contains("type=\"hidden\"") {
+            let id = tag.split("id=\"").nth(1).and_then(|rest| rest.split('"').next());
+            let id = id.unwrap_or_else(|| panic!("{tag} has no id"));
+            assert!(page.contains(&format!("<label for=\"{id}\">")), "{id} has no label");
+        }
+        if name == "a" && tag.contains("href=\"http") {
+            assert!(tag.contains("rel=\"noreferrer noopener\""), "{tag}");
+        }
+    }
+    assert_eq!(page.matches("<table>").count(), page.matches("<caption>").count(), "{page}");
+}
+
+/// Somebody's browser.
+pub(crate) struct Browser<'a> {
+    pub(crate) test: &'a TestApp,
+    pub(crate) cookie: Option<String>,
+}
+
+impl<'a> Browser<'a> {
+    pub(crate) const fn new(test: &'a TestApp) -> Self {
+        Self { test, cookie: None }
+    }
+
+    /// A browser in which a user is signed in.
+    pub(crate) async fn of(test: &'a TestApp, user: UserId) -> Self {
+        let mut browser = Self::new(test);
+        let path = sign_in_link(test, user).await;
+        assert_eq!(sent_to(&browser.post(&path, "").await), "/");
+        browser
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response<Body> {
+        send(self.test, &self.head("GET", path), "").await
+    }
+
+    /// Sends a form from one of our pages.
+    pub(crate) async fn post(&mut self, path: &str, form: &str) -> Response<Body> {
+        let mut head = self.head("POST", path);
+        head.headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
+        let response = send(self.test, &head, form).await;
+        if let Some(cookie) = response.headers().get(SET_COOKIE) {
+            let cookie = cookie.to_str().expect("text").split(';').next().expect("a cookie");
+            self.cookie = Some(cookie.to_owned()).filter(|cookie| !cookie.ends_with('='));
+        }
+        response
+    }
+
+    pub(crate) fn head(&self, method: &str, path: &str) -> Parts {
+        let mut head = head(method, path);
+        let cookie = self.cookie.as_deref().map(|cookie| format!("theme=x; {cookie}"));
+        let cookie = cookie.map(|cookie| HeaderValue::try_from(cookie).expect("a cookie"));
+        head.headers.extend(cookie.map(|cookie| (COOKIE, cookie)));
+        head
+    }
+}
+
+/// The path of a new link that signs a user in.
+pub(crate) async fn sign_in_link(test: &TestApp, user: UserId) -> String {
+    // The ids of tests are counted, and so a secret of theirs is like no other.
+    let secret = test.app.entropy.session_secret().expect("a secret");
+    let link = SignInLink::new(&secret, user, test.now());
+    test.app.store.create_sign_in_link(&link).await.expect("a link");
+    assert!(SessionSecret::parse(&secret.reveal()).is_some());
+    link::sign_in("", &secret)
+}
