@@ -117,11 +117,12 @@ async fn page(
     };
     let alert = compose::one(&subject, &news, now);
     let may_act = caller.role_in(site.team)?.grants(Permission::RunChecks);
-    let title = format!("{}: {}", site.name, issue.summary);
+    // The title says the summary.
+    let lines = alert.lines.iter().filter(|line| line.trim_end_matches('.') != issue.summary);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
         p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", " (link_out(&site.url)) }
-        @for line in &alert.lines { p { (line) } }
+        @for line in lines { p { (line) } }
         @if let Some(until) = issue.snoozed_until.filter(|until| *until > now) {
             p { "No reminders are sent until " (layout::instant(until)) "." }
         }
@@ -135,7 +136,7 @@ async fn page(
         (timeline(issue, &users))
         @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
     };
-    Ok(layout::own_page(visit, status, &title, &content))
+    Ok(layout::own_page(visit, status, &issue.summary, &content))
 }
 
 fn actions(issue: &Issue, now: Timestamp) -> Markup {

@@ -19,7 +19,7 @@ pub(crate) fn state(state: SiteState) -> Markup {
     };
     html! {
         span class={ "state " (state.as_str()) } {
-            svg viewBox="0 0 10 10" aria-hidden="true" { path d=(shape); }
+            svg viewBox="0 0 10 10" aria-hidden="true" { path d=(shape) {} }
             " " (word(state))
         }
     }

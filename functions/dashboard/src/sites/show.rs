@@ -11,6 +11,7 @@ use vedette_domain::account::Permission;
 use vedette_domain::check::{Check, StatusResult};
 use vedette_domain::history::{Day, Filter, day_of};
 use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::record::Issue;
 use vedette_domain::report::{Span, Uptime, uptime};
 use vedette_domain::site_state::SiteState;
@@ -109,9 +110,11 @@ fn standing(visit: Visit<'_>, access: &SiteAccess, checks: &Checks, issues: &[Is
     let is =
         SiteState::of(active.clone().map(|issue| issue.id.fingerprint()), is_watched, is_checked);
     let since = match is {
-        SiteState::Down | SiteState::Issues => {
-            active.map(|issue| issue.lifecycle.opened_at()).min()
-        }
+        SiteState::Down => active
+            .filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown)
+            .map(|issue| issue.lifecycle.opened_at())
+            .min(),
+        SiteState::Issues => active.map(|issue| issue.lifecycle.opened_at()).min(),
         SiteState::Up => issues.iter().filter_map(|issue| issue.lifecycle.resolved_at()).max(),
         SiteState::Unknown | SiteState::Paused => None,
     };

@@ -4,13 +4,13 @@
 use futures::future::join;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::id::CheckId;
-use vedette_domain::issue::record::{IssueEvent, follow};
+use vedette_domain::issue::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::schedule::TimeScale;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::RunReason;
 use vedette_domain::tool_state::ToolState;
 use vedette_runtime::Destination;
-use vedette_store::Changes;
+use vedette_store::{Changes, SiteWithTools};
 
 use super::*;
 use crate::testing::Bench;
@@ -261,13 +261,12 @@ async fn of_two_who_take_an_issue_at_once_one_is_refused() {
 async fn a_resolution_is_decided_again_when_a_check_was_faster() {
     let (bench, _, issue) = bench().await;
     let id = IssueId::parse(&issue).expect("an issue id");
-    let stale = Seen::read(&bench.app, id.as_uuid()).await.expect("an issue");
+    let stale = read(&bench.app, id.as_uuid()).await.expect("an issue");
     bench.pass(60);
     check(&bench, 503).await;
-    let by = actor(&bench.app, &stale.stored.site, "ada@example.com").await.expect("a member");
+    let by = actor(&bench.app, &stale.site, "ada@example.com").await.expect("a member");
     let now = bench.app.clock.now();
-    let change = Decision::Resolve.on(stale.issue.clone(), by, now).expect("a transition");
-    let written = stale.commit(&bench.app, Decision::Resolve, &change).await;
-    assert!(written.is_err_and(|error| error.is_conflict()));
+    let late = vedette_actions::decide(&bench.app, &stale, Decision::Resolve(by), now).await;
+    assert!(matches!(late, Err(DecisionError::Store(error)) if error.is_conflict()));
     bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
 }
