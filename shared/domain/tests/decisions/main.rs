@@ -1,0 +1,96 @@
+//! Lives of the decisions alone, each from a seed that repeats it: without a table, without a network,
+//! quick enough to live hundreds.
+//!
+//! [`service`] does what the handlers do, as far as the domain decides it; [`world`] is hostile to it;
+//! [`truth`] and [`readers`] know by rules of their own what must happen, and when. A life that does not
+//! hold prints its seed and what led to it; `make simulate ARGS='decisions 7'` repeats that of seed 7.
+
+mod readers;
+mod service;
+mod truth;
+mod world;
+
+#[path = "../../../../tests/simulation/random.rs"]
+mod random;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::readers::Counts;
+use crate::world::World;
+
+/// Seeds of each run of the tests.
+const SEEDS: u64 = 600;
+/// Lives lived side by side.
+const CONCURRENCY: usize = 2;
+
+fn live(seed: u64, is_told: bool) -> Counts {
+    let mut world = World::begin(seed, is_told);
+    match catch_unwind(AssertUnwindSafe(|| world.live())) {
+        Ok(counts) => counts,
+        #[expect(clippy::print_stderr, reason = "what led to the failure")]
+        Err(panic) if is_told => {
+            eprintln!("seed {seed}, the end of its life:\n{}", world.log());
+            resume_unwind(panic)
+        }
+        // Lived again, and written down.
+        Err(_) => live(seed, true),
+    }
+}
+
+fn live_all(seeds: u64) -> Counts {
+    let next = AtomicU64::new(1);
+    let work = || {
+        let mut all = Counts::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > seeds {
+                return all;
+            }
+            all = all + live(seed, false);
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..CONCURRENCY).map(|_| scope.spawn(work)).collect();
+        let lived = workers.into_iter().map(|worker| worker.join());
+        lived.fold(Counts::default(), |all, counts| match counts {
+            Ok(counts) => all + counts,
+            Err(panic) => {
+                next.store(seeds + 1, Ordering::Relaxed);
+                resume_unwind(panic)
+            }
+        })
+    })
+}
+
+#[test]
+fn hundreds_of_lives() {
+    let all = live_all(SEEDS);
+    for (what, count) in all.of_a_life(SEEDS) {
+        assert!(count >= 1, "{what} are too rare to be tested: {all:?}");
+    }
+}
+
+#[test]
+fn a_seed_repeats_its_life() {
+    let [one, other] = [(); 2].map(|()| {
+        let mut world = World::begin(13, true);
+        world.live();
+        world.log()
+    });
+    assert_eq!(one, other);
+}
+
+/// `VEDETTE_SIMULATE` is `decisions N`.
+#[ignore = "on demand: make simulate ARGS='decisions SEED'"]
+#[test]
+fn one_life() {
+    let asked = std::env::var("VEDETTE_SIMULATE").unwrap_or_default();
+    if let Some(seed) = asked.strip_prefix("decisions ") {
+        let counts = live(seed.parse().expect("a seed"), false);
+        #[expect(clippy::print_stderr, reason = "what it was asked for")]
+        {
+            eprintln!("{counts:?}");
+        }
+    }
+}

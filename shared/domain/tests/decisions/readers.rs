@@ -1,0 +1,383 @@
+//! The other ends of channels: what they know, and what they are owed. They notice at once when they are
+//! told what is not owed to them, and soon when they are not told what is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Add;
+
+use jiff::{SignedDuration, Timestamp};
+use vedette_domain::alert::AlertKind;
+use vedette_domain::alert::channel::{Channel, EventKind};
+use vedette_domain::issue::Fingerprint;
+use vedette_domain::settings::{Escalation, QuietTime};
+
+use crate::truth::{Truth, awaits_a_reminder, is_quiet, passed_a_reminder};
+
+/// An issue: the number of its site, and what it is about.
+pub(crate) type Key = (usize, Fingerprint);
+pub(crate) type Truths = BTreeMap<Key, Truth>;
+
+/// Waits after each failure in a row, in seconds: of people, and of programs.
+const WAITS: [&[i64]; 2] = [
+    &[5, 30, 120, 300, 900, 3_600, 10_800],
+    &[5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400],
+];
+
+/// What lives came to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) transitions: u64,
+    pub(crate) alerts: u64,
+    pub(crate) collections: u64,
+    pub(crate) reminders: u64,
+    pub(crate) missed: u64,
+    pub(crate) events: u64,
+    pub(crate) failures: u64,
+    pub(crate) deaths: u64,
+    pub(crate) repeated: u64,
+}
+
+impl Counts {
+    /// How many of each there are in a life.
+    pub(crate) fn of_a_life(self, lives: u64) -> [(&'static str, u64); 9] {
+        [
+            ("transitions", self.transitions / lives),
+            ("alerts", self.alerts / lives),
+            ("collections", 10 * self.collections / lives),
+            ("reminders", self.reminders / lives),
+            ("missed outages", self.missed / lives),
+            ("events", self.events / lives),
+            ("failures", self.failures / lives),
+            ("deaths", self.deaths / lives),
+            ("repetitions", 2 * self.repeated / lives),
+        ]
+    }
+}
+
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            transitions: self.transitions + other.transitions,
+            alerts: self.alerts + other.alerts,
+            collections: self.collections + other.collections,
+            reminders: self.reminders + other.reminders,
+            missed: self.missed + other.missed,
+            events: self.events + other.events,
+            failures: self.failures + other.failures,
+            deaths: self.deaths + other.deaths,
+            repeated: self.repeated + other.repeated,
+        }
+    }
+}
+
+/// What a reader knows of an issue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Mind {
+    /// The opening that it takes to be active.
+    knows: Option<Timestamp>,
+    /// The last opening that it knows to be over.
+    over: Option<Timestamp>,
+    /// The last opening or reminder.
+    told_at: Timestamp,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    mind: Mind,
+    /// The same, as the service may believe: it has died before it could save what it told.
+    saved: Mind,
+    owed_since: Option<Timestamp>,
+    /// Transitions that a program is to be told of, and how many it was told of.
+    expected: Vec<(EventKind, Timestamp)>,
+    received: usize,
+    ids: BTreeSet<String>,
+    /// Reminders that are made and have not arrived.
+    reminders: BTreeSet<Timestamp>,
+}
+
+/// How a receiver has answered lately.
+#[derive(Debug, Default)]
+struct Patience {
+    failures: usize,
+    not_before: Timestamp,
+}
+
+/// The reader of a channel.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    places: BTreeMap<Key, Place>,
+    patience: BTreeMap<Option<String>, Patience>,
+    /// By then it was asked again, however it has failed.
+    asked_again_by: Timestamp,
+    /// What is the case as far as the pass that is under way has read.
+    seen: Truths,
+    in_pass: Vec<(Key, Option<String>)>,
+    unsaved: BTreeSet<String>,
+    sent: BTreeMap<AlertKind, Vec<Timestamp>>,
+    pub(crate) counts: Counts,
+}
+
+/// What decides beside the issue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) channel: &'a Channel,
+    pub(crate) quiet_time: &'a QuietTime,
+    pub(crate) escalation: &'a Escalation,
+    pub(crate) now: Timestamp,
+}
+
+impl Scene<'_> {
+    fn wants(&self, kind: EventKind) -> bool {
+        let events = &self.channel.filter.events;
+        events.is_empty() || events.contains(&kind)
+    }
+
+    fn follows(&self, (_, fingerprint): Key, truth: &Truth) -> bool {
+        let filter = &self.channel.filter;
+        let tool = filter.tools.is_empty() || filter.tools.contains(&fingerprint.tool());
+        let severity =
+            filter.severities.is_empty() || filter.severities.contains(&fingerprint.severity());
+        let since = self.channel.since.is_some_and(|since| since <= truth.opened_at);
+        tool && severity && since && truth.opened_at > Timestamp::UNIX_EPOCH
+    }
+
+    /// What people who know this much are to be told now.
+    fn owed(&self, key: Key, truth: &Truth, mind: Mind) -> Option<AlertKind> {
+        if is_quiet(self.quiet_time, self.now) || !self.follows(key, truth) {
+            return None;
+        }
+        let opened_at = Some(truth.opened_at);
+        if !truth.is_active {
+            return if mind.over == opened_at || !self.wants(EventKind::Resolved) {
+                None
+            } else if mind.knows.is_some() || !self.wants(EventKind::Opened) {
+                Some(AlertKind::Resolved)
+            } else {
+                Some(AlertKind::Missed)
+            };
+        }
+        if self.wants(EventKind::Opened) && mind.knows != opened_at {
+            return Some(AlertKind::Opened);
+        }
+        self.owes_reminder(truth, mind.told_at).then_some(AlertKind::Reminder)
+    }
+
+    fn owes_reminder(&self, truth: &Truth, told_at: Timestamp) -> bool {
+        let after = told_at.max(truth.opened_at);
+        truth.is_active
+            && self.wants(EventKind::Reminder)
+            && truth.snoozed_until.is_none_or(|until| until <= self.now)
+            && passed_a_reminder(self.escalation, truth.opened_at, after, self.now)
+    }
+}
+
+impl Reader {
+    /// Somebody begins to send, having read what is the case.
+    pub(crate) fn begin_pass(&mut self, truths: &Truths) {
+        self.seen.clone_from(truths);
+    }
+
+    /// What was sent is saved, or the process has died before it could be.
+    pub(crate) fn end_pass(&mut self, is_saved: bool) {
+        for (key, id) in std::mem::take(&mut self.in_pass) {
+            let place = self.places.entry(key).or_default();
+            match id {
+                Some(id) if !is_saved => drop(self.unsaved.insert(id)),
+                Some(_) => {}
+                None if is_saved => place.saved = place.mind,
+                None => {}
+            }
+        }
+    }
+
+    /// Somebody asks people, or a program to take an event: not before it is to be asked.
+    pub(crate) fn is_asked(&self, event: Option<&str>, now: Timestamp) {
+        let event = event.map(str::to_owned);
+        let not_before = self.patience.get(&event).map_or(now, |patience| patience.not_before);
+        assert!(not_before <= now, "asked at {now}, and not from {not_before} on");
+    }
+
+    /// It does not take a message.
+    pub(crate) fn fails(
+        &mut self,
+        event: Option<&str>,
+        asked: Option<SignedDuration>,
+        now: Timestamp,
+    ) {
+        self.counts.failures += 1;
+        let waits = WAITS[usize::from(event.is_some())];
+        let patience = self.patience.entry(event.map(str::to_owned)).or_default();
+        let [least, most] = match asked {
+            Some(asked) => [asked.max(SignedDuration::from_secs(5)); 2],
+            None => {
+                let wait = waits[patience.failures.min(waits.len() - 1)];
+                patience.failures += 1;
+                [800, 1_200].map(|share| SignedDuration::from_millis(wait * share))
+            }
+        };
+        patience.not_before = now + least;
+        self.asked_again_by = self.asked_again_by.max(now + most);
+    }
+
+    /// People read an alert.
+    pub(crate) fn hear(&mut self, scene: Scene<'_>, kind: AlertKind, keys: &[Key]) {
+        let now = scene.now;
+        self.patience.remove(&None);
+        self.counts.alerts += 1;
+        self.counts.collections += u64::from(keys.len() > 1);
+        let sent = self.sent.entry(kind).or_default();
+        sent.retain(|at| now.duration_since(*at) < SignedDuration::from_secs(60));
+        sent.push(now);
+        assert!(sent.len() <= 6, "a storm of {kind:?}");
+        assert!(!is_quiet(scene.quiet_time, now), "{kind:?} in quiet time");
+        for key in keys {
+            let truth = &self.seen[key];
+            let place = self.places.entry(*key).or_default();
+            let owed = [place.mind, place.saved].map(|mind| scene.owed(*key, truth, mind));
+            assert!(owed.contains(&Some(kind)), "{kind:?} of {key:?}, where {owed:?} is owed");
+            self.counts.repeated += u64::from(owed[0] != Some(kind));
+            self.counts.reminders += u64::from(kind == AlertKind::Reminder);
+            self.counts.missed += u64::from(kind == AlertKind::Missed);
+            let opened_at = Some(truth.opened_at);
+            let before = place.mind;
+            place.mind = match kind {
+                AlertKind::Opened => Mind { knows: opened_at, told_at: now, ..before },
+                AlertKind::Reminder => Mind { told_at: now, ..before },
+                _ => Mind { knows: None, over: opened_at, ..before },
+            };
+            if owed[0] == Some(kind) && place.saved != before {
+                // The death before was before the send.
+                place.saved = before;
+            }
+            self.in_pass.push((*key, None));
+        }
+    }
+
+    /// An issue opened or is over: programs are to be told of it.
+    pub(crate) fn expect(&mut self, scene: Scene<'_>, key: Key, truth: &Truth, kind: EventKind) {
+        if scene.follows(key, truth) && scene.wants(kind) {
+            let place = self.places.entry(key).or_default();
+            place.expected.push((kind, truth.opened_at));
+        }
+    }
+
+    /// A reminder is made for a program.
+    pub(crate) fn reminder_is_made(&mut self, scene: Scene<'_>, key: Key) {
+        let truth = &self.seen[&key];
+        let place = self.places.entry(key).or_default();
+        let is_owed = scene.owes_reminder(truth, place.mind.told_at);
+        assert!(is_owed, "a reminder of {key:?} that is not owed");
+        place.mind.told_at = scene.now;
+        place.reminders.insert(scene.now);
+        self.counts.reminders += 1;
+    }
+
+    /// A program takes an event.
+    pub(crate) fn take(
+        &mut self,
+        scene: Scene<'_>,
+        key: Key,
+        (kind, id): (EventKind, &str),
+        opened_at: Timestamp,
+    ) {
+        self.patience.remove(&Some(id.to_owned()));
+        self.counts.events += 1;
+        assert!(!is_quiet(scene.quiet_time, scene.now), "{kind:?} in quiet time");
+        let place = self.places.entry(key).or_default();
+        let is_new = place.ids.insert(id.to_owned());
+        let is_repeated = self.unsaved.remove(id);
+        self.counts.repeated += u64::from(is_repeated);
+        assert!(is_new || is_repeated, "{kind:?} of {key:?} sent twice");
+        self.in_pass.push((key, Some(id.to_owned())));
+        if kind == EventKind::Reminder {
+            place.reminders.pop_first();
+            let last = place.expected[..place.received].last();
+            let is_active = last.is_none_or(|last| *last == (EventKind::Opened, opened_at));
+            assert!(!scene.wants(EventKind::Opened) || last.is_some(), "reminded, never told");
+            assert!(is_active, "reminded of {opened_at} after {last:?}");
+        } else if is_new {
+            let next = place.expected.get(place.received);
+            assert_eq!(next, Some(&(kind, opened_at)), "the next event of {key:?}");
+            place.received += 1;
+            if kind == EventKind::Resolved {
+                // It has overtaken them.
+                place.reminders.clear();
+            }
+        }
+    }
+
+    /// Whether nothing is owed for longer than it may be.
+    pub(crate) fn is_told_in_time(
+        &mut self,
+        scene: Scene<'_>,
+        truths: &Truths,
+        longest: SignedDuration,
+    ) {
+        let now = scene.now;
+        for (key, truth) in truths {
+            let Some(place) = self.places.get_mut(key) else { continue };
+            let owed = if scene.channel.target.is_for_people() {
+                scene.owed(*key, truth, place.mind).map(|kind| format!("{kind:?}"))
+            } else if is_quiet(scene.quiet_time, now) || !self.patience.is_empty() {
+                // What failed before is held for the end of the quiet time as it was then.
+                None
+            } else if let Some(next) = place.expected.get(place.received) {
+                Some(format!("{next:?}"))
+            } else {
+                let is_owed =
+                    scene.follows(*key, truth) && scene.owes_reminder(truth, place.mind.told_at);
+                is_owed.then(|| "a reminder".to_owned())
+            };
+            if owed.is_none() || now < self.asked_again_by + longest {
+                place.owed_since = None;
+                continue;
+            }
+            let since = *place.owed_since.get_or_insert(now);
+            let name = &scene.channel.name;
+            assert!(
+                now.duration_since(since) <= longest,
+                "{name} is owed {owed:?} of {key:?} since {since}: {truth:?} {:?}",
+                place.mind,
+            );
+        }
+    }
+
+    /// Whether nothing will ever be due to it of an issue as it is.
+    pub(crate) fn may_rest(&self, scene: Scene<'_>, key: Key, truth: &Truth) -> bool {
+        let Some(place) = self.places.get(&key) else { return true };
+        if truth.is_active != place.mind.knows.is_some() && scene.wants(EventKind::Opened) {
+            return !scene.channel.target.is_for_people() || !scene.follows(key, truth);
+        }
+        let after = place.mind.told_at.max(truth.opened_at);
+        let awaits = truth.is_active
+            && scene.wants(EventKind::Reminder)
+            && awaits_a_reminder(scene.escalation, truth.opened_at, after);
+        !awaits
+    }
+
+    /// Knows the issue, if only that there may be one.
+    pub(crate) fn follow(&mut self, key: Key) {
+        self.places.entry(key).or_default();
+    }
+
+    /// Holds what it knows in the end against what is the case.
+    pub(crate) fn judge(&self, scene: Scene<'_>, truths: &Truths) {
+        for (key, truth) in truths {
+            let Some(place) = self.places.get(key) else { continue };
+            let name = &scene.channel.name;
+            if scene.channel.target.is_for_people() {
+                let owed = scene.owed(*key, truth, place.mind);
+                assert_eq!(owed, None, "{name} is owed this of {key:?} in the end");
+                if scene.wants(EventKind::Opened) && scene.follows(*key, truth) {
+                    assert_eq!(place.mind.knows.is_some(), truth.is_active, "{name} of {key:?}");
+                }
+            } else {
+                assert_eq!(place.received, place.expected.len(), "{name} of {key:?}");
+                let overtaken = place.expected.last().map(|last| last.0);
+                let is_over = overtaken == Some(EventKind::Resolved) || !truth.is_active;
+                assert!(place.reminders.is_empty() || is_over, "a reminder of {key:?} is lost");
+            }
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! What the handlers do, as far as the domain decides it: they load, ask, and save under a `rev`.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use jiff::{SignedDuration, Timestamp};
+use vedette_domain::alert::channel::{Channel, EventKind};
+use vedette_domain::alert::compose::{self, Subject};
+use vedette_domain::alert::delivery::{
+    ChannelState, Content, Cursor, FailedAttempt, OutboxEntry, Queued, ReminderStep, overtaken,
+    place, reminder_step,
+};
+use vedette_domain::alert::due::{Due, News, Policy, Told, due};
+use vedette_domain::alert::retry::retry;
+use vedette_domain::alert::storm::{Batching, Rest, batch};
+use vedette_domain::alert::webhook::webhook_id;
+use vedette_domain::alert::{Alert, AlertKind};
+use vedette_domain::id::IssueId;
+use vedette_domain::issue::record::Issue;
+use vedette_domain::schedule::TimeScale;
+use vedette_domain::settings::{Escalation, QuietTime};
+use vedette_domain::site::Site;
+
+/// What is stored of a channel.
+#[derive(Debug, Clone)]
+pub(crate) struct ChannelRows {
+    pub(crate) channel: Channel,
+    pub(crate) state: ChannelState,
+    pub(crate) cursors: BTreeMap<IssueId, Cursor>,
+    pub(crate) queued: BTreeMap<(String, String), Queued>,
+}
+
+impl ChannelRows {
+    /// Writes a cursor, whose `rev` is one above the one that was read.
+    fn put_cursor(&mut self, cursor: Cursor) -> bool {
+        let is_ours = self.rev(cursor.issue) == cursor.rev - 1;
+        if is_ours {
+            self.cursors.insert(cursor.issue, cursor);
+        }
+        is_ours
+    }
+
+    fn delete_cursor(&mut self, cursor: &Cursor) -> bool {
+        let is_ours = self.rev(cursor.issue) == cursor.rev;
+        if is_ours {
+            self.cursors.remove(&cursor.issue);
+        }
+        is_ours
+    }
+
+    fn rev(&self, issue: IssueId) -> u64 {
+        self.cursors.get(&issue).map_or(0, |cursor| cursor.rev)
+    }
+
+    fn put_queued(&mut self, queued: Queued) {
+        self.queued.insert((queued.group.clone(), queued.place.clone()), queued);
+    }
+
+    /// Has the channel learn of a change.
+    pub(crate) fn learn(&mut self, entry: &OutboxEntry, now: Timestamp) {
+        let issue = &entry.issue;
+        if !self.channel.follows(issue) {
+            return;
+        }
+        let cursor = self.cursors.get(&issue.id).cloned();
+        let Some(lesson) = self.channel.lesson(cursor, entry, now) else { return };
+        if let Some(cursor) = lesson.cursor {
+            assert!(self.put_cursor(cursor), "written under the rev that was read");
+        }
+        if let Some(event) = lesson.event {
+            self.put_queued(event_of(issue, place(issue.rev, None), event, entry.at, now));
+        }
+    }
+
+    /// Has everything looked at again.
+    pub(crate) fn look_again(&mut self, now: Timestamp) {
+        for cursor in self.cursors.values_mut() {
+            *cursor = Cursor { due: Some(now), rev: cursor.rev + 1, ..cursor.clone() };
+        }
+        for queued in self.queued.values_mut().filter(|queued| queued.failing.is_none()) {
+            *queued = queued.again(now);
+        }
+    }
+
+    /// The earliest time at which something is due.
+    pub(crate) fn due(&self) -> Option<Timestamp> {
+        let cursors = self.cursors.values().filter_map(|cursor| cursor.due);
+        cursors.chain(self.queued.values().filter_map(|queued| queued.due)).min()
+    }
+}
+
+/// An event; its body says what the simulated receivers want to know of it.
+fn event_of(
+    issue: &Issue,
+    place: String,
+    event: EventKind,
+    at: Timestamp,
+    now: Timestamp,
+) -> Queued {
+    let number = if event == EventKind::Reminder { at.as_millisecond().unsigned_abs() } else { 0 };
+    let opened_at = issue.lifecycle.opened_at();
+    let id = webhook_id(issue.id, opened_at, event, number);
+    let content = Content::Event { id, event, body: opened_at.to_string() };
+    Queued::event(issue.id, place, content, now)
+}
+
+/// What a receiver does with a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Taken,
+    Failed(Option<SignedDuration>),
+    /// The process dies before it knows.
+    Died,
+}
+
+/// The process dies.
+#[derive(Debug)]
+pub(crate) struct Died;
+
+/// What a pass needs of the world around it.
+pub(crate) trait Around {
+    fn now(&self) -> Timestamp;
+    fn rows(&mut self) -> &mut ChannelRows;
+    fn issue(&self, issue: IssueId) -> (Issue, Rc<Site>);
+    /// An alert about issues, in the order in which it names them.
+    fn tell(&mut self, alert: &Alert, issues: &[IssueId]) -> Answer;
+    fn event(&mut self, queued: &Queued) -> Answer;
+    fn reminder_is_made(&mut self, issue: IssueId);
+}
+
+/// A pass over a channel.
+pub(crate) struct Pass<'a, W> {
+    pub(crate) world: &'a mut W,
+    pub(crate) channel: Channel,
+    pub(crate) state: ChannelState,
+    pub(crate) quiet_time: QuietTime,
+    pub(crate) escalation: Escalation,
+}
+
+struct Ready {
+    cursor: Cursor,
+    issue: Issue,
+    site: Rc<Site>,
+    news: News,
+    told: Option<Told>,
+}
+
+impl<W: Around> Pass<'_, W> {
+    fn policy(&self) -> Policy<'_> {
+        Policy {
+            filter: &self.channel.filter,
+            since: self.channel.since.unwrap_or(Timestamp::MAX),
+            quiet_time: &self.quiet_time,
+            escalation: &self.escalation,
+            time_scale: TimeScale::default(),
+        }
+    }
+
+    /// Sends what is due, and gives the channel back; it stays leased where the process dies.
+    pub(crate) fn work(mut self) -> Result<(), Died> {
+        let rows = self.world.rows();
+        let (cursors, queued) = (rows.cursors.clone(), rows.queued.clone());
+        let now = self.world.now();
+        let is_due = |cursor: &Cursor| cursor.due.is_some_and(|due| due <= now);
+        let due_now: Vec<Cursor> = cursors.into_values().filter(is_due).collect();
+        if self.channel.since.is_some() {
+            if self.channel.target.is_for_people() {
+                self.tell_people(due_now, now)?;
+            } else {
+                self.tell_program(due_now, queued.into_values().collect(), now)?;
+            }
+        }
+        let state = ChannelState { leased_until: None, rev: self.state.rev + 1, ..self.state };
+        self.world.rows().state = state;
+        Ok(())
+    }
+
+    fn put_off(&mut self, cursor: Cursor, due: Option<Timestamp>) {
+        let rev = cursor.rev + 1;
+        self.world.rows().put_cursor(Cursor { due, rev, ..cursor });
+    }
+
+    fn tell_people(&mut self, due_now: Vec<Cursor>, now: Timestamp) -> Result<(), Died> {
+        let retry_at = self.state.retry_at.filter(|retry_at| *retry_at > now);
+        let mut ready = Vec::new();
+        for cursor in due_now {
+            if retry_at.is_some() {
+                self.put_off(cursor, retry_at);
+                continue;
+            }
+            let (issue, site) = self.world.issue(cursor.issue);
+            match due(&issue, cursor.told, cursor.from, &self.policy(), now) {
+                Due::Nothing(_) => {
+                    self.world.rows().delete_cursor(&cursor);
+                }
+                Due::Later { at, told, .. } => self.put_off(Cursor { told, ..cursor }, at),
+                Due::Tell { news, told, .. } => {
+                    ready.push(Ready { cursor, issue, site, news, told });
+                }
+            }
+        }
+        ready.sort_by_key(|ready| (ready.issue.lifecycle.opened_at(), ready.cursor.issue));
+        for kind in AlertKind::NEWS {
+            let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
+            ready = others;
+            self.tell_kind(kind, of_kind, now)?;
+        }
+        Ok(())
+    }
+
+    fn tell_kind(
+        &mut self,
+        kind: AlertKind,
+        mut ready: Vec<Ready>,
+        now: Timestamp,
+    ) -> Result<(), Died> {
+        let window = self.state.window_mut(kind);
+        let Batching { singles, rest, window: next } = batch(*window, ready.len(), now);
+        *window = next;
+        let others = ready.split_off(singles);
+        let mut groups: Vec<Vec<Ready>> = ready.into_iter().map(|single| vec![single]).collect();
+        match rest {
+            Rest::Together => groups.push(others),
+            Rest::None => {}
+            Rest::Until(end) => {
+                others.into_iter().for_each(|ready| self.put_off(ready.cursor, Some(end)));
+            }
+        }
+        for group in groups {
+            let mut again = self.state.retry_at.filter(|retry_at| *retry_at > now);
+            if again.is_none() {
+                let issues: Vec<_> = group.iter().map(|ready| ready.cursor.issue).collect();
+                let alert = alert(kind, &group, now);
+                match self.world.tell(&alert, &issues) {
+                    Answer::Died => return Err(Died),
+                    Answer::Taken => self.state.delivered(now),
+                    Answer::Failed(asked) => {
+                        let (what, why) = (alert.title(), "HTTP 503".to_owned());
+                        let whom = (&self.channel.target, self.channel.id);
+                        let attempt = FailedAttempt { at: now, what, why };
+                        again = Some(self.state.failed(whom, attempt, asked).at);
+                    }
+                }
+            }
+            for ready in group {
+                match again {
+                    Some(_) => self.put_off(ready.cursor, again),
+                    None => self.save(&ready, now),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, Ready { cursor, issue, told, .. }: &Ready, now: Timestamp) {
+        let next = cursor.once_told(issue, *told, &self.policy(), now);
+        let rows = self.world.rows();
+        let is_ours = match next {
+            Some(next) => rows.put_cursor(next),
+            None => rows.delete_cursor(cursor),
+        };
+        if let Some(current) = rows.cursors.get(&cursor.issue).filter(|_| !is_ours) {
+            let next = current.told_meanwhile(issue, *told, now);
+            rows.put_cursor(next);
+        }
+    }
+
+    fn tell_program(
+        &mut self,
+        due_now: Vec<Cursor>,
+        mut events: Vec<Queued>,
+        now: Timestamp,
+    ) -> Result<(), Died> {
+        if let Some(end) = self.quiet_time.until(now) {
+            due_now.into_iter().for_each(|cursor| self.put_off(cursor, Some(end)));
+            self.wait(events, end, now);
+            return Ok(());
+        }
+        for cursor in due_now {
+            let (issue, _) = self.world.issue(cursor.issue);
+            match reminder_step(&issue, &cursor, &self.policy(), now) {
+                ReminderStep::Forget => {
+                    self.world.rows().delete_cursor(&cursor);
+                }
+                ReminderStep::Wait { due } => self.put_off(cursor, due),
+                ReminderStep::Send => {
+                    let place = place(issue.rev, Some(now));
+                    let reminder = event_of(&issue, place, EventKind::Reminder, now, now);
+                    let next = cursor.once_reminded(&issue, &self.policy(), now);
+                    if self.world.rows().put_cursor(next) {
+                        self.world.reminder_is_made(issue.id);
+                        self.world.rows().put_queued(reminder.clone());
+                        events.push(reminder);
+                    }
+                }
+            }
+        }
+        let mut groups: BTreeMap<String, Vec<Queued>> = BTreeMap::new();
+        for event in events {
+            groups.entry(event.group.clone()).or_default().push(event);
+        }
+        let mut down: Option<Timestamp> = None;
+        for mut group in groups.into_values() {
+            group.sort_by(|one, other| one.place.cmp(&other.place));
+            let (stale, group) = overtaken(group);
+            for reminder in stale {
+                self.world.rows().queued.remove(&(reminder.group, reminder.place));
+            }
+            match down {
+                Some(again) => self.wait(group, again, now),
+                None => down = self.send_in_order(group, now)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, events: Vec<Queued>, until: Timestamp, now: Timestamp) {
+        for event in events {
+            if event.due.is_some_and(|due| due <= now) {
+                self.world.rows().put_queued(Queued { due: Some(until), ..event });
+            }
+        }
+    }
+
+    /// Sends events of an issue until one fails, and says when that is tried again.
+    fn send_in_order(
+        &mut self,
+        group: Vec<Queued>,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, Died> {
+        let mut group = group.into_iter();
+        while let Some(event) = group.next() {
+            if let Some(due) = event.due.filter(|due| *due > now) {
+                self.wait(group.collect(), due, now);
+                return Ok(None);
+            }
+            let asked = match self.world.event(&event) {
+                Answer::Died => return Err(Died),
+                Answer::Taken => {
+                    self.world.rows().queued.remove(&(event.group, event.place));
+                    continue;
+                }
+                Answer::Failed(asked) => asked,
+            };
+            let next = retry(&self.channel.target, self.channel.id, event.failing, asked, now);
+            assert!(!next.is_exhausted, "a life is shorter");
+            let event = Queued { failing: Some(next.failing), due: Some(next.at), ..event };
+            self.world.rows().put_queued(event);
+            self.wait(group.collect(), next.at, now);
+            return Ok(Some(next.at));
+        }
+        Ok(None)
+    }
+}
+
+fn alert(kind: AlertKind, group: &[Ready], now: Timestamp) -> Alert {
+    let subjects: Vec<_> = group
+        .iter()
+        .map(|Ready { issue, site, .. }| Subject {
+            issue,
+            site,
+            team: "team",
+            acknowledged_by: None,
+            base_url: None,
+        })
+        .collect();
+    match (&subjects[..], group) {
+        ([subject], [ready]) => compose::one(subject, &ready.news, now),
+        _ => compose::many(&subjects, kind, now),
+    }
+}

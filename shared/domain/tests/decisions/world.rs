@@ -1,0 +1,796 @@
+//! A world that does the service no favours: targets flap, runs and messages are lost, doubled, late and
+//! out of order, receivers fail, people change their minds, and the process dies around sends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+use vedette_domain::account::Team;
+use vedette_domain::alert::Alert;
+use vedette_domain::alert::channel::{
+    Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
+};
+use vedette_domain::alert::delivery::{ChannelState, Content, OutboxEntry, Queued};
+use vedette_domain::check::{CheckError, Finish, SslResult, StatusResult, ToolResult};
+use vedette_domain::history::Day;
+use vedette_domain::id::{ChannelId, CheckId, IssueId, SiteId, TeamId, UserId};
+use vedette_domain::issue::record::{self, Issue, IssueChange, follow};
+use vedette_domain::issue::{Fingerprint, Severity};
+use vedette_domain::message::{CheckMessage, RunOrder};
+use vedette_domain::plan::Plan;
+use vedette_domain::run::Run;
+use vedette_domain::schedule::TimeScale;
+use vedette_domain::settings::{QuietTime, Settings, TimeOfDay};
+use vedette_domain::site::Site;
+use vedette_domain::site_url::SiteUrl;
+use vedette_domain::tool::{RunReason, Tool};
+use vedette_domain::tool_state::{DayWrite, ToolState};
+
+use crate::random::Random;
+use crate::readers::{Counts, Key, Reader, Scene, Truths};
+use crate::service::{Answer, Around, ChannelRows, Pass};
+use crate::truth::{Transition, Truth};
+
+const DAYS: i64 = 3;
+/// Sites of each team: one has enough for storms.
+const SITES: [usize; 2] = [4, 2];
+/// Between two passes of redelivery.
+const REDELIVERY: SignedDuration = SignedDuration::from_mins(15);
+/// Between two things that people, receivers or targets do.
+const LIFE: SignedDuration = SignedDuration::from_mins(15);
+const CADENCE: u32 = 120;
+const TOOLS: [(Tool, Fingerprint); 2] =
+    [(Tool::Status, Fingerprint::StatusDown), (Tool::Ssl, Fingerprint::SslExpiring)];
+
+#[derive(Debug, Clone)]
+enum Action {
+    /// The schedule of a tool on a site sends its next run.
+    Schedule(usize, Tool),
+    /// A run begins.
+    Begin(CheckMessage),
+    /// It ends.
+    End(usize, CheckId, Box<Finish>),
+    /// The channels of a team learn of an issue.
+    FanOut(usize, Key),
+    /// Somebody sends to a channel.
+    Deliver(usize),
+    Rederive(usize),
+    Redeliver,
+    Live,
+}
+
+struct TeamRows {
+    team: Team,
+    settings: Settings,
+    /// Whether due times do not follow from the settings yet.
+    is_stale: bool,
+}
+
+impl TeamRows {
+    fn scene<'a>(&'a self, channel: &'a Channel, now: Timestamp) -> Scene<'a> {
+        let Settings { quiet_time, escalation, .. } = &self.settings;
+        Scene { channel, quiet_time, escalation, now }
+    }
+}
+
+pub(crate) struct World {
+    now: Timestamp,
+    end: Timestamp,
+    random: Random,
+    agenda: BTreeMap<(Timestamp, u64), Action>,
+    planned: u64,
+    teams: Vec<TeamRows>,
+    sites: Vec<(usize, Rc<Site>)>,
+    /// The last run on each site: settings that decide on runs do not change.
+    runs: Vec<Run>,
+    tools: BTreeMap<(usize, Tool), ToolState>,
+    days: BTreeMap<(usize, Tool, Date), Day>,
+    issues: BTreeMap<Key, Issue>,
+    outbox: BTreeMap<(Key, u64), OutboxEntry>,
+    channels: Vec<(usize, ChannelRows)>,
+    /// The channel that is being sent to.
+    current: usize,
+    /// What the world does to it.
+    is_up: BTreeMap<Key, bool>,
+    failing: BTreeMap<usize, Option<SignedDuration>>,
+    crashes: u64,
+    died_at: BTreeMap<usize, Vec<Timestamp>>,
+    /// Nothing goes wrong between the service's own parts.
+    is_kind: bool,
+    is_over: bool,
+    /// What must be.
+    truths: Truths,
+    counted: BTreeMap<(usize, Tool), Timestamp>,
+    readers: Vec<Reader>,
+    counts: Counts,
+    log: Option<Vec<String>>,
+}
+
+fn uuid(random: &mut Random) -> Uuid {
+    let [high, low] = [(); 2].map(|()| random.below(u64::MAX));
+    Uuid::from_u64_pair(high, low)
+}
+
+fn targets() -> [(&'static str, Target); 4] {
+    let url = || SecretUrl::new("https://receiver.test/x");
+    let current = SigningKey::from_random([7; SigningKey::BYTES]);
+    let keys = SigningKeys { current, previous: None };
+    [
+        ("chat", Target::Slack { url: url() }),
+        ("mail", Target::Email { address: "ops@example.com".to_owned() }),
+        ("choosy", Target::Teams { url: url() }),
+        ("program", Target::Webhook { url: url(), keys }),
+    ]
+}
+
+impl World {
+    pub(crate) fn begin(seed: u64, is_told: bool) -> Self {
+        let start: Timestamp = "2026-11-20T09:30:00Z".parse().expect("a timestamp");
+        let mut world = Self {
+            now: start,
+            end: start + SignedDuration::from_hours(24 * DAYS),
+            random: Random::new(seed),
+            agenda: BTreeMap::new(),
+            planned: 0,
+            teams: Vec::new(),
+            sites: Vec::new(),
+            runs: Vec::new(),
+            tools: BTreeMap::new(),
+            days: BTreeMap::new(),
+            issues: BTreeMap::new(),
+            outbox: BTreeMap::new(),
+            channels: Vec::new(),
+            current: 0,
+            is_up: BTreeMap::new(),
+            failing: BTreeMap::new(),
+            crashes: 0,
+            died_at: BTreeMap::new(),
+            is_kind: seed.is_multiple_of(4),
+            is_over: false,
+            truths: Truths::new(),
+            counted: BTreeMap::new(),
+            readers: Vec::new(),
+            counts: Counts::default(),
+            log: is_told.then(Vec::new),
+        };
+        for (team, sites) in SITES.into_iter().enumerate() {
+            world.add_team(team, sites);
+        }
+        world.plan(start, Action::Live);
+        world.plan(start, Action::Redeliver);
+        world
+    }
+
+    fn add_team(&mut self, number: usize, sites: usize) {
+        let (now, random) = (self.now, &mut self.random);
+        let team = Team::new(TeamId(uuid(random)), "team", Plan::Agency, now);
+        let mut settings = Settings::defaults(Plan::Agency);
+        let count = |random: &mut Random| {
+            NonZeroU32::MIN.saturating_add(u32::try_from(random.below(3)).expect("small"))
+        };
+        let (status, ssl) = (&mut settings.tools.status, &mut settings.tools.ssl);
+        (status.cadence_minutes, ssl.cadence_minutes) = (CADENCE, 3 * CADENCE);
+        status.settings.failures_to_open = count(random);
+        status.settings.successes_to_resolve = count(random);
+        status.settings.incident_follow_up_minutes = 60;
+        ssl.settings.failures_to_open = count(random);
+        let thresholds = [
+            (status.settings.failures_to_open, status.settings.successes_to_resolve),
+            (ssl.settings.failures_to_open, NonZeroU32::MIN),
+        ];
+        self.teams.push(TeamRows { team, settings, is_stale: false });
+        for _ in 0..sites {
+            let (id, place) = (SiteId(uuid(&mut self.random)), self.sites.len());
+            let url = SiteUrl::parse(&format!("http://site-{place}.test")).expect("a URL");
+            let site = Site::new(id, self.teams[number].team.id, url, now);
+            let check = CheckId::automatic(id, Tool::Status, RunReason::Scheduled, now);
+            let TeamRows { team, settings, .. } = &self.teams[number];
+            let (team, settings) = (team.clone(), settings.clone());
+            let time_scale = TimeScale::default();
+            self.runs.push(Run { check, site: site.clone(), team, settings, time_scale });
+            self.sites.push((number, Rc::new(site)));
+            for ((tool, fingerprint), (opens, resolves)) in TOOLS.into_iter().zip(thresholds) {
+                let key = (place, fingerprint);
+                self.tools.insert((place, tool), ToolState::new());
+                self.truths.insert(key, Truth::new(opens.get(), resolves.get()));
+                self.is_up.insert(key, true);
+                self.schedule(place, tool, now);
+            }
+        }
+        for (name, target) in targets() {
+            self.add_channel(number, name, target);
+        }
+        self.change_settings(number);
+    }
+
+    fn add_channel(&mut self, number: usize, name: &str, target: Target) {
+        let (id, team) = (ChannelId(uuid(&mut self.random)), self.teams[number].team.id);
+        let filter = match (name, self.random.below(4)) {
+            ("choosy", 0) => Filter { tools: BTreeSet::from([Tool::Status]), ..Filter::default() },
+            ("choosy", 1) => Filter { events: [EventKind::Resolved].into(), ..Filter::default() },
+            ("choosy", _) => {
+                Filter { severities: BTreeSet::from([Severity::Warning]), ..Filter::default() }
+            }
+            ("program", 0) => {
+                let events = [EventKind::Opened, EventKind::Reminder].into();
+                Filter { events, ..Filter::default() }
+            }
+            _ => Filter::default(),
+        };
+        let key = LinkKey::from_random([7; LinkKey::BYTES]);
+        let channel = Channel::new(id, team, name, target, filter, key, self.now);
+        let (cursors, queued) = (BTreeMap::new(), BTreeMap::new());
+        let rows = ChannelRows { channel, state: ChannelState::default(), cursors, queued };
+        self.channels.push((number, rows));
+        let mut reader = Reader::default();
+        let of_team = |key: &&Key| self.sites[key.0].0 == number;
+        self.truths.keys().filter(of_team).for_each(|key| reader.follow(*key));
+        self.readers.push(reader);
+    }
+
+    fn note(&mut self, line: impl FnOnce() -> String) {
+        let now = self.now;
+        if let Some(log) = &mut self.log {
+            log.push(format!("{now} {}", line()));
+        }
+    }
+
+    /// The end of what happened.
+    pub(crate) fn log(&self) -> String {
+        let lines = self.log.as_deref().unwrap_or_default();
+        lines[lines.len().saturating_sub(80)..].join("\n")
+    }
+
+    fn plan(&mut self, at: Timestamp, action: Action) {
+        self.planned += 1;
+        self.agenda.insert((at, self.planned), action);
+    }
+
+    /// Sends a message through a queue that may lose it, double it, and deliver it late.
+    fn send(&mut self, at: Timestamp, action: Action) {
+        if self.is_kind || self.is_over {
+            return self.plan(at, action);
+        }
+        for _ in 0..self.random.one_of(&[0, 1, 1, 1, 1, 1, 1, 1, 1, 2]) {
+            let late = self.random.one_of(&[0, 0, 0, 0, 2, 30, 400]);
+            self.plan(at + SignedDuration::from_secs(late), action.clone());
+        }
+    }
+
+    fn schedule(&mut self, place: usize, tool: Tool, after: Timestamp) {
+        let (team, site) = &self.sites[place];
+        let cadence = self.teams[*team].settings.tools.cadence_minutes(tool);
+        // All at once, so that there are storms.
+        let first = self.sites[0].1.id;
+        let slot = TimeScale::default().next_after(first, tool, cadence, after);
+        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
+        let message = CheckMessage { team: site.team, site: site.id, tool, order };
+        if slot < self.end {
+            self.plan(slot, Action::Schedule(place, tool));
+            self.send(slot, Action::Begin(message));
+            let late = !self.is_kind && self.random.happens(20);
+            if late {
+                let minutes = i64::try_from(self.random.below(100)).expect("small");
+                self.plan(slot + SignedDuration::from_mins(minutes), Action::Begin(message));
+            }
+        }
+    }
+
+    /// Lives for three days, and then sees to it that everything comes to rest.
+    pub(crate) fn live(&mut self) -> Counts {
+        let mut steps = 0;
+        while let Some(((at, _), action)) = self.agenda.pop_first() {
+            steps = if at == self.now { steps + 1 } else { 0 };
+            assert!(steps < 1_000, "always something to do: {action:?}");
+            self.now = at;
+            self.act(action);
+        }
+        self.judge();
+        self.readers.iter().fold(self.counts, |all, reader| all + reader.counts)
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Schedule(place, tool) => self.schedule(place, tool, self.now),
+            // Active issues are followed up for ever.
+            Action::Begin(_) if self.is_over => {}
+            Action::Begin(message) => self.begin_run(message),
+            Action::End(place, check, finish) => self.end_run(place, check, &finish),
+            Action::FanOut(team, key) => self.fan_out(team, key),
+            Action::Deliver(channel) => self.deliver(channel),
+            Action::Rederive(team) => self.rederive(team),
+            Action::Redeliver => self.redeliver(),
+            Action::Live => self.happen(),
+        }
+    }
+
+    fn place_of(&self, site: SiteId) -> usize {
+        self.sites.iter().position(|(_, other)| other.id == site).expect("a site")
+    }
+
+    fn begin_run(&mut self, message: CheckMessage) {
+        let place = self.place_of(message.site);
+        let tool = message.tool;
+        let RunOrder::Automatic { reason, slot } = message.order else { return };
+        let check = CheckId::automatic(message.site, tool, reason, slot);
+        if self.tools[&(place, tool)].wants(check, self.now).is_err() {
+            return;
+        }
+        let finish = Box::new(self.probe(place, tool));
+        let takes = self.random.one_of(&[0, 0, 1, 20]);
+        self.plan(self.now + SignedDuration::from_secs(takes), Action::End(place, check, finish));
+    }
+
+    fn probe(&mut self, place: usize, tool: Tool) -> Finish {
+        if !self.is_kind && self.random.happens(10) {
+            let (message, code) = ("no resolver".to_owned(), "no_connectivity".to_owned());
+            return Finish::Failed(CheckError { message, code, data: serde_json::Value::Null });
+        }
+        let fingerprint = TOOLS.iter().find(|of| of.0 == tool).expect("a tool").1;
+        let is_up = self.is_up[&(place, fingerprint)];
+        let url = self.sites[place].1.url.as_str().to_owned();
+        Finish::Completed(match tool {
+            Tool::Status => ToolResult::Status(StatusResult {
+                up: is_up,
+                code: if is_up { 200 } else { 503 },
+                effective_url: url.clone(),
+                url,
+                response_time: 1.0,
+                redirected: false,
+                redirect_count: 0,
+                redirects: Vec::new(),
+                error: None,
+            }),
+            _ => ToolResult::Ssl(Box::new(SslResult {
+                domain: format!("site-{place}.test"),
+                ip: None,
+                is_valid: true,
+                failure_type: None,
+                failure_message: None,
+                issuer: None,
+                issued_to: None,
+                valid_from: None,
+                valid_to: None,
+                days_left: if is_up { 80 } else { 3 },
+                subject: None,
+                serial_number: None,
+                fingerprint: None,
+                verified: true,
+                info: None,
+            })),
+        })
+    }
+
+    fn end_run(&mut self, place: usize, check: CheckId, finish: &Finish) {
+        let (now, tool, slot) = (self.now, check.tool(), check.created_at());
+        let run = &mut self.runs[place];
+        run.check = check;
+        let state = &self.tools[&(place, tool)];
+        let closed = state.closed_day(slot).and_then(|date| self.days.get(&(place, tool, date)));
+        let evaluations = run.evaluate(finish, None, now);
+        let change = match state.apply_run(run, finish, evaluations, closed, now) {
+            Ok(change) => change,
+            Err(_) => return,
+        };
+        let last = self.counted.insert((place, tool), slot);
+        assert!(last.is_none_or(|last| last < slot), "the run of {slot} counts after {last:?}");
+        if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = change.day {
+            self.days.insert((place, tool, day.date), day);
+        }
+        self.tools.insert((place, tool), change.state);
+        if let Some(timer) = change.timer {
+            self.send_timer(place, timer.check(self.sites[place].1.id, tool));
+        }
+        let mut changed = BTreeSet::new();
+        for event in &change.events {
+            let key = (place, event.evaluation.fingerprint);
+            let before = self.issues.get(&key).cloned();
+            let change = follow(before, event).expect("tracker and record agree");
+            if let Some(change) = change {
+                changed.insert(key);
+                self.commit(key, change);
+            }
+        }
+        for (of, fingerprint) in TOOLS {
+            let is_observed = of == tool && matches!(finish, Finish::Completed(_));
+            if !is_observed {
+                continue;
+            }
+            let is_up = match finish {
+                Finish::Completed(ToolResult::Status(result)) => result.up,
+                Finish::Completed(ToolResult::Ssl(result)) => result.days_left > 14,
+                _ => true,
+            };
+            let key = (place, fingerprint);
+            let truth = self.truths.get_mut(&key).expect("a truth");
+            let transition = truth.observe(is_up, slot, now);
+            assert_eq!(transition.is_some(), changed.contains(&key), "{transition:?} of {key:?}");
+            self.hold(key, transition);
+        }
+    }
+
+    /// Holds an issue against what it must be, and has its transition expected.
+    fn hold(&mut self, key: Key, transition: Option<Transition>) {
+        let truth = &self.truths[&key];
+        if let Some(issue) = self.issues.get(&key) {
+            assert_eq!(issue.lifecycle.is_active(), truth.is_active, "{key:?}");
+            assert_eq!(issue.lifecycle.opened_at(), truth.opened_at, "{key:?}");
+            if truth.is_active {
+                assert_eq!(issue.snoozed_until, truth.snoozed_until, "{key:?}");
+            }
+        } else {
+            assert!(!truth.is_active, "{key:?} is not open");
+        }
+        let Some(transition) = transition else { return };
+        self.counts.transitions += 1;
+        let kind = match transition {
+            Transition::Opened => EventKind::Opened,
+            Transition::Resolved => EventKind::Resolved,
+        };
+        let team = self.sites[key.0].0;
+        for (number, (of, rows)) in self.channels.iter().enumerate() {
+            if *of == team && !rows.channel.target.is_for_people() {
+                let scene = self.teams[team].scene(&rows.channel, self.now);
+                self.readers[number].expect(scene, key, &self.truths[&key], kind);
+            }
+        }
+    }
+
+    /// Writes a change of an issue, and with it what channels have to learn of it.
+    fn commit(&mut self, key: Key, change: IssueChange) {
+        let team = self.sites[key.0].0;
+        let rev = |issue: Option<&Issue>| issue.map_or(0, |issue| issue.rev);
+        assert_eq!(rev(self.issues.get(&key)), rev(change.before.as_ref()));
+        let entry = OutboxEntry::of(self.teams[team].team.id, &change);
+        self.note(|| format!("{key:?}: {:?}", change.after.lifecycle));
+        self.outbox.insert((key, change.after.rev), entry);
+        self.issues.insert(key, change.after);
+        self.send(self.now, Action::FanOut(team, key));
+    }
+
+    fn send_timer(&mut self, place: usize, check: CheckId) {
+        let message = CheckMessage::of(&self.sites[place].1, check);
+        self.send(check.created_at().max(self.now), Action::Begin(message));
+    }
+
+    fn fan_out(&mut self, team: usize, key: Key) {
+        let mine = (key, 0)..=(key, u64::MAX);
+        let entries: Vec<_> =
+            self.outbox.range(mine).map(|(at, entry)| (*at, entry.clone())).collect();
+        for (at, entry) in entries {
+            self.outbox.remove(&at);
+            let now = self.now;
+            for (_, rows) in self.channels.iter_mut().filter(|(of, _)| *of == team) {
+                rows.learn(&entry, now);
+            }
+        }
+        self.wake(team);
+    }
+
+    fn wake(&mut self, team: usize) {
+        for channel in 0..self.channels.len() {
+            if self.channels[channel].0 == team {
+                self.send(self.now, Action::Deliver(channel));
+            }
+        }
+    }
+
+    fn rederive(&mut self, team: usize) {
+        let now = self.now;
+        for (_, rows) in self.channels.iter_mut().filter(|(of, _)| *of == team) {
+            rows.look_again(now);
+        }
+        self.teams[team].is_stale = false;
+        self.wake(team);
+    }
+
+    fn deliver(&mut self, channel: usize) {
+        let (team, rows) = &self.channels[channel];
+        if rows.due().is_none_or(|due| due > self.now) {
+            return;
+        }
+        let Some(state) = rows.state.leased(self.now) else {
+            return self.send(self.now + SignedDuration::from_secs(2), Action::Deliver(channel));
+        };
+        let (team, of) = (*team, rows.channel.clone());
+        self.current = channel;
+        self.channels[channel].1.state = state.clone();
+        let settings = &self.teams[team].settings;
+        let (quiet_time, escalation) = (settings.quiet_time, settings.escalation.clone());
+        self.readers[channel].begin_pass(&self.truths);
+        let pass = Pass { world: self, channel: of, state, quiet_time, escalation };
+        let is_saved = pass.work().is_ok();
+        self.readers[channel].end_pass(is_saved);
+        if !is_saved {
+            self.counts.deaths += 1;
+            self.note(|| "died".to_owned());
+        } else if let Some(due) = self.channels[channel].1.due() {
+            let wait = due.duration_since(self.now);
+            if wait <= SignedDuration::from_mins(15) {
+                self.send(due.max(self.now), Action::Deliver(channel));
+            }
+        }
+    }
+
+    /// Sends what is overdue again, and holds what is outstanding against what must be.
+    fn redeliver(&mut self) {
+        let now = self.now;
+        for team in 0..self.teams.len() {
+            if self.teams[team].is_stale {
+                self.rederive(team);
+            }
+        }
+        let waiting: BTreeSet<Key> = self.outbox.keys().map(|(key, _)| *key).collect();
+        for key in waiting {
+            self.fan_out(self.sites[key.0].0, key);
+        }
+        for channel in 0..self.channels.len() {
+            self.deliver(channel);
+        }
+        let overdue = |state: &ToolState| state.timer.filter(|timer| timer.due <= now);
+        let timers: Vec<_> = self
+            .tools
+            .iter()
+            .filter_map(|((place, tool), state)| Some((*place, *tool, overdue(state)?)))
+            .collect();
+        for (place, tool, timer) in timers {
+            self.send_timer(place, timer.check(self.sites[place].1.id, tool));
+        }
+        self.inspect();
+        if self.now < self.end {
+            self.plan(self.now + REDELIVERY, Action::Redeliver);
+        } else if !self.is_over {
+            self.come_to_rest();
+        }
+    }
+
+    fn inspect(&mut self) {
+        // A pass that dies twice, and a lease, each found by the next redelivery.
+        let longest = if self.is_kind { REDELIVERY / 2 } else { 5 * REDELIVERY };
+        for (number, (team, rows)) in self.channels.iter().enumerate() {
+            let scene = self.teams[*team].scene(&rows.channel, self.now);
+            self.readers[number].is_told_in_time(scene, &self.truths, longest);
+            assert!(rows.queued.values().all(|queued| queued.due.is_some()), "never sent");
+            for cursor in rows.cursors.values().filter(|cursor| cursor.due.is_none()) {
+                let key = self.key_of(cursor.issue);
+                let may_rest = self.readers[number].may_rest(scene, key, &self.truths[&key]);
+                assert!(may_rest, "{key:?} is outstanding for {number} without a due time");
+            }
+        }
+    }
+
+    fn key_of(&self, issue: IssueId) -> Key {
+        let of = |(_, site): &(usize, Rc<Site>)| site.id.partition() == issue.partition();
+        let place = self.sites.iter().position(of).expect("a site");
+        (place, issue.fingerprint())
+    }
+
+    /// Something that people, receivers or targets do.
+    fn happen(&mut self) {
+        let keys = u64::try_from(self.truths.len()).expect("small");
+        let one = |random: &mut Random, of: u64| usize::try_from(random.below(of)).expect("small");
+        if self.random.happens(120) {
+            let key = *self.truths.keys().nth(one(&mut self.random, keys)).expect("an issue");
+            *self.is_up.get_mut(&key).expect("a target") ^= true;
+        }
+        if self.random.happens(20) {
+            // A data centre burns, or is mended.
+            let is_up = self.random.happens(600);
+            self.is_up.values_mut().for_each(|target| *target = is_up);
+        }
+        let channels = u64::try_from(self.channels.len()).expect("small");
+        if self.random.happens(60) {
+            let channel = one(&mut self.random, channels);
+            let after = self.random.one_of(&[None, None, None, Some(600), Some(3_600)]);
+            let after = after.map(SignedDuration::from_secs);
+            self.note(|| format!("{channel} fails: {after:?}"));
+            self.failing.insert(channel, after);
+        }
+        if self.random.happens(100) {
+            self.failing.clear();
+        }
+        if !self.is_kind && self.random.happens(100) {
+            self.crashes = self.random.one_of(&[0, 0, 100, 300]);
+        }
+        if self.random.happens(80) {
+            let key = *self.truths.keys().nth(one(&mut self.random, keys)).expect("an issue");
+            self.decide(key);
+        }
+        if self.random.happens(15) {
+            let team = one(&mut self.random, 2);
+            self.change_settings(team);
+        }
+        if self.random.happens(20) {
+            let channel = one(&mut self.random, channels);
+            self.change_channel(channel);
+        }
+        if self.now + LIFE < self.end {
+            self.plan(self.now + LIFE, Action::Live);
+        }
+    }
+
+    /// A person takes, ends or silences an issue.
+    fn decide(&mut self, key: Key) {
+        let Some(issue) = self.issues.get(&key).filter(|issue| issue.lifecycle.is_active()) else {
+            return;
+        };
+        let (issue, by, now) = (issue.clone(), UserId(Uuid::nil()), self.now);
+        let truth = self.truths.get_mut(&key).expect("a truth");
+        let (change, transition) = match self.random.below(4) {
+            0 => (record::acknowledge(issue, by, now), None),
+            1 => {
+                let tool = (key.0, key.1.tool());
+                let next = self.tools[&tool].resolved_by_hand(key.1);
+                self.tools.insert(tool, next);
+                truth.resolve(now);
+                (record::resolve(issue, by, now), Some(Transition::Resolved))
+            }
+            _ => {
+                let hours = i64::try_from(self.random.below(9)).expect("small");
+                let until = (hours > 0).then(|| now + SignedDuration::from_hours(hours));
+                truth.snoozed_until = until;
+                (record::snooze(issue, until, now), None)
+            }
+        };
+        let Ok(change) = change else { return };
+        self.commit(key, change);
+        self.hold(key, transition);
+    }
+
+    fn change_settings(&mut self, team: usize) {
+        let hour = self.random.below(24);
+        let length = self.random.one_of(&[1, 3, 9, 12]);
+        let [starts_at, ends_at] =
+            [format!("{hour:02}:00"), format!("{:02}:30", (hour + length) % 24)]
+                .map(|text| TimeOfDay::parse(&text).expect("a time of day"));
+        let enabled = self.random.happens(600);
+        let presets = [&[15, 60, 1_440][..], &[0, 360], &[60], &[30, 60, 360, 1_440]];
+        let settings = &mut self.teams[team].settings;
+        settings.quiet_time = QuietTime { enabled, starts_at, ends_at };
+        settings.escalation.enabled = self.random.happens(800);
+        settings.escalation.intervals = self.random.one_of(&presets).iter().copied().collect();
+        let said = format!("{team}: {:?} {:?}", settings.quiet_time, settings.escalation);
+        self.note(|| said);
+        self.teams[team].is_stale = true;
+        self.send(self.now, Action::Rederive(team));
+    }
+
+    /// A reader agrees to be written to, or wants other news.
+    fn change_channel(&mut self, channel: usize) {
+        let now = self.now;
+        let (team, rows) = &mut self.channels[channel];
+        if let Some(confirmed) = rows.channel.confirmed(now) {
+            rows.channel = confirmed;
+        } else if rows.channel.name == "chat" {
+            let fewer = BTreeSet::from([EventKind::Opened, EventKind::Resolved]);
+            let events = &mut rows.channel.filter.events;
+            *events = if events.is_empty() { fewer } else { BTreeSet::new() };
+        }
+        let team = *team;
+        self.teams[team].is_stale = true;
+        self.send(now, Action::Rederive(team));
+    }
+
+    /// Nothing goes wrong any more; whatever is outstanding is done.
+    fn come_to_rest(&mut self) {
+        (self.is_over, self.crashes) = (true, 0);
+        self.failing.clear();
+        for team in &mut self.teams {
+            team.settings.quiet_time.enabled = false;
+            team.settings.escalation.enabled = false;
+            team.is_stale = true;
+        }
+        // The longest wait is as long as the failures lasted, and with jitter longer.
+        for hour in 0..40 {
+            self.plan(self.now + SignedDuration::from_hours(hour), Action::Redeliver);
+        }
+    }
+
+    fn judge(&mut self) {
+        for (number, (team, rows)) in self.channels.iter().enumerate() {
+            let scene = self.teams[*team].scene(&rows.channel, self.now);
+            self.readers[number].judge(scene, &self.truths);
+            assert!(rows.queued.is_empty(), "{:?}", rows.queued);
+            let untold = rows.cursors.values().find(|cursor| cursor.told.is_none());
+            assert!(untold.is_none(), "{untold:?}");
+        }
+        assert!(self.outbox.is_empty(), "{:?}", self.outbox);
+    }
+
+    /// Whether the process dies at a send: twice in a while at most, or nothing could be told in time.
+    fn dies(&mut self) -> bool {
+        let (now, channel) = (self.now, self.current);
+        let died = self.died_at.entry(channel).or_default();
+        died.retain(|at| now.duration_since(*at) < REDELIVERY * 6);
+        let dies = died.len() < 2 && self.random.happens(self.crashes);
+        if dies {
+            died.push(now);
+        }
+        dies
+    }
+
+    /// Something else goes on while a message is being sent.
+    fn meanwhile(&mut self) {
+        if !self.is_kind && self.random.happens(100) {
+            let keys: Vec<Key> = self.truths.keys().copied().collect();
+            let key = self.random.one_of(&keys);
+            let current = self.current;
+            self.decide(key);
+            self.fan_out(self.sites[key.0].0, key);
+            self.current = current;
+        }
+    }
+}
+
+impl Around for World {
+    fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    fn rows(&mut self) -> &mut ChannelRows {
+        &mut self.channels[self.current].1
+    }
+
+    fn issue(&self, issue: IssueId) -> (Issue, Rc<Site>) {
+        let key = self.key_of(issue);
+        (self.issues[&key].clone(), self.sites[key.0].1.clone())
+    }
+
+    fn tell(&mut self, alert: &Alert, issues: &[IssueId]) -> Answer {
+        let keys: Vec<Key> = issues.iter().map(|issue| self.key_of(*issue)).collect();
+        let channel = self.current;
+        self.readers[channel].is_asked(None, self.now);
+        if let Some(after) = self.failing.get(&channel) {
+            self.readers[channel].fails(None, *after, self.now);
+            return Answer::Failed(*after);
+        }
+        let dies = self.dies();
+        if !dies || self.random.happens(500) {
+            let name = self.channels[channel].1.channel.name.clone();
+            self.note(|| format!("{channel} {name}: {} {keys:?} dies={dies}", alert.title()));
+            let (team, rows) = &self.channels[channel];
+            assert!(keys.iter().all(|key| self.sites[key.0].0 == *team), "of another team");
+            let scene = self.teams[*team].scene(&rows.channel, self.now);
+            self.readers[channel].hear(scene, alert.kind, &keys);
+        }
+        if dies {
+            return Answer::Died;
+        }
+        self.meanwhile();
+        Answer::Taken
+    }
+
+    fn event(&mut self, queued: &Queued) -> Answer {
+        let Content::Event { id, event, body } = &queued.content else { return Answer::Taken };
+        let issue = IssueId::parse(&queued.group).expect("an issue");
+        let (key, channel) = (self.key_of(issue), self.current);
+        self.readers[channel].is_asked(Some(id), self.now);
+        if let Some(after) = self.failing.get(&channel) {
+            self.readers[channel].fails(Some(id), *after, self.now);
+            return Answer::Failed(*after);
+        }
+        let dies = self.dies();
+        if !dies || self.random.happens(500) {
+            self.note(|| format!("{channel}: {event:?} {key:?} of {body} dies={dies}"));
+            let (team, rows) = &self.channels[channel];
+            let scene = self.teams[*team].scene(&rows.channel, self.now);
+            let opened_at = body.parse().expect("a timestamp");
+            self.readers[channel].take(scene, key, (*event, id), opened_at);
+        }
+        if dies {
+            return Answer::Died;
+        }
+        self.meanwhile();
+        Answer::Taken
+    }
+
+    fn reminder_is_made(&mut self, issue: IssueId) {
+        let (key, channel) = (self.key_of(issue), self.current);
+        let (team, rows) = &self.channels[channel];
+        let scene = self.teams[*team].scene(&rows.channel, self.now);
+        self.readers[channel].reminder_is_made(scene, key);
+    }
+}
