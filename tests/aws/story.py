@@ -130,14 +130,21 @@ def ask(method, path, body=None, expect=200, bearer=None):
     return json.loads(text) if text else None
 
 
-def visit(method, path, expect=200):
-    """Asks for a page as a browser does, and holds the answer to a status."""
+def visit(method, path, expect=200, cookie="", **form):
+    """Asks for a page as a browser does, and holds the answer to a status; returns its cookie and text."""
     connection = http.client.HTTPConnection(gateway, timeout=60)
-    headers = {"Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}"}
-    connection.request(method, path, None, headers)
+    headers = {
+        "Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}",
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Sec-Fetch-Site": "same-origin",
+        "Cookie": cookie,
+    }
+    connection.request(method, path, urllib.parse.urlencode(form) or None, headers)
     response = connection.getresponse()
     text = response.read().decode()
-    assert response.status == expect and "<h1>" in text, f"{method} {path}: {response.status}: {text}"
+    said = f"{method} {path}: {response.status}: {text}"
+    assert response.status == expect and (expect == 303 or "<h1>" in text), said
+    return response.getheader("Set-Cookie", "").partition(";")[0], text
 
 
 def operate(*arguments, given=""):
@@ -575,6 +582,29 @@ def answer_a_mail(team):
     say("an address was confirmed and unsubscribed")
 
 
+def use_the_pages(team, site, target):
+    """Somebody signs in, looks around, adds a site, has one checked and decides on an issue."""
+    link = operate("sign-in", "ada@example.com", "--url", "https://pages.test")["link"]
+    path = urllib.parse.urlsplit(link).path
+    visit("GET", path)
+    cookie, _ = visit("POST", path, 303)
+    visit("GET", path, 404, cookie)
+    for page in ("/", f"/teams/{team}", f"/teams/{team}/sites/new", f"/sites/{site}", "/sessions"):
+        visit("GET", page, cookie=cookie)
+    visit("POST", f"/teams/{team}/sites", 303, cookie, urls=f"{target.url}/page")
+    visit("POST", f"/sites/{site}/checks", 303, cookie)
+    issue = ask("GET", f"/issues?team={team}")["data"][0]["uuid"]
+    visit("GET", f"/issues/{issue}", cookie=cookie)
+    visit("POST", f"/issues/{issue}/snooze", 303, cookie, hours="1")
+    visit("POST", f"/issues/{issue}/resolve", 303, cookie)
+    visit("POST", f"/issues/{issue}/acknowledge", 409, cookie)
+    visit("POST", "/sign-out", 303, cookie)
+    visit("GET", "/", 303, cookie)
+    [made] = ask("GET", f"/teams/{team}/sites?search={target.url}/page")["data"]
+    say("somebody used the pages")
+    return made["uuid"]
+
+
 def check_that_all_was_asked():
     """Every route of openapi.json was asked for what it gives, and for what it refuses."""
     document = json.loads((pathlib.Path(__file__).parents[2] / "openapi.json").read_text())
@@ -639,6 +669,7 @@ def main():
     rebuild()
     throttle_the_table(team, site, others[1])
     find_lost_messages(*lost)
+    others.append(use_the_pages(team, site, target))
     check_that_nothing_was_given_up()
     delete([site, lost[0], *others])
     check_that_all_was_asked()

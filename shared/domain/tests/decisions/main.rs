@@ -1,5 +1,5 @@
 //! Lives of the decisions alone, each from a seed that repeats it: without a table, without a network,
-//! quick enough to live hundreds.
+//! quick enough to live thousands.
 //!
 //! [`service`] does what the handlers do, as far as the domain decides it; [`world`] is hostile to it;
 //! [`truth`] and [`readers`] know by rules of their own what must happen, and when. A life that does not
@@ -15,12 +15,13 @@ mod random;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
 
 use crate::readers::Counts;
 use crate::world::World;
 
 /// Seeds of each run of the tests.
-const SEEDS: u64 = 600;
+const SEEDS: u64 = 2_000;
 /// Lives lived side by side.
 const CONCURRENCY: usize = 2;
 
@@ -52,7 +53,7 @@ fn live_all(seeds: u64) -> Counts {
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..CONCURRENCY).map(|_| scope.spawn(work)).collect();
-        let lived = workers.into_iter().map(|worker| worker.join());
+        let lived = workers.into_iter().map(ScopedJoinHandle::join);
         lived.fold(Counts::default(), |all, counts| match counts {
             Ok(counts) => all + counts,
             Err(panic) => {
@@ -64,7 +65,7 @@ fn live_all(seeds: u64) -> Counts {
 }
 
 #[test]
-fn hundreds_of_lives() {
+fn thousands_of_lives() {
     let all = live_all(SEEDS);
     for (what, count) in all.of_a_life(SEEDS) {
         assert!(count >= 1, "{what} are too rare to be tested: {all:?}");
@@ -85,6 +86,7 @@ fn a_seed_repeats_its_life() {
 #[ignore = "on demand: make simulate ARGS='decisions SEED'"]
 #[test]
 fn one_life() {
+    #[expect(clippy::disallowed_methods, reason = "the domain has nobody who reads it")]
     let asked = std::env::var("VEDETTE_SIMULATE").unwrap_or_default();
     if let Some(seed) = asked.strip_prefix("decisions ") {
         let counts = live(seed.parse().expect("a seed"), false);
