@@ -123,7 +123,7 @@ alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts o
 	$(receive_alerts)
 
 simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, ARGS='decisions 7' one of the decisions alone)
-	VEDETTE_SIMULATE="$(if $(filter decisions,$(ARGS)),$(ARGS),$(if $(ARGS),seed $(ARGS),100))" cargo test --locked --workspace \
+	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed $(ARGS),100)" cargo test --locked --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
 # Built as the tests are, which have features that a plain build has not, so that nothing is

@@ -82,12 +82,12 @@ fn a_seed_repeats_its_life() {
     assert_eq!(one, other);
 }
 
-/// `VEDETTE_SIMULATE` is `decisions N`.
+/// `SIMULATE` is `decisions N`.
 #[ignore = "on demand: make simulate ARGS='decisions SEED'"]
 #[test]
 fn one_life() {
     #[expect(clippy::disallowed_methods, reason = "the domain has nobody who reads it")]
-    let asked = std::env::var("VEDETTE_SIMULATE").unwrap_or_default();
+    let asked = std::env::var("SIMULATE").unwrap_or_default();
     if let Some(seed) = asked.strip_prefix("decisions ") {
         let counts = live(seed.parse().expect("a seed"), false);
         #[expect(clippy::print_stderr, reason = "what it was asked for")]
