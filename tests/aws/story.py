@@ -591,18 +591,23 @@ def use_the_pages(team, site, target):
     visit("GET", path, 404, cookie)
     for page in ("/", f"/teams/{team}", f"/teams/{team}/sites/new", f"/sites/{site}", "/sessions"):
         visit("GET", page, cookie=cookie)
-    visit("POST", f"/teams/{team}/sites", 303, cookie, urls=f"{target.url}/page")
+    # The second one is on a host of its own, where nobody listens.
+    urls = [f"{target.url}/page", "http://127.0.0.3:1/"]
+    visit("POST", f"/teams/{team}/sites", 303, cookie, urls="\n".join(urls))
     visit("POST", f"/sites/{site}/checks", 303, cookie)
+    visit("POST", f"/sites/{site}/checks", 422, cookie)
     issue = ask("GET", f"/issues?team={team}")["data"][0]["uuid"]
     visit("GET", f"/issues/{issue}", cookie=cookie)
     visit("POST", f"/issues/{issue}/snooze", 303, cookie, hours="1")
     visit("POST", f"/issues/{issue}/resolve", 303, cookie)
     visit("POST", f"/issues/{issue}/acknowledge", 409, cookie)
+    visit("GET", f"/issues/{issue}", cookie=cookie)
     visit("POST", "/sign-out", 303, cookie)
     visit("GET", "/", 303, cookie)
-    [made] = ask("GET", f"/teams/{team}/sites?search={target.url}/page")["data"]
+    made = [ask("GET", f"/teams/{team}/sites?search={url.rstrip('/')}")["data"] for url in urls]
+    assert [len(found) for found in made] == [1, 1], made
     say("somebody used the pages")
-    return made["uuid"]
+    return [found["uuid"] for [found] in made]
 
 
 def check_that_all_was_asked():
@@ -669,7 +674,7 @@ def main():
     rebuild()
     throttle_the_table(team, site, others[1])
     find_lost_messages(*lost)
-    others.append(use_the_pages(team, site, target))
+    others.extend(use_the_pages(team, site, target))
     check_that_nothing_was_given_up()
     delete([site, lost[0], *others])
     check_that_all_was_asked()
