@@ -44,7 +44,7 @@ pub use reports::performance::DAYS_DEFAULT as PERFORMANCE_DAYS;
 pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
 pub use route::Route;
 pub use router::{FALLBACK, dispatch, named};
-pub use sites::{SITES_MAX, site_sorts};
+pub use sites::site_sorts;
 pub use vedette_http::body::BODY_MAX;
 
 /// All routes, in the order of the specification: name, method and path, the scope of the token,

@@ -4,7 +4,7 @@
 mod settings;
 
 use serde_json::{Value, json};
-use vedette_api::SITES_MAX;
+use vedette_actions::SITES_MAX;
 use vedette_domain::name::NAME_MAX;
 use vedette_domain::settings::DnsRecordType;
 use vedette_domain::site::NOTES_MAX;

@@ -7,4 +7,7 @@ mod sites;
 
 pub use checks::order_checks;
 pub use issues::{Decision, DecisionError, decide};
-pub use sites::{TeamWithCooldowns, check_texts, create_site, duplicate_url};
+pub use sites::{
+    OneOfMany, SITES_MAX, TeamWithCooldowns, check_texts, create_one_of_many, create_site,
+    duplicate_url,
+};

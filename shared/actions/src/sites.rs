@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+use tracing::error;
+use vedette_domain::ErrorChain;
 use vedette_domain::account::Permission;
 use vedette_domain::cooldown::{Beginning, Cooldowns};
+use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::site::{LISTED_TEXTS_MAX, Site};
 use vedette_domain::tool::Tool;
@@ -11,7 +15,9 @@ use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
 use vedette_http::validation::ValidationError;
 use vedette_runtime::App;
-use vedette_store::{CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, create_refusal};
+use vedette_store::{
+    Backoff, CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, budget, create_refusal,
+};
 
 /// A team that gets new sites.
 #[derive(Debug)]
@@ -71,6 +77,69 @@ pub async fn create_site(
     let sync = Message::Maintenance(Maintenance::Sync { team, site });
     app.enqueue_or_leave(sync, Duration::ZERO).await;
     Ok(Some(stored))
+}
+
+/// The most sites of a request that creates many.
+pub const SITES_MAX: usize = 100;
+/// What is not begun by then is left: the gateway gives up after 30 seconds, and then the client
+/// would not learn what was created.
+const BUDGET: Duration = Duration::from_secs(25);
+
+/// What became of one of the sites of a request.
+#[derive(Debug)]
+pub enum OneOfMany {
+    /// It is under watch.
+    Created(SiteWithTools),
+    /// The team monitors its URL already.
+    Duplicate,
+    /// The request ran out of time before.
+    OutOfTime,
+}
+
+/// Creates one of the sites of a request, on its own; after a conflict again, with the team reloaded.
+/// Faults are logged.
+///
+/// # Errors
+///
+/// The refusal, or a fault of the table.
+pub async fn create_one_of_many(
+    app: &App,
+    caller: &Caller,
+    team: &mut TeamWithCooldowns,
+    site: impl Fn(SiteId, Timestamp) -> Site + Sync,
+) -> Result<OneOfMany, ApiError> {
+    let now = app.clock.now();
+    let spent = Duration::try_from(now.duration_since(caller.now)).unwrap_or_default();
+    let left = BUDGET.saturating_sub(spent);
+    if left.is_zero() {
+        return Ok(OneOfMany::OutOfTime);
+    }
+    let created = create_within(left, app, caller, team, |id| site(id, now)).await;
+    if let Err(refusal) = &created
+        && refusal.is_fault()
+    {
+        error!(team = %team.team.id(), error = %ErrorChain(refusal), "a site of many was not created");
+    }
+    Ok(created?.map_or(OneOfMany::Duplicate, OneOfMany::Created))
+}
+
+async fn create_within(
+    left: Duration,
+    app: &App,
+    caller: &Caller,
+    team: &mut TeamWithCooldowns,
+    site: impl Fn(SiteId) -> Site + Send,
+) -> Result<Option<SiteWithTools>, ApiError> {
+    let mut backoff = Backoff::new(budget::WRITE.min(left));
+    loop {
+        let id = app.entropy.site_id().map_err(ApiError::internal)?;
+        match create_site(app, caller, team, site(id)).await {
+            Err(error) => backoff.wait(error).await?,
+            done => return done,
+        }
+        let current = caller.team(&app.store, team.team.id(), Permission::ManageSites).await?;
+        *team = TeamWithCooldowns::new(current);
+    }
 }
 
 /// Whether the team has as many sites as its plan allows, and the plan is still the one that was

@@ -1,29 +1,18 @@
 //! `POST /teams/{team}/sites/bulk`: puts many URLs under watch, each on its own.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use jiff::Timestamp;
 use serde_json::{Map, Value};
-use tracing::error;
-use vedette_actions::{TeamWithCooldowns, duplicate_url};
-use vedette_domain::ErrorChain;
-use vedette_domain::account::Permission;
+use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, duplicate_url};
 use vedette_http::error::ApiError;
-use vedette_http::resource::{SiteResource, SitesOutcome};
+use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_body};
-use vedette_store::{Backoff, TeamWithSettings, budget};
+use vedette_store::TeamWithSettings;
 
-use super::creation::create;
+use super::creation::shown;
 use super::input::Input;
 use crate::Context;
-
-/// The most sites of a request.
-pub const SITES_MAX: usize = 100;
-/// What is not begun by then is left: the gateway gives up after 30 seconds, and then the client
-/// would not learn what was created.
-const BUDGET: Duration = Duration::from_secs(25);
 
 const REPEATED: &str = "This URL occurs more than once in the request.";
 const OUT_OF_TIME: &str =
@@ -49,45 +38,16 @@ pub(crate) async fn handle(
             outcome.skip(item.url, REPEATED);
             continue;
         }
-        let now = context.app.clock.now();
-        let spent = Duration::try_from(now.duration_since(context.caller.now)).unwrap_or_default();
-        let left = BUDGET.saturating_sub(spent);
-        if left.is_zero() {
-            outcome.fail(item.url, OUT_OF_TIME);
-            continue;
-        }
-        match create_within(left, context, &mut team, &input, now).await {
-            Ok(Some(site)) => outcome.create(site),
-            Ok(None) => outcome.skip(item.url, duplicate_url().message()),
-            Err(refusal) => {
-                if refusal.is_fault() {
-                    error!(team = %team.team.id(), error = %ErrorChain(&refusal), "a site of many was not created");
-                }
-                outcome.fail(item.url, refusal.message());
-            }
+        let id = team.team.id();
+        let site = |site, now| input.clone().into_site(site, id, now);
+        match create_one_of_many(context.app, context.caller, &mut team, site).await {
+            Ok(OneOfMany::Created(stored)) => outcome.create(shown(context, &team, &stored)),
+            Ok(OneOfMany::Duplicate) => outcome.skip(item.url, duplicate_url().message()),
+            Ok(OneOfMany::OutOfTime) => outcome.fail(item.url, OUT_OF_TIME),
+            Err(refusal) => outcome.fail(item.url, refusal.message()),
         }
     }
     Ok(ok(&outcome))
-}
-
-/// Creates a site; after a conflict again, with the team reloaded.
-async fn create_within(
-    left: Duration,
-    context: Context<'_>,
-    team: &mut TeamWithCooldowns,
-    input: &Input,
-    now: Timestamp,
-) -> Result<Option<SiteResource>, ApiError> {
-    let mut backoff = Backoff::new(budget::WRITE.min(left));
-    loop {
-        match create(context, team, input.clone(), now).await {
-            Err(error) => backoff.wait(error).await?,
-            done => return done,
-        }
-        let (store, id) = (&context.app.store, team.team.id());
-        let current = context.caller.team(store, id, Permission::ManageSites).await?;
-        *team = TeamWithCooldowns::new(current);
-    }
 }
 
 /// What a client says of one of the sites: strings, be they of use or not.

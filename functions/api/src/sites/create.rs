@@ -1,12 +1,12 @@
 //! `POST /teams/{team}/sites`: puts a URL under watch.
 
-use vedette_actions::{TeamWithCooldowns, duplicate_url};
+use vedette_actions::{TeamWithCooldowns, create_site, duplicate_url};
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::validation::parse_body;
 use vedette_store::TeamWithSettings;
 
-use super::creation::create;
+use super::creation::shown;
 use super::input::Input;
 use crate::Context;
 
@@ -16,7 +16,9 @@ pub(crate) async fn handle(
 ) -> Result<Response, ApiError> {
     let input = Input::parse(&parse_body(context.body)?, &team)?;
     let mut team = TeamWithCooldowns::new(team);
-    let site = create(context, &mut team, input, context.caller.now).await?;
-    let site = site.ok_or_else(duplicate_url)?;
+    let id = context.app.entropy.site_id().map_err(ApiError::internal)?;
+    let site = input.into_site(id, team.team.id(), context.caller.now);
+    let stored = create_site(context.app, context.caller, &mut team, site).await?;
+    let site = shown(context, &team, &stored.ok_or_else(duplicate_url)?);
     Ok(created(&site, &context.links.site(site.id())))
 }

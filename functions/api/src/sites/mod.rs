@@ -8,5 +8,4 @@ pub(crate) mod list;
 mod listing;
 pub(crate) mod update;
 
-pub use bulk::SITES_MAX;
 pub use listing::site_sorts;

@@ -1,28 +1,20 @@
 //! Putting sites under watch: one, or many at once.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use tracing::error;
-use vedette_actions::{TeamWithCooldowns, create_site, duplicate_url};
-use vedette_domain::ErrorChain;
+use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, duplicate_url};
 use vedette_domain::account::Permission;
 use vedette_domain::id::TeamId;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_store::{Backoff, TeamWithSettings, budget};
+use vedette_store::TeamWithSettings;
 
 use crate::form::field;
 use crate::{Visit, layout};
-
-/// The most sites of a form, as of a request to the API.
-const SITES_MAX: usize = 100;
-/// What is not begun by then is left: the gateway gives up after 30 seconds.
-const BUDGET: Duration = Duration::from_secs(25);
 
 /// A line that was not understood or not wanted, and why.
 struct Refused {
@@ -38,6 +30,7 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// Creates the sites, each on its own; what could not be stays in the form.
 pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let caller = &visit.member()?.caller;
     let mut team = TeamWithCooldowns::new(team(visit).await?);
     let text = field(visit.body, "urls");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -62,22 +55,15 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         if !seen.insert(url.clone()) {
             continue;
         }
-        let now = visit.app.clock.now();
-        let spent = now.duration_since(visit.member()?.caller.now);
-        let left = BUDGET.saturating_sub(Duration::try_from(spent).unwrap_or_default());
-        if left.is_zero() {
-            refuse("There was no time left for this one. Please send it again.".to_owned());
-            continue;
-        }
-        match create_within(left, visit, &mut team, &url).await {
-            Ok(true) => created += 1,
-            Ok(false) => refuse(duplicate_url().message()),
-            Err(error) => {
-                if error.is_fault() {
-                    error!(team = %team.team.id(), error = %ErrorChain(&error), "a site of many was not created");
-                }
-                refuse(error.message());
+        let id = team.team.id();
+        let site = |site, now| Site::new(site, id, url.clone(), now);
+        match create_one_of_many(visit.app, caller, &mut team, site).await {
+            Ok(OneOfMany::Created(_)) => created += 1,
+            Ok(OneOfMany::Duplicate) => refuse(duplicate_url().message()),
+            Ok(OneOfMany::OutOfTime) => {
+                refuse("There was no time left for this one. Please send it again.".to_owned());
             }
+            Err(refusal) => refuse(refusal.message()),
         }
     }
     if refused.is_empty() {
@@ -89,26 +75,6 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// People leave the scheme out.
 fn with_scheme(line: &str) -> String {
     if line.contains("://") { line.to_owned() } else { format!("https://{line}") }
-}
-
-/// Creates a site, or finds that there is one; after a conflict again, with the team reloaded.
-async fn create_within(
-    left: Duration,
-    visit: Visit<'_>,
-    team: &mut TeamWithCooldowns,
-    url: &SiteUrl,
-) -> Result<bool, ApiError> {
-    let (app, caller) = (visit.app, &visit.member()?.caller);
-    let mut backoff = Backoff::new(budget::WRITE.min(left));
-    loop {
-        let id = app.entropy.site_id().map_err(ApiError::internal)?;
-        let site = Site::new(id, team.team.id(), url.clone(), app.clock.now());
-        match create_site(app, caller, team, site).await {
-            Err(error) => backoff.wait(error).await?,
-            Ok(created) => return Ok(created.is_some()),
-        }
-        *team = TeamWithCooldowns::new(self::team(visit).await?);
-    }
 }
 
 async fn team(visit: Visit<'_>) -> Result<TeamWithSettings, ApiError> {
