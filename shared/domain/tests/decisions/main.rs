@@ -21,7 +21,7 @@ use crate::readers::Counts;
 use crate::world::World;
 
 /// Seeds of each run of the tests.
-const SEEDS: u64 = 600;
+const SEEDS: u64 = 20_000;
 /// Lives lived side by side.
 const CONCURRENCY: usize = 2;
 

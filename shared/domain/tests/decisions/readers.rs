@@ -97,7 +97,7 @@ struct Place {
 }
 
 /// How a receiver has answered lately.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 struct Patience {
     failures: usize,
     not_before: Timestamp,
@@ -108,6 +108,8 @@ struct Patience {
 pub(crate) struct Reader {
     places: BTreeMap<Key, Place>,
     patience: BTreeMap<Option<String>, Patience>,
+    /// That of people when the pass began: all that the service knows of it if it dies.
+    patience_before: Option<Patience>,
     /// By then it was asked again, however it has failed.
     asked_again_by: Timestamp,
     /// What is the case as far as the pass that is under way has read.
@@ -176,10 +178,14 @@ impl Reader {
     /// Somebody begins to send, having read what is the case.
     pub(crate) fn begin_pass(&mut self, truths: &Truths) {
         self.seen.clone_from(truths);
+        self.patience_before = self.patience.get(&None).copied();
     }
 
     /// What was sent is saved, or the process has died before it could be.
     pub(crate) fn end_pass(&mut self, is_saved: bool) {
+        if let Some(patience) = self.patience_before.take().filter(|_| !is_saved) {
+            self.patience.insert(None, patience);
+        }
         for (key, id) in std::mem::take(&mut self.in_pass) {
             let place = self.places.entry(key).or_default();
             match id {
@@ -240,6 +246,7 @@ impl Reader {
             self.counts.reminders += u64::from(kind == AlertKind::Reminder);
             self.counts.missed += u64::from(kind == AlertKind::Missed);
             let opened_at = Some(truth.opened_at);
+            place.owed_since = None;
             let before = place.mind;
             place.mind = match kind {
                 AlertKind::Opened => Mind { knows: opened_at, told_at: now, ..before },
