@@ -1,5 +1,5 @@
 //! Lives of the decisions alone, each from a seed that repeats it: without a table, without a network,
-//! quick enough to live hundreds.
+//! quick enough to live thousands.
 //!
 //! [`service`] does what the handlers do, as far as the domain decides it; [`world`] is hostile to it;
 //! [`truth`] and [`readers`] know by rules of their own what must happen, and when. A life that does not
@@ -21,7 +21,7 @@ use crate::readers::Counts;
 use crate::world::World;
 
 /// Seeds of each run of the tests.
-const SEEDS: u64 = 20_000;
+const SEEDS: u64 = 2_000;
 /// Lives lived side by side.
 const CONCURRENCY: usize = 2;
 
@@ -65,7 +65,7 @@ fn live_all(seeds: u64) -> Counts {
 }
 
 #[test]
-fn hundreds_of_lives() {
+fn thousands_of_lives() {
     let all = live_all(SEEDS);
     for (what, count) in all.of_a_life(SEEDS) {
         assert!(count >= 1, "{what} are too rare to be tested: {all:?}");
