@@ -52,6 +52,9 @@ IMAGE :=
 ARGS :=
 # Seconds for each target of `make fuzz`.
 TIME := 60
+# The lives of `make simulate`.
+SITES := 12
+DAYS := 4
 
 # The version is part of the path, so that a changed pin installs anew.
 CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
@@ -127,8 +130,8 @@ pages: rust lighthouse ## Use the pages in a real Chromium, with scripts and wit
 	$(build_service)
 	$(use_pages)
 
-simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, ARGS='decisions 7' one of the decisions alone)
-	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed $(ARGS),100)" cargo test --locked --workspace \
+simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, SITES=200 DAYS=60 says how large and long, ARGS='decisions 7' repeats one of the decisions alone)
+	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS)" cargo test --locked --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
