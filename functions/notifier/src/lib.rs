@@ -11,7 +11,6 @@ mod grants;
 mod people;
 mod rederive;
 mod release;
-mod resend;
 pub mod send;
 mod webhooks;
 
@@ -20,12 +19,12 @@ use vedette_domain::message::AlertMessage;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, MayConflict, StoreError};
 
-pub use deliver::{Delivered, Transport, deliver, wake};
+pub use deliver::{Delivered, Transport, deliver};
 pub use fan_out::fan_out;
 pub use grants::NOTIFIER;
 pub use rederive::{Rebuilt, rebuild, rederive};
 pub use release::release;
-pub use resend::resend;
+pub use vedette_actions::wake;
 
 /// Why alerts are not sent now. Nothing is lost: they are found in the table again.
 #[derive(Debug, thiserror::Error)]
