@@ -59,6 +59,14 @@ pub const PAGES: &[Page] = &[
     page("POST", "/teams/{team}/sites", For::Member, |visit| Box::pin(sites::new::add(visit))),
     page("GET", "/sites/{site}", For::Member, |visit| Box::pin(sites::show::show(visit))),
     page("POST", "/sites/{site}/checks", For::Member, |visit| Box::pin(sites::show::run(visit))),
+    page("GET", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::ask(visit))),
+    page("POST", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::save(visit))),
+    page("POST", "/sites/{site}/pause", For::Member, |visit| Box::pin(sites::edit::pause(visit))),
+    page("POST", "/sites/{site}/resume", For::Member, |visit| Box::pin(sites::edit::resume(visit))),
+    page("GET", "/sites/{site}/delete", For::Member, |visit| Box::pin(sites::delete::ask(visit))),
+    page("POST", "/sites/{site}/delete", For::Member, |visit| {
+        Box::pin(sites::delete::delete(visit))
+    }),
     page("GET", link::ISSUE, For::Anybody, |visit| Box::pin(issues::show(visit))),
     page("POST", "/issues/{issue}/acknowledge", For::Member, |visit| {
         Box::pin(issues::acknowledge(visit))

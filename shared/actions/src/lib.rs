@@ -8,6 +8,6 @@ mod sites;
 pub use checks::order_checks;
 pub use issues::{Decision, DecisionError, decide};
 pub use sites::{
-    OneOfMany, SITES_MAX, TeamWithCooldowns, check_texts, create_one_of_many, create_site,
-    duplicate_url,
+    OneOfMany, SITES_MAX, SiteInput, SiteUpdate, TeamWithCooldowns, create_one_of_many,
+    create_site, delete_site, duplicate_url, pause_site, resume_site, save_site,
 };

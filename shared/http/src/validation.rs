@@ -102,7 +102,7 @@ impl ValidationError {
     }
 
     /// Fields with their messages, each field once.
-    fn by_field(&self) -> Vec<(&str, Vec<&str>)> {
+    pub fn by_field(&self) -> Vec<(&str, Vec<&str>)> {
         let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
         for (field, message) in &self.found {
             match fields.iter_mut().find(|(name, _)| name == field) {

@@ -1,12 +1,26 @@
 //! The pages of sites.
 
+pub(crate) mod delete;
+pub(crate) mod edit;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod show;
 
 use maud::{Markup, html};
+use vedette_domain::account::Permission;
+use vedette_domain::id::SiteId;
 use vedette_domain::site_state::SiteState;
 use vedette_domain::site_url::SiteUrl;
+use vedette_http::access::SiteAccess;
+use vedette_http::error::ApiError;
+
+use crate::Visit;
+
+/// The site that a page is about, for who may do this with it.
+async fn access(visit: Visit<'_>, permission: Permission) -> Result<SiteAccess, ApiError> {
+    let site = SiteId::parse(visit.value("site")).ok_or(ApiError::NotFound)?;
+    visit.member()?.caller.site(&visit.app.store, site, permission).await
+}
 
 /// A state as word, shape and colour.
 pub(crate) fn state(state: SiteState) -> Markup {

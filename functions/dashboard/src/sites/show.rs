@@ -10,7 +10,7 @@ use vedette_actions::order_checks;
 use vedette_domain::account::Permission;
 use vedette_domain::check::{Check, StatusResult};
 use vedette_domain::history::{Day, Filter, day_of};
-use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::id::CheckId;
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::record::Issue;
 use vedette_domain::report::{Span, Uptime, uptime};
@@ -23,7 +23,7 @@ use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 
-use super::{link_out, state};
+use super::{access, link_out, state};
 use crate::{Visit, chart, layout};
 
 /// The days of the uptime's bars.
@@ -48,11 +48,6 @@ pub(crate) async fn run(visit: Visit<'_>) -> Result<Response, ApiError> {
         }
         Err(error) => Err(error),
     }
-}
-
-async fn access(visit: Visit<'_>, permission: Permission) -> Result<SiteAccess, ApiError> {
-    let site = SiteId::parse(visit.value("site")).ok_or(ApiError::NotFound)?;
-    visit.member()?.caller.site(&visit.app.store, site, permission).await
 }
 
 async fn page(
