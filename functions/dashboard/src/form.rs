@@ -1,11 +1,56 @@
-//! The fields of a form, as browsers send them.
+//! The fields of a form, as browsers send them and as pages show them.
+
+mod filled;
 
 use std::borrow::Cow;
 
+use maud::{Markup, html};
 use url::form_urlencoded;
+use vedette_http::validation::ValidationError;
+
+pub(crate) use filled::Filled;
 
 /// A field's text; empty where it was not sent.
 pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {
     let mut fields = form_urlencoded::parse(body);
     fields.find(|(sent, _)| sent == name).map(|(_, text)| text).unwrap_or_default()
+}
+
+/// All texts of a field that may be sent several times.
+pub(crate) fn fields(body: &[u8], name: &str) -> Vec<String> {
+    let sent = form_urlencoded::parse(body).filter(|(sent, _)| sent == name);
+    sent.map(|(_, text)| text.into_owned()).collect()
+}
+
+/// What is wrong with a field, to stand beside it, and what the field says of that.
+#[derive(Debug)]
+pub(crate) struct Problems {
+    id: String,
+    texts: Vec<String>,
+}
+
+impl Problems {
+    /// What a refusal says of the field at a path; `id` is that of the element.
+    pub(crate) fn of(refused: Option<&ValidationError>, path: &str, id: &str) -> Self {
+        let texts = refused.into_iter().flat_map(|refused| refused.of_field(path));
+        Self { id: format!("{id}-problem"), texts: texts.map(str::to_owned).collect() }
+    }
+
+    /// The value of `aria-describedby`.
+    pub(crate) fn described(&self) -> Option<&str> {
+        (!self.texts.is_empty()).then_some(self.id.as_str())
+    }
+
+    /// The value of `aria-invalid`.
+    pub(crate) fn invalid(&self) -> Option<&'static str> {
+        (!self.texts.is_empty()).then_some("true")
+    }
+
+    pub(crate) fn shown(&self) -> Markup {
+        html! {
+            @if !self.texts.is_empty() {
+                p.error id=(self.id) role="alert" { (self.texts.join(" ")) }
+            }
+        }
+    }
 }

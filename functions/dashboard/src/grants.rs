@@ -2,7 +2,7 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Channel, Directory, IssueIndex, Session, SignIn, Site, Team, Throttle, User,
+    Channel, Delivery, Directory, IssueIndex, Session, SignIn, Site, Team, Throttle, User,
 };
 
 /// What pages show: to who is signed in, what the API shows; to who has the link from a mail, its channel.
@@ -15,14 +15,14 @@ pub const READ_GRANT: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What forms do: begin and end sessions, create sites, order checks, decide on issues, and confirm or
-/// unsubscribe an address.
+/// What forms do: begin and end sessions, create sites, order checks, decide on issues, save
+/// settings, and confirm or unsubscribe an address.
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, SignIn, Site, Team],
     batch_get: &[Site, Team, User],
     query: &[Site, User],
     put: &[Channel, Directory, IssueIndex, Session, Site, Team],
-    update: &[Directory, Team, Throttle],
+    update: &[Delivery, Directory, Team, Throttle],
     delete: &[IssueIndex, SignIn],
     batch_delete: &[Session],
 };

@@ -20,6 +20,7 @@ use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
 
 use crate::form::field;
+use crate::layout::Part;
 use crate::sites::link_out;
 use crate::{Visit, layout};
 
@@ -136,7 +137,7 @@ async fn page(
         (timeline(issue, &users))
         @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
     };
-    Ok(layout::own_page(visit, status, &issue.summary, &content))
+    Ok(layout::team_page(visit, (site.team, Part::Sites), status, &issue.summary, &content))
 }
 
 fn actions(issue: &Issue, now: Timestamp) -> Markup {

@@ -9,6 +9,7 @@ use lambda_http::http::header::{
 };
 use lambda_http::http::{HeaderValue, StatusCode};
 use maud::{DOCTYPE, Markup, html};
+use vedette_domain::id::TeamId;
 use vedette_domain::time;
 use vedette_http::error::{ApiError, UNAVAILABLE_FOR};
 use vedette_http::response::Response;
@@ -24,9 +25,82 @@ pub(crate) fn page(status: StatusCode, title: &str, content: &Markup) -> Respons
     framed(status, title, None, content)
 }
 
+/// A part of a team's pages, as their navigation names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Sites,
+    Settings,
+    Channels,
+    Tokens,
+    Members,
+    Plan,
+}
+
+impl Part {
+    const ALL: [Self; 6] =
+        [Self::Sites, Self::Settings, Self::Channels, Self::Tokens, Self::Members, Self::Plan];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Sites => "Sites",
+            Self::Settings => "Settings",
+            Self::Channels => "Channels",
+            Self::Tokens => "Tokens",
+            Self::Members => "Members",
+            Self::Plan => "Plan",
+        }
+    }
+
+    fn path(self, team: TeamId) -> String {
+        match self {
+            Self::Sites => format!("/teams/{team}"),
+            Self::Settings => format!("/teams/{team}/settings"),
+            Self::Channels => format!("/teams/{team}/channels"),
+            // A token belongs to its user, whatever the team.
+            Self::Tokens => "/tokens".to_owned(),
+            Self::Members => format!("/teams/{team}/members"),
+            Self::Plan => format!("/teams/{team}/plan"),
+        }
+    }
+}
+
+/// A page of a team, with the ways to the team's other pages.
+pub(crate) fn team_page(
+    visit: Visit<'_>,
+    (team, here): (TeamId, Part),
+    status: StatusCode,
+    title: &str,
+    content: &Markup,
+) -> Response {
+    let parts = html! {
+        nav aria-label="Team" {
+            ul.filters {
+                @for part in Part::ALL {
+                    li {
+                        a href=(part.path(team)) aria-current=[(part == here).then_some("true")] {
+                            (part.word())
+                        }
+                    }
+                }
+            }
+        }
+    };
+    member_page(visit, Some(&parts), status, title, content)
+}
+
 /// A page with one heading, with the ways to the other pages if somebody is signed in.
 pub(crate) fn own_page(
     visit: Visit<'_>,
+    status: StatusCode,
+    title: &str,
+    content: &Markup,
+) -> Response {
+    member_page(visit, None, status, title, content)
+}
+
+fn member_page(
+    visit: Visit<'_>,
+    parts: Option<&Markup>,
     status: StatusCode,
     title: &str,
     content: &Markup,
@@ -37,6 +111,7 @@ pub(crate) fn own_page(
             form method="post" action="/sign-out" {
                 button { "Sign out " (signed_in.caller.user.name) }
             }
+            @if let Some(parts) = parts { (parts) }
         }
     });
     framed(status, title, ways.as_ref(), content)

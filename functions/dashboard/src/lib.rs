@@ -13,6 +13,7 @@ mod grants;
 mod issues;
 mod layout;
 mod session;
+mod settings;
 mod sign_in;
 mod sites;
 
@@ -57,6 +58,12 @@ pub const PAGES: &[Page] = &[
     page("GET", "/teams/{team}", For::Member, |visit| Box::pin(sites::list::team(visit))),
     page("GET", "/teams/{team}/sites/new", For::Member, |visit| Box::pin(sites::new::ask(visit))),
     page("POST", "/teams/{team}/sites", For::Member, |visit| Box::pin(sites::new::add(visit))),
+    page("GET", "/teams/{team}/settings", For::Member, |visit| {
+        Box::pin(settings::show::show(visit))
+    }),
+    page("POST", "/teams/{team}/settings/{section}", For::Member, |visit| {
+        Box::pin(settings::update::update(visit))
+    }),
     page("GET", "/sites/{site}", For::Member, |visit| Box::pin(sites::show::show(visit))),
     page("POST", "/sites/{site}/checks", For::Member, |visit| Box::pin(sites::show::run(visit))),
     page("GET", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::ask(visit))),

@@ -27,7 +27,7 @@ pub use expected_records::{BYTES_MAX, VALUE_MAX, VALUES_MAX, parse_expected_reco
 use crate::validation::{Errors, Field};
 
 /// Where a team's settings stand in a request.
-const TEAM_PATH: &str = "monitoring_settings";
+pub const TEAM_PATH: &str = "monitoring_settings";
 
 /// Repetitions that a list of a few possible values may carry; our own limit.
 pub const CHOICES_MAX: usize = 100;
@@ -105,11 +105,36 @@ pub fn parse_team_update(
     current: &Settings,
     errors: &mut Errors,
 ) -> TeamUpdate {
+    let tools = |field: &Field<'_>, errors: &mut Errors| read_team_tools(field, plan, errors);
+    read_team(value, tools, current, errors)
+}
+
+/// Reads the change of one section of a team's settings, as a form has it: everything else, the tools
+/// too, may be left out. It is of use only if no error was recorded.
+pub fn parse_team_section(
+    value: &Value,
+    plan: Plan,
+    current: &Settings,
+    errors: &mut Errors,
+) -> TeamUpdate {
+    let tools = |field: &Field<'_>, errors: &mut Errors| {
+        let sent = field.object(errors);
+        sent.map(|sent| tools::read(&sent, Level::Team, plan, errors)).unwrap_or_default()
+    };
+    read_team(value, tools, current, errors)
+}
+
+fn read_team(
+    value: &Value,
+    read_tools: impl FnOnce(&Field<'_>, &mut Errors) -> ToolsOverrides,
+    current: &Settings,
+    errors: &mut Errors,
+) -> TeamUpdate {
     let Some(fields) = Field::at(TEAM_PATH, value).object(errors) else {
         return TeamUpdate::default();
     };
     let update = TeamUpdate {
-        tools: read_team_tools(&fields.field("tools"), plan, errors),
+        tools: read_tools(&fields.field("tools"), errors),
         request_header: read_header(&fields.field("request_header"), errors),
         quiet_time: read_quiet_time(&fields.field("quiet_time"), current, errors),
         escalation: read_escalation(&fields.field("escalation"), errors),

@@ -101,8 +101,16 @@ impl ValidationError {
         }
     }
 
+    /// What is wrong with a field, or with the items of a list in it.
+    pub fn of_field(&self, field: &str) -> impl Iterator<Item = &str> {
+        let concerns = move |found: &str| {
+            found.strip_prefix(field).is_some_and(|rest| rest.is_empty() || is_index(rest))
+        };
+        self.found.iter().filter(move |(found, _)| concerns(found)).map(|(_, text)| text.as_str())
+    }
+
     /// Fields with their messages, each field once.
-    pub fn by_field(&self) -> Vec<(&str, Vec<&str>)> {
+    fn by_field(&self) -> Vec<(&str, Vec<&str>)> {
         let mut fields: Vec<(&str, Vec<&str>)> = Vec::new();
         for (field, message) in &self.found {
             match fields.iter_mut().find(|(name, _)| name == field) {
@@ -112,6 +120,11 @@ impl ValidationError {
         }
         fields
     }
+}
+
+/// Whether the rest of a path says a place in a list.
+fn is_index(rest: &str) -> bool {
+    rest.strip_prefix('.').is_some_and(|place| place.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 impl std::fmt::Display for ValidationError {
@@ -205,6 +218,12 @@ mod tests {
             serde_json::to_string(&ValidationError::new("tools.0", "T.")).expect("serialize"),
             r#"{"message":"T.","errors":{"tools.0":["T."]}}"#
         );
+    }
+
+    #[test]
+    fn a_fields_messages_are_those_of_it_and_of_its_items() {
+        let error = refused(&[("a.b", "1."), ("a.b.0", "2."), ("a.b.c", "3."), ("a.bc", "4.")]);
+        assert_eq!(error.of_field("a.b").collect::<Vec<_>>(), ["1.", "2."]);
     }
 
     #[test]

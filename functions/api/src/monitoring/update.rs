@@ -1,12 +1,7 @@
 //! `PATCH /teams/{team}/monitoring`: changes what all of a team's sites start from.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
 use serde_json::{Map, Value};
-use vedette_domain::id::TeamId;
-use vedette_domain::limits::ALERT_GRACE;
-use vedette_domain::message::{AlertMessage, Maintenance, Message};
+use vedette_actions::change_monitoring;
 use vedette_domain::settings::Settings;
 use vedette_http::error::ApiError;
 use vedette_http::resource::MonitoringResource;
@@ -19,28 +14,10 @@ use crate::Context;
 
 pub(crate) async fn handle(
     context: Context<'_>,
-    mut team: TeamWithSettings,
+    team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let settings = parse(&parse_body(context.body)?, &team)?;
-    if settings != team.settings {
-        let schedules_change = !settings.runs_like(&team.settings);
-        let next = team.team.reconfigured(schedules_change, context.caller.now);
-        let alerts_change = settings.quiet_time != team.settings.quiet_time
-            || settings.escalation != team.settings.escalation;
-        if alerts_change {
-            let due = context.caller.now.saturating_add(ALERT_GRACE).unwrap_or(Timestamp::MAX);
-            context.app.store.request_rederivation(next.id, due).await?;
-        }
-        context.app.store.save_settings(&team.team, &next, &settings).await?;
-        if next.work_due().is_some() {
-            resync(context, next.id).await;
-        }
-        if alerts_change {
-            let rederive = Message::Alert(AlertMessage::Team(next.id));
-            context.app.enqueue_or_leave(rederive, Duration::ZERO).await;
-        }
-        team = TeamWithSettings { team: next, settings, ..team };
-    }
+    let team = change_monitoring(context.app, team, settings, context.caller.now).await?;
     Ok(ok(&MonitoringResource::new(&team)))
 }
 
@@ -52,9 +29,4 @@ fn parse(body: &Map<String, Value>, team: &TeamWithSettings) -> Result<Settings,
         .value()
         .map(|value| parse_team_update(value, team.plan(), &team.settings, &mut errors));
     errors.finish(update.map(|update| team.settings.merge(&update)))
-}
-
-async fn resync(context: Context<'_>, id: TeamId) {
-    let resync = Message::Maintenance(Maintenance::Resync(id));
-    context.app.enqueue_or_leave(resync, Duration::ZERO).await;
 }

@@ -8,6 +8,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use super::{access, link_out};
+use crate::layout::Part;
 use crate::{Visit, layout};
 
 /// Asks whether a site is to be deleted.
@@ -21,7 +22,8 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
         p { "To check it no more and keep its history, pause it instead." }
         p { a href={ "/sites/" (site.id) } { "Back to the site" } }
     };
-    Ok(layout::own_page(visit, StatusCode::OK, "Delete this site?", &content))
+    let title = "Delete this site?";
+    Ok(layout::team_page(visit, (site.team, Part::Sites), StatusCode::OK, title, &content))
 }
 
 /// Deletes a site.

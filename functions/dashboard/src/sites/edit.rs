@@ -1,5 +1,7 @@
 //! Changing a site: what is said of it, where it is, and where it differs from its team.
 
+mod controls;
+
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
@@ -10,10 +12,11 @@ use vedette_domain::tool::Tool;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_http::settings::TEAM_PATH;
 
 use super::access;
 use crate::form::Filled;
-use crate::settings::{self, SETTINGS};
+use crate::layout::Part;
 use crate::{Visit, layout};
 
 /// Where the expected records stand in the API's requests.
@@ -61,7 +64,11 @@ pub(crate) async fn resume(visit: Visit<'_>) -> Result<Response, ApiError> {
 }
 
 fn tool_path(tool: Tool) -> String {
-    format!("{SETTINGS}.tools.{tool}")
+    format!("{TEAM_PATH}.tools.{tool}")
+}
+
+fn header_path(part: &str) -> String {
+    format!("{TEAM_PATH}.request_header.{part}")
 }
 
 /// The form as it stands for what is stored.
@@ -77,8 +84,7 @@ fn stored(access: &SiteAccess) -> Result<Filled, ApiError> {
         filled.put(format!("{RECORDS}.{kind}"), values.join("\n"));
     }
     if let Some(header) = &site.overrides.request_header {
-        filled.put(format!("{SETTINGS}.request_header.name"), &header.name);
-        filled.put(format!("{SETTINGS}.request_header.value"), &header.value);
+        filled.put(header_path("name"), &header.name);
     }
     let own = serde_json::to_value(&site.overrides).map_err(ApiError::internal)?;
     let (team, in_force) = (team_tools(access), access.settings());
@@ -93,11 +99,11 @@ fn stored(access: &SiteAccess) -> Result<Filled, ApiError> {
             let minutes = in_force.tools.cadence_minutes(tool).to_string();
             filled.put(format!("{path}.cadence_minutes"), minutes);
         }
-        for setting in settings::shown(tool) {
+        for setting in controls::shown(tool) {
             let name = setting.name;
             let (own, team) = (own["settings"].get(name), &team["settings"][name]);
             let path = format!("{path}.settings.{name}");
-            settings::fill(&mut filled, &path, setting.rule, own, team);
+            controls::fill(&mut filled, &path, setting.rule, own, team);
         }
     }
     Ok(filled)
@@ -113,21 +119,25 @@ fn request(filled: &Filled, access: &SiteAccess) -> Map<String, Value> {
     let mut tools = Map::new();
     for tool in Tool::ALL {
         let path = tool_path(tool);
-        let own = settings::shown(tool).filter_map(|setting| {
+        let own = controls::shown(tool).filter_map(|setting| {
             let path = format!("{path}.settings.{}", setting.name);
-            Some((setting.name.to_owned(), settings::chosen(filled, &path, setting.rule)?))
+            Some((setting.name.to_owned(), controls::chosen(filled, &path, setting.rule)?))
         });
         let mut sent = json!({ "settings": Map::from_iter(own) });
         let chosen = |name: &str| Some(filled.text(name)).filter(|text| !text.is_empty());
         if let Some(enabled) = chosen(&format!("{path}.enabled")) {
-            sent["enabled"] = settings::truth(enabled);
+            sent["enabled"] = controls::truth(enabled);
         }
         if let Some(minutes) = chosen(&format!("{path}.cadence_minutes")) {
-            sent["cadence_minutes"] = settings::integer(minutes);
+            sent["cadence_minutes"] = controls::integer(minutes);
         }
         tools.insert(tool.to_string(), sent);
     }
-    let header = |part: &str| filled.text(&format!("{SETTINGS}.request_header.{part}"));
+    let header = |part: &str| filled.text(&header_path(part));
+    // The value is not in the form; it belongs to the name that it was saved with.
+    let saved = access.stored.site.overrides.request_header.as_ref();
+    let kept = saved.filter(|saved| saved.name == header("name") && header("value").is_empty());
+    let value = kept.map_or_else(|| header("value"), |saved| saved.value.as_str());
     let text = |name: &str| Value::from(filled.text(name));
     let mut request = json!({
         "url": text("url"),
@@ -135,9 +145,9 @@ fn request(filled: &Filled, access: &SiteAccess) -> Map<String, Value> {
         "notes": text("notes"),
         "js_rendered": filled.has("js_rendered", "true"),
         "pinned": filled.has("pinned", "true"),
-        SETTINGS: {
+        TEAM_PATH: {
             "tools": tools,
-            "request_header": { "name": header("name"), "value": header("value") },
+            "request_header": { "name": header("name"), "value": value },
         },
     });
     let records: Map<_, _> = DnsRecordType::ALL
@@ -163,31 +173,37 @@ fn page(visit: Visit<'_>, access: &SiteAccess, status: StatusCode, filled: &Fill
         p { a href={ "/sites/" (site.id) } { "Back to the site" } }
         (filled.summary())
         form.settings method="post" action={ "/sites/" (site.id) "/edit" } {
-            (filled.input("name", "Name"))
-            (filled.input("url", "URL"))
+            (filled.input("name", "text", "Name"))
+            (filled.input("url", "url", "URL"))
             (filled.textarea("notes", "Notes, which alerts begin with", 4))
-            (filled.checkbox("pinned", "Keep it at the top of lists"))
-            (filled.checkbox("js_rendered", "Render pages with a browser when links are checked"))
+            (filled.tick("pinned", "true", "Keep it at the top of lists"))
+            (filled.tick("js_rendered", "true", "Render pages with a browser when links are checked"))
             (request_header(access, filled))
             @for tool in Tool::ALL { (tool_part(access, tool, filled)) }
             (records_part(access, filled))
             p { button { "Save" } }
         }
     };
-    layout::own_page(visit, status, &format!("Edit {}", site.name), &content)
+    let title = format!("Edit {}", site.name);
+    layout::team_page(visit, (site.team, Part::Sites), status, &title, &content)
 }
 
 fn request_header(access: &SiteAccess, filled: &Filled) -> Markup {
     let team = access.team.settings.request_header.name.as_deref();
+    let (name, value) = (header_path("name"), header_path("value"));
+    let problems = filled.problems(&value);
     html! {
         h2 { "Request header" }
         p.quiet {
-            "Sent with status, broken-links and performance checks. Where both fields are empty, as the team: "
+            "Sent with status, broken-links and performance checks. Without a name, as the team: "
             @match team { Some(name) => { bdi { (name) } } None => "none" } "."
         }
-        (filled.problem(&format!("{SETTINGS}.request_header")))
-        (filled.input(&format!("{SETTINGS}.request_header.name"), "Header name"))
-        (filled.input(&format!("{SETTINGS}.request_header.value"), "Header value"))
+        (filled.input(&name, "text", "Name of the header"))
+        label for=(value) { "Value of the header" }
+        p.quiet { "It is not shown. Leave it empty to keep it." }
+        input id=(value) type="password" name=(value) autocomplete="off"
+            aria-describedby=[problems.described()] aria-invalid=[problems.invalid()];
+        (problems.shown())
     }
 }
 
@@ -197,11 +213,11 @@ fn tool_part(access: &SiteAccess, tool: Tool, filled: &Filled) -> Markup {
     let enabled = Value::from(team.is_enabled(tool));
     html! {
         h2 { (tool.label()) }
-        (settings::boolean(filled, &format!("{path}.enabled"), "Enabled", Some(&enabled)))
-        (settings::cadence(filled, &format!("{path}.cadence_minutes"), tool, plan, Some(team.cadence_minutes(tool))))
-        @for setting in settings::shown(tool) {
-            (settings::control(filled, &format!("{path}.settings.{}", setting.name), setting,
-                Some(&values[tool.as_str()]["settings"][setting.name])))
+        (controls::boolean(filled, &format!("{path}.enabled"), "Enabled", &enabled))
+        (controls::cadence(filled, &format!("{path}.cadence_minutes"), tool, plan, team.cadence_minutes(tool)))
+        @for setting in controls::shown(tool) {
+            (controls::control(filled, &format!("{path}.settings.{}", setting.name), setting,
+                &values[tool.as_str()]["settings"][setting.name]))
         }
     }
 }
@@ -214,7 +230,7 @@ fn records_part(access: &SiteAccess, filled: &Filled) -> Markup {
             (filled.textarea(&format!("{RECORDS}.{kind}"), &format!("{kind} records"), 2))
         }
         @if access.stored.site.expected_records.is_empty() {
-            (filled.checkbox(FORGET, "Expect the records of the next check from now on"))
+            (filled.tick(FORGET, "true", "Expect the records of the next check from now on"))
         }
     }
 }

@@ -17,6 +17,7 @@ use vedette_http::validation::Errors;
 use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings};
 
 use super::{link_out, state, word};
+use crate::layout::Part;
 use crate::{Visit, layout};
 
 /// The sites of a page.
@@ -118,7 +119,8 @@ async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
             }
         }
     };
-    Ok(layout::own_page(visit, StatusCode::OK, &format!("Sites of {}", team.team.name), &content))
+    let title = format!("Sites of {}", team.team.name);
+    Ok(layout::team_page(visit, (team.id(), Part::Sites), StatusCode::OK, &title, &content))
 }
 
 /// What the form for new sites did.

@@ -14,6 +14,7 @@ use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
 use crate::form::field;
+use crate::layout::Part;
 use crate::{Visit, layout};
 
 /// A line that was not understood or not wanted, and why.
@@ -110,5 +111,5 @@ fn form(
         }
         p { a href={ "/teams/" (team.id()) } { "Back to the sites" } }
     };
-    layout::own_page(visit, status, "Add sites", &content)
+    layout::team_page(visit, (team.id(), Part::Sites), status, "Add sites", &content)
 }

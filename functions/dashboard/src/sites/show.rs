@@ -24,6 +24,7 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 
 use super::{access, link_out, state};
+use crate::layout::Part;
 use crate::{Visit, chart, layout};
 
 /// The days of the uptime's bars.
@@ -89,7 +90,7 @@ async fn page(
         (issues_part(&issues))
         p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
     };
-    Ok(layout::own_page(visit, status, &site.name, &content))
+    Ok(layout::team_page(visit, (site.team, Part::Sites), status, &site.name, &content))
 }
 
 type Checks = BTreeMap<CheckId, Check>;

@@ -1,19 +1,18 @@
 //! Controls for monitoring settings: one for each rule that a value follows, and the value that a filled
 //! in control stands for, in the form in which the API takes it.
 //!
-//! A control bears the name that the API's errors have for the setting. Where a setting may be taken from
-//! the team, its control has a choice for that, with the team's value.
+//! Each setting of a site may be taken from its team: its control has a choice for that, with the team's
+//! value.
 
 use maud::{Markup, html};
 use serde_json::Value;
-use vedette_domain::plan::{CADENCE_MINUTES, Plan, cadence_label};
-use vedette_domain::settings::{DnsRecordType, Rule, STATUS_INCIDENT_CODES, Setting, own_settings};
+use vedette_domain::plan::{CADENCE_MINUTES, Plan, cadence_label, cadence_wording};
+use vedette_domain::settings::{
+    DnsRecordType, INTEGER_MAX, Rule, STATUS_INCIDENT_CODES, Setting, own_settings,
+};
 use vedette_domain::tool::Tool;
 
 use crate::form::Filled;
-
-/// Where settings stand in the API's requests.
-pub(crate) const SETTINGS: &str = "monitoring_settings";
 
 /// What a control whose value may be taken from the team is called: `own` or empty.
 fn source(name: &str) -> String {
@@ -23,17 +22,16 @@ fn source(name: &str) -> String {
 const OWN: &str = "own";
 
 /// The tool's settings that have controls: each once, under its present name.
-pub(crate) fn shown(tool: Tool) -> impl Iterator<Item = &'static Setting> {
+pub(super) fn shown(tool: Tool) -> impl Iterator<Item = &'static Setting> {
     own_settings(tool).iter().filter(|setting| setting.name == setting.kept_as)
 }
 
-/// A label: the description without its end, which is a sentence's.
-pub(crate) fn label(setting: &Setting) -> &str {
-    setting.description.trim_end_matches('.')
+fn as_the_team(value: &Value) -> String {
+    format!("As the team: {}", words(value))
 }
 
 /// A value in words.
-pub(crate) fn words(value: &Value) -> String {
+fn words(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::Bool(true) => "yes".to_owned(),
@@ -45,22 +43,13 @@ pub(crate) fn words(value: &Value) -> String {
     }
 }
 
-/// A control for a setting. With the team's value, that can be chosen in place of an own one.
-pub(crate) fn control(
-    filled: &Filled,
-    name: &str,
-    setting: &Setting,
-    team: Option<&Value>,
-) -> Markup {
-    let label = label(setting);
+/// A control for a setting, in which the team's value can be chosen in place of an own one.
+pub(super) fn control(filled: &Filled, name: &str, setting: &Setting, team: &Value) -> Markup {
+    let label = setting.description.trim_end_matches('.');
     if setting.rule == Rule::Boolean {
         return boolean(filled, name, label, team);
     }
-    let Some(team) = team else { return own(filled, name, setting.rule, label) };
-    let options = [
-        (String::new(), format!("As the team: {}", words(team))),
-        (OWN.to_owned(), "Its own:".to_owned()),
-    ];
+    let options = [(String::new(), as_the_team(team)), (OWN.to_owned(), "Its own".to_owned())];
     html! {
         div.inherits {
             (filled.select(&source(name), label, &options))
@@ -69,71 +58,67 @@ pub(crate) fn control(
     }
 }
 
-/// A choice between yes and no.
-pub(crate) fn boolean(filled: &Filled, name: &str, label: &str, team: Option<&Value>) -> Markup {
-    let team = team.map(|team| (String::new(), format!("As the team: {}", words(team))));
-    let own = [("true", "Yes"), ("false", "No")].map(|(a, b)| (a.to_owned(), b.to_owned()));
-    filled.select(name, label, &team.into_iter().chain(own).collect::<Vec<_>>())
+/// A choice between yes, no, and what the team says.
+pub(super) fn boolean(filled: &Filled, name: &str, label: &str, team: &Value) -> Markup {
+    let options = [
+        (String::new(), as_the_team(team)),
+        ("true".to_owned(), "Yes".to_owned()),
+        ("false".to_owned(), "No".to_owned()),
+    ];
+    filled.select(name, label, &options)
 }
 
-/// A choice of the cadences that plan and tool allow.
-pub(crate) fn cadence(
-    filled: &Filled,
-    name: &str,
-    tool: Tool,
-    plan: Plan,
-    team: Option<u32>,
-) -> Markup {
+/// A choice of the cadences that plan and tool allow, and the team's.
+pub(super) fn cadence(filled: &Filled, name: &str, tool: Tool, plan: Plan, team: u32) -> Markup {
     let minimum = plan.minimum_cadence_minutes(tool);
-    let team = team.map(|minutes| {
-        let words = cadence_label(minutes).to_lowercase();
-        (String::new(), format!("As the team: {words}"))
-    });
+    let team = (String::new(), format!("As the team: every {}", cadence_wording(team)));
     let allowed = CADENCE_MINUTES.into_iter().filter(|minutes| *minutes >= minimum);
     let own = allowed.map(|minutes| (minutes.to_string(), cadence_label(minutes)));
-    filled.select(name, "Cadence", &team.into_iter().chain(own).collect::<Vec<_>>())
+    filled.select(name, "How often", &[team].into_iter().chain(own).collect::<Vec<_>>())
 }
 
 fn own(filled: &Filled, name: &str, rule: Rule, label: &str) -> Markup {
-    let number = |min: u32, max: Option<u32>| {
+    let number = |min: u32, max: u32| {
+        let problems = filled.problems(name);
         html! {
             label for=(name) { (label) }
-            (filled.problem(name))
-            input type="number" id=(name) name=(name) min=(min) max=[max] value=(filled.text(name))
-                aria-describedby=[filled.described_by(name)];
+            input id=(name) type="number" name=(name) min=(min) max=(max) value=(filled.text(name))
+                aria-describedby=[problems.described()] aria-invalid=[problems.invalid()];
+            (problems.shown())
         }
     };
-    let ticks = |options: &[(String, String)]| {
+    let some_of = |options: &[(String, String)]| {
         html! {
-            fieldset aria-describedby=[filled.described_by(name)] {
+            fieldset {
                 legend { (label) }
-                (filled.problem(name))
-                @for (value, words) in options {
-                    (filled.tick(name, value, &format!("{name}.{value}"), words))
+                div.row {
+                    @for (value, words) in options { (filled.tick(name, value, words)) }
                 }
+                (filled.problems(name).shown())
             }
         }
     };
     match rule {
-        Rule::Boolean => boolean(filled, name, label, None),
-        Rule::Integer(min, max) => number(min, Some(max)),
-        Rule::Limit => number(1, None),
+        // Whether it is the team's is part of the choice.
+        Rule::Boolean => Markup::default(),
+        Rule::Integer(min, max) => number(min, max),
+        Rule::Limit => number(1, INTEGER_MAX),
         Rule::StatusCodes => {
-            let option = |code: u16, label: &str| (code.to_string(), format!("{code} {label}"));
-            ticks(&STATUS_INCIDENT_CODES.map(|known| option(known.code, known.label)))
+            some_of(&STATUS_INCIDENT_CODES.map(|option| {
+                (option.code.to_string(), format!("{} {}", option.code, option.label))
+            }))
         }
-        Rule::RecordTypes => ticks(&DnsRecordType::ALL.map(|kind| {
-            let name = kind.as_str();
-            (name.to_owned(), name.to_owned())
-        })),
+        Rule::RecordTypes => {
+            some_of(&DnsRecordType::ALL.map(|kind| (kind.to_string(), kind.to_string())))
+        }
         Rule::Paths => filled.textarea(name, &format!("{label}, one in a line"), 4),
-        Rule::Page => filled.input(name, label),
+        Rule::Page => filled.input(name, "text", label),
     }
 }
 
 /// Fills a control with a stored value; without one, the setting is taken from the team, whose value
 /// the control then starts from.
-pub(crate) fn fill(filled: &mut Filled, name: &str, rule: Rule, own: Option<&Value>, team: &Value) {
+pub(super) fn fill(filled: &mut Filled, name: &str, rule: Rule, own: Option<&Value>, team: &Value) {
     if rule == Rule::Boolean {
         fill_value(filled, name, rule, own.unwrap_or(&Value::Null));
         return;
@@ -156,7 +141,7 @@ fn fill_value(filled: &mut Filled, name: &str, rule: Rule, value: &Value) {
 }
 
 /// The value that is chosen for a setting; `None` where it is taken from the team.
-pub(crate) fn chosen(filled: &Filled, name: &str, rule: Rule) -> Option<Value> {
+pub(super) fn chosen(filled: &Filled, name: &str, rule: Rule) -> Option<Value> {
     match rule {
         Rule::Boolean => (!filled.text(name).is_empty()).then(|| value(filled, name, rule)),
         _ => (filled.text(&source(name)) == OWN).then(|| value(filled, name, rule)),
@@ -164,7 +149,7 @@ pub(crate) fn chosen(filled: &Filled, name: &str, rule: Rule) -> Option<Value> {
 }
 
 /// The value that a control holds, as the API takes it; what is no value is left to its validation.
-pub(crate) fn value(filled: &Filled, name: &str, rule: Rule) -> Value {
+pub(super) fn value(filled: &Filled, name: &str, rule: Rule) -> Value {
     match rule {
         Rule::Boolean => truth(filled.text(name)),
         Rule::Integer(..) | Rule::Limit => integer(filled.text(name)),
@@ -176,7 +161,7 @@ pub(crate) fn value(filled: &Filled, name: &str, rule: Rule) -> Value {
 }
 
 /// What a choice between yes and no says.
-pub(crate) fn truth(text: &str) -> Value {
+pub(super) fn truth(text: &str) -> Value {
     match text {
         "true" => true.into(),
         "false" => false.into(),
@@ -185,6 +170,6 @@ pub(crate) fn truth(text: &str) -> Value {
 }
 
 /// A number, if the text is one.
-pub(crate) fn integer(text: &str) -> Value {
+pub(super) fn integer(text: &str) -> Value {
     text.trim().parse::<i64>().map_or_else(|_| text.into(), Value::from)
 }
