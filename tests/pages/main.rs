@@ -1,5 +1,6 @@
 //! The pages for browsers, by the real handlers, each with the rights that its function has on AWS.
 
+mod edit;
 mod issues;
 mod links;
 mod sign_in;

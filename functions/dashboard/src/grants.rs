@@ -15,7 +15,7 @@ pub const READ_GRANT: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What forms do: begin and end sessions, create sites, order checks, decide on issues, save
+/// What forms do: begin and end sessions, create, change and delete sites, order checks, decide on issues, save
 /// settings, and confirm or unsubscribe an address.
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, SignIn, Site, Team],
@@ -23,6 +23,6 @@ pub const WRITE_GRANT: Grant = Grant {
     query: &[Site, User],
     put: &[Channel, Directory, IssueIndex, Session, Site, Team],
     update: &[Delivery, Directory, Team, Throttle],
-    delete: &[IssueIndex, SignIn],
+    delete: &[Directory, IssueIndex, SignIn, Site],
     batch_delete: &[Session],
 };

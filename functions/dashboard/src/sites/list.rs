@@ -123,10 +123,12 @@ async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
     Ok(layout::team_page(visit, (team.id(), Part::Sites), StatusCode::OK, &title, &content))
 }
 
-/// What the form for new sites did.
+/// What a form has just done.
 fn added(query: &Query) -> Markup {
     let count = query.integer("added", 1..=1_000, &mut Errors::new());
+    let is_deleted = query.search("said") == Some("deleted");
     html! {
+        @if is_deleted { p.note role="status" { "The site is deleted." } }
         @if let Some(count) = count {
             p.note role="status" {
                 (count) @if count == 1 { " site is" } @else { " sites are" }

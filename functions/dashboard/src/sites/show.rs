@@ -76,14 +76,17 @@ async fn page(
     let query = Query::parse(visit.head.uri.query());
     let is_queued = query.search("said") == Some("queued");
     let may_run = caller.role_in(site.team)?.grants(Permission::RunChecks);
+    let may_manage = caller.role_in(site.team)?.grants(Permission::ManageSites);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
+        (said(&query))
         @if is_queued { p.note role="status" { "The checks are queued. Their results show here when they are done." } }
         p { (link_out(&site.url)) }
         p { (standing(visit, access, &checks, &issues)) }
         @if may_run {
             form method="post" action={ "/sites/" (site.id) "/checks" } { button { "Run checks now" } }
         }
+        @if may_manage { (manage(access)) }
         (results(access, &checks, &issues))
         (uptime_part(&uptime(span, &days)))
         (response_part(&means, now))
@@ -91,6 +94,35 @@ async fn page(
         p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
     };
     Ok(layout::team_page(visit, (site.team, Part::Sites), status, &site.name, &content))
+}
+
+/// What a form has just done.
+fn said(query: &Query) -> Markup {
+    let words = match query.search("said") {
+        Some("saved") => Some("Saved. Its schedules follow within a minute."),
+        Some("paused") => Some("Paused. No tool checks this site by itself any more."),
+        Some("resumed") => Some("Resumed. The tools that the team enables check this site again."),
+        _ => None,
+    };
+    html! { @if let Some(words) = words { p.note role="status" { (words) } } }
+}
+
+/// What who manages the site can do with it.
+fn manage(access: &SiteAccess) -> Markup {
+    let site = &access.stored.site;
+    let path = |verb: &str| format!("/sites/{}/{verb}", site.id);
+    let is_paused = !Tool::ALL.iter().any(|tool| access.settings().tools.is_enabled(*tool));
+    html! {
+        div.row {
+            a href=(path("edit")) { "Edit" }
+            @if is_paused {
+                form method="post" action=(path("resume")) { button { "Resume" } }
+            } @else {
+                form method="post" action=(path("pause")) { button { "Pause" } }
+            }
+            a href=(path("delete")) { "Delete" }
+        }
+    }
 }
 
 type Checks = BTreeMap<CheckId, Check>;
