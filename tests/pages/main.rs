@@ -3,6 +3,8 @@
 mod edit;
 mod issues;
 mod links;
+mod results;
 mod sign_in;
+mod site;
 mod sites;
 mod support;

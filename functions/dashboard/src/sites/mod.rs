@@ -7,6 +7,7 @@ pub(crate) mod new;
 pub(crate) mod show;
 
 use maud::{Markup, html};
+use url::Url;
 use vedette_domain::account::Permission;
 use vedette_domain::id::SiteId;
 use vedette_domain::site_state::SiteState;
@@ -52,4 +53,13 @@ pub(crate) const fn word(state: SiteState) -> &'static str {
 /// A link to a site that is watched. Its URL is http or https, whoever chose it.
 pub(crate) fn link_out(url: &SiteUrl) -> Markup {
     html! { a href=(url) rel="noreferrer noopener" { (url) } }
+}
+
+/// A URL that a site chose: a link where it leads to the Web, and text otherwise.
+pub(crate) fn outward(url: &str) -> Markup {
+    let is_web = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    html! {
+        @if is_web { a href=(url) rel="noreferrer noopener" { bdi { (url) } } }
+        @else { bdi { (url) } }
+    }
 }
