@@ -1,6 +1,8 @@
 //! The pages for browsers, by the real handlers, each with the rights that its function has on AWS.
 
+mod checks;
 mod edit;
+mod events;
 mod issues;
 mod links;
 mod results;

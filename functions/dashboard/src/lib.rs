@@ -7,7 +7,9 @@
 mod assets;
 mod channels;
 mod chart;
+mod checks;
 mod cross_origin;
+mod events;
 mod form;
 mod grants;
 mod issues;
@@ -56,6 +58,7 @@ pub const PAGES: &[Page] = &[
     page("POST", "/sessions/{session}/end", For::Member, |visit| Box::pin(sign_in::end(visit))),
     page("GET", "/", For::Member, |visit| Box::pin(sites::list::home(visit))),
     page("GET", "/teams/{team}", For::Member, |visit| Box::pin(sites::list::team(visit))),
+    page("GET", "/teams/{team}/events", For::Member, |visit| Box::pin(events::show(visit))),
     page("GET", "/teams/{team}/sites/new", For::Member, |visit| Box::pin(sites::new::ask(visit))),
     page("POST", "/teams/{team}/sites", For::Member, |visit| Box::pin(sites::new::add(visit))),
     page("GET", "/teams/{team}/settings", For::Member, |visit| {
@@ -65,6 +68,8 @@ pub const PAGES: &[Page] = &[
         Box::pin(settings::update::update(visit))
     }),
     page("GET", "/sites/{site}", For::Member, |visit| Box::pin(sites::show::show(visit))),
+    page("GET", "/sites/{site}/checks", For::Member, |visit| Box::pin(checks::list::show(visit))),
+    page("GET", "/checks/{check}", For::Member, |visit| Box::pin(checks::show::show(visit))),
     page("POST", "/sites/{site}/checks", For::Member, |visit| Box::pin(sites::show::run(visit))),
     page("GET", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::ask(visit))),
     page("POST", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::save(visit))),

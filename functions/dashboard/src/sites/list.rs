@@ -111,12 +111,7 @@ async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
                 thead { tr { th scope="col" { "State" } th scope="col" { "Site" } th scope="col" { "Active issues" } } }
                 tbody { @for site in shown { (row(site)) } }
             }
-            nav aria-label="Pages" {
-                @if number > 1 { a rel="prev" href=(address(wanted, number - 1)) { "Before" } " " }
-                @if skipped.saturating_add(PAGE) < found.len() {
-                    a rel="next" href=(address(wanted, number + 1)) { "More" }
-                }
-            }
+            (layout::other_pages(number, skipped.saturating_add(PAGE) < found.len(), &|page| address(wanted, page)))
         }
     };
     let title = format!("Sites of {}", team.team.name);

@@ -18,7 +18,10 @@ use vedette_http::error::ApiError;
 use crate::Visit;
 
 /// The site that a page is about, for who may do this with it.
-async fn access(visit: Visit<'_>, permission: Permission) -> Result<SiteAccess, ApiError> {
+pub(crate) async fn access(
+    visit: Visit<'_>,
+    permission: Permission,
+) -> Result<SiteAccess, ApiError> {
     let site = SiteId::parse(visit.value("site")).ok_or(ApiError::NotFound)?;
     visit.member()?.caller.site(&visit.app.store, site, permission).await
 }

@@ -1,7 +1,7 @@
 //! How a site is: its state, and what the newest check of each tool said.
 
 use maud::{Markup, html};
-use vedette_domain::check::{Check, StatusResult};
+use vedette_domain::check::Check;
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::record::Issue;
 use vedette_domain::site_state::SiteState;
@@ -9,6 +9,7 @@ use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_http::access::SiteAccess;
 
 use super::Checks;
+use crate::checks::summary;
 use crate::sites::state;
 use crate::{Visit, layout};
 
@@ -60,45 +61,29 @@ pub(super) fn results(access: &SiteAccess, checks: &Checks, issues: &[Issue]) ->
                             None => { td { "No check yet" } td {} }
                             Some(check) => {
                                 td { (result(check, issues)) }
-                                td { (layout::instant(check.id.created_at())) }
+                                td { a href={ "/checks/" (check.id) } { (layout::instant(check.id.created_at())) } }
                             }
                         }
                     }
                 }
             }
         }
+        p { a href={ "/sites/" (access.stored.site.id) "/checks" } { "History of checks" } }
     }
 }
 
-/// What a check says in a few words. Of what a tool found, its active issues say most.
+/// What a check says in a few words; of what a tool found, its active issues say most.
 fn result(check: &Check, issues: &[Issue]) -> Markup {
     let tool = check.id.tool();
     let mut active = issues
         .iter()
         .filter(|issue| issue.lifecycle.is_active() && issue.id.fingerprint().tool() == tool)
         .peekable();
-    let error = check.error.as_ref().map(|error| error.message.as_str());
-    match check.status {
-        CheckStatus::Pending => html! { "Queued or running" },
-        CheckStatus::Skipped => {
-            html! { "Skipped: plan, settings or this deployment do not have it" }
+    html! {
+        @if check.status == CheckStatus::Completed && tool != Tool::Status && active.peek().is_some() {
+            ul { @for issue in active { li { (issue.summary) } } }
+        } @else {
+            (summary(check))
         }
-        CheckStatus::Failed => html! { "Could not run: " (error.unwrap_or("no reason is known")) },
-        CheckStatus::Completed if tool == Tool::Status => {
-            let read = check.result.clone().and_then(|result| serde_json::from_value(result).ok());
-            match read {
-                Some(StatusResult { code: 0, error, .. }) => {
-                    html! { "No answer" @if let Some(error) = error { ": " (error) } }
-                }
-                Some(StatusResult { code, response_time, .. }) => {
-                    html! { "HTTP " (code) " in " (response_time.round()) " ms" }
-                }
-                None => html! { "Done" },
-            }
-        }
-        CheckStatus::Completed if active.peek().is_some() => {
-            html! { ul { @for issue in active { li { (issue.summary) } } } }
-        }
-        CheckStatus::Completed => html! { "Nothing wrong" },
     }
 }
