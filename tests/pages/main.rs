@@ -5,6 +5,7 @@ mod edit;
 mod events;
 mod issues;
 mod links;
+mod report;
 mod results;
 mod sign_in;
 mod site;

@@ -14,6 +14,7 @@ mod form;
 mod grants;
 mod issues;
 mod layout;
+mod reports;
 mod session;
 mod settings;
 mod sign_in;
@@ -71,6 +72,8 @@ pub const PAGES: &[Page] = &[
     page("GET", "/sites/{site}/checks", For::Member, |visit| Box::pin(checks::list::show(visit))),
     page("GET", "/checks/{check}", For::Member, |visit| Box::pin(checks::show::show(visit))),
     page("POST", "/sites/{site}/checks", For::Member, |visit| Box::pin(sites::show::run(visit))),
+    page("GET", "/sites/{site}/report", For::Member, |visit| Box::pin(reports::show(visit))),
+    page("GET", "/sites/{site}/report.csv", For::Member, |visit| Box::pin(reports::csv(visit))),
     page("GET", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::ask(visit))),
     page("POST", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::save(visit))),
     page("POST", "/sites/{site}/pause", For::Member, |visit| Box::pin(sites::edit::pause(visit))),

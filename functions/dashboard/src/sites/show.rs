@@ -120,7 +120,7 @@ async fn page(
         @if role.grants(Permission::ManageSites) { (manage(access)) }
         (latest::results(access, &checks, &issues))
         (range::choice(site.id, range))
-        (uptime::part(&report::uptime(span, &watched), range))
+        (uptime::part(site.id, &report::uptime(span, &watched), range))
         (response::part(&watched, &issues, (range, span), now))
         (certificate::part(newest(Tool::Ssl)))
         (dns::part(newest(Tool::Dns), &issues))

@@ -81,9 +81,7 @@ fn hourly(days: &[Day], issues: &[Issue], hours: i64, now: Timestamp) -> Vec<Mea
 fn daily(days: &[Day], span: Span) -> Vec<Mean> {
     let means = days.iter().filter(|day| day.sums.up > 0).filter_map(|day| {
         let place = usize::try_from((day.date - span.from).get_days()).ok()?;
-        let hours: Vec<_> = day.response_hours().collect();
-        let sum: u64 = hours.iter().map(|hour| hour.sum_ms).sum();
-        let ms = sum.checked_div(hours.iter().map(|hour| hour.count).sum())?;
+        let ms = day.mean_response_ms()?;
         Some(Mean { place, start: day_start(day.date), ms })
     });
     sorted(means.collect())

@@ -1,12 +1,13 @@
 //! How often a site was up.
 
 use maud::{Markup, html};
+use vedette_domain::id::SiteId;
 use vedette_domain::report::Uptime;
 
 use super::range::Range;
 use crate::chart;
 
-pub(super) fn part(report: &Uptime, range: Range) -> Markup {
+pub(super) fn part(site: SiteId, report: &Uptime, range: Range) -> Markup {
     let failing = report.days.iter().rev().filter(|day| day.up_checks < day.total_checks);
     let mut failing = failing.peekable();
     let days = match range {
@@ -22,6 +23,7 @@ pub(super) fn part(report: &Uptime, range: Range) -> Markup {
             }
         }
         (chart::uptime_bars(&report.days))
+        p { a href={ "/sites/" (site) "/report" } { "Report by day" } }
         @if failing.peek().is_some() {
             details {
                 summary { "Days on which checks found it down" }
