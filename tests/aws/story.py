@@ -612,12 +612,59 @@ def use_the_pages(team, site, target):
     visit("POST", f"/issues/{issue}/resolve", 303, cookie)
     visit("POST", f"/issues/{issue}/acknowledge", 409, cookie)
     visit("GET", f"/issues/{issue}", cookie=cookie)
+    run_the_team(team, cookie)
     visit("POST", "/sign-out", 303, cookie)
     visit("GET", "/", 303, cookie)
     made = [ask("GET", f"/teams/{team}/sites?search={url.rstrip('/')}")["data"] for url in urls]
     assert [len(found) for found in made] == [1, 1], made
     say("somebody used the pages")
     return [found["uuid"] for [found] in made]
+
+
+def run_the_team(team, cookie):
+    """Somebody saves settings, has a channel, a token and a member, and invites somebody who comes."""
+    pages = f"/teams/{team}"
+    for page in ("settings", "channels", "members", "plan"):
+        visit("GET", f"{pages}/{page}", cookie=cookie)
+    visit("GET", "/tokens", cookie=cookie)
+    visit("POST", f"{pages}/settings/quiet-time", 303, cookie, starts_at="22:00", ends_at="06:30")
+    visit("POST", f"{pages}/settings/quiet-time", 422, cookie, starts_at="22:00", ends_at="22:00")
+
+    channel = {"kind": "email", "to": "ops@example.com"}
+    visit("POST", f"{pages}/channels", 303, cookie, **channel)
+    visit("POST", f"{pages}/channels", 422, cookie, **channel)
+    listed = operate("channel", "list", team)
+    [uuid] = [one["uuid"] for one in listed if one["to"] == channel["to"]]
+    for verb, status in [
+        ("resend", 303), ("test", 422), ("disable", 303), ("enable", 303), ("remove", 303)
+    ]:
+        visit("POST", f"{pages}/channels/{uuid}/{verb}", status, cookie)
+
+    visit("POST", "/tokens", 200, cookie, name="by form", days="1", scopes="teams:read")
+    tokens = visit("GET", "/tokens", cookie=cookie)[1].split("by form")[1]
+    revoke = re.search(r'action="(/tokens/[0-9a-f]+/revoke)"', tokens)[1]
+    visit("POST", revoke, 303, cookie)
+
+    guest = {"email": "guest@example.com", "role": "viewer"}
+    for accepts in (False, True):
+        shown = visit("POST", f"{pages}/members", 200, cookie, **guest)[1]
+        link = re.search(r"/join/[\w-]+", shown)[0]
+        visit("GET", link)
+        if accepts:
+            theirs, _ = visit("POST", link, 303)
+            visit("GET", pages, cookie=theirs)
+        else:
+            members = visit("GET", f"{pages}/members", cookie=cookie)[1]
+            visit("POST", re.search(r'action="([^"]+/withdraw)"', members)[1], 303, cookie)
+        visit("GET", link, 404)
+    members = visit("GET", f"{pages}/members", cookie=cookie)[1].split(guest["email"])[1]
+    role = re.search(r'action="([^"]+/role)"', members)[1]
+    visit("POST", role, 303, cookie, role="member")
+    visit("POST", role.replace("/role", "/remove"), 303, cookie)
+    visit("POST", f"{pages}/members", 303, cookie, **guest)
+    visit("POST", role.replace("/role", "/remove"), 303, cookie)
+    visit("GET", pages, 404, theirs)
+    say("somebody ran the team")
 
 
 def check_that_all_was_asked():

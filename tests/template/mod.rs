@@ -24,7 +24,7 @@ const NOT_SET: [&str; 4] =
     ["VEDETTE_CHROME", "VEDETTE_LIGHTHOUSE", "VEDETTE_PAGESPEED_KEY", "VEDETTE_SMTP"];
 
 #[test]
-fn the_template_has_a_function_for_each_route_and_two_for_pages() {
+fn the_template_has_a_function_for_each_route_and_three_for_pages() {
     let template = Template::read();
     let mut found = BTreeSet::new();
     for function in template.functions() {

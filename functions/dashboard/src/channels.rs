@@ -1,5 +1,9 @@
-//! The pages that a mail leads to: one to confirm its address, one to unsubscribe it. Who has the link
+//! The channels of a team, and the pages that a mail leads to: one to confirm its address, one to unsubscribe it. Who has the link
 //! has read the mail; whoever has not gets the same answer as for a channel that does not exist.
+
+pub(crate) mod add;
+pub(crate) mod change;
+pub(crate) mod list;
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};

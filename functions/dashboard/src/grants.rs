@@ -1,28 +1,41 @@
-//! What the pages may do with the table. None may write a token or a user.
+//! What the pages may do with the table.
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Channel, Delivery, Directory, IssueIndex, Session, SignIn, Site, Team, Throttle, User,
+    Channel, Delivery, Directory, Email, Invitation, IssueIndex, Session, SignIn, Site, Team,
+    Throttle, Token, TokenUse, User,
 };
 
-/// What pages show: to who is signed in, what the API shows; to who has the link from a mail, its channel.
-/// Requests are counted, and nothing else is written.
+/// What pages show: to who is signed in, what the API shows, the team's channels and members, and their
+/// own tokens; to who has the link from a mail, its channel; to who is invited, the team. Requests are
+/// counted, and nothing else is written.
 pub const READ_GRANT: Grant = Grant {
-    get: &[Channel, Session, SignIn, Site],
-    batch_get: &[Site, Team, User],
-    query: &[Directory, IssueIndex, Session, Site, User],
+    get: &[Channel, Invitation, Session, SignIn, Site],
+    batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
+    query: &[Channel, Directory, IssueIndex, Session, Site, Team, User],
     update: &[Throttle],
     ..Grant::NONE
 };
 
-/// What forms do: begin and end sessions, create, change and delete sites, order checks, decide on issues, save
-/// settings, and confirm or unsubscribe an address.
+/// What forms do: begin and end sessions, create, change and delete sites, order checks, decide on issues,
+/// save settings, say where alerts go, and confirm or unsubscribe an address. None writes a token or a user.
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, SignIn, Site, Team],
-    batch_get: &[Site, Team, User],
-    query: &[Site, User],
-    put: &[Channel, Directory, IssueIndex, Session, Site, Team],
+    batch_get: &[Delivery, Site, Team, User],
+    query: &[Channel, Delivery, Site, User],
+    put: &[Channel, Delivery, Directory, IssueIndex, Session, Site, Team],
     update: &[Delivery, Directory, Team, Throttle],
-    delete: &[Directory, IssueIndex, SignIn, Site],
-    batch_delete: &[Session],
+    delete: &[Delivery, Directory, IssueIndex, SignIn, Site],
+    batch_delete: &[Channel, Delivery, Session],
+};
+
+/// What forms do that write users, members or tokens. They read nothing that strangers wrote of sites.
+pub const ACCOUNTS_GRANT: Grant = Grant {
+    get: &[Email, Invitation, Session, Team, User],
+    batch_get: &[Team, Token, TokenUse, User],
+    query: &[Team, User],
+    put: &[Email, Invitation, Session, Team, Token, User],
+    update: &[Team, Throttle, User],
+    delete: &[Invitation, Team, User],
+    batch_delete: &[Invitation, Token, TokenUse, User],
 };

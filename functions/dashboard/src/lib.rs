@@ -1,8 +1,8 @@
 //! The service's pages for browsers, each of them rendered here whole: no script, and nothing from
 //! elsewhere.
 //!
-//! [`PAGES`] is the table of pages. Two Lambda functions serve them, one what is shown and one what forms
-//! do; one machine's process serves all of them beside the API's routes.
+//! [`PAGES`] is the table of pages. Three Lambda functions serve them: one what is shown, one what forms
+//! do, and one what those do that write users and tokens. One machine's process serves all of them beside the API's routes.
 
 mod assets;
 mod channels;
@@ -14,11 +14,14 @@ mod form;
 mod grants;
 mod issues;
 mod layout;
+mod members;
+mod plan;
 mod reports;
 mod session;
 mod settings;
 mod sign_in;
 mod sites;
+mod tokens;
 
 use std::collections::HashMap;
 
@@ -27,6 +30,7 @@ use lambda_http::Body;
 use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
 use tracing::{Instrument as _, error, error_span};
+use vedette_actions::AccountError;
 use vedette_domain::ErrorChain;
 use vedette_domain::alert::link;
 use vedette_domain::id::UserId;
@@ -40,7 +44,7 @@ use vedette_store::{Grant, budget, retry_on_conflict};
 
 use self::session::SignedIn;
 
-pub use grants::{READ_GRANT, WRITE_GRANT};
+pub use grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 
 /// All pages. GET shows one and changes nothing, since mail scanners follow links; POST acts.
 pub const PAGES: &[Page] = &[
@@ -68,6 +72,44 @@ pub const PAGES: &[Page] = &[
     page("POST", "/teams/{team}/settings/{section}", For::Member, |visit| {
         Box::pin(settings::update::update(visit))
     }),
+    page("GET", "/teams/{team}/channels", For::Member, |visit| {
+        Box::pin(channels::list::list(visit))
+    }),
+    page("POST", "/teams/{team}/channels", For::Member, |visit| {
+        Box::pin(channels::add::add(visit))
+    }),
+    page("POST", "/teams/{team}/channels/{channel}/test", For::Member, |visit| {
+        Box::pin(channels::change::test(visit))
+    }),
+    page("POST", "/teams/{team}/channels/{channel}/enable", For::Member, |visit| {
+        Box::pin(channels::change::enable(visit))
+    }),
+    page("POST", "/teams/{team}/channels/{channel}/disable", For::Member, |visit| {
+        Box::pin(channels::change::disable(visit))
+    }),
+    page("POST", "/teams/{team}/channels/{channel}/resend", For::Member, |visit| {
+        Box::pin(channels::change::resend(visit))
+    }),
+    page("POST", "/teams/{team}/channels/{channel}/remove", For::Member, |visit| {
+        Box::pin(channels::change::remove(visit))
+    }),
+    page("GET", "/teams/{team}/members", For::Member, |visit| Box::pin(members::list::list(visit))),
+    account_form("/teams/{team}/members", For::Member, |visit| Box::pin(members::add::add(visit))),
+    account_form("/teams/{team}/members/{user}/role", For::Member, |visit| {
+        Box::pin(members::change::role(visit))
+    }),
+    account_form("/teams/{team}/members/{user}/remove", For::Member, |visit| {
+        Box::pin(members::change::remove(visit))
+    }),
+    account_form("/teams/{team}/invitations/{invitation}/withdraw", For::Member, |visit| {
+        Box::pin(members::change::withdraw(visit))
+    }),
+    page("GET", link::INVITATION, For::Anybody, |visit| Box::pin(members::join::ask(visit))),
+    account_form(link::INVITATION, For::Anybody, |visit| Box::pin(members::join::accept(visit))),
+    page("GET", "/teams/{team}/plan", For::Member, |visit| Box::pin(plan::show(visit))),
+    page("GET", "/tokens", For::Member, |visit| Box::pin(tokens::list(visit))),
+    account_form("/tokens", For::Member, |visit| Box::pin(tokens::create(visit))),
+    account_form("/tokens/{token}/revoke", For::Member, |visit| Box::pin(tokens::revoke(visit))),
     page("GET", "/sites/{site}", For::Member, |visit| Box::pin(sites::show::show(visit))),
     page("GET", "/sites/{site}/checks", For::Member, |visit| Box::pin(checks::list::show(visit))),
     page("GET", "/checks/{check}", For::Member, |visit| Box::pin(checks::show::show(visit))),
@@ -98,6 +140,8 @@ pub struct Page {
     /// Path with `{parameters}`, from the root.
     pub path: &'static str,
     audience: For,
+    /// Whether it writes users, members or tokens.
+    writes_accounts: bool,
     handler: Handler,
 }
 
@@ -115,18 +159,31 @@ enum For {
 type Handler = for<'a> fn(Visit<'a>) -> BoxFuture<'a, Result<Response, ApiError>>;
 
 const fn page(method: &'static str, path: &'static str, audience: For, handler: Handler) -> Page {
-    Page { method, path, audience, handler }
+    Page { method, path, audience, writes_accounts: false, handler }
+}
+
+/// What a form does that writes users, members or tokens: one function alone may.
+const fn account_form(path: &'static str, audience: For, handler: Handler) -> Page {
+    Page { writes_accounts: true, ..page("POST", path, audience, handler) }
 }
 
 impl Page {
     /// The `Handler` of the Lambda function that serves the page.
     pub fn function(&self) -> &'static str {
-        if self.method == "GET" { READ } else { WRITE }
+        match self.method {
+            "GET" => READ,
+            _ if self.writes_accounts => ACCOUNTS,
+            _ => WRITE,
+        }
     }
 
     /// What serving it may do with the table.
     pub fn grant(&self) -> &'static Grant {
-        if self.method == "GET" { &READ_GRANT } else { &WRITE_GRANT }
+        match self.method {
+            "GET" => &READ_GRANT,
+            _ if self.writes_accounts => &ACCOUNTS_GRANT,
+            _ => &WRITE_GRANT,
+        }
     }
 }
 
@@ -134,6 +191,9 @@ impl Page {
 pub const READ: &str = "pages.read";
 /// The `Handler` of the Lambda function that does what forms ask for.
 pub const WRITE: &str = "pages.write";
+/// The `Handler` of the Lambda function that does what forms ask for that write users, members or
+/// tokens.
+pub const ACCOUNTS: &str = "pages.accounts";
 
 /// What a handler works with.
 #[derive(Debug, Clone, Copy)]
@@ -239,6 +299,14 @@ fn refuse(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {
         return response;
     }
     layout::refusal(visit, refusal)
+}
+
+/// A fault behind something that was to be done with users, members or tokens.
+fn account_error(error: AccountError) -> ApiError {
+    match error {
+        AccountError::Store(error) => error.into(),
+        other => ApiError::internal(other),
+    }
 }
 
 /// What is said where there is no page.

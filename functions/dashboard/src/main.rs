@@ -4,7 +4,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use lambda_http::{Error, Request, run, service_fn};
-use vedette_dashboard::{READ, WRITE, find, not_found, serve};
+use vedette_dashboard::{ACCOUNTS, READ, WRITE, find, not_found, serve};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{aws, telemetry};
 
@@ -12,7 +12,7 @@ use vedette_runtime::{aws, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let name = environment("_HANDLER").unwrap_or_default();
-    if ![READ, WRITE].contains(&name.as_str()) {
+    if ![READ, WRITE, ACCOUNTS].contains(&name.as_str()) {
         return Err(format!("no handler is named `{name}`").into());
     }
     let sdk = aws::lambda_sdk_config(&environment)?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tracing::error;
+use vedette_actions::wake;
 use vedette_domain::alert::channel::Target;
 use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::alert::mail::Confirmation;
@@ -12,7 +13,7 @@ use vedette_domain::alert::{compose, link, webhook};
 use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
-use crate::deliver::{Pass, Transport, wake};
+use crate::deliver::{Pass, Transport};
 use crate::send::{Message as Outgoing, SendOutcome};
 
 /// Sends a message that waits in the queue of a channel.

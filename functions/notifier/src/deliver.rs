@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use vedette_actions::wake;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::delivery::{ChannelState, Content, Cursor, FailedAttempt, Queued};
 use vedette_domain::alert::due::Policy;
 use vedette_domain::alert::{Alert, link};
 use vedette_domain::limits::LONGEST_DELAY;
-use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::{
     ChannelRef, Deliveries, StoreError, TeamWithSettings, budget, retry_on_conflict,
@@ -100,12 +100,6 @@ pub async fn deliver(
     pass.end().await?;
     worked?;
     Ok(pass.done)
-}
-
-/// Has a channel looked at after a time.
-pub async fn wake(app: &App, ChannelRef { team, id }: ChannelRef, delay: Duration) {
-    let message = AlertMessage::Channel { team, channel: id };
-    app.enqueue_or_leave(Message::Alert(message), delay).await;
 }
 
 /// What is outstanding for a channel, which is now this process's alone; none where another process

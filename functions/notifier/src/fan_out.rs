@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use vedette_actions::wake;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::id::{IssueId, TeamId};
@@ -9,7 +10,6 @@ use vedette_runtime::App;
 use vedette_store::{ChannelRef, Lesson, budget, retry_on_conflict};
 
 use crate::NotifierError;
-use crate::deliver::wake;
 use crate::events::EventBody;
 
 /// Has the channels of a team learn of all changes of an issue that they do not know of, in their

@@ -10,7 +10,6 @@ mod fan_out;
 mod grants;
 mod people;
 mod rederive;
-mod resend;
 pub mod send;
 mod webhooks;
 
@@ -19,11 +18,11 @@ use vedette_domain::message::AlertMessage;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, MayConflict, StoreError};
 
-pub use deliver::{Delivered, Transport, deliver, wake};
+pub use deliver::{Delivered, Transport, deliver};
 pub use fan_out::fan_out;
 pub use grants::NOTIFIER;
 pub use rederive::{Rebuilt, rebuild, rederive};
-pub use resend::resend;
+pub use vedette_actions::wake;
 
 /// Why alerts are not sent now. Nothing is lost: they are found in the table again.
 #[derive(Debug, thiserror::Error)]

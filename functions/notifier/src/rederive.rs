@@ -3,18 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use vedette_actions::{look_again, send_again, wake};
 use vedette_domain::alert::channel::{Channel, EventKind};
 use vedette_domain::alert::delivery::{Cursor, Queued, place};
 use vedette_domain::alert::due::Told;
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issue::record::Issue;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, IssueWithSite, StoreError, TeamWithSettings, unless_conflict};
+use vedette_store::{ChannelRef, IssueWithSite, TeamWithSettings, unless_conflict};
 
 use crate::NotifierError;
-use crate::deliver::wake;
 use crate::events::event_of;
-use crate::resend::send_again;
 
 /// What a rebuild mended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,21 +26,20 @@ pub struct Rebuilt {
     pub stray: u64,
 }
 
-/// Has everything that the channels of a team know looked at again, after their settings changed.
+/// Has everything that the channels of a team know looked at again, after their settings changed or one
+/// of them was enabled again, which learns of what it has missed.
 ///
 /// # Errors
 ///
 /// When the table does not answer.
 pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
     let request = app.store.rederivation(team).await?;
+    rebuild(app, team).await?;
     for channel in app.store.channels(team).await? {
         let place = ChannelRef::from(&channel);
-        let deliveries = app.store.deliveries(place).await?;
-        for cursor in deliveries.cursors {
-            look_again(app, place, cursor).await?;
-        }
         // What quiet time holds back; what was given up has no time, and what failed keeps its own.
         let is_held = |queued: &&Queued| queued.failing.is_none() && queued.due.is_some();
+        let deliveries = app.store.deliveries(place).await?;
         for queued in deliveries.queued.iter().filter(is_held) {
             send_again(app, place, queued).await?;
         }
@@ -123,14 +121,4 @@ async fn teach(
 fn concerns(channel: &Channel, issue: &Issue) -> bool {
     let since = channel.since.is_some_and(|since| issue.lifecycle.opened_at() >= since);
     since && channel.filter.wants_any(issue)
-}
-
-/// Has an issue looked at now, unless it was written meanwhile, and so was looked at.
-pub(crate) async fn look_again(
-    app: &App,
-    place: ChannelRef,
-    cursor: Cursor,
-) -> Result<(), StoreError> {
-    let next = Cursor { due: Some(app.clock.now()), rev: cursor.rev + 1, ..cursor };
-    unless_conflict(app.store.put_cursor(place, &next).await).map(drop)
 }

@@ -5,14 +5,13 @@ use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
 use vedette_domain::account::{Role, Scope};
 use vedette_domain::alert::channel::{EventKind, Target};
+use vedette_domain::email::{EmailError, parse_email};
 use vedette_domain::id::TeamId;
 use vedette_domain::issue::Severity;
 use vedette_domain::name::{NameError, parse_name};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 
-/// The longest address that mail can reach, in bytes (RFC 5321).
-const EMAIL_MAX: usize = 254;
 /// Fewer digits of a hash than this are too easily typed by mistake.
 const HASH_PREFIX_MIN: usize = 6;
 
@@ -29,23 +28,14 @@ pub(crate) fn name(text: &str) -> Result<String, NameError> {
     parse_name(text).map(str::to_owned)
 }
 
-/// Only whether an address can be one at all: whether mail arrives, sending some will show.
-pub(crate) fn email(text: &str) -> Result<String, &'static str> {
-    let email = text.trim();
-    let is_plain = !email.chars().any(|c| c.is_whitespace() || c.is_control());
-    match email.rsplit_once('@') {
-        Some((local, domain))
-            if is_plain && email.len() <= EMAIL_MAX && !local.is_empty() && !domain.is_empty() =>
-        {
-            Ok(email.to_owned())
-        }
-        _ => Err("expected an address such as ada@example.com"),
-    }
+pub(crate) fn email(text: &str) -> Result<String, EmailError> {
+    parse_email(text).map(str::to_owned)
 }
 
 /// An address that mail can be sent to.
 pub(crate) fn mailbox(text: &str) -> Result<Target, String> {
-    Target::email(&email(text)?).map_err(|error| error.to_string())
+    let email = email(text).map_err(|error| error.to_string())?;
+    Target::email(&email).map_err(|error| error.to_string())
 }
 
 pub(crate) fn hash_prefix(text: &str) -> Result<String, &'static str> {

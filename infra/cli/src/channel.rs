@@ -3,19 +3,19 @@
 
 mod add;
 mod shown;
-mod trial;
 
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use vedette_actions::{enable_channel, resend_to_channel, try_channel};
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
-use self::add::{Kind, ask_for_confirmation};
-use self::shown::{Failures, NewKey, Removed, Shown};
+use self::add::Kind;
+use self::shown::{Arrived, Failures, NewKey, Removed, Shown};
 use crate::output::Output;
 use crate::{Failure, args, team};
 
@@ -113,7 +113,8 @@ impl Command {
             }
             Self::Test { which, wait } => {
                 let channel = find(app, which).await?;
-                Ok(out.show(&trial::run(app, &channel, Duration::from_secs(*wait)).await?)?)
+                try_channel(app, &channel, Duration::from_secs(*wait)).await?;
+                Ok(out.show(&Arrived::at(&channel))?)
             }
             Self::Confirm { which } => {
                 let confirmed = |channel: &Channel, now| channel.confirmed(now);
@@ -195,43 +196,23 @@ async fn change(
     .await
 }
 
-/// Has a channel receive alerts again, and everything that it missed looked at.
 async fn enable(app: &App, which: &Which) -> Result<Shown, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
-        let Some(enabled) = channel.enabled(app.clock.now()) else { return Ok(channel) };
-        app.store.put_channel(&enabled).await?;
-        Ok::<_, Failure>(enabled)
+        Ok::<_, Failure>(enable_channel(app, &channel).await?)
     });
-    let channel = channel.await?;
-    send_again(app, &channel).await?;
-    vedette_notifier::rebuild(app, channel.team).await?;
-    Shown::read(app, &channel).await
+    Shown::read(app, &channel.await?).await
 }
 
 async fn resend(app: &App, which: &Which) -> Result<Failures, Failure> {
-    let channel = find(app, which).await?;
-    if let Some(disabled) = &channel.disabled {
-        let (name, reason) = (&channel.name, &disabled.reason);
-        return Err(Failure::refused(format!("{name} is disabled ({reason}); enable it first")));
-    }
-    send_again(app, &channel).await?;
-    if channel.since.is_none() {
-        ask_for_confirmation(app, &channel).await?;
-    }
+    let channel = retry_on_conflict(budget::WRITE, || async {
+        let channel = find(app, which).await?;
+        resend_to_channel(app, &channel).await?;
+        Ok::<_, Failure>(channel)
+    });
+    let channel = channel.await?;
     let deliveries = app.store.deliveries((&channel).into()).await?;
     Ok(Failures::new(&channel, deliveries))
-}
-
-async fn send_again(app: &App, channel: &Channel) -> Result<(), Failure> {
-    retry_on_conflict(budget::WRITE, || async {
-        match vedette_notifier::resend(app, channel).await? {
-            true => Ok(()),
-            // It ends before long.
-            false => Err(Failure::Conflict),
-        }
-    })
-    .await
 }
 
 async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {

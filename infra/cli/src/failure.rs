@@ -3,10 +3,11 @@
 use std::error::Error;
 use std::io;
 
+use vedette_actions::{AccountError, ChannelError};
 use vedette_domain::ErrorChain;
-use vedette_notifier::NotifierError;
 use vedette_store::{MayConflict, StoreError};
 
+use crate::output::printable;
 use crate::target::Target;
 
 /// Why a command was not carried out: one sentence for people, and an exit code for programs.
@@ -63,11 +64,21 @@ impl MayConflict for Failure {
     }
 }
 
-impl From<NotifierError> for Failure {
-    fn from(error: NotifierError) -> Self {
+impl From<AccountError> for Failure {
+    fn from(error: AccountError) -> Self {
         match error {
-            NotifierError::Store(error) => error.into(),
+            AccountError::Store(error) => error.into(),
             other => Self::because(other),
+        }
+    }
+}
+
+impl From<ChannelError> for Failure {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Store(error) => error.into(),
+            // What receivers answer stands in it.
+            other => Self::Refused(printable(&ErrorChain(&other).to_string())),
         }
     }
 }

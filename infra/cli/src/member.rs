@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use vedette_domain::account::{Membership, Role, User};
+use vedette_actions::{add_member, change_role, remove_member};
+use vedette_domain::account::{Role, User};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
-use vedette_store::MemberRow;
 
 use crate::output::{Output, Show, printable, record, table};
 use crate::{Failure, args, team, user};
@@ -51,11 +51,6 @@ pub(crate) struct Who {
     email: String,
 }
 
-/// The place of the team's count in the transaction of `Store::put_member`.
-const ADD_SEAT: usize = 2;
-/// Changing a role takes no seat: a member who left meanwhile does not come back.
-const NO_SEAT: Option<u32> = Some(0);
-
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
@@ -70,37 +65,21 @@ impl Command {
 async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
     let team = team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
-    if let Some(role) = role_in(app, who.team, user.id).await? {
-        let (email, role) = (&user.email, role.as_str());
-        return Err(Failure::refused(format!("{email} is a member already, with the role {role}")));
-    }
-    let seats = team.plan().limits().seats;
-    let membership = Membership { team: who.team, user: user.id, role };
-    app.store.put_member(&membership, seats).await.map_err(|error| match seats {
-        Some(seats) if error.has_failed(ADD_SEAT) => {
-            let plan = team.plan();
-            Failure::refused(format!("the {plan} plan has {seats} seats, and all are taken"))
-        }
-        _ => error.into(),
-    })?;
+    add_member(app, &team, &user, role).await?;
     Ok(Shown::new(who.team, user, role))
 }
 
 async fn change(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
-    let (user, members) = member(app, who).await?;
-    if role != Role::Owner {
-        keep_an_owner(&members, &user)?;
-    }
-    let membership = Membership { team: who.team, user: user.id, role };
-    app.store.put_member(&membership, NO_SEAT).await?;
+    team::find(app, who.team).await?;
+    let user = user::by_email(app, &who.email).await?;
+    change_role(app, who.team, &user, role).await?;
     Ok(Shown::new(who.team, user, role))
 }
 
 async fn remove(app: &App, who: &Who) -> Result<Removed, Failure> {
-    let (user, members) = member(app, who).await?;
-    keep_an_owner(&members, &user)?;
-    app.store.remove_member(who.team, user.id).await?;
-    let role = members.iter().find(|row| row.user == user.id).map_or(Role::Viewer, |row| row.role);
+    team::find(app, who.team).await?;
+    let user = user::by_email(app, &who.email).await?;
+    let role = remove_member(app, who.team, &user).await?;
     Ok(Removed(Shown::new(who.team, user, role)))
 }
 
@@ -112,32 +91,6 @@ async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
     let mut members: Vec<Shown> = found.map(|(user, role)| Shown::new(team, user, role)).collect();
     members.sort_by(|a, b| b.role.cmp(&a.role).then_with(|| a.email.cmp(&b.email)));
     Ok(members)
-}
-
-/// A user with all members of a team that they are one of.
-async fn member(app: &App, who: &Who) -> Result<(User, Vec<MemberRow>), Failure> {
-    team::find(app, who.team).await?;
-    let user = user::by_email(app, &who.email).await?;
-    let members = app.store.members(who.team).await?;
-    if members.iter().any(|row| row.user == user.id) {
-        Ok((user, members))
-    } else {
-        Err(Failure::refused(format!("{} is not a member of the team", user.email)))
-    }
-}
-
-/// Refuses what would leave a team without an owner.
-fn keep_an_owner(members: &[MemberRow], leaving: &User) -> Result<(), Failure> {
-    let mut owners = members.iter().filter(|row| row.role == Role::Owner);
-    let is_last =
-        owners.next().is_some_and(|row| row.user == leaving.id) && owners.next().is_none();
-    if is_last {
-        let email = &leaving.email;
-        return Err(Failure::refused(format!(
-            "{email} is the team's last owner; make another member an owner first"
-        )));
-    }
-    Ok(())
 }
 
 /// The role of a user in a team, if they belong to it.
@@ -201,6 +154,8 @@ impl Show for Removed {
 
 #[cfg(test)]
 mod tests {
+    use vedette_domain::account::Membership;
+
     use super::*;
     use crate::testing::Bench;
 
@@ -282,7 +237,7 @@ mod tests {
         let team = TeamId::parse(&team).expect("a team id");
         let bob = user::by_email(&bench.app, "bob@example.com").await.expect("a user");
         let membership = Membership { team, user: bob.id, role: Role::Admin };
-        let put = bench.app.store.put_member(&membership, NO_SEAT).await;
+        let put = bench.app.store.put_member(&membership, Some(0)).await;
         assert!(put.is_err_and(|error| error.is_conflict()));
     }
 }

@@ -122,7 +122,7 @@ impl Shown {
             plan: team.plan,
             plan_active: team.plan_active,
             sites: Used { used: team.sites, limit: limits.sites },
-            seats: Used { used: team.members, limit: limits.seats },
+            seats: Used { used: team.seats_taken(), limit: limits.seats },
             manual_checks: Used { used: *manual_checks, limit: manual_limit },
             schedules_synced: team.synced == team.cfg,
             created_at: team.created_at,

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::account::{Scope, Secret, TOKEN_LIFETIME_DAYS, Token};
+use vedette_actions::create_token;
+use vedette_domain::account::{Scope, Secret, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, Token};
 use vedette_runtime::App;
 
 use crate::output::{Output, Show, moment, moment_or_dash, printable, record, table, wire};
@@ -34,7 +35,7 @@ pub(crate) enum Command {
             long,
             value_name = "DAYS",
             default_value_t = TOKEN_LIFETIME_DAYS,
-            value_parser = clap::value_parser!(i64).range(1..=DAYS_MAX)
+            value_parser = clap::value_parser!(i64).range(1..=TOKEN_DAYS_MAX)
         )]
         days: i64,
     },
@@ -73,11 +74,6 @@ impl Which {
     }
 }
 
-/// Ten years.
-const DAYS_MAX: i64 = 3_650;
-/// Digits of a hash that are shown: enough to tell a user's tokens apart.
-const HASH_SHOWN: usize = 12;
-
 impl Command {
     pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
@@ -100,17 +96,7 @@ async fn create(
     let user = user::by_email(app, email).await?;
     let scopes: BTreeSet<Scope> =
         if scopes.is_empty() { Scope::ALL.into() } else { scopes.iter().copied().collect() };
-    let now = app.clock.now();
-    let secret = app.entropy.secret().map_err(Failure::because)?;
-    let token = Token {
-        hash: secret.hash(),
-        user: user.id,
-        name: name.to_owned(),
-        scopes: scopes.into_iter().collect(),
-        expires_at: now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(now),
-        created_at: now,
-    };
-    app.store.create_token(&token).await?;
+    let (secret, token) = create_token(app, user.id, name, &scopes, days).await?;
     Ok(Created::new(&secret, token))
 }
 
@@ -155,7 +141,7 @@ struct Shown {
 impl Shown {
     fn new(token: Token, last_used_at: Option<Timestamp>) -> Self {
         Self {
-            hash: token.hash.0.chars().take(HASH_SHOWN).collect(),
+            hash: token.hash.short().to_owned(),
             name: token.name,
             scopes: token.scopes,
             created_at: token.created_at,

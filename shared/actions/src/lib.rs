@@ -1,15 +1,26 @@
-//! What people do to sites, issues and settings, in one way for the API, the pages and the command line: load,
+//! What people do to sites, issues, settings, channels and accounts, in one way for the API, the pages and the command line: load,
 //! decide, save, send.
 
+mod channels;
 mod checks;
+mod invitations;
 mod issues;
+mod members;
 mod monitoring;
 mod sites;
+mod tokens;
 
+pub use channels::{
+    ChannelError, add_channel, enable_channel, look_again, resend_to_channel, send_again,
+    try_channel, wake,
+};
 pub use checks::order_checks;
+pub use invitations::{accept_invitation, invite};
 pub use issues::{Decision, DecisionError, decide};
+pub use members::{AccountError, add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
 pub use sites::{
     OneOfMany, SITES_MAX, SiteInput, SiteUpdate, TeamWithCooldowns, create_one_of_many,
     create_site, delete_site, duplicate_url, pause_site, resume_site, save_site,
 };
+pub use tokens::create_token;

@@ -97,7 +97,7 @@ const BUDGET: Duration = Duration::from_secs(25);
 #[derive(Debug)]
 pub enum OneOfMany {
     /// It is under watch.
-    Created(SiteWithTools),
+    Created(Box<SiteWithTools>),
     /// The team monitors its URL already.
     Duplicate,
     /// The request ran out of time before.
@@ -128,7 +128,7 @@ pub async fn create_one_of_many(
     {
         error!(team = %team.team.id(), error = %ErrorChain(refusal), "a site of many was not created");
     }
-    Ok(created?.map_or(OneOfMany::Duplicate, OneOfMany::Created))
+    Ok(created?.map_or(OneOfMany::Duplicate, |site| OneOfMany::Created(Box::new(site))))
 }
 
 async fn create_within(

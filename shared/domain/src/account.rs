@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::history::{Retention, day_of};
 use crate::id::{TeamId, UserId};
+use crate::invitation::Invitation;
 use crate::plan::Plan;
 
 /// A person.
@@ -40,6 +41,13 @@ pub struct Team {
     pub sites: u32,
     /// Members, the owner included.
     pub members: u32,
+    /// Invitations that nobody has accepted yet, perhaps some that have expired. They are kept here to be
+    /// counted with the members; what they admit to, their own items say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invitations: Vec<Invitation>,
+    /// Rises with every write of the invitations.
+    #[serde(default)]
+    pub invited: u64,
     /// Version of what schedules follow from: plan and monitoring settings.
     pub cfg: u64,
     /// The `cfg` that the schedules of all sites are known to follow.
@@ -61,11 +69,30 @@ impl Team {
             plan_active: true,
             sites: 0,
             members: 1,
+            invitations: Vec::new(),
+            invited: 0,
             cfg: 1,
             synced: 1,
             created_at: now,
             updated_at: now,
         }
+    }
+
+    /// Seats that invitations take.
+    pub fn pending_invitations(&self) -> u32 {
+        u32::try_from(self.invitations.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Seats that are taken, by members and by pending invitations.
+    pub fn seats_taken(&self) -> u32 {
+        self.members.saturating_add(self.pending_invitations())
+    }
+
+    /// The same team with the invitations that can still be accepted.
+    #[must_use]
+    pub fn as_of(mut self, now: Timestamp) -> Self {
+        self.invitations.retain(|invitation| invitation.works(now));
+        self
     }
 
     /// How far the team may look back.
@@ -145,6 +172,10 @@ pub enum Permission {
     RunChecks,
     /// `updateMonitoring` of the team.
     UpdateMonitoring,
+    /// Says where the team's alerts go; the API has no route for it.
+    ManageChannels,
+    /// Says who belongs to the team; the API has no route for it.
+    ManageMembers,
 }
 
 impl Permission {
@@ -152,7 +183,7 @@ impl Permission {
         match self {
             Self::View => Role::Viewer,
             Self::ManageSites | Self::RunChecks => Role::Member,
-            Self::UpdateMonitoring => Role::Admin,
+            Self::UpdateMonitoring | Self::ManageChannels | Self::ManageMembers => Role::Admin,
         }
     }
 }
@@ -243,11 +274,20 @@ pub struct Token {
 
 /// How long a new token works, in days: six months.
 pub const TOKEN_LIFETIME_DAYS: i64 = 183;
+/// The longest that a token can work, in days: ten years.
+pub const TOKEN_DAYS_MAX: i64 = 3_650;
 
 /// SHA-256 of a token's secret, in lower-case hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TokenHash(pub String);
+
+impl TokenHash {
+    /// Its first digits: enough for people to tell their tokens apart.
+    pub fn short(&self) -> &str {
+        self.0.get(..12).unwrap_or(&self.0)
+    }
+}
 
 /// The secret that a client sends: `vdt_`, 34 random base62 characters and their CRC-32 in 6 more.
 ///
@@ -333,15 +373,17 @@ mod tests {
 
     #[test]
     fn roles_grant_what_the_endpoint_table_says() {
-        use Permission::{ManageSites, RunChecks, UpdateMonitoring, View};
+        use Permission::{
+            ManageChannels, ManageMembers, ManageSites, RunChecks, UpdateMonitoring, View,
+        };
         let granted = |role: Role| {
-            [View, ManageSites, RunChecks, UpdateMonitoring]
+            [View, ManageSites, RunChecks, UpdateMonitoring, ManageChannels, ManageMembers]
                 .map(|permission| role.grants(permission))
         };
-        assert_eq!(granted(Role::Viewer), [true, false, false, false]);
-        assert_eq!(granted(Role::Member), [true, true, true, false]);
-        assert_eq!(granted(Role::Admin), [true; 4]);
-        assert_eq!(granted(Role::Owner), [true; 4]);
+        assert_eq!(granted(Role::Viewer), [true, false, false, false, false, false]);
+        assert_eq!(granted(Role::Member), [true, true, true, false, false, false]);
+        assert_eq!(granted(Role::Admin), [true; 6]);
+        assert_eq!(granted(Role::Owner), [true; 6]);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use vedette_domain::account::{Membership, Role, Token, TokenHash, User};
 use vedette_domain::id::{TeamId, UserId};
 
 use crate::StoreError;
-use crate::item::{expiring, item, number, string, value};
+use crate::item::{Item, expiring, item, number, string, value};
 use crate::keys::{self, Key, SELF};
-use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
 
 /// A user with the teams they belong to.
 #[derive(Debug, Clone)]
@@ -49,6 +49,19 @@ fn of_token(hash: &TokenHash) -> [Key; 2] {
     [keys::token(hash), keys::token_use(hash)]
 }
 
+fn set_role(role: Role) -> Change {
+    Change {
+        expression: "SET #role = :role".into(),
+        names: vec![("#role", "role".to_owned())],
+        values: vec![(":role", string(role.as_str()))],
+    }
+}
+
+/// The member is an owner. Written with the same role, so that two owners who leave at once meet.
+fn is_owner() -> Condition {
+    Condition::When("#role = :owner", vec![(":owner", string(Role::Owner.as_str()))])
+}
+
 impl Store {
     /// Adds a user whose address nobody has.
     ///
@@ -56,12 +69,18 @@ impl Store {
     ///
     /// A conflict at place 1 when the address is taken.
     pub async fn create_user(&self, user: &User) -> Result<(), StoreError> {
-        let address = keys::email(&user.email);
+        let [account, address] = self.user_items(user)?;
         self.transaction()
-            .put(item(&keys::user(user.id), user)?, Condition::Absent)
-            .put(item(&address, &UserRef { user: user.id })?, Condition::Absent)
+            .put(account, Condition::Absent)
+            .put(address, Condition::Absent)
             .commit()
             .await
+    }
+
+    /// The items that a new user is made of: the user, and the address that makes it unique.
+    pub(crate) fn user_items(&self, user: &User) -> Result<[Item; 2], StoreError> {
+        let address = keys::email(&user.email);
+        Ok([item(&keys::user(user.id), user)?, item(&address, &UserRef { user: user.id })?])
     }
 
     /// The user with this address.
@@ -213,15 +232,10 @@ impl Store {
         let member = keys::member(team, user);
         let place = keys::membership(user, team);
         if self.get(&member).await?.is_some() {
-            let role_change = || Change {
-                expression: "SET #role = :role".into(),
-                names: vec![("#role", "role".to_owned())],
-                values: vec![(":role", string(role.as_str()))],
-            };
             return self
                 .transaction()
-                .update(&member, role_change(), Condition::Present)
-                .update(&place, role_change(), Condition::Present)
+                .update(&member, set_role(role), Condition::Present)
+                .update(&place, set_role(role), Condition::Present)
                 .commit()
                 .await;
         }
@@ -246,12 +260,49 @@ impl Store {
             .await
     }
 
+    /// Gives an owner a lesser role while another owner stays.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the user is no member, or the other one no owner any more.
+    pub async fn demote_owner(
+        &self,
+        &Membership { team, user, role }: &Membership,
+        staying: UserId,
+    ) -> Result<(), StoreError> {
+        self.transaction()
+            .update(&keys::member(team, user), set_role(role), Condition::Present)
+            .update(&keys::membership(user, team), set_role(role), Condition::Present)
+            .update(&keys::member(team, staying), set_role(Role::Owner), is_owner())
+            .commit()
+            .await
+    }
+
     /// Takes a member out of a team.
     ///
     /// # Errors
     ///
     /// A conflict when the user is no member.
     pub async fn remove_member(&self, team: TeamId, user: UserId) -> Result<(), StoreError> {
+        self.removal(team, user).commit().await
+    }
+
+    /// Takes an owner out of a team in which another one stays.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the user is no member, or the other one no owner any more.
+    pub async fn remove_owner(
+        &self,
+        team: TeamId,
+        user: UserId,
+        staying: UserId,
+    ) -> Result<(), StoreError> {
+        let owner = keys::member(team, staying);
+        self.removal(team, user).update(&owner, set_role(Role::Owner), is_owner()).commit().await
+    }
+
+    fn removal(&self, team: TeamId, user: UserId) -> Transaction<'_> {
         let count = Change {
             expression: "ADD members :less".into(),
             values: vec![(":less", number(-1))],
@@ -261,8 +312,6 @@ impl Store {
             .delete(&keys::member(team, user), Condition::Present)
             .delete(&keys::membership(user, team), Condition::Present)
             .update(&keys::team(team), count, Condition::Present)
-            .commit()
-            .await
     }
 
     /// A team's members.

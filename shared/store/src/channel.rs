@@ -183,6 +183,18 @@ impl Store {
         Ok(self.get(&channel.state()).await?.map(value).transpose()?.unwrap_or_default())
     }
 
+    /// How channels have behaved lately, in their order.
+    pub async fn states_of_channels(
+        &self,
+        channels: &[ChannelRef],
+    ) -> Result<Vec<ChannelState>, StoreError> {
+        let mut found = self.batch_get(channels.iter().map(|channel| channel.state())).await?;
+        let state = |channel: &ChannelRef| {
+            Ok(found.remove(&channel.state()).map(value).transpose()?.unwrap_or_default())
+        };
+        channels.iter().map(state).collect()
+    }
+
     /// Writes how a channel behaves, whose `rev` is one above the one that was read.
     ///
     /// # Errors

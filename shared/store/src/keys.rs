@@ -65,11 +65,13 @@ pub enum Prefix {
     SignIn,
     /// The sessions of a user.
     Session,
+    /// An invitation to a team.
+    Invitation,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -87,6 +89,7 @@ impl Prefix {
         Self::Delivery,
         Self::SignIn,
         Self::Session,
+        Self::Invitation,
     ];
 
     /// As a key is written.
@@ -109,6 +112,7 @@ impl Prefix {
             Self::Delivery => "D#",
             Self::SignIn => "X#",
             Self::Session => "Y#",
+            Self::Invitation => "J#",
         }
     }
 
@@ -364,6 +368,11 @@ pub(crate) fn session_partition(user: UserId) -> String {
 
 pub(crate) fn session(user: UserId, hash: &SessionHash) -> Key {
     Key::new(session_partition(user), &hash.0)
+}
+
+/// What an invitation admits to, apart from the team: who writes teams cannot invite.
+pub(crate) fn invitation(hash: &SessionHash) -> Key {
+    Key::new(Prefix::Invitation.key(&hash.0), SELF)
 }
 
 /// Requests counted for a subject, a token or a user, in one minute.

@@ -18,6 +18,7 @@ mod definition;
 mod error;
 mod grant;
 mod history;
+mod invitation;
 mod issue;
 mod item;
 pub mod keys;

@@ -108,7 +108,7 @@ impl Store {
         let ids: Vec<TeamId> = ids.into_iter().collect();
         retry_on_conflict(budget::READ, || async {
             let keys = ids.iter().flat_map(|&team| team_keys(team, month));
-            teams_of(&ids, month, self.batch_get(keys).await?)
+            teams_of(&ids, now, self.batch_get(keys).await?)
         })
         .await
     }
@@ -201,14 +201,15 @@ const SAVED_WITH: &str = "cfg";
 
 fn teams_of(
     ids: &[TeamId],
-    month: Date,
+    now: Timestamp,
     mut found: HashMap<Key, Item>,
 ) -> Result<BTreeMap<TeamId, TeamWithSettings>, StoreError> {
     let mut teams = BTreeMap::new();
     for &id in ids {
-        let [team, settings, usage] = team_keys(id, month).map(|key| found.remove(&key));
+        let [team, settings, usage] = team_keys(id, day_of(now)).map(|key| found.remove(&key));
         let Some(team) = team else { continue };
         let (team, settings) = of_one_moment(team, settings)?;
+        let team = team.as_of(now);
         let usage = usage.map(value::<UsageItem>).transpose()?;
         let manual_checks = usage.map_or(0, |usage| usage.n);
         teams.insert(id, TeamWithSettings { team, settings, manual_checks });

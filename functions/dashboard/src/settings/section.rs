@@ -8,6 +8,7 @@ use vedette_domain::settings::{
 use vedette_domain::tool::Tool;
 
 use super::input::{Input, Kind};
+use crate::form::capitalized;
 
 /// What is changed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +163,12 @@ fn of_setting(setting: &Setting, path: String, settings: &Value) -> Option<Input
         hint = Some(format!("{}.", presets.join(", ")));
     }
     let path = format!("{path}.{}", setting.name);
-    let input = Input::new(path, setting.description, kind, settings);
+    // A box says what is the case when it is ticked.
+    let label = match (&kind, setting.description.strip_prefix("Whether ")) {
+        (Kind::Flag, Some(case)) => capitalized(case),
+        _ => setting.description.to_owned(),
+    };
+    let input = Input::new(path, &label, kind, settings);
     Some(match hint {
         Some(hint) => input.with_hint(hint),
         None => input,

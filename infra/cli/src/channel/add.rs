@@ -1,21 +1,17 @@
-//! `vedette channel add`: a new channel, and the question to its reader whether it is welcome.
+//! `vedette channel add`: a new channel.
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use vedette_domain::alert::channel::{
-    CHANNELS_MAX, Channel, EventKind, Filter, SecretUrl, SigningKeys, Target,
-};
-use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_actions::{ChannelError, add_channel};
+use vedette_domain::alert::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
 use vedette_domain::id::TeamId;
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
-use vedette_store::unless_conflict;
 
 use super::shown::{Added, Shown};
 use crate::{Failure, args, team};
@@ -134,50 +130,19 @@ fn read(file: File) -> io::Result<String> {
 /// Gives a team a channel.
 pub(super) async fn add(app: &App, team: TeamId, kind: &Kind) -> Result<Added, Failure> {
     team::find(app, team).await?;
-    let others = app.store.channels(team).await?;
-    if others.len() >= CHANNELS_MAX {
-        return Err(Failure::refused(format!(
-            "the team has {CHANNELS_MAX} channels, and a team may have no more"
-        )));
-    }
     let target = kind.target(app)?;
     let Common { name, events, tools, severities } = kind.common();
-    let name = name.clone().unwrap_or_else(|| default_name(&target).to_owned());
-    if others.iter().any(|other| other.name == name) {
-        return Err(Failure::refused(format!(
-            "the team has a channel {name} already; --name gives this one another name"
-        )));
-    }
     let filter = Filter { events: set(events), tools: set(tools), severities: set(severities) };
-    let id = app.entropy.channel_id().map_err(Failure::because)?;
-    let key = app.entropy.link_key().map_err(Failure::because)?;
-    let channel = Channel::new(id, team, &name, target, filter, key, app.clock.now());
-    app.store.put_channel(&channel).await?;
-    if channel.since.is_none() {
-        ask_for_confirmation(app, &channel).await?;
-    }
+    let channel = add_channel(app, team, name.as_deref(), target, filter).await;
+    let channel = channel.map_err(|error| match error {
+        ChannelError::NameTaken(_) => {
+            Failure::refused(format!("{error}; --name gives this one another name"))
+        }
+        other => other.into(),
+    })?;
     Ok(Added::new(&channel, Shown::read(app, &channel).await?))
-}
-
-fn default_name(target: &Target) -> &str {
-    match target {
-        Target::Email { address } => address,
-        Target::Slack { .. } => "Slack",
-        Target::Discord { .. } => "Discord",
-        Target::Teams { .. } => "Microsoft Teams",
-        Target::Webhook { .. } => "Webhook",
-    }
 }
 
 fn set<T: Ord + Copy>(values: &[T]) -> BTreeSet<T> {
     values.iter().copied().collect()
-}
-
-/// Has the reader of an address asked whether it may receive alerts, unless they are about to be.
-pub(super) async fn ask_for_confirmation(app: &App, channel: &Channel) -> Result<(), Failure> {
-    let question =
-        Queued::notice("confirmation".to_owned(), Content::Confirmation, app.clock.now());
-    unless_conflict(app.store.put_queued(channel.into(), &question).await)?;
-    vedette_notifier::wake(app, channel.into(), Duration::ZERO).await;
-    Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::alert::channel::{Channel, Disabled, EventKind, Filter, SigningKey, Target};
-use vedette_domain::alert::delivery::{ChannelState, FailedAttempt};
+use vedette_domain::alert::delivery::{ChannelState, FailedAttempt, Standing};
 use vedette_domain::id::{ChannelId, IssueId, TeamId};
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;
@@ -14,44 +14,6 @@ use vedette_store::Deliveries;
 
 use crate::Failure;
 use crate::output::{Show, moment, moment_or_dash, printable, record, table, wire};
-
-/// How a channel stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Standing {
-    /// It receives alerts.
-    On,
-    /// It receives alerts, and has not taken the last one.
-    Failing,
-    /// Its reader has yet to agree.
-    Unconfirmed,
-    /// It receives nothing.
-    Disabled,
-}
-
-impl Standing {
-    fn of(channel: &Channel, state: &ChannelState) -> Self {
-        let failed = state.log.last().map(|attempt| attempt.at);
-        if channel.disabled.is_some() || state.disabled.is_some() {
-            Self::Disabled
-        } else if channel.since.is_none() {
-            Self::Unconfirmed
-        } else if failed > state.delivered_at {
-            Self::Failing
-        } else {
-            Self::On
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Failing => "failing",
-            Self::Unconfirmed => "unconfirmed",
-            Self::Disabled => "disabled",
-        }
-    }
-}
 
 /// A channel.
 #[derive(Serialize)]
@@ -107,7 +69,7 @@ impl Shown {
             team: *team,
             name: name.clone(),
             kind: target.kind(),
-            to: leads_to(target),
+            to: target.leads_to(),
             events,
             tools,
             severities,
@@ -118,16 +80,6 @@ impl Shown {
             created_at: *created_at,
             updated_at: *updated_at,
         })
-    }
-}
-
-fn leads_to(target: &Target) -> String {
-    match target {
-        Target::Email { address } => address.clone(),
-        Target::Slack { url }
-        | Target::Discord { url }
-        | Target::Teams { url }
-        | Target::Webhook { url, .. } => url.to_string(),
     }
 }
 
@@ -232,6 +184,25 @@ impl Show for NewKey {
 
 fn key_text(key: &str) -> String {
     format!("\nsigning key  {key}\n\nThe key cannot be shown again.\n")
+}
+
+/// A channel that took a test.
+#[derive(Serialize)]
+pub(super) struct Arrived {
+    uuid: ChannelId,
+    name: String,
+}
+
+impl Arrived {
+    pub(super) fn at(channel: &Channel) -> Self {
+        Self { uuid: channel.id, name: channel.name.clone() }
+    }
+}
+
+impl Show for Arrived {
+    fn text(&self) -> String {
+        format!("{} took the test.\n", printable(&self.name))
+    }
 }
 
 /// The channel that was one until now.

@@ -148,6 +148,28 @@ impl Target {
         !matches!(self, Self::Webhook { .. })
     }
 
+    /// Where it leads: the address, or the part of a URL that is no secret.
+    pub fn leads_to(&self) -> String {
+        match self {
+            Self::Email { address } => address.clone(),
+            Self::Slack { url }
+            | Self::Discord { url }
+            | Self::Teams { url }
+            | Self::Webhook { url, .. } => url.to_string(),
+        }
+    }
+
+    /// What a channel is called to which nobody gives a name.
+    pub fn default_name(&self) -> &str {
+        match self {
+            Self::Email { address } => address,
+            Self::Slack { .. } => "Slack",
+            Self::Discord { .. } => "Discord",
+            Self::Teams { .. } => "Microsoft Teams",
+            Self::Webhook { .. } => "Webhook",
+        }
+    }
+
     /// The kind, as stored and written.
     pub const fn kind(&self) -> &'static str {
         match self {

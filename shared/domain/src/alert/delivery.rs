@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
-use super::channel::{Disabled, EventKind, Target};
+use super::channel::{Channel, Disabled, EventKind, Target};
 use super::due::{Due, Policy, Told, due};
 use super::reminder::next_reminder;
 use super::retry::{Failing, Retry, retry};
@@ -297,6 +297,46 @@ pub struct ChannelState {
     /// What did not arrive lately, the newest last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<FailedAttempt>,
+}
+
+/// How a channel stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// It receives alerts.
+    On,
+    /// It receives alerts, and has not taken the last one.
+    Failing,
+    /// Its reader has yet to agree.
+    Unconfirmed,
+    /// It receives nothing.
+    Disabled,
+}
+
+impl Standing {
+    /// How a channel stands that has behaved so lately.
+    pub fn of(channel: &Channel, state: &ChannelState) -> Self {
+        let failed = state.log.last().map(|attempt| attempt.at);
+        if channel.disabled.is_some() || state.disabled.is_some() {
+            Self::Disabled
+        } else if channel.since.is_none() {
+            Self::Unconfirmed
+        } else if failed > state.delivered_at {
+            Self::Failing
+        } else {
+            Self::On
+        }
+    }
+
+    /// As written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Failing => "failing",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Disabled => "disabled",
+        }
+    }
 }
 
 /// An attempt that failed.

@@ -14,6 +14,8 @@ pub const UNSUBSCRIBE: &str = "/channels/{team}/{channel}/unsubscribe";
 pub const SIGN_IN: &str = "/sign-in";
 /// The path of a link that signs in, once.
 pub const SIGN_IN_LINK: &str = "/sign-in/{secret}";
+/// The path of a link that accepts an invitation, once.
+pub const INVITATION: &str = "/join/{secret}";
 /// The parameter of the query that holds a channel's key.
 pub const KEY: &str = "key";
 
@@ -25,6 +27,11 @@ pub fn issue(base: &str, issue: IssueId) -> String {
 /// A link that signs in.
 pub fn sign_in(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", SIGN_IN_LINK.replace("{secret}", &secret.reveal()))
+}
+
+/// A link that accepts an invitation.
+pub fn invitation(base: &str, secret: &SessionSecret) -> String {
+    format!("{base}{}", INVITATION.replace("{secret}", &secret.reveal()))
 }
 
 /// Where the reader of an address confirms it.

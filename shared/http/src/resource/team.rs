@@ -101,9 +101,8 @@ impl From<&TeamWithSettings> for TeamResource {
                 sites: Quota::new(team.sites, limits.sites),
                 seats: Seats {
                     members: team.members,
-                    // Members are added by the operator; nobody is invited and waits.
-                    pending_invitations: 0,
-                    quota: Quota::new(team.members, limits.seats),
+                    pending_invitations: team.pending_invitations(),
+                    quota: Quota::new(team.seats_taken(), limits.seats),
                 },
                 manual_checks: Quota::new(
                     found.manual_checks,

@@ -1,54 +1,50 @@
-//! `vedette channel test`: a test goes the way of all alerts, and is tried once.
+//! Trying a channel: a test goes the way of all alerts, and is tried once.
 
 use std::time::Duration;
 
-use serde::Serialize;
 use tokio::time::{Instant, sleep};
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::delivery::{Content, FailedAttempt, Queued};
-use vedette_domain::id::ChannelId;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, Deliveries, budget, retry_on_conflict};
+use vedette_store::{ChannelRef, Deliveries, StoreError, budget, retry_on_conflict};
 
-use crate::Failure;
-use crate::output::{Show, printable};
+use super::{ChannelError, wake};
 
 /// How often to look whether the test was sent.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Sends a test to a channel, and waits for what becomes of it.
-pub(super) async fn run(app: &App, channel: &Channel, wait: Duration) -> Result<Arrived, Failure> {
+///
+/// # Errors
+///
+/// Why it did not arrive, or was not sent; a fault of the table.
+pub async fn try_channel(app: &App, channel: &Channel, wait: Duration) -> Result<(), ChannelError> {
     let place = ChannelRef::from(channel);
     let before = app.store.deliveries(place).await?;
-    let name = &channel.name;
+    let name = channel.name.clone();
     let disabled = channel.disabled.as_ref().or(before.state.disabled.as_ref());
     if let Some(disabled) = disabled {
-        let reason = printable(&disabled.reason);
-        return Err(Failure::refused(format!("{name} is disabled ({reason}); enable it first")));
+        return Err(ChannelError::Disabled { name, reason: disabled.reason.clone() });
     }
     if channel.since.is_none() {
-        return Err(Failure::refused(format!("the reader of {name} has not confirmed it yet")));
+        return Err(ChannelError::Unconfirmed(name));
     }
     let id = app.entropy.request_id();
     let group = format!("test-{id}");
     let test = Queued::notice(group, Content::Test { id }, app.clock.now());
     app.store.put_queued(place, &test).await?;
-    vedette_notifier::wake(app, channel.into(), Duration::ZERO).await;
+    wake(app, place, Duration::ZERO).await;
     let begun = Instant::now();
     loop {
         match Outcome::of(&test, &before.state.log, &app.store.deliveries(place).await?, app) {
-            Outcome::Arrived => return Ok(Arrived::at(channel)),
+            Outcome::Arrived => return Ok(()),
             Outcome::Failed(why) => {
                 take_back(app, place, &test).await?;
-                let why = printable(&why);
-                return Err(Failure::refused(format!("the test did not arrive: {why}")));
+                return Err(ChannelError::NotArrived(why));
             }
             Outcome::Open if begun.elapsed() >= wait => {
                 take_back(app, place, &test).await?;
-                let seconds = wait.as_secs();
-                return Err(Failure::refused(format!(
-                    "nobody sent the test within {seconds} s: is the service running?"
-                )));
+                return Err(ChannelError::NotSent(wait.as_secs()));
             }
             Outcome::Open => sleep(LOOK_EVERY).await,
         }
@@ -84,32 +80,13 @@ impl Outcome {
 }
 
 /// Nobody wants a test hours later.
-async fn take_back(app: &App, place: ChannelRef, test: &Queued) -> Result<(), Failure> {
+async fn take_back(app: &App, place: ChannelRef, test: &Queued) -> Result<(), StoreError> {
     retry_on_conflict(budget::WRITE, || async {
         let left = app.store.deliveries(place).await?.queued;
         match left.iter().find(|queued| queued.group == test.group) {
-            Some(queued) => Ok(app.store.delete_queued(place, queued).await?),
-            None => Ok::<_, Failure>(()),
+            Some(queued) => app.store.delete_queued(place, queued).await,
+            None => Ok(()),
         }
     })
     .await
-}
-
-/// A channel that took a test.
-#[derive(Serialize)]
-pub(super) struct Arrived {
-    uuid: ChannelId,
-    name: String,
-}
-
-impl Arrived {
-    fn at(channel: &Channel) -> Self {
-        Self { uuid: channel.id, name: channel.name.clone() }
-    }
-}
-
-impl Show for Arrived {
-    fn text(&self) -> String {
-        format!("{} took the test.\n", printable(&self.name))
-    }
 }

@@ -1,0 +1,90 @@
+//! What is done with a channel of a team.
+
+use std::time::Duration;
+
+use vedette_actions::{ChannelError, enable_channel, resend_to_channel, try_channel};
+use vedette_domain::account::Permission;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::id::ChannelId;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_store::{ChannelRef, TeamWithSettings};
+
+use super::list::{Refused, page, team};
+use crate::form::sentence;
+use crate::{Visit, layout};
+
+/// How long somebody waits for what becomes of a test; the gateway gives up after 30 seconds.
+const TEST_MAX: Duration = Duration::from_secs(15);
+
+/// Sends a test, and says what became of it.
+pub(crate) async fn test(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(visit).await?;
+    let tried = try_channel(visit.app, &opened.channel, TEST_MAX).await;
+    opened.answer(visit, tried, "tested").await
+}
+
+/// Has the channel receive alerts again.
+pub(crate) async fn enable(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(visit).await?;
+    let enabled = enable_channel(visit.app, &opened.channel).await.map(drop);
+    opened.answer(visit, enabled, "enabled").await
+}
+
+/// Sends nothing more to the channel.
+pub(crate) async fn disable(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(visit).await?;
+    let caller = &visit.member()?.caller;
+    let reason = format!("disabled by {}", caller.user.name);
+    if let Some(disabled) = opened.channel.disabled_by_hand(&reason, visit.app.clock.now()) {
+        visit.app.store.put_channel(&disabled).await?;
+    }
+    opened.answer(visit, Ok(()), "disabled").await
+}
+
+/// Sends what waits for the channel, the question whether it is welcome included.
+pub(crate) async fn resend(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(visit).await?;
+    let resent = resend_to_channel(visit.app, &opened.channel).await;
+    opened.answer(visit, resent, "resent").await
+}
+
+/// Removes the channel.
+pub(crate) async fn remove(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(visit).await?;
+    visit.app.store.delete_channel((&opened.channel).into()).await?;
+    opened.answer(visit, Ok(()), "removed").await
+}
+
+/// A channel of a team that the member may do something with.
+struct Opened {
+    team: TeamWithSettings,
+    channel: Channel,
+}
+
+impl Opened {
+    async fn read(visit: Visit<'_>) -> Result<Self, ApiError> {
+        let team = team(visit, Permission::ManageChannels).await?;
+        let id = ChannelId::parse(visit.value("channel")).ok_or(ApiError::NotFound)?;
+        let place = ChannelRef { team: team.id(), id };
+        let channel = visit.app.store.channel(place).await?.ok_or(ApiError::NotFound)?;
+        Ok(Self { team, channel })
+    }
+
+    async fn answer(
+        &self,
+        visit: Visit<'_>,
+        done: Result<(), ChannelError>,
+        said: &str,
+    ) -> Result<Response, ApiError> {
+        match done {
+            Ok(()) => layout::see(&format!("/teams/{}/channels?said={said}", self.team.id())),
+            Err(ChannelError::Store(error)) => Err(error.into()),
+            Err(ChannelError::Entropy(error)) => Err(ApiError::internal(error)),
+            Err(why) => {
+                let refused = Refused::Of(self.channel.id, sentence(&why.to_string()));
+                page(visit, &self.team, Some(refused)).await
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The channels of a team: how they stand, and the form for another one.
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use vedette_domain::account::Permission;
+use vedette_domain::alert::channel::{Channel, Disabled, EventKind};
+use vedette_domain::alert::delivery::{ChannelState, Standing};
+use vedette_domain::id::{ChannelId, TeamId};
+use vedette_domain::issue::Severity;
+use vedette_domain::tool::Tool;
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+use vedette_http::validation::ValidationError;
+use vedette_store::{ChannelRef, TeamWithSettings};
+
+use super::add::{KINDS, Typed};
+use crate::Visit;
+use crate::form::Problems;
+use crate::layout::{self, Part};
+
+/// Failed attempts that are shown of a channel.
+const FAILURES: usize = 3;
+
+/// What a form did, as the address names it, and in words.
+const SAID: [(&str, &str); 7] = [
+    ("added", "The channel is added."),
+    ("asked", "The reader of the address is asked to confirm, and gets no alerts until then."),
+    ("tested", "The channel took the test."),
+    ("enabled", "The channel receives alerts again."),
+    ("disabled", "Nothing more is sent to the channel."),
+    ("resent", "What waited for the channel is sent now."),
+    ("removed", "The channel is removed."),
+];
+
+/// What was not done, and why.
+pub(super) enum Refused {
+    /// A new channel.
+    Addition(Typed, ValidationError),
+    /// Something with a channel.
+    Of(ChannelId, String),
+}
+
+/// Shows the channels.
+pub(crate) async fn list(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let team = team(visit, Permission::View).await?;
+    page(visit, &team, None).await
+}
+
+pub(super) async fn team(
+    visit: Visit<'_>,
+    permission: Permission,
+) -> Result<TeamWithSettings, ApiError> {
+    let team = TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?;
+    visit.member()?.caller.team(&visit.app.store, team, permission).await
+}
+
+pub(super) async fn page(
+    visit: Visit<'_>,
+    team: &TeamWithSettings,
+    refused: Option<Refused>,
+) -> Result<Response, ApiError> {
+    let store = &visit.app.store;
+    let role = visit.member()?.caller.role_in(team.id())?;
+    let may_manage = role.grants(Permission::ManageChannels);
+    let mut channels = store.channels(team.id()).await?;
+    channels.sort_by_key(|channel| (channel.created_at, channel.id));
+    let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
+    let states = store.states_of_channels(&places).await?;
+    let query = Query::parse(visit.head.uri.query());
+    let said = query.search("said").and_then(|said| SAID.iter().find(|(name, _)| *name == said));
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let problem_of = |channel: &Channel| match &refused {
+        Some(Refused::Of(id, why)) if *id == channel.id => Some(why.as_str()),
+        _ => None,
+    };
+    let content = html! {
+        @if let (Some((_, words)), None) = (said, &refused) { p.note role="status" { (words) } }
+        @if channels.is_empty() {
+            p { "The team has no channels: nobody is told of its issues." }
+        }
+        @for (channel, state) in channels.iter().zip(&states) {
+            (one(channel, state, may_manage, problem_of(channel)))
+        }
+        @if may_manage {
+            h2 { "Add a channel" }
+            @match &refused {
+                Some(Refused::Addition(typed, why)) => (form(team, typed, Some(why))),
+                _ => (form(team, &Typed::default(), None)),
+            }
+        } @else {
+            p { "Owners and admins of the team can add channels and change them." }
+        }
+    };
+    let title = format!("Channels of {}", team.team.name);
+    Ok(layout::team_page(visit, (team.id(), Part::Channels), status, &title, &content))
+}
+
+/// A channel, with what can be done with it.
+fn one(channel: &Channel, state: &ChannelState, may_manage: bool, problem: Option<&str>) -> Markup {
+    let standing = Standing::of(channel, state);
+    let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
+    html! {
+        section {
+            h2 id=(channel.id) { bdi { (channel.name) } }
+            @if let Some(problem) = problem { p.error role="alert" { (problem) } }
+            dl {
+                dt { "Kind" } dd { (kind_label(channel.target.kind())) }
+                dt { "To" } dd { bdi { (channel.target.leads_to()) } }
+                dt { "Is told" } dd { (wanted(channel)) }
+                dt { "State" }
+                dd {
+                    (word(standing))
+                    @if let Some(Disabled { at, reason }) = disabled {
+                        ", since " (layout::instant(*at)) ": " bdi { (reason) }
+                    }
+                }
+                dt { "Last delivery" }
+                dd {
+                    @match state.delivered_at {
+                        Some(at) => (layout::instant(at)),
+                        None => "none yet",
+                    }
+                }
+                @if !state.log.is_empty() {
+                    dt { "Failed lately" }
+                    dd {
+                        ul {
+                            @for failed in state.log.iter().rev().take(FAILURES) {
+                                li {
+                                    (layout::instant(failed.at)) ", " (failed.what) ": "
+                                    bdi { (failed.why) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if may_manage { (actions(channel, standing)) }
+        }
+    }
+}
+
+fn actions(channel: &Channel, standing: Standing) -> Markup {
+    let path = |verb: &str| format!("/teams/{}/channels/{}/{verb}", channel.team, channel.id);
+    let button = |verb: &str, word: &str| {
+        html! { form method="post" action=(path(verb)) { button { (word) } } }
+    };
+    html! {
+        div.row {
+            @match standing {
+                Standing::On => (button("test", "Send a test")),
+                Standing::Failing => {
+                    (button("test", "Send a test"))
+                    (button("resend", "Send again what failed"))
+                }
+                Standing::Unconfirmed => (button("resend", "Ask the reader again")),
+                Standing::Disabled => (button("enable", "Enable")),
+            }
+            @if standing != Standing::Disabled { (button("disable", "Disable")) }
+            details {
+                summary { "Remove" }
+                p { "It is removed with all that waits for it." }
+                (button("remove", "Remove this channel"))
+            }
+        }
+    }
+}
+
+const fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::On => "Receives alerts",
+        Standing::Failing => "Receives alerts, and did not take the last one",
+        Standing::Unconfirmed => "Not confirmed yet by its reader",
+        Standing::Disabled => "Disabled",
+    }
+}
+
+fn kind_label(kind: &str) -> &'static str {
+    KINDS.iter().find(|(known, _)| *known == kind).map_or("", |(_, label)| label)
+}
+
+fn wanted(channel: &Channel) -> String {
+    let filter = &channel.filter;
+    let listed = |all: &str, words: Vec<&str>| match words.is_empty() {
+        true => all.to_owned(),
+        false => words.join(", "),
+    };
+    let events = filter.events.iter().map(|event| event.as_str()).collect();
+    let tools = filter.tools.iter().map(|tool| tool.label()).collect();
+    let severities = filter.severities.iter().map(|severity| severity.as_str()).collect();
+    format!(
+        "{}; {}; {}",
+        listed("all events", events),
+        listed("all tools", tools),
+        listed("all severities", severities)
+    )
+}
+
+fn form(team: &TeamWithSettings, typed: &Typed, why: Option<&ValidationError>) -> Markup {
+    let [kind, to, name] = ["kind", "to", "name"].map(|field| Problems::of(why, field, field));
+    html! {
+        form method="post" action={ "/teams/" (team.id()) "/channels" } {
+            label for="kind" { "Kind" }
+            (kind.shown())
+            select #kind name="kind" aria-describedby=[kind.described()] {
+                @for (value, label) in KINDS {
+                    option value=(value) selected[typed.kind == value] { (label) }
+                }
+            }
+            label for="to" { "Address, or URL to post to" }
+            (to.shown())
+            // A URL is a password: what was typed is not shown again.
+            input #to name="to" required autocomplete="off" value=(typed.address())
+                aria-describedby=[to.described()] aria-invalid=[to.invalid()];
+            label for="name" { "Name (the address or the kind when left out)" }
+            (name.shown())
+            input #name name="name" value=(typed.name) autocomplete="off"
+                aria-describedby=[name.described()] aria-invalid=[name.invalid()];
+            details {
+                summary { "What it is told: everything, unless something is ticked" }
+                (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), kind.as_str())), &typed.events))
+                (boxes("tools", "Tools", Tool::ALL.map(|tool| (tool.as_str(), tool.label())), &typed.tools))
+                (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), one.as_str())), &typed.severities))
+            }
+            p { button { "Add" } }
+        }
+    }
+}
+
+fn boxes<const N: usize>(
+    name: &str,
+    legend: &str,
+    choices: [(&'static str, &'static str); N],
+    ticked: &[String],
+) -> Markup {
+    html! {
+        fieldset {
+            legend { (legend) }
+            div.row {
+                @for (value, label) in choices {
+                    div.check {
+                        input id={ (name) "-" (value) } type="checkbox" name=(name) value=(value)
+                            checked[ticked.iter().any(|one| one == value)];
+                        label for={ (name) "-" (value) } { (label) }
+                    }
+                }
+            }
+        }
+    }
+}

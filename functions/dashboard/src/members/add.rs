@@ -1,0 +1,90 @@
+//! Adding a member, or inviting somebody who has no account. The link of an invitation is shown in the
+//! answer, and nowhere else.
+
+use lambda_http::http::StatusCode;
+use lambda_http::http::header::HOST;
+use maud::html;
+use vedette_actions::{AccountError, add_member, invite};
+use vedette_domain::account::{Permission, Role};
+use vedette_domain::alert::link;
+use vedette_domain::email::parse_email;
+use vedette_domain::invitation::{Invitation, Invited};
+use vedette_domain::name::parse_name;
+use vedette_domain::session::SessionSecret;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_http::validation::{Errors, ValidationError};
+use vedette_store::TeamWithSettings;
+
+use super::list::{Refused, page};
+use super::{NEW_ROLES, role_word, team};
+use crate::form::{field, sentence};
+use crate::layout::{self, Part};
+use crate::{Visit, account_error};
+
+/// Adds who has an account, and invites anybody else.
+pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let team = team(visit, Permission::ManageMembers).await?;
+    let [typed, named, chosen] = ["email", "name", "role"].map(|name| field(visit.body, name));
+    let refused = |why| Refused { email: typed.trim(), name: named.trim(), role: &chosen, why };
+    let mut errors = Errors::new();
+    let email = parse_email(&typed).map_err(|error| {
+        errors.push("email", sentence(&error.to_string()));
+    });
+    let role = Role::parse(&chosen).filter(|role| NEW_ROLES.contains(role));
+    if role.is_none() {
+        errors.push("role", "Choose a role.");
+    }
+    // Somebody without a name is called by their address.
+    let name = if named.trim().is_empty() { &typed } else { &named };
+    let name =
+        parse_name(name).map_err(|error| errors.push("name", format!("The name field {error}.")));
+    let read = email.ok().zip(name.ok()).zip(role);
+    let invited = read.map(|((email, name), role)| Invited { email, name, role });
+    let invited = match errors.finish(invited) {
+        Ok(invited) => invited,
+        Err(why) => return page(visit, &team, Some(&refused(why)), None).await,
+    };
+    let done = match visit.app.store.user_by_email(invited.email).await? {
+        Some(user) => add_member(visit.app, &team, &user, invited.role).await.map(|()| None),
+        None => {
+            let by = visit.member()?.caller.user.id;
+            invite(visit.app, &team, by, invited).await.map(Some)
+        }
+    };
+    match done {
+        Ok(None) => layout::see(&format!("/teams/{}/members?said=added", team.id())),
+        Ok(Some((secret, invitation))) => Ok(link_page(visit, &team, &secret, &invitation)),
+        Err(error @ (AccountError::Store(_) | AccountError::Entropy(_))) => {
+            Err(account_error(error))
+        }
+        Err(why) => {
+            let why = sentence(&why.to_string());
+            let why = ValidationError::new("email", why);
+            page(visit, &team, Some(&refused(why)), None).await
+        }
+    }
+}
+
+/// Shows the link of an invitation, this once: it stands in no address, and pages are not kept.
+fn link_page(
+    visit: Visit<'_>,
+    team: &TeamWithSettings,
+    secret: &SessionSecret,
+    invitation: &Invitation,
+) -> Response {
+    let host = visit.head.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let asked = format!("https://{}", host.unwrap_or_default());
+    let base = visit.app.service.pages_base().unwrap_or(&asked);
+    let content = html! {
+        p { "Send this link to " bdi { (invitation.email) } ":" }
+        p { code { (link::invitation(base, secret)) } }
+        p.note {
+            "It works once, until " (layout::instant(invitation.expires_at))
+            ", and cannot be shown again. Whoever has it becomes a member with the role "
+            (role_word(invitation.role)) " and the account of this address."
+        }
+        p { a href={ "/teams/" (team.id()) "/members" } { "Back to the members" } }
+    };
+    layout::team_page(visit, (team.id(), Part::Members), StatusCode::OK, "Invitation", &content)
+}

@@ -1,0 +1,73 @@
+//! Accepting an invitation: a link is shown with a button, since mail scanners follow links, and the
+//! button makes the account.
+
+use lambda_http::http::StatusCode;
+use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
+use maud::html;
+use vedette_actions::{AccountError, accept_invitation};
+use vedette_domain::invitation::Invitation;
+use vedette_domain::session::{SessionCookie, SessionSecret};
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+use vedette_store::TeamWithSettings;
+
+use super::role_word;
+use crate::form::sentence;
+use crate::{Visit, account_error, layout, session};
+
+/// Asks whether to join.
+pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let Some((team, invitation)) = usable(visit).await? else { return Ok(spent(visit)) };
+    let question = html! {
+        "Join the team " b { bdi { (team.team.name) } } " with the role "
+        (role_word(invitation.role)) "? An account is made for "
+        b { bdi { (invitation.email) } } ", and this browser is signed in."
+    };
+    Ok(layout::form("Join a team", &question, "Join"))
+}
+
+/// Makes the account, adds it to the team and signs in.
+pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let Some((team, invitation)) = usable(visit).await? else { return Ok(spent(visit)) };
+    let browser = visit.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
+    let browser = browser.unwrap_or_default();
+    match accept_invitation(visit.app, &team, &invitation, browser).await {
+        Ok((secret, session)) => {
+            let cookie = SessionCookie { user: session.user, secret };
+            let mut response = layout::see(&format!("/teams/{}", team.id()))?;
+            let cookie = session::keep(visit.app, visit.head, &cookie)?;
+            response.headers_mut().insert(SET_COOKIE, cookie);
+            Ok(response)
+        }
+        // Whoever has the link need not be who has the account.
+        Err(why @ AccountError::AccountAlready(_)) => {
+            let why = sentence(&why.to_string());
+            let content = html! {
+                p { (why) " Sign in with it, and ask an owner or admin of the team to add you." }
+            };
+            let title = "This address has an account";
+            Ok(layout::own_page(visit, StatusCode::CONFLICT, title, &content))
+        }
+        Err(error) => Err(account_error(error)),
+    }
+}
+
+/// The invitation that the visitor has, if it still works, and its team.
+async fn usable(visit: Visit<'_>) -> Result<Option<(TeamWithSettings, Invitation)>, ApiError> {
+    let (store, now) = (&visit.app.store, visit.app.clock.now());
+    let Some(secret) = SessionSecret::parse(visit.value("secret")) else { return Ok(None) };
+    let invitation = store.invitation(&secret.hash()).await?;
+    let Some(invitation) = invitation.filter(|invitation| invitation.works(now)) else {
+        return Ok(None);
+    };
+    let team = store.team(invitation.team, now).await?;
+    Ok(team.map(|team| (team, invitation)))
+}
+
+fn spent(visit: Visit<'_>) -> Response {
+    let content = html! {
+        p { "It was used or withdrawn, it is older than a week, or it is not complete." }
+        p { "An owner or admin of the team can invite you again." }
+    };
+    layout::own_page(visit, StatusCode::NOT_FOUND, "This invitation does not work", &content)
+}

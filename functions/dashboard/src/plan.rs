@@ -1,0 +1,68 @@
+//! What a team's plan allows, and how much of it is used.
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use vedette_domain::account::Permission;
+use vedette_domain::id::TeamId;
+use vedette_domain::plan::cadence_label;
+use vedette_domain::tool::Tool;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+
+use crate::Visit;
+use crate::form::capitalized;
+use crate::layout::{self, Part};
+
+/// Shows plan and usage.
+pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let team = TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?;
+    let caller = &visit.member()?.caller;
+    let found = caller.team(&visit.app.store, team, Permission::View).await?;
+    let (team, plan) = (&found.team, found.plan());
+    let limits = plan.limits();
+    let tools: Vec<&str> = limits.allowed_tools.iter().map(|tool| tool.label()).collect();
+    let slower = Tool::ALL
+        .into_iter()
+        .filter(|tool| plan.minimum_cadence_minutes(*tool) > limits.minimum_cadence_minutes);
+    let content = html! {
+        dl {
+            dt { "Plan" } dd { (capitalized(plan.as_str())) }
+            dt { "Sites" } dd { (used(team.sites, limits.sites)) }
+            dt { "Seats" }
+            dd {
+                (used(team.seats_taken(), limits.seats)) ": "
+                (counted(team.members, "member")) ", "
+                (counted(team.pending_invitations(), "pending invitation"))
+            }
+            dt { "Checks on demand this month" }
+            dd { (used(found.manual_checks, Some(limits.manual_checks_per_month))) }
+            dt { "Fastest checks" }
+            dd {
+                (cadence_label(limits.minimum_cadence_minutes))
+                @for tool in slower {
+                    "; " (tool.label()) ": "
+                    (cadence_label(plan.minimum_cadence_minutes(tool)).to_lowercase())
+                }
+            }
+            dt { "History" } dd { (counted(limits.history_retention_days, "day")) }
+            dt { "Tools" } dd { (tools.join(", ")) }
+        }
+        p { "Who operates this service changes plans." }
+    };
+    let title = format!("Plan of {}", team.name);
+    Ok(layout::team_page(visit, (team.id, Part::Plan), StatusCode::OK, &title, &content))
+}
+
+fn used(used: u32, limit: Option<u32>) -> Markup {
+    html! {
+        (used)
+        @match limit {
+            Some(limit) => { " of " (limit) },
+            None => " (no limit)",
+        }
+    }
+}
+
+fn counted(number: u32, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}

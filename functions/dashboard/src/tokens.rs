@@ -1,0 +1,183 @@
+//! The API tokens of who is signed in. A token belongs to its user, and works for all their teams.
+
+use std::collections::BTreeSet;
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use vedette_actions::create_token;
+use vedette_domain::account::{Scope, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS};
+use vedette_domain::name::parse_name;
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+use vedette_http::validation::{Errors, ValidationError};
+
+use crate::form::{Problems, field, fields};
+use crate::layout::{self, Part};
+use crate::{Visit, account_error};
+
+/// A form as it was filled in.
+struct Typed {
+    name: String,
+    days: String,
+    scopes: Vec<String>,
+}
+
+/// Shows the tokens, without their secrets.
+pub(crate) async fn list(visit: Visit<'_>) -> Result<Response, ApiError> {
+    page(visit, None).await
+}
+
+/// Makes a token. Its secret is shown in the answer, and nowhere else.
+pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let user = visit.member()?.caller.user.id;
+    let text = |name| field(visit.body, name).trim().to_owned();
+    let scopes = fields(visit.body, "scopes");
+    let typed = Typed { name: text("name"), days: text("days"), scopes };
+    let mut errors = Errors::new();
+    let name = parse_name(&typed.name)
+        .map_err(|error| errors.push("name", format!("The name field {error}.")));
+    let scopes: BTreeSet<Scope> =
+        typed.scopes.iter().filter_map(|scope| Scope::parse(scope)).collect();
+    if scopes.is_empty() {
+        errors.push("scopes", "Choose what the token may be used for.");
+    }
+    let days = typed.days.parse().ok().filter(|days| (1..=TOKEN_DAYS_MAX).contains(days));
+    if days.is_none() {
+        let message = format!("The days field must be a number from 1 to {TOKEN_DAYS_MAX}.");
+        errors.push("days", message);
+    }
+    let (name, days) = match errors.finish(name.ok().zip(days)) {
+        Ok(read) => read,
+        Err(why) => return page(visit, Some((&typed, &why))).await,
+    };
+    let created = create_token(visit.app, user, name, &scopes, days).await;
+    let (secret, token) = created.map_err(account_error)?;
+    let content = html! {
+        p { code { (secret.reveal()) } }
+        p.note { "It is not kept and cannot be shown again. It works until " (layout::instant(token.expires_at)) "." }
+        p { a href="/tokens" { "Back to the tokens" } }
+    };
+    Ok(framed(visit, StatusCode::OK, &format!("Token {}", token.name), &content))
+}
+
+/// Makes a token stop working at once.
+pub(crate) async fn revoke(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let user = visit.member()?.caller.user.id;
+    let tokens = visit.app.store.tokens_of(user).await?;
+    let found = tokens.iter().find(|(token, _)| token.hash.0 == visit.value("token"));
+    let (token, _) = found.ok_or(ApiError::NotFound)?;
+    visit.app.store.revoke_token(token).await?;
+    layout::see("/tokens?said=revoked")
+}
+
+async fn page(
+    visit: Visit<'_>,
+    refused: Option<(&Typed, &ValidationError)>,
+) -> Result<Response, ApiError> {
+    let caller = &visit.member()?.caller;
+    let tokens = visit.app.store.tokens_of(caller.user.id).await?;
+    let query = Query::parse(visit.head.uri.query());
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let content = html! {
+        @if refused.is_none() && query.search("said") == Some("revoked") {
+            p.note role="status" { "The token no longer works." }
+        }
+        p { "A token lets a program use the API in your name, in all your teams." }
+        @if tokens.is_empty() {
+            p { "You have no tokens." }
+        } @else {
+            table {
+                caption { "Your tokens, the newest first" }
+                thead { tr { th scope="col" { "Token" } th scope="col" { "May" } th scope="col" { "Last used" } th scope="col" { "Until" } th scope="col" { "Revoke" } } }
+                tbody {
+                    @for (token, last_use) in &tokens {
+                        tr {
+                            td { bdi { (token.name) } br; span.quiet { (token.hash.short()) } }
+                            td { (may(&token.scopes)) }
+                            td {
+                                @match last_use {
+                                    Some(at) => (layout::instant(*at)),
+                                    None => "never",
+                                }
+                            }
+                            td {
+                                (layout::instant(token.expires_at))
+                                @if token.expires_at <= caller.now { " (expired)" }
+                            }
+                            td {
+                                form method="post" action={ "/tokens/" (token.hash.0) "/revoke" } {
+                                    button { "Revoke" }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        h2 { "Make a token" }
+        (form(refused))
+    };
+    Ok(framed(visit, status, "Your API tokens", &content))
+}
+
+/// Who belongs to one team alone has the ways to its pages here, too.
+fn framed(visit: Visit<'_>, status: StatusCode, title: &str, content: &Markup) -> Response {
+    let memberships = visit.signed_in.map(|signed_in| signed_in.caller.memberships.as_slice());
+    match memberships {
+        Some([place]) => {
+            layout::team_page(visit, (place.team, Part::Tokens), status, title, content)
+        }
+        _ => layout::own_page(visit, status, title, content),
+    }
+}
+
+fn may(scopes: &[Scope]) -> String {
+    if scopes.len() == Scope::ALL.len() {
+        return "everything".to_owned();
+    }
+    scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn form(refused: Option<(&Typed, &ValidationError)>) -> Markup {
+    let why = refused.map(|(_, why)| why);
+    let [name, scopes, days] =
+        ["name", "scopes", "days"].map(|field| Problems::of(why, field, field));
+    let typed = refused.map(|(typed, _)| typed);
+    let is_ticked = |scope: &Scope| {
+        typed.is_none_or(|typed| typed.scopes.iter().any(|sent| sent == scope.as_str()))
+    };
+    let lifetime = TOKEN_LIFETIME_DAYS.to_string();
+    html! {
+        form method="post" action="/tokens" {
+            label for="name" { "Name" }
+            (name.shown())
+            input #name name="name" required autocomplete="off"
+                value=(typed.map_or("", |typed| typed.name.as_str()))
+                aria-describedby=[name.described()] aria-invalid=[name.invalid()];
+            fieldset {
+                legend { "What it may be used for" }
+                (scopes.shown())
+                div.row {
+                    @for scope in Scope::ALL {
+                        div.check {
+                            input id={ "scopes-" (scope.as_str()) } type="checkbox" name="scopes"
+                                value=(scope.as_str()) checked[is_ticked(&scope)]
+                                aria-describedby=[scopes.described()];
+                            label for={ "scopes-" (scope.as_str()) } { (scope.as_str()) }
+                        }
+                    }
+                }
+            }
+            label for="days" { "Days until it stops working" }
+            (days.shown())
+            input #days type="number" name="days" required min="1" max=(TOKEN_DAYS_MAX)
+                value=(typed.map_or(lifetime.as_str(), |typed| typed.days.as_str()))
+                aria-describedby=[days.described()] aria-invalid=[days.invalid()];
+            p { button { "Make it" } }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Where a team's alerts go: adding channels, trying them, and having them receive alerts again.
+
+mod resend;
+mod trial;
+
+use std::time::Duration;
+
+use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, Target};
+use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_domain::id::TeamId;
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_runtime::{App, EntropyError};
+use vedette_store::{ChannelRef, MayConflict, StoreError, unless_conflict};
+
+pub use resend::{look_again, send_again};
+pub use trial::try_channel;
+
+/// Why something was not done with a channel.
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// A team may have so many.
+    #[error("the team has {CHANNELS_MAX} channels, and a team may have no more")]
+    Full,
+    /// Channels of a team are told apart by their names.
+    #[error("the team has a channel {0} already")]
+    NameTaken(String),
+    /// It receives nothing.
+    #[error("{name} is disabled ({reason}); enable it first")]
+    Disabled {
+        /// The channel's name.
+        name: String,
+        /// Why it is.
+        reason: String,
+    },
+    /// Its reader has yet to agree.
+    #[error("the reader of {0} has not confirmed it yet")]
+    Unconfirmed(String),
+    /// A test did not arrive.
+    #[error("the test did not arrive: {0}")]
+    NotArrived(String),
+    /// Nobody sent a test in time.
+    #[error("nobody sent the test within {0} s: is the service running?")]
+    NotSent(u64),
+    /// There is no randomness for ids and keys.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// The table does not answer, or a conflict: somebody else wrote the same meanwhile.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl MayConflict for ChannelError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
+    }
+}
+
+/// Has what is due to a channel sent.
+pub async fn wake(app: &App, ChannelRef { team, id }: ChannelRef, delay: Duration) {
+    let message = AlertMessage::Channel { team, channel: id };
+    app.enqueue_or_leave(Message::Alert(message), delay).await;
+}
+
+/// Gives a team a channel, and has the reader of an address asked whether it is welcome. Where no name is
+/// given, it is called after where it leads.
+///
+/// # Errors
+///
+/// The refusal, or a fault of the table.
+pub async fn add_channel(
+    app: &App,
+    team: TeamId,
+    name: Option<&str>,
+    target: Target,
+    filter: Filter,
+) -> Result<Channel, ChannelError> {
+    let others = app.store.channels(team).await?;
+    if others.len() >= CHANNELS_MAX {
+        return Err(ChannelError::Full);
+    }
+    let name = name.unwrap_or_else(|| target.default_name()).to_owned();
+    if others.iter().any(|other| other.name == name) {
+        return Err(ChannelError::NameTaken(name));
+    }
+    let (id, key) = (app.entropy.channel_id()?, app.entropy.link_key()?);
+    let channel = Channel::new(id, team, &name, target, filter, key, app.clock.now());
+    app.store.put_channel(&channel).await?;
+    if channel.since.is_none() {
+        ask_for_confirmation(app, &channel).await?;
+    }
+    Ok(channel)
+}
+
+/// Has the reader of an address asked whether it may receive alerts, unless they are about to be.
+async fn ask_for_confirmation(app: &App, channel: &Channel) -> Result<(), StoreError> {
+    let question =
+        Queued::notice("confirmation".to_owned(), Content::Confirmation, app.clock.now());
+    unless_conflict(app.store.put_queued(channel.into(), &question).await)?;
+    wake(app, channel.into(), Duration::ZERO).await;
+    Ok(())
+}
+
+/// Has a channel receive alerts again, whoever disabled it, and everything that it missed looked at.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict while somebody sends to the channel.
+pub async fn enable_channel(app: &App, channel: &Channel) -> Result<Channel, ChannelError> {
+    let now = app.clock.now();
+    let enabled = match channel.enabled(now) {
+        Some(enabled) => {
+            app.store.put_channel(&enabled).await?;
+            enabled
+        }
+        None => channel.clone(),
+    };
+    resend::resend(app, &enabled).await?;
+    // What opened while it was disabled, it has not learnt of.
+    app.store.request_rederivation(enabled.team, now).await?;
+    let rederive = Message::Alert(AlertMessage::Team(enabled.team));
+    app.enqueue_or_leave(rederive, Duration::ZERO).await;
+    Ok(enabled)
+}
+
+/// Has sent now what failed and what was given up, and an address asked again that nobody has confirmed.
+///
+/// # Errors
+///
+/// When the channel is disabled, or a fault of the table; a conflict while somebody sends to the
+/// channel.
+pub async fn resend_to_channel(app: &App, channel: &Channel) -> Result<(), ChannelError> {
+    if let Some(disabled) = &channel.disabled {
+        let (name, reason) = (channel.name.clone(), disabled.reason.clone());
+        return Err(ChannelError::Disabled { name, reason });
+    }
+    resend::resend(app, channel).await?;
+    if channel.since.is_none() {
+        ask_for_confirmation(app, channel).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! Sending again what a channel did not take.
+
+use std::time::Duration;
+
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::delivery::{Cursor, Queued};
+use vedette_runtime::App;
+use vedette_store::{ChannelRef, StoreError, unless_conflict};
+
+use super::wake;
+
+/// Has everything that waits for a channel sent now, what was given up included, and everything that
+/// it knows looked at again.
+///
+/// # Errors
+///
+/// When the table does not answer; a conflict while somebody sends to the channel, which ends before
+/// long.
+pub(super) async fn resend(app: &App, channel: &Channel) -> Result<(), StoreError> {
+    let place = ChannelRef::from(channel);
+    let deliveries = app.store.deliveries(place).await?;
+    let state = deliveries.state.enabled(app.clock.now()).ok_or(StoreError::STALE)?;
+    app.store.put_channel_state(place, &state).await?;
+    for queued in deliveries.queued {
+        send_again(app, place, &queued).await?;
+    }
+    for cursor in deliveries.cursors {
+        look_again(app, place, cursor).await?;
+    }
+    wake(app, place, Duration::ZERO).await;
+    Ok(())
+}
+
+/// Has a message sent now, unless it was sent meanwhile.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn send_again(app: &App, place: ChannelRef, queued: &Queued) -> Result<(), StoreError> {
+    unless_conflict(app.store.put_queued(place, &queued.again(app.clock.now())).await).map(drop)
+}
+
+/// Has an issue looked at now, unless it was written meanwhile, and so was looked at.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn look_again(app: &App, place: ChannelRef, cursor: Cursor) -> Result<(), StoreError> {
+    let next = Cursor { due: Some(app.clock.now()), rev: cursor.rev + 1, ..cursor };
+    unless_conflict(app.store.put_cursor(place, &next).await).map(drop)
+}

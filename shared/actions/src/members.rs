@@ -1,0 +1,140 @@
+//! Who belongs to a team.
+
+use vedette_domain::account::{Membership, Role, User};
+use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::invitation::INVITATIONS_MAX;
+use vedette_domain::plan::Plan;
+use vedette_runtime::{App, EntropyError};
+use vedette_store::{MayConflict, MemberRow, StoreError, TeamWithSettings};
+
+/// Why something was not done with users, members or tokens.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// Who is to be added belongs to the team.
+    #[error("{email} is a member already, with the role {}", .role.as_str())]
+    MemberAlready {
+        /// The user's address.
+        email: String,
+        /// What they may do.
+        role: Role,
+    },
+    /// Who is to be changed does not.
+    #[error("{0} is not a member of the team")]
+    NoMember(String),
+    /// A team keeps an owner.
+    #[error("{0} is the team's last owner; make another member an owner first")]
+    LastOwner(String),
+    /// Members and pending invitations have taken the plan's seats.
+    #[error("the {plan} plan has {seats} seats, and all are taken")]
+    NoSeat {
+        /// The plan.
+        plan: Plan,
+        /// How many seats it has.
+        seats: u32,
+    },
+    /// The address has an invitation that can be accepted.
+    #[error("{0} is invited already")]
+    InvitedAlready(String),
+    /// A team may have so many invitations.
+    #[error("the team has {INVITATIONS_MAX} pending invitations, and a team may have no more")]
+    TooManyInvitations,
+    /// Who is invited has an account by now.
+    #[error("{0} has an account")]
+    AccountAlready(String),
+    /// There is no randomness for ids and secrets.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// The table does not answer, or a conflict: somebody else wrote the same meanwhile.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl MayConflict for AccountError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
+    }
+}
+
+/// The place of the team's count in the transaction of `Store::put_member`.
+const ADD_SEAT: usize = 2;
+/// Changing a role takes no seat: a member who left meanwhile does not come back.
+const NO_SEAT: Option<u32> = Some(0);
+
+/// Adds a user to a team, within the seats that pending invitations leave.
+///
+/// # Errors
+///
+/// The refusal, or a fault of the table.
+pub async fn add_member(
+    app: &App,
+    team: &TeamWithSettings,
+    user: &User,
+    role: Role,
+) -> Result<(), AccountError> {
+    let members = app.store.members(team.id()).await?;
+    if let Some(row) = members.iter().find(|row| row.user == user.id) {
+        return Err(AccountError::MemberAlready { email: user.email.clone(), role: row.role });
+    }
+    let membership = Membership { team: team.id(), user: user.id, role };
+    let seats = team.plan().limits().seats;
+    let left = seats.map(|seats| seats.saturating_sub(team.team.pending_invitations()));
+    let added = app.store.put_member(&membership, left).await;
+    added.map_err(|error| match seats {
+        Some(seats) if error.has_failed(ADD_SEAT) => {
+            AccountError::NoSeat { plan: team.plan(), seats }
+        }
+        _ => error.into(),
+    })
+}
+
+/// Gives a member another role; says which one they had.
+///
+/// # Errors
+///
+/// The refusal, or a fault of the table.
+pub async fn change_role(
+    app: &App,
+    team: TeamId,
+    user: &User,
+    role: Role,
+) -> Result<Role, AccountError> {
+    let members = app.store.members(team).await?;
+    let before = role_of(&members, user)?;
+    let membership = Membership { team, user: user.id, role };
+    if before == Role::Owner && role != Role::Owner {
+        let staying = other_owner(&members, user)?;
+        app.store.demote_owner(&membership, staying).await?;
+    } else {
+        app.store.put_member(&membership, NO_SEAT).await?;
+    }
+    Ok(before)
+}
+
+/// Takes a member out of a team; says which role they had.
+///
+/// # Errors
+///
+/// The refusal, or a fault of the table.
+pub async fn remove_member(app: &App, team: TeamId, user: &User) -> Result<Role, AccountError> {
+    let members = app.store.members(team).await?;
+    let role = role_of(&members, user)?;
+    if role == Role::Owner {
+        let staying = other_owner(&members, user)?;
+        app.store.remove_owner(team, user.id, staying).await?;
+    } else {
+        app.store.remove_member(team, user.id).await?;
+    }
+    Ok(role)
+}
+
+fn role_of(members: &[MemberRow], user: &User) -> Result<Role, AccountError> {
+    let found = members.iter().find(|row| row.user == user.id);
+    found.map(|row| row.role).ok_or_else(|| AccountError::NoMember(user.email.clone()))
+}
+
+/// An owner who stays when another one leaves.
+fn other_owner(members: &[MemberRow], leaving: &User) -> Result<UserId, AccountError> {
+    let stays = |row: &&MemberRow| row.role == Role::Owner && row.user != leaving.id;
+    let found = members.iter().find(stays).map(|row| row.user);
+    found.ok_or_else(|| AccountError::LastOwner(leaving.email.clone()))
+}

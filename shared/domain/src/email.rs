@@ -1,0 +1,44 @@
+//! Mail addresses, as people write them down.
+
+/// The longest address that mail can reach, in bytes (RFC 5321).
+const EMAIL_MAX: usize = 254;
+
+/// A text that cannot be an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected an address such as ada@example.com")]
+pub struct EmailError;
+
+/// Reads an address, with surrounding whitespace ignored. Only whether it can be one at all: whether mail
+/// arrives, sending some will show.
+///
+/// # Errors
+///
+/// When it can be none.
+pub fn parse_email(text: &str) -> Result<&str, EmailError> {
+    let email = text.trim();
+    let is_plain = !email.chars().any(|c| c.is_whitespace() || c.is_control());
+    match email.rsplit_once('@') {
+        Some((local, domain))
+            if is_plain && email.len() <= EMAIL_MAX && !local.is_empty() && !domain.is_empty() =>
+        {
+            Ok(email)
+        }
+        _ => Err(EmailError),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_two_parts_and_nothing_to_hide() {
+        assert_eq!(parse_email(" ada@example.com "), Ok("ada@example.com"));
+        let long = format!("{}@example.com", "a".repeat(243));
+        for other in
+            ["", "ada", "@example.com", "ada@", "ada lace@example.com", "a\n@example.com", &long]
+        {
+            assert_eq!(parse_email(other), Err(EmailError), "{other}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Invitations to teams. A team lists its own, so that they are counted in the transactions that add
+//! members; an invitation admits by its own item alone.
+
+use vedette_domain::account::{Membership, Team, User};
+use vedette_domain::invitation::Invitation;
+use vedette_domain::session::{Session, SessionHash};
+
+use crate::StoreError;
+use crate::item::{expiring, item, number, value};
+use crate::keys;
+use crate::table::{Change, Condition, Store};
+
+impl Store {
+    /// Keeps a place in a team, as the team was read.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when members or invitations changed meanwhile.
+    pub async fn create_invitation(
+        &self,
+        team: &Team,
+        invitation: &Invitation,
+    ) -> Result<(), StoreError> {
+        let row =
+            expiring(item(&keys::invitation(&invitation.hash), invitation)?, invitation.expires_at);
+        let pending = team.invitations.iter().chain([invitation]).cloned().collect();
+        self.transaction()
+            .put(row, Condition::Absent)
+            .update(&keys::team(team.id), change(team, pending, 0)?, unchanged(team))
+            .commit()
+            .await
+    }
+
+    /// The invitation with this hash, unless it was accepted or withdrawn.
+    pub async fn invitation(&self, hash: &SessionHash) -> Result<Option<Invitation>, StoreError> {
+        self.get(&keys::invitation(hash)).await?.map(value).transpose()
+    }
+
+    /// Takes an invitation back; it stops working at once.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when members or invitations changed since the team was read.
+    pub async fn withdraw_invitation(
+        &self,
+        team: &Team,
+        hash: &SessionHash,
+    ) -> Result<(), StoreError> {
+        self.batch_delete(&[keys::invitation(hash)]).await?;
+        let change = change(team, without(team, hash), 0)?;
+        self.transaction().update(&keys::team(team.id), change, unchanged(team)).commit().await
+    }
+
+    /// Uses an invitation up: adds a new user, who belongs to the team, and begins a session.
+    ///
+    /// # Errors
+    ///
+    /// A conflict at place 0 when the invitation was used meanwhile, at place 5 when the address is
+    /// taken.
+    pub async fn accept_invitation(
+        &self,
+        team: &Team,
+        invitation: &Invitation,
+        user: &User,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let place = Membership { team: team.id, user: user.id, role: invitation.role };
+        let change = change(team, without(team, &invitation.hash), 1)?;
+        let [account, address] = self.user_items(user)?;
+        let signed_in = item(&keys::session(session.user, &session.hash), session)?;
+        self.transaction()
+            .delete(&keys::invitation(&invitation.hash), Condition::Present)
+            .update(&keys::team(team.id), change, unchanged(team))
+            .put(item(&keys::member(team.id, user.id), &place)?, Condition::Absent)
+            .put(item(&keys::membership(user.id, team.id), &place)?, Condition::Absent)
+            .put(account, Condition::Absent)
+            .put(address, Condition::Absent)
+            .put(expiring(signed_in, session.expires_at), Condition::Absent)
+            .commit()
+            .await
+    }
+}
+
+fn without(team: &Team, hash: &SessionHash) -> Vec<Invitation> {
+    team.invitations.iter().filter(|pending| pending.hash != *hash).cloned().collect()
+}
+
+/// The team with other invitations, and with so many members more.
+fn change(team: &Team, pending: Vec<Invitation>, more: u32) -> Result<Change, StoreError> {
+    Ok(Change {
+        expression: "SET invitations = :pending, invited = :next ADD members :more".into(),
+        values: vec![
+            (":pending", serde_dynamo::to_attribute_value(pending)?),
+            (":next", number(team.invited + 1)),
+            (":more", number(more)),
+        ],
+        ..Change::default()
+    })
+}
+
+/// The team has the members and the invitations that it had.
+fn unchanged(team: &Team) -> Condition {
+    let members = (":members", number(team.members));
+    if team.invited == 0 {
+        // Teams of earlier versions have no such number.
+        let seen = "members = :members AND (attribute_not_exists(invited) OR invited = :seen)";
+        return Condition::When(seen, vec![members, (":seen", number(0))]);
+    }
+    let seen = vec![members, (":seen", number(team.invited))];
+    Condition::When("members = :members AND invited = :seen", seen)
+}

@@ -1,0 +1,237 @@
+//! The channels of a team: adding, trying, disabling and removing them.
+
+use std::time::Duration;
+
+use lambda_http::http::Response;
+use vedette_domain::account::{Role, Scope};
+use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, EventKind, Filter, Target};
+use vedette_domain::plan::Plan;
+use vedette_domain::tool::Tool;
+use vedette_notifier::send::SendOutcome;
+use vedette_testkit::channels::{add_channel, chat};
+use vedette_testkit::{Member, TestApp, WebServer, member_of, new_team};
+use vedette_tests::Service;
+
+use crate::sites::add;
+use crate::support::{Browser, body, main_part, said, sent_to};
+
+const SECRET: &str = "https%3A%2F%2Fhooks.slack.test%2Fservices%2FT%2FB%2Fpassword";
+
+fn page(owner: &Member) -> String {
+    format!("/teams/{}/channels", owner.team)
+}
+
+async fn channels(test: &TestApp, owner: &Member) -> Vec<Channel> {
+    test.app.store.channels(owner.team).await.expect("read")
+}
+
+#[tokio::test]
+async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = page(&owner);
+    assert!(said(&browser.get(&page).await).contains("The team has no channels"));
+    let form = format!("kind=slack&to={SECRET}&name=Ops&events=opened&tools=ssl&tools=dns");
+    assert_eq!(sent_to(&browser.post(&page, &form).await), format!("{page}?said=added"));
+    let [channel] = &channels(&test, &owner).await[..] else { panic!("one channel") };
+    assert!(channel.is_on() && channel.name == "Ops");
+    assert_eq!(channel.filter.tools, [Tool::Ssl, Tool::Dns].into());
+    assert_eq!(channel.filter.events, [EventKind::Opened].into());
+    let Target::Slack { url } = &channel.target else { panic!("{channel:?}") };
+    assert_eq!(url.reveal(), "https://hooks.slack.test/services/T/B/password");
+
+    let listed = browser.get(&format!("{page}?said=added")).await;
+    for text in [
+        "The channel is added.",
+        "<bdi>Ops</bdi>",
+        "<dd>Slack</dd>",
+        "<bdi>https://hooks.slack.test/…</bdi>",
+        "<dd>opened; SSL, DNS; all severities</dd>",
+        "<dd>Receives alerts</dd>",
+        "<dd>none yet</dd>",
+    ] {
+        assert!(said(&listed).contains(text), "{text}: {}", said(&listed));
+    }
+    let taken = browser.post(&page, &form).await;
+    for (response, field, why) in [
+        (taken, "name", "The team has a channel Ops already."),
+        (
+            browser.post(&page, "kind=discord&to=http%3A%2F%2Fa.test%2Fpassword").await,
+            "to",
+            "The url must start with https://.",
+        ),
+        (
+            browser.post(&page, "kind=email&to=password&name=%07").await,
+            "to",
+            "Enter an address such as ada@example.com.",
+        ),
+        (browser.post(&page, "kind=pigeon&to=password").await, "kind", "Choose a kind."),
+    ] {
+        assert_eq!(response.status(), 422, "{field}");
+        let problem = format!("id=\"{field}-problem\" role=\"alert\">{why}");
+        assert!(main_part(&response).contains(&problem), "{problem}: {}", main_part(&response));
+        let is_address = main_part(&response).contains("option value=\"email\" selected");
+        assert_eq!(main_part(&response).contains("password"), is_address, "an address is kept");
+    }
+    assert_eq!(channels(&test, &owner).await.len(), 1);
+    for number in 1..CHANNELS_MAX {
+        let name = number.to_string();
+        add_channel(&test.app, owner.team, (&name, chat()), Filter::default()).await;
+    }
+    let full = browser.post(&page, &form.replace("Ops", "One+more")).await;
+    assert!(main_part(&full).contains("The team has 20 channels, and a team may have no more."));
+}
+
+#[tokio::test]
+async fn a_signing_key_is_shown_once() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let added = browser.post(&page(&owner), "kind=webhook&to=https%3A%2F%2Fa.test%2Fhook").await;
+    let [channel] = &channels(&test, &owner).await[..] else { panic!("one channel") };
+    let Target::Webhook { keys, .. } = &channel.target else { panic!("{channel:?}") };
+    assert!(said(&added).contains(&keys.current.reveal()), "{}", said(&added));
+    assert_eq!(added.headers()["cache-control"], "no-store");
+    assert!(!said(&browser.get(&page(&owner)).await).contains("whsec_"));
+}
+
+#[tokio::test]
+async fn an_address_is_asked_first_and_again() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    let added = browser.post(&page, "kind=email&to=ops%40example.com").await;
+    assert_eq!(sent_to(&added), format!("{page}?said=asked"));
+    service.tell().await;
+    assert_eq!(service.receivers.take_lines(), ["confirmation"]);
+    let listed = browser.get(&page).await;
+    assert!(said(&listed).contains("Not confirmed yet by its reader"), "{}", said(&listed));
+    let [channel] = &channels(&service.test, &owner).await[..] else { panic!("one channel") };
+    let refused = browser.post(&format!("{page}/{}/test", channel.id), "").await;
+    assert_eq!(refused.status(), 422);
+    let why = "The reader of ops@example.com has not confirmed it yet.";
+    assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
+    let again = browser.post(&format!("{page}/{}/resend", channel.id), "").await;
+    assert_eq!(sent_to(&again), format!("{page}?said=resent"));
+    service.tell().await;
+    assert_eq!(service.receivers.take_lines(), ["confirmation"]);
+}
+
+/// Sends a test while the service runs.
+async fn tried(
+    service: &Service,
+    browser: &mut Browser<'_>,
+    path: &str,
+) -> Response<lambda_http::Body> {
+    let running = async {
+        loop {
+            service.tell().await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        response = browser.post(path, "") => response,
+        () = running => unreachable!("it runs for good"),
+    }
+}
+
+#[tokio::test]
+async fn a_test_says_what_became_of_it() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    let ops = ("Ops", chat());
+    let channel = add_channel(&service.test.app, owner.team, ops, Filter::default()).await;
+    let path = format!("{page}/{}/test", channel.id);
+    let arrived = tried(&service, &mut browser, &path).await;
+    assert_eq!(sent_to(&arrived), format!("{page}?said=tested"));
+    assert_eq!(service.receivers.take().len(), 1);
+
+    service.test.advance(jiff::SignedDuration::from_mins(1));
+    let why = "HTTP 400: <b>no</b>".to_owned();
+    service.receivers.answer(channel.id, SendOutcome::Refused { why });
+    let refused = tried(&service, &mut browser, &path).await;
+    assert_eq!(refused.status(), 422);
+    let why = "role=\"alert\">The test did not arrive: HTTP 400: &lt;b&gt;no&lt;/b&gt;.";
+    assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
+    let listed = browser.get(&page).await;
+    for text in
+        ["Receives alerts, and did not take the last one", "Failed lately", "test: <bdi>HTTP 400"]
+    {
+        assert!(said(&listed).contains(text), "{text}: {}", said(&listed));
+    }
+    assert!(
+        service.test.app.store.deliveries((&channel).into()).await.expect("read").queued.is_empty()
+    );
+}
+
+#[tokio::test]
+async fn a_channel_that_is_enabled_again_learns_what_it_has_missed() {
+    let (service, owner) = Service::with_team().await;
+    let target = WebServer::start().await;
+    target.answer(503);
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    let ops = ("Ops", chat());
+    let channel = add_channel(&service.test.app, owner.team, ops, Filter::default()).await;
+    let act = |verb: &str| format!("{page}/{}/{verb}", channel.id);
+    assert_eq!(sent_to(&browser.post(&act("disable"), "").await), format!("{page}?said=disabled"));
+    let listed = browser.get(&page).await;
+    assert!(said(&listed).contains("disabled by Ada"), "{}", said(&listed));
+    let site = add(&mut browser, &service, owner.team, &target.url).await;
+    service.work_off().await;
+    service.advance_minutes(2);
+    service.run_scheduled(site, Tool::Status).await;
+    service.work_off().await;
+    service.tell().await;
+    assert!(service.receivers.take().is_empty(), "it is disabled");
+
+    assert_eq!(sent_to(&browser.post(&act("enable"), "").await), format!("{page}?said=enabled"));
+    service.tell().await;
+    let told = service.receivers.take_lines();
+    assert!(told.len() == 1 && told[0].starts_with("DOWN"), "{told:?}");
+    assert_eq!(sent_to(&browser.post(&act("remove"), "").await), format!("{page}?said=removed"));
+    assert!(channels(&service.test, &owner).await.is_empty());
+    assert_eq!(browser.post(&act("test"), "").await.status(), 404);
+}
+
+#[tokio::test]
+async fn only_who_may_manage_channels_is_offered_anything() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let page = page(&owner);
+    let channel = add_channel(&test.app, owner.team, ("Ops", chat()), Filter::default()).await;
+    let mut posts: Vec<String> = ["test", "enable", "disable", "resend", "remove"]
+        .map(|verb| format!("{page}/{}/{verb}", channel.id))
+        .into();
+    posts.push(page.clone());
+    let form = format!("kind=slack&to={SECRET}");
+    for role in [Role::Viewer, Role::Member] {
+        let member = member_of(&test, owner.team, role, &Scope::ALL).await;
+        let mut browser = Browser::of(&test, member.user).await;
+        let listed = browser.get(&page).await;
+        assert!(said(&listed).contains("<bdi>Ops</bdi>"));
+        assert!(!said(&listed).contains("<form") && !body(&listed).contains("password"));
+        for path in &posts {
+            assert_eq!(browser.post(path, &form).await.status(), 403, "{path}");
+        }
+        test.app.store.remove_member(owner.team, member.user).await.expect("removed");
+        for path in &posts {
+            assert_eq!(browser.post(path, &form).await.status(), 404, "{path}");
+        }
+        assert_eq!(browser.get(&page).await.status(), 404);
+    }
+    // A channel is looked for in the team of the address alone.
+    let stranger = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, stranger.user).await;
+    for path in posts {
+        assert_eq!(browser.post(&path, &form).await.status(), 404, "{path}");
+        let own = path.replace(&owner.team.to_string(), &stranger.team.to_string());
+        if own.contains(&channel.id.to_string()) {
+            assert_eq!(browser.post(&own, &form).await.status(), 404, "{own}");
+        }
+    }
+    assert_eq!(browser.get(&page).await.status(), 404);
+    assert_eq!(channels(&test, &owner).await, [channel]);
+}

@@ -1,0 +1,83 @@
+//! The API tokens of who is signed in.
+
+use jiff::SignedDuration;
+use vedette_domain::account::{Role, Scope};
+use vedette_domain::plan::Plan;
+use vedette_testkit::{Client, TestApp, member_of, new_team};
+
+use crate::sites::after;
+use crate::support::{Browser, main_part, said, sent_to};
+
+const FORM: &str = "name=ci&days=7&scopes=teams%3Aread&scopes=sites%3Aread";
+
+#[tokio::test]
+async fn a_token_is_shown_once_works_and_is_revoked() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let viewer = member_of(&test, owner.team, Role::Viewer, &[]).await;
+    for (user, others) in [(owner.user, 1), (viewer.user, 1)] {
+        let mut browser = Browser::of(&test, user).await;
+        let created = browser.post("/tokens", FORM).await;
+        assert_eq!(created.headers()["cache-control"], "no-store");
+        let (_, rest) = said(&created).split_once("<code>").expect("a secret");
+        let (secret, _) = rest.split_once("</code>").expect("its end");
+        let stored = format!("{:?}", test.table.dump().await);
+        assert!(!stored.contains(secret), "only its hash is kept");
+        let client = Client::with_authorization(&test.app, Some(&format!("Bearer {secret}")));
+        assert_eq!(client.get("/teams").await.status, 200);
+        assert_eq!(client.get("/issues").await.status, 403, "not one of its scopes");
+
+        test.advance(SignedDuration::from_hours(24));
+        let listed = browser.get("/tokens").await;
+        let list = said(&listed);
+        assert!(!list.contains("vdt_"), "{list}");
+        for text in ["<bdi>ci</bdi>", "<td>teams:read, sites:read</td>", "aria-current"] {
+            assert!(crate::support::body(&listed).contains(text), "{text}: {list}");
+        }
+        let own = list.split("<bdi>ci</bdi>").nth(1).expect("listed");
+        assert!(own.contains("<time"), "it was used: {own}");
+        let revoke = after(own, "action=\"").to_owned();
+        let mut stranger = Browser::of(&test, new_team(&test, Plan::Agency).await.user).await;
+        assert_eq!(stranger.post(&revoke, "").await.status(), 404);
+        assert_eq!(client.get("/teams").await.status, 200);
+        assert_eq!(sent_to(&browser.post(&revoke, "").await), "/tokens?said=revoked");
+        assert_eq!(client.get("/teams").await.status, 401);
+        assert_eq!(browser.post(&revoke, "").await.status(), 404);
+        let left = said(&browser.get("/tokens").await).matches("/revoke\"").count();
+        assert_eq!(left, others, "the one that tests make");
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_token_stands_beside_its_field() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let before = test.app.store.tokens_of(owner.user).await.expect("read").len();
+    for (form, field, why) in [
+        ("name=+&days=7&scopes=teams%3Aread", "name", "The name field must not be empty."),
+        ("name=ci&days=7", "scopes", "Choose what the token may be used for."),
+        ("name=ci&days=7&scopes=all", "scopes", "Choose what the token may be used for."),
+        (
+            "name=%3Ci%3E&days=3651&scopes=teams%3Aread",
+            "days",
+            "The days field must be a number from 1 to 3650.",
+        ),
+        ("name=ci&days=x&scopes=teams%3Aread", "days", "The days field must be a number"),
+        ("name=ci&days=0&scopes=teams%3Aread", "days", "The days field must be a number"),
+    ] {
+        let refused = browser.post("/tokens", form).await;
+        assert_eq!(refused.status(), 422, "{form}");
+        let page = main_part(&refused);
+        let problem = format!("id=\"{field}-problem\" role=\"alert\">{why}");
+        assert!(page.contains(&problem), "{problem}: {page}");
+        assert_eq!(page.contains("value=\"&lt;i&gt;\""), form.contains("%3Ci"), "{page}");
+        let is_ticked = page.contains("value=\"teams:read\" checked");
+        assert_eq!(is_ticked, form.contains("teams"), "{page}");
+        assert!(!page.contains("value=\"issues:read\" checked"), "what was typed is kept");
+    }
+    assert_eq!(test.app.store.tokens_of(owner.user).await.expect("read").len(), before);
+    let scopes = Scope::ALL.len();
+    let form = browser.get("/tokens").await;
+    assert_eq!(said(&form).matches("checked").count(), scopes, "all, unless somebody says less");
+}
