@@ -118,7 +118,7 @@ clients: rust $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Generate c
 	$(build_service)
 	$(use_clients)
 
-alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts of every kind, and others than us judge them
+alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts of every kind, others than us judge them, and kill it on the way (ARGS=50: so many times)
 	$(build_service)
 	$(receive_alerts)
 
@@ -136,7 +136,7 @@ use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 	$(CURDIR)/$(OPENAPI_TYPESCRIPT)/node_modules/.bin/openapi-typescript
 
 receive_alerts = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
-	$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules
+	$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules $(or $(ARGS),5)
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart, so that they are as they are deployed.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vedette_domain::alert::channel::{Channel, EventKind, Filter, Target};
+use vedette_domain::alert::delivery::LEASE;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issue::{Fingerprint, record};
 use vedette_domain::message::{AlertMessage, Message};
@@ -375,6 +376,38 @@ async fn a_channel_gets_what_it_wants() {
     assert_eq!(to(&received, &resolved), ["RESOLVED: site.test"]);
     assert_eq!(to(&received, &program), ["issue.resolved"]);
     assert_eq!((to(&received, &opened).len(), to(&received, &other).len()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_channel_is_told_nothing_of_what_opened_before_it_was_there() {
+    let scene = Scene::start().await;
+    let site = scene.watch_down(&json!({})).await;
+    scene.service.advance_minutes(1);
+    scene.add_channel("Ops", chat()).await;
+    scene.add_channel("Pager", webhook()).await;
+    scene.turn(site, 200).await;
+    assert_eq!(scene.issues("resolved").await.len(), 1);
+    assert_eq!(scene.told(), [""; 0]);
+    scene.turn(site, 503).await;
+    assert_eq!(scene.told(), ["DOWN: site.test", "issue.opened"]);
+}
+
+#[tokio::test]
+async fn nobody_sends_to_a_channel_that_somebody_sends_to() {
+    let scene = Scene::start().await;
+    let channel = scene.add_channel("Ops", chat()).await;
+    let (app, place) = (&scene.service.test.app, ChannelRef::from(&channel));
+    let state = app.store.channel_state(place).await.expect("read");
+    let by_then_it_is_down = app.clock.now() + SignedDuration::from_mins(10);
+    let leased = state.leased(by_then_it_is_down).expect("nobody sends");
+    app.store.put_channel_state(place, &leased).await.expect("written");
+    scene.watch_down(&json!({})).await;
+    scene.look(&channel).await;
+    assert_eq!(scene.told(), [""; 0]);
+
+    scene.service.test.set_clock(by_then_it_is_down + LEASE);
+    scene.look(&channel).await;
+    assert_eq!(scene.told(), ["DOWN: site.test"], "whoever sent has died");
 }
 
 #[tokio::test]

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use vedette_domain::issue::Fingerprint;
+use vedette_domain::issue::record;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::Destination;
@@ -109,4 +111,29 @@ async fn an_alert_that_nobody_knows_of_is_due_again() {
     scene.rebuild().await;
     assert_eq!(scene.service.receivers.take_lines(), [""; 0], "once");
     assert!(scene.state(site).await.timer.is_some());
+}
+
+#[tokio::test]
+async fn what_channels_have_yet_to_learn_is_left_to_the_outbox() {
+    let scene = Scene::start().await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch_down(&json!({})).await;
+    assert_eq!(scene.service.receivers.take_lines(), ["issue.opened"]);
+    let app = &scene.service.test.app;
+    let place = ChannelRef::from(&program);
+    let deliveries = app.store.deliveries(place).await.expect("read");
+    app.store.delete_cursor(place, &deliveries.cursors[0]).await.expect("deleted");
+
+    let issue = app.store.issue(site.partition(), Fingerprint::StatusDown).await.expect("read");
+    let issue = issue.expect("an issue");
+    let change = record::acknowledge(issue, scene.owner.user, app.clock.now()).expect("open");
+    let (site, _) = scene.stored(site).await;
+    app.store.commit_issue(&site, &change, None).await.expect("saved");
+    let missing = || async {
+        vedette_notifier::rebuild(app, scene.owner.team).await.expect("rebuilt").missing
+    };
+    assert_eq!(missing().await, 0, "the acknowledgement stands in the outbox");
+    vedette_runs::enqueue_alert(app, &site, &change).await;
+    scene.service.tell().await;
+    assert_eq!(missing().await, 1);
 }

@@ -93,6 +93,7 @@ async fn a_signing_key_is_shown_once() {
     let Target::Webhook { keys, .. } = &channel.target else { panic!("{channel:?}") };
     assert!(said(&added).contains(&keys.current.reveal()), "{}", said(&added));
     assert_eq!(added.headers()["cache-control"], "no-store");
+    assert!(!body(&added).contains("data-live"), "the script does not ask for it again");
     assert!(!said(&browser.get(&page(&owner)).await).contains("whsec_"));
 }
 

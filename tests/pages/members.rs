@@ -149,6 +149,7 @@ async fn who_is_invited_comes_by_a_link_once() {
     let form = "email=Grace%40example.com&name=Grace&role=member";
     let invited = browser.post(&page, form).await;
     assert!(said(&invited).contains("<code>https://monitor.test/join/"), "{}", said(&invited));
+    assert!(!body(&invited).contains("data-live"), "the script does not ask for it again");
     let path = link(said(&invited));
     let stored = format!("{:?}", test.table.dump().await);
     assert!(!stored.contains(path.trim_start_matches("/join/")), "only its hash is kept");

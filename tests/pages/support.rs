@@ -64,7 +64,8 @@ pub(crate) fn said(response: &Response<Body>) -> &str {
 }
 
 pub(crate) fn main_part(response: &Response<Body>) -> &str {
-    let (_, main) = body(response).split_once("<main id=\"main\">").expect("the main part");
+    let (_, main) = body(response).split_once("<main id=\"main\"").expect("the main part");
+    let (_, main) = main.split_once('>').expect("the end of its tag");
     main.split_once("</main>").expect("its end").0
 }
 
@@ -79,7 +80,10 @@ pub(crate) fn sent_to(response: &Response<Body>) -> &str {
 fn assert_sound(page: &str) {
     assert_eq!(page.matches("<h1>").count(), 1, "{page}");
     assert!(page.contains("<html lang=\"en\">") && page.contains("href=\"#main\""), "{page}");
-    for wrong in ["<script", "<style", " style=", "=\"javascript:", "http-equiv"] {
+    let (before, own) = page.split_once("<script src=\"/assets/app-").expect("the own script");
+    let (_, after) = own.split_once(" defer></script>").expect("its end");
+    assert!(!(before.contains("<script") || after.contains("<script")), "another script: {page}");
+    for wrong in ["<style", " style=", "=\"javascript:", "http-equiv"] {
         assert!(!page.contains(wrong), "{wrong}: {page}");
     }
     for tag in page.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {

@@ -6,7 +6,7 @@ use vedette_domain::plan::Plan;
 use vedette_testkit::{Client, TestApp, member_of, new_team};
 
 use crate::sites::after;
-use crate::support::{Browser, main_part, said, sent_to};
+use crate::support::{Browser, body, main_part, said, sent_to};
 
 const FORM: &str = "name=ci&days=7&scopes=teams%3Aread&scopes=sites%3Aread";
 
@@ -19,6 +19,7 @@ async fn a_token_is_shown_once_works_and_is_revoked() {
         let mut browser = Browser::of(&test, user).await;
         let created = browser.post("/tokens", FORM).await;
         assert_eq!(created.headers()["cache-control"], "no-store");
+        assert!(!body(&created).contains("data-live"), "the script does not ask for it again");
         let (_, rest) = said(&created).split_once("<code>").expect("a secret");
         let (secret, _) = rest.split_once("</code>").expect("its end");
         let stored = format!("{:?}", test.table.dump().await);
@@ -32,7 +33,7 @@ async fn a_token_is_shown_once_works_and_is_revoked() {
         let list = said(&listed);
         assert!(!list.contains("vdt_"), "{list}");
         for text in ["<bdi>ci</bdi>", "<td>teams:read, sites:read</td>", "aria-current"] {
-            assert!(crate::support::body(&listed).contains(text), "{text}: {list}");
+            assert!(body(&listed).contains(text), "{text}: {list}");
         }
         let own = list.split("<bdi>ci</bdi>").nth(1).expect("listed");
         assert!(own.contains("<time"), "it was used: {own}");

@@ -33,6 +33,10 @@ static ICON: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg"))
 });
 
+static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new("app", "js", "text/javascript; charset=utf-8", include_str!("../assets/app.js"))
+});
+
 /// Where the style is.
 pub(crate) fn style() -> String {
     format!("/assets/{}", STYLE.name)
@@ -43,9 +47,15 @@ pub(crate) fn icon() -> String {
     format!("/assets/{}", ICON.name)
 }
 
+/// Where the script is.
+pub(crate) fn script() -> String {
+    format!("/assets/{}", SCRIPT.name)
+}
+
 /// A file by the name that pages of this version have for it.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let asset = [&STYLE, &ICON].into_iter().find(|asset| asset.name == visit.value("asset"));
+    let mut assets = [&STYLE, &ICON, &SCRIPT].into_iter();
+    let asset = assets.find(|asset| asset.name == visit.value("asset"));
     let asset = asset.ok_or(ApiError::NotFound)?;
     let mut response = Response::new(Body::Text(asset.text.to_owned()));
     let headers = response.headers_mut();

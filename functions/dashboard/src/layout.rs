@@ -7,7 +7,7 @@ use lambda_http::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,
 };
-use lambda_http::http::{HeaderValue, StatusCode};
+use lambda_http::http::{HeaderValue, Method, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 use vedette_domain::id::TeamId;
 use vedette_domain::time;
@@ -16,13 +16,14 @@ use vedette_http::response::Response;
 
 use crate::{Visit, assets};
 
-/// Nothing from elsewhere is loaded, nothing within a page is run, and forms lead back here.
+/// Nothing from elsewhere is loaded, nothing within a page is run but our own file, and forms lead back
+/// here.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A page with one heading, for anybody.
 pub(crate) fn page(status: StatusCode, title: &str, content: &Markup) -> Response {
-    framed(status, title, None, content)
+    framed(status, title, false, None, content)
 }
 
 /// A part of a team's pages, as their navigation names it.
@@ -124,10 +125,18 @@ fn member_page(
             @if let Some(parts) = parts { (parts) }
         }
     });
-    framed(status, title, ways.as_ref(), content)
+    // What a form led to cannot be asked for again.
+    let is_live = status == StatusCode::OK && visit.head.method == Method::GET;
+    framed(status, title, is_live, ways.as_ref(), content)
 }
 
-fn framed(status: StatusCode, title: &str, ways: Option<&Markup>, content: &Markup) -> Response {
+fn framed(
+    status: StatusCode,
+    title: &str,
+    is_live: bool,
+    ways: Option<&Markup>,
+    content: &Markup,
+) -> Response {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -138,13 +147,14 @@ fn framed(status: StatusCode, title: &str, ways: Option<&Markup>, content: &Mark
                 title { (title) " · Vedette" }
                 link rel="icon" href=(assets::icon());
                 link rel="stylesheet" href=(assets::style());
+                script src=(assets::script()) defer {}
             }
             body {
                 a.skip href="#main" { "Skip to the content" }
                 @if let Some(ways) = ways {
                     header { (ways) }
                 }
-                main #main { h1 { (title) } (content) }
+                main #main data-live[is_live] { h1 { (title) } (content) }
             }
         }
     };

@@ -1,5 +1,5 @@
-//! The service's pages for browsers, each of them rendered here whole: no script, and nothing from
-//! elsewhere.
+//! The service's pages for browsers, each of them rendered here whole, and nothing from elsewhere. All work
+//! without the one script, which makes times local and pages fresh.
 //!
 //! [`PAGES`] is the table of pages. Three Lambda functions serve them: one what is shown, one what forms
 //! do, and one what those do that write users and tokens. One machine's process serves all of them beside the API's routes.

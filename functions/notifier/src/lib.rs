@@ -10,6 +10,7 @@ mod fan_out;
 mod grants;
 mod people;
 mod rederive;
+mod release;
 pub mod send;
 mod webhooks;
 
@@ -22,6 +23,7 @@ pub use deliver::{Delivered, Transport, deliver};
 pub use fan_out::fan_out;
 pub use grants::NOTIFIER;
 pub use rederive::{Rebuilt, rebuild, rederive};
+pub use release::release;
 pub use vedette_actions::wake;
 
 /// Why alerts are not sent now. Nothing is lost: they are found in the table again.

@@ -8,7 +8,6 @@ use vedette_domain::alert::channel::{Channel, EventKind};
 use vedette_domain::alert::delivery::{Cursor, Queued, place};
 use vedette_domain::alert::due::Told;
 use vedette_domain::id::{IssueId, TeamId};
-use vedette_domain::issue::record::Issue;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, IssueWithSite, TeamWithSettings, unless_conflict};
 
@@ -82,11 +81,11 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
             look_again(app, place, cursor).await?;
         }
         for found in issues.values() {
-            if known.contains(&found.issue.id) || !concerns(channel, &found.issue) {
-                continue;
+            let issue = &found.issue;
+            if !known.contains(&issue.id) && channel.follows(issue) && channel.was_there(issue) {
+                let is_taught = teach(app, channel, found, &settings).await?;
+                rebuilt.missing += u64::from(is_taught);
             }
-            let is_taught = teach(app, channel, found, &settings).await?;
-            rebuilt.missing += u64::from(is_taught);
         }
         wake(app, place, Duration::ZERO).await;
     }
@@ -94,15 +93,20 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
 }
 
 /// Has a channel learn of an issue that it ought to know. Says whether it did: not where it has learnt of it
-/// meanwhile.
+/// meanwhile, or will by what the outbox still has.
 async fn teach(
     app: &App,
     channel: &Channel,
     found: &IssueWithSite,
     team: &TeamWithSettings,
 ) -> Result<bool, NotifierError> {
+    let issue = found.issue.id;
+    // Read after the issue: what the outbox does not have now was fanned out.
+    if !app.store.outbox(issue.partition(), issue.fingerprint()).await?.is_empty() {
+        return Ok(false);
+    }
     let (now, opened_at) = (app.clock.now(), found.issue.lifecycle.opened_at());
-    let mut cursor = Cursor::new(found.issue.id, opened_at, now);
+    let mut cursor = Cursor::new(issue, opened_at, now);
     let is_for_people = channel.target.is_for_people();
     if !is_for_people {
         cursor.told = Some(Told { opened_at, reminded_until: now });
@@ -112,13 +116,8 @@ async fn teach(
     } else {
         // Its id is that of the event which the program may have had.
         let content = event_of(app, found, team, EventKind::Opened, opened_at).await?;
-        let event = Queued::event(found.issue.id, place(found.issue.rev, None), content, now);
+        let event = Queued::event(issue, place(found.issue.rev, None), content, now);
         app.store.queue_event(channel.into(), &cursor, &event).await
     };
     Ok(unless_conflict(written)?)
-}
-
-fn concerns(channel: &Channel, issue: &Issue) -> bool {
-    let since = channel.since.is_some_and(|since| issue.lifecycle.opened_at() >= since);
-    since && channel.filter.wants_any(issue)
 }

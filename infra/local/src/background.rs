@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use jiff::Timestamp;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use tracing::{debug, error, info};
 use vedette_domain::ErrorChain;
@@ -21,8 +22,9 @@ const REBUILD_EVERY: Duration = Duration::from_hours(24);
 /// Before the next try to bring back what the last process had in memory.
 const REBUILD_AGAIN: Duration = Duration::from_secs(5);
 
-/// Brings back what the last process had in memory: schedules, then messages.
-pub(crate) async fn rebuild(app: App) {
+/// Brings back what the last process had in memory: schedules, then messages. If it was killed while it
+/// sent alerts, it holds their channels no longer.
+pub(crate) async fn rebuild(app: App, start: Timestamp) {
     loop {
         let rebuilt = caught("rebuilding the schedules", async {
             vedette_reconciler::reconcile(&app, &|_| {}).await
@@ -33,6 +35,7 @@ pub(crate) async fn rebuild(app: App) {
         // Without schedules nothing is monitored.
         sleep(REBUILD_AGAIN).await;
     }
+    caught("releasing channels", vedette_notifier::release(&app, start)).await;
     let sent = caught("sending outstanding work", vedette_reconciler::redeliver_all(&app)).await;
     if let Some(sent @ 1..) = sent {
         info!(sent, "outstanding work was sent again");

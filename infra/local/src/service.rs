@@ -97,6 +97,7 @@ impl Service {
 
         let store = database.store();
         let (clock, entropy) = (Clock::system(), Entropy::system());
+        let start = clock.now();
         let access = demo::prepare(&store, &clock, &entropy, &folder).await?;
         let sign_in = demo::sign_in(&store, &clock, &entropy).await?;
 
@@ -132,7 +133,7 @@ impl Service {
         }
         let mut rounds = JoinSet::new();
         rounds.spawn(worker::schedule(app.clone(), scheduler));
-        rounds.spawn(background::rebuild(app.clone()));
+        rounds.spawn(background::rebuild(app.clone(), start));
         rounds.spawn(background::rebuild_daily(app.clone()));
         rounds.spawn(background::redeliver(app.clone()));
         rounds.spawn(background::forget(app, Expiry::new(database.clone())));

@@ -44,6 +44,11 @@ pub(super) struct Typed {
 }
 
 impl Typed {
+    /// A form that nobody has filled in.
+    pub(super) fn empty() -> Self {
+        Self { kind: "email".to_owned(), ..Self::default() }
+    }
+
     fn read(body: &[u8]) -> Self {
         let text = |name| field(body, name).trim().to_owned();
         Self {

@@ -89,7 +89,7 @@ pub(super) async fn page(
             h2 { "Add a channel" }
             @match &refused {
                 Some(Refused::Addition(typed, why)) => (form(team, typed, Some(why))),
-                _ => (form(team, &Typed::default(), None)),
+                _ => (form(team, &Typed::empty(), None)),
             }
         } @else {
             p { "Owners and admins of the team can add channels and change them." }

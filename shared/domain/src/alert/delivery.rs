@@ -390,6 +390,12 @@ impl ChannelState {
         Some(Self { leased_until: Some(until), rev: self.rev + 1, ..self.clone() })
     }
 
+    /// The state without a lease that was taken before `start`; none where there is no such lease.
+    pub fn released(&self, start: Timestamp) -> Option<Self> {
+        let taken_at = self.leased_until?.saturating_sub(LEASE).ok()?;
+        (taken_at < start).then(|| Self { leased_until: None, rev: self.rev + 1, ..self.clone() })
+    }
+
     /// The window of a kind of news.
     pub const fn window_mut(&mut self, kind: AlertKind) -> &mut Option<Window> {
         match kind {
@@ -480,6 +486,15 @@ mod tests {
         let leased = state.leased(at(3)).expect("nobody sends");
         assert_eq!(leased.enabled(at(3)), None, "whoever sends saves the state at the end");
         assert!(leased.enabled(at(3) + LEASE).is_some(), "unless they died");
+    }
+
+    #[test]
+    fn only_a_lease_from_before_a_start_is_ended_by_it() {
+        let leased = ChannelState::default().leased(at(0)).expect("nobody sends");
+        let released = ChannelState { leased_until: None, rev: 2, ..leased.clone() };
+        assert_eq!(leased.released(at(1)), Some(released));
+        assert_eq!(leased.released(at(0)), None);
+        assert_eq!(ChannelState::default().released(at(1)), None);
     }
 
     #[test]

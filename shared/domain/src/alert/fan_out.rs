@@ -22,6 +22,11 @@ impl Channel {
         self.is_on() && self.filter.wants_any(issue)
     }
 
+    /// Whether it received alerts already when an issue opened.
+    pub fn was_there(&self, issue: &Issue) -> bool {
+        self.since.is_some_and(|since| issue.lifecycle.opened_at() >= since)
+    }
+
     /// What it is to learn of a change of an issue that it follows, of which it knows `cursor`; none
     /// where the change does not concern it.
     pub fn lesson(
@@ -30,10 +35,10 @@ impl Channel {
         entry: &OutboxEntry,
         now: Timestamp,
     ) -> Option<Lesson> {
-        let opened_at = entry.issue.lifecycle.opened_at();
-        if cursor.is_none() && self.since.is_none_or(|since| opened_at < since) {
+        if cursor.is_none() && !self.was_there(&entry.issue) {
             return None;
         }
+        let opened_at = entry.issue.lifecycle.opened_at();
         let is_for_people = self.target.is_for_people();
         let is_opening = entry.event == Some(EventKind::Opened);
         let mut cursor = match cursor {

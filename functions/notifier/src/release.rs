@@ -1,0 +1,28 @@
+//! The leases of a process that has died.
+
+use jiff::Timestamp;
+use vedette_runtime::App;
+use vedette_store::{ChannelRef, unless_conflict};
+
+use crate::NotifierError;
+
+/// Ends the leases of channels that were taken before `start`, for a process that is alone with the table:
+/// whoever took them has died, and what is due does not have to wait for their end. Says how many.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn release(app: &App, start: Timestamp) -> Result<u64, NotifierError> {
+    let mut released = 0;
+    for team in app.store.listed_teams().await?.items {
+        for channel in app.store.channels(team).await? {
+            let place = ChannelRef::from(&channel);
+            let state = app.store.channel_state(place).await?;
+            if let Some(state) = state.released(start) {
+                let written = app.store.put_channel_state(place, &state).await;
+                released += u64::from(unless_conflict(written)?);
+            }
+        }
+    }
+    Ok(released)
+}
