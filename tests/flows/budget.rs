@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use vedette_domain::history::{Day, Kind, Sample, Sum, day_of, day_start};
+use vedette_domain::history::{
+    Day, Kind, RecentDays, Sample, Sum, day_of, day_start, recent_dates,
+};
 use vedette_domain::id::{CheckId, IssueId, SiteId};
 use vedette_domain::issue::record::{Issue, IssueChange};
 use vedette_domain::issue::tracker::{Failures, Phase, Tracker};
@@ -195,6 +197,10 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
                 serde::Deserialize::deserialize(bytes).expect("hashes")
             };
             Learnt { check: automatic, baseline: hashes(1), seen: Some(hashes(2)) }
+        }),
+        recent: (tool == Tool::Status).then(|| {
+            let past = recent_dates(day.date).map(|date| Day::new(date, 30));
+            past.fold(None, |days, day| Some(RecentDays::with(days, &day))).expect("days")
         }),
         day: Some(day),
     }

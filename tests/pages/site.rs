@@ -141,3 +141,28 @@ async fn a_page_is_loaded_again_while_it_waits_for_checks() {
     let page = browser.get(&then).await;
     assert!(said(&page).contains("The checks are done."), "{}", said(&page));
 }
+
+#[tokio::test]
+async fn the_list_has_a_bar_for_each_of_ninety_days() {
+    let (service, owner, site) = watched().await;
+    // A day that is up, one that is partly, none, one that is down, and today.
+    for codes in [&[200, 200][..], &[200, 503], &[], &[503, 503], &[200]] {
+        for &code in codes {
+            end(&service, site, status(code, 100.0)).await;
+            service.advance_minutes(1);
+        }
+        service.advance_minutes(24 * 60);
+    }
+    service.advance_minutes(-24 * 60);
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = browser.get(&format!("/teams/{}", owner.team)).await;
+    let page = said(&page);
+    let bars = |state: &str, path: &str| {
+        let bars = format!("<path class=\"{state}\" d=\"{path}\">");
+        assert!(page.contains(&bars), "{bars}: {page}");
+    };
+    bars("up", "M425 20h4v20h-4zM445 20h4v20h-4z");
+    bars("issues", "M430 10h4v30h-4z");
+    bars("down", "M440 0h4v40h-4z");
+    assert!(page.contains("<title>86 days without checks</title>"), "{page}");
+}

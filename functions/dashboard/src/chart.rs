@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
-use vedette_domain::report::UptimeDay;
+use vedette_domain::history::DayUptime;
 use vedette_domain::site_state::SiteState;
 
 const HEIGHT: u32 = 40;
@@ -12,35 +12,35 @@ const HEIGHT: u32 = 40;
 const DAY: usize = 5;
 const BAR: usize = 4;
 
-/// How a day was.
-const fn kind(day: &UptimeDay) -> SiteState {
-    match (day.total_checks, day.up_checks) {
-        (0, _) => SiteState::Unknown,
-        (_, 0) => SiteState::Down,
-        (total, up) if up < total => SiteState::Issues,
-        _ => SiteState::Up,
-    }
+const fn class(day: DayUptime) -> &'static str {
+    let state = match day {
+        DayUptime::Down => SiteState::Down,
+        DayUptime::Partly => SiteState::Issues,
+        DayUptime::Up => SiteState::Up,
+        DayUptime::Unknown => SiteState::Unknown,
+    };
+    state.as_str()
 }
 
-const fn says(kind: SiteState) -> &'static str {
-    match kind {
-        SiteState::Down => "without any check that found the site up",
-        SiteState::Issues => "with checks that found the site down",
-        SiteState::Up => "without any check that found the site down",
-        SiteState::Unknown | SiteState::Paused => "without checks",
+const fn says(day: DayUptime) -> &'static str {
+    match day {
+        DayUptime::Down => "without any check that found the site up",
+        DayUptime::Partly => "with checks that found the site down",
+        DayUptime::Up => "without any check that found the site down",
+        DayUptime::Unknown => "without checks",
     }
 }
 
 /// A bar for each day, in one path for each kind of day; what is not up also differs by its height.
-pub(crate) fn uptime_bars(days: &[UptimeDay]) -> Markup {
-    let mut paths: BTreeMap<SiteState, (u32, String)> = BTreeMap::new();
-    for (place, day) in days.iter().enumerate() {
-        let (kind, x) = (kind(day), place * DAY);
+pub(crate) fn uptime_bars(days: &[DayUptime]) -> Markup {
+    let mut paths: BTreeMap<DayUptime, (u32, String)> = BTreeMap::new();
+    for (place, &kind) in days.iter().enumerate() {
+        let x = place * DAY;
         let height = match kind {
-            SiteState::Unknown | SiteState::Paused => 4,
-            SiteState::Down => HEIGHT,
-            SiteState::Issues => HEIGHT * 3 / 4,
-            SiteState::Up => HEIGHT / 2,
+            DayUptime::Unknown => 4,
+            DayUptime::Down => HEIGHT,
+            DayUptime::Partly => HEIGHT * 3 / 4,
+            DayUptime::Up => HEIGHT / 2,
         };
         let (count, path) = paths.entry(kind).or_default();
         *count += 1;
@@ -51,7 +51,7 @@ pub(crate) fn uptime_bars(days: &[UptimeDay]) -> Markup {
     html! {
         svg.chart.bars viewBox={ "0 0 " (days.len() * DAY) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(label) {
             @for (kind, (count, path)) in &paths {
-                path class=(kind.as_str()) d=(path) {
+                path class=(class(*kind)) d=(path) {
                     title { (count) " " (if *count == 1 { "day" } else { "days" }) " " (says(*kind)) }
                 }
             }
@@ -93,20 +93,12 @@ pub(crate) fn line(
 
 #[cfg(test)]
 mod tests {
-    use jiff::civil::date;
-
     use super::*;
 
     #[test]
     fn days_of_a_kind_share_a_path() {
-        let day = |total_checks, up_checks| UptimeDay {
-            date: date(2026, 11, 20),
-            uptime_percentage: None,
-            response_time: None,
-            total_checks,
-            up_checks,
-        };
-        let bars = uptime_bars(&[day(0, 0), day(9, 9), day(9, 8), day(9, 9), day(9, 0)]);
+        let of = DayUptime::of;
+        let bars = uptime_bars(&[of(0, 0), of(9, 9), of(8, 9), of(9, 9), of(0, 9)]);
         insta::assert_snapshot!(bars.into_string(), @r#"<svg class="chart bars" viewBox="0 0 25 40" role="img" aria-label="Uptime of the last 5 days, a bar for each; today is last"><path class="down" d="M20 0h4v40h-4z"><title>1 day without any check that found the site up</title></path><path class="issues" d="M10 10h4v30h-4z"><title>1 day with checks that found the site down</title></path><path class="unknown" d="M0 36h4v4h-4z"><title>1 day without checks</title></path><path class="up" d="M5 20h4v20h-4zM15 20h4v20h-4z"><title>2 days without any check that found the site down</title></path></svg>"#);
     }
 

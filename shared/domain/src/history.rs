@@ -3,6 +3,7 @@
 
 mod hours;
 mod page;
+mod recent;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use crate::tool::{CheckStatus, RunReason};
 
 pub use hours::{HourResponses, Hours, ResponseHours};
 pub use page::{Filter, Located, Window, locate};
+pub use recent::{DayUptime, RecentDays, recent_dates};
 
 /// The UTC day of an instant.
 pub fn day_of(instant: Timestamp) -> Date {

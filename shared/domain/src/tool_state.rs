@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Check, Finish, ToolResult};
-use crate::history::{Day, Kind, day_of};
+use crate::history::{Day, DayUptime, Kind, RecentDays, day_of};
 use crate::id::{CheckId, IssueId, Trigger};
 use crate::issue::Fingerprint;
 use crate::issue::evaluate::Evaluation;
@@ -26,7 +26,7 @@ use crate::policy::ToolPolicy;
 use crate::run::Run;
 use crate::schedule::TimeScale;
 use crate::timer::Timer;
-use crate::tool::{CheckStatus, RunReason};
+use crate::tool::{CheckStatus, RunReason, Tool};
 
 pub use delete::{CheckDeletion, NewestChange};
 pub use learnt::Learnt;
@@ -69,6 +69,9 @@ pub struct ToolState {
     /// The open day.
     #[serde(rename = "da", default, skip_serializing_if = "Option::is_none")]
     pub day: Option<Day>,
+    /// How the days before the open one were, for status checks.
+    #[serde(rename = "re", default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<RecentDays>,
 }
 
 /// A tracker with the issue record that its fingerprint once got.
@@ -239,7 +242,7 @@ impl ToolState {
         next.rev += 1;
         let kind = Kind { trigger, status: check.status };
         let sample = finish.sample().filter(|_| trigger.is_automatic());
-        let (day, expires_at) = next.count(closed, created_at, run.retention_days(), |day| {
+        let (day, expires_at) = next.count(closed, run.check, run.retention_days(), |day| {
             if !trigger.is_automatic() {
                 day.counters.remove(Kind { trigger, status: CheckStatus::Pending }, created_at);
             }
@@ -321,19 +324,25 @@ impl ToolState {
     fn count(
         &mut self,
         closed: Option<&Day>,
-        created_at: Timestamp,
+        check: CheckId,
         retention_days: u32,
         change: impl FnOnce(&mut Day),
     ) -> (Option<DayWrite>, Timestamp) {
+        let created_at = check.created_at();
         let date = day_of(created_at);
+        let tool = check.tool();
         if self.closed_day(created_at).is_some() {
             let mut day = closed.cloned().unwrap_or_else(|| Day::new(date, retention_days));
             change(&mut day);
             day.rev += 1;
+            self.remember(tool, &day);
             let expires_at = day.rows_expire_at();
             return (Some(DayWrite::Amend(day)), expires_at);
         }
         let turned = self.day.take_if(|open| open.date < date);
+        if let Some(day) = &turned {
+            self.remember(tool, day);
+        }
         let open = self.day.get_or_insert_with(|| Day::new(date, retention_days));
         change(open);
         let expires_at = open.rows_expire_at();
@@ -342,6 +351,20 @@ impl ToolState {
             DayWrite::Close(day)
         });
         (write, expires_at)
+    }
+
+    fn remember(&mut self, tool: Tool, closed: &Day) {
+        if tool == Tool::Status {
+            self.recent = Some(RecentDays::with(self.recent.take(), closed));
+        }
+    }
+
+    /// How a day was, as far as status checks tell.
+    pub fn uptime_on(&self, date: Date) -> DayUptime {
+        match &self.day {
+            Some(open) if open.date == date => open.uptime(),
+            _ => self.recent.as_ref().map_or(DayUptime::Unknown, |recent| recent.on(date)),
+        }
     }
 
     /// Queues an on-demand check: it is pending, counted and newest.
@@ -362,7 +385,7 @@ impl ToolState {
         next.last_on_demand = Some(created_at);
         next.on_demand = Some(Latest { id: check, status: CheckStatus::Pending });
         let kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
-        let (day, expires_at) = next.count(closed, created_at, retention_days, |day| {
+        let (day, expires_at) = next.count(closed, check, retention_days, |day| {
             day.counters.add(kind, created_at);
         });
         ToolChange {

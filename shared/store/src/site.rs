@@ -11,6 +11,8 @@ use vedette_domain::cooldown::Cooldowns;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issue::record::Issue;
 use vedette_domain::limits::MAINTENANCE_GRACE;
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
@@ -72,6 +74,20 @@ pub struct DirectoryRow {
     /// Each tool's newest check.
     #[serde(default)]
     pub newest: BTreeMap<Tool, Newest>,
+}
+
+impl DirectoryRow {
+    /// Whether name or canonical URL contain a part, which is in lower case.
+    pub fn contains(&self, part: &str) -> bool {
+        self.name.to_lowercase().contains(part) || self.url.as_str().to_lowercase().contains(part)
+    }
+
+    /// Whether a tool is among the site's `enabled_checks`: by its own setting or else its team's, and
+    /// part of the plan.
+    pub fn is_enabled(&self, tool: Tool, team: &Settings, plan: Plan) -> bool {
+        let own = self.enabled.get(&tool).copied();
+        own.unwrap_or_else(|| team.tools.is_enabled(tool)) && plan.allows(tool)
+    }
 }
 
 /// What remains of a deleted site until everything else of it is gone.
@@ -253,6 +269,22 @@ impl Store {
         let site = found.remove(&site_key).map(live_site).transpose()?.flatten();
         let state = found.remove(&tool_key).map(document).transpose()?;
         Ok(site.zip(state))
+    }
+
+    /// What is remembered of a tool on each of these sites; nothing of those that are gone.
+    pub async fn tool_states(
+        &self,
+        partitions: impl IntoIterator<Item = Partition>,
+        tool: Tool,
+    ) -> Result<BTreeMap<Partition, ToolState>, StoreError> {
+        let partitions: Vec<Partition> = partitions.into_iter().collect();
+        let keys = partitions.iter().map(|&partition| keys::tool(partition, tool));
+        let mut found = self.batch_get(keys).await?;
+        let states = partitions.into_iter().filter_map(|partition| {
+            let item = found.remove(&keys::tool(partition, tool))?;
+            Some(document(item).map(|state| (partition, state)))
+        });
+        states.collect()
     }
 
     /// A team's directory.

@@ -91,9 +91,9 @@ impl Listing {
     ) -> Vec<DirectoryRow> {
         let search = self.search.as_deref().map(str::to_lowercase);
         rows.retain(|row| {
-            search.as_deref().is_none_or(|part| contains(row, part))
+            search.as_deref().is_none_or(|part| row.contains(part))
                 && self.pinned.is_none_or(|pinned| row.pinned == pinned)
-                && self.tool.is_none_or(|tool| is_enabled(row, tool, team, plan))
+                && self.tool.is_none_or(|tool| row.is_enabled(tool, team, plan))
                 && self.status.is_none_or(|status| self.has_status(row, status, retention))
         });
         self.sort.sort(&mut rows);
@@ -107,18 +107,6 @@ impl Listing {
             None => row.newest.values().any(is_it),
         }
     }
-}
-
-/// Whether name or canonical URL contain a part, which is in lower case.
-fn contains(row: &DirectoryRow, part: &str) -> bool {
-    row.name.to_lowercase().contains(part) || row.url.as_str().to_lowercase().contains(part)
-}
-
-/// Whether a tool is among the site's `enabled_checks`: by its own setting or else its team's, and
-/// part of the plan.
-fn is_enabled(row: &DirectoryRow, tool: Tool, team: &Settings, plan: Plan) -> bool {
-    let own = row.enabled.get(&tool).copied();
-    own.unwrap_or_else(|| team.tools.is_enabled(tool)) && plan.allows(tool)
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
 use vedette_domain::account::Permission;
+use vedette_domain::history::{DayUptime, RecentDays, Retention, recent_dates};
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::site_state::SiteState;
 use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::ToolState;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -18,7 +20,7 @@ use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings};
 
 use super::{link_out, state, word};
 use crate::layout::Part;
-use crate::{Visit, layout};
+use crate::{Visit, chart, layout};
 
 /// The sites of a page.
 const PAGE: usize = 50;
@@ -76,13 +78,13 @@ async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
     let found: Vec<&Listed> = sites
         .iter()
         .filter(|site| wanted.is_none_or(|state| site.state == state))
-        .filter(|Listed { row, .. }| {
-            row.name.to_lowercase().contains(&part)
-                || row.url.as_str().to_lowercase().contains(&part)
-        })
+        .filter(|site| site.row.contains(&part))
         .collect();
     let skipped = usize::try_from(number - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
-    let shown = found.iter().skip(skipped).take(PAGE);
+    let shown: Vec<&Listed> = found.iter().copied().skip(skipped).take(PAGE).collect();
+    let partitions: Vec<_> = shown.iter().map(|site| site.row.id.partition()).collect();
+    let states = store.tool_states(partitions, Tool::Status).await?;
+    let retention = team.retention(caller.now);
 
     let path = visit.head.uri.path();
     let address = |state: Option<SiteState>, page: u64| {
@@ -108,8 +110,10 @@ async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
             }
             table {
                 caption { (found.len()) " of " (sites.len()) " sites, failing ones first" }
-                thead { tr { th scope="col" { "State" } th scope="col" { "Site" } th scope="col" { "Active issues" } } }
-                tbody { @for site in shown { (row(site)) } }
+                thead { tr { th scope="col" { "State" } th scope="col" { "Site" } th scope="col" { "Active issues" } th scope="col" { (RecentDays::MAX) " days" } } }
+                tbody {
+                    @for site in shown { (row(site, states.get(&site.row.id.partition()), retention)) }
+                }
             }
             (layout::other_pages(number, skipped.saturating_add(PAGE) < found.len(), &|page| address(wanted, page)))
         }
@@ -156,7 +160,16 @@ fn filters(
     }
 }
 
-fn row(Listed { row, state: is, issues, since }: &Listed) -> Markup {
+fn row(
+    Listed { row, state: is, issues, since }: &Listed,
+    status: Option<&ToolState>,
+    retention: Retention,
+) -> Markup {
+    let uptime = |date| {
+        let state = status.filter(|_| retention.reaches(date));
+        state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
+    };
+    let days: Vec<DayUptime> = recent_dates(retention.today).map(uptime).collect();
     html! {
         tr {
             td { (state(*is)) }
@@ -166,6 +179,7 @@ fn row(Listed { row, state: is, issues, since }: &Listed) -> Markup {
                 span.quiet { (link_out(&row.url)) }
             }
             td { @if let Some(since) = since { (issues) ", since " (layout::instant(*since)) } }
+            td.days { (chart::uptime_bars(&days)) }
         }
     }
 }
@@ -186,9 +200,7 @@ fn listed(
         .map(|row| {
             let issues = by_site.remove(&row.id).unwrap_or_default();
             let is_enabled = |tool: &Tool| {
-                let own = row.enabled.get(tool).copied();
-                own.unwrap_or_else(|| team.settings.tools.is_enabled(*tool))
-                    && team.plan().allows(*tool)
+                row.is_enabled(*tool, &team.settings, team.plan())
                     && visit.app.service.tools.contains(tool)
             };
             let is_checked =

@@ -1,8 +1,9 @@
 //! How often a site was up.
 
 use maud::{Markup, html};
+use vedette_domain::history::DayUptime;
 use vedette_domain::id::SiteId;
-use vedette_domain::report::Uptime;
+use vedette_domain::report::{Uptime, UptimeDay};
 
 use super::range::Range;
 use crate::chart;
@@ -14,6 +15,8 @@ pub(super) fn part(site: SiteId, report: &Uptime, range: Range) -> Markup {
         Range::Day => "today and yesterday".to_owned(),
         other => format!("the last {}", other.words()),
     };
+    let of = |day: &UptimeDay| DayUptime::of(day.up_checks, day.total_checks);
+    let bars: Vec<DayUptime> = report.days.iter().map(of).collect();
     html! {
         h2 { "Uptime" }
         p {
@@ -22,7 +25,7 @@ pub(super) fn part(site: SiteId, report: &Uptime, range: Range) -> Markup {
                 None => { "There were no status checks in " (days) "." }
             }
         }
-        (chart::uptime_bars(&report.days))
+        (chart::uptime_bars(&bars))
         p { a href={ "/sites/" (site) "/report" } { "Report by day" } }
         @if failing.peek().is_some() {
             details {
