@@ -598,6 +598,10 @@ def use_the_pages(team, site, target):
     visit("POST", f"/sites/{site}/checks", 422, cookie)
     visit("GET", f"/sites/{site}/edit", cookie=cookie)
     visit("POST", f"/sites/{site}/edit", 422, cookie, url="")
+    for page in (f"/sites/{site}?range=1y", f"/sites/{site}/checks", f"/sites/{site}/report", f"/teams/{team}/events"):
+        visit("GET", page, cookie=cookie)
+    check = ask("GET", f"/sites/{site}/checks?per_page=1")["data"][0]["uuid"]
+    visit("GET", f"/checks/{check}", cookie=cookie)
     extra = ask("POST", f"/teams/{team}/sites", {"url": "http://127.0.0.4:1/"}, 201)["data"]["uuid"]
     moved = {"url": "http://127.0.0.4:1/moved", "name": "Moved"}
     visit("POST", f"/sites/{extra}/edit", 303, cookie, **moved)

@@ -41,6 +41,10 @@ pub(crate) fn certificate() -> Finish {
             "valid_to": end, "key": key, "signature_algorithm": "ecdsa", "fingerprint": "02",
         })
     };
+    // So many that do not compress well that the result has an item of its own.
+    let noise =
+        |number: u128| format!("{:x}.test", number.pow(7).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let names: Vec<String> = [HOSTILE.to_owned()].into_iter().chain((2..300).map(noise)).collect();
     let result = json!({
         "domain": "a.test", "ip": "192.0.2.1", "is_valid": true, "failure_type": null,
         "failure_message": null, "issuer": HOSTILE, "issued_to": "a.test", "valid_from": end,
@@ -50,7 +54,7 @@ pub(crate) fn certificate() -> Finish {
             "protocol": "TLSv1.3", "cipher_suite": null, "alpn": null, "version": 3,
             "serial_number": "01", "subject": [], "issuer": [], "valid_from": end, "valid_to": end,
             "key": key, "signature_algorithm": "ecdsa", "fingerprints": { "sha1": "", "sha256": "02" },
-            "subject_alternative_names": { "dns": [HOSTILE], "ip": [], "other": [], "omitted": 3 },
+            "subject_alternative_names": { "dns": names, "ip": [], "other": [], "omitted": 3 },
             "extensions": [], "extensions_omitted": 0,
             "chain": [link("CN=a.test"), link("CN=Root of all")], "chain_omitted": 0,
         },

@@ -30,6 +30,8 @@ async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
     for finish in [certificate(), dns(&["192.0.2.1"]), links(), performance(93)] {
         end(&service, site, finish).await;
     }
+    let dump = service.test.table.dump().await;
+    assert!(dump.keys().any(|(_, sk)| sk.starts_with("B#ssl")), "a long result: {:?}", dump.keys());
     let page = browser.get(&path).await;
     let page = said(&page);
     for text in [
@@ -129,11 +131,13 @@ async fn a_page_is_loaded_again_while_it_waits_for_checks() {
         response.headers().get("refresh").map(|value| value.to_str().expect("text").to_owned())
     };
     assert_eq!(refresh(&browser.get(&path).await), None);
+    end(&service, site, certificate()).await;
     let queued = browser.post(&format!("{path}/checks"), "").await;
     let then = sent_to(&queued).to_owned();
     let page = browser.get(&then).await;
     assert_eq!(refresh(&page).as_deref(), Some("5"));
     assert!(said(&page).contains("Checks are queued or running: "), "{}", said(&page));
+    assert!(said(&page).contains("CN=Root of all"), "the last result stays meanwhile");
     // What does not end is not waited for.
     service.advance_minutes(11);
     assert_eq!(refresh(&browser.get(&then).await), None);

@@ -35,6 +35,8 @@ pub(crate) struct Inner {
     pub(crate) crashes: u64,
     /// What people think, by channel and site: since when it is down.
     told: BTreeMap<(ChannelId, Name), Timestamp>,
+    /// What they may think or not, since an alert of many sites does not name all of them.
+    unclear: BTreeSet<(ChannelId, Name)>,
     /// What was sent in the pass that is under way, and so is not saved yet.
     in_pass: Vec<(ChannelId, Name)>,
     /// What was sent by a pass that died, and so may be sent once more.
@@ -66,6 +68,7 @@ impl Receivers {
             failing: BTreeMap::new(),
             crashes: 0,
             told: BTreeMap::new(),
+            unclear: BTreeSet::new(),
             in_pass: Vec::new(),
             unsaved: BTreeSet::new(),
             events: BTreeMap::new(),
@@ -145,6 +148,7 @@ impl Inner {
             let knows = self.told.get(&place).copied();
             let is_repeated = self.unsaved.remove(&place);
             self.repeated += u64::from(is_repeated);
+            let is_repeated = is_repeated | self.unclear.remove(&place);
             let down_since = self.down_since.get(&site).copied();
             match alert.kind {
                 AlertKind::Opened => {
@@ -154,7 +158,10 @@ impl Inner {
                     self.told.insert(place.clone(), opened_at);
                 }
                 AlertKind::Reminder => {
-                    assert!(knows.is_some(), "{title}: reminded of what they did not know");
+                    assert!(
+                        knows.is_some() || is_repeated,
+                        "{title}: reminded of what they did not know"
+                    );
                 }
                 AlertKind::Resolved => {
                     assert!(knows.is_some() || is_repeated, "{title}: they did not know");
@@ -169,6 +176,23 @@ impl Inner {
             }
             self.in_pass.push(place);
         }
+        if alert.lines.last().is_some_and(|line| line.starts_with("And ")) {
+            self.leave_unclear(channel);
+        }
+    }
+
+    /// People may have been told of any site that is not as they think.
+    fn leave_unclear(&mut self, channel: ChannelId) {
+        let is_down = |(_, site): &(ChannelId, Name)| self.down_since.contains_key(site);
+        let thought: BTreeSet<_> =
+            self.told.keys().filter(|(of, _)| *of == channel).cloned().collect();
+        let down = self.down_since.keys().map(|site| (channel, site.clone()));
+        let unknown: Vec<_> = down.filter(|place| !thought.contains(place)).collect();
+        let over: Vec<_> = thought.into_iter().filter(|place| !is_down(place)).collect();
+        for place in &over {
+            self.told.remove(place);
+        }
+        self.unclear.extend(unknown.into_iter().chain(over));
     }
 
     /// Holds an event against those before it.

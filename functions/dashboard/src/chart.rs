@@ -99,13 +99,13 @@ mod tests {
     fn days_of_a_kind_share_a_path() {
         let of = DayUptime::of;
         let bars = uptime_bars(&[of(0, 0), of(9, 9), of(8, 9), of(9, 9), of(0, 9)]);
-        insta::assert_snapshot!(bars.into_string(), @r#"<svg class="chart bars" viewBox="0 0 25 40" role="img" aria-label="Uptime of the last 5 days, a bar for each; today is last"><path class="down" d="M20 0h4v40h-4z"><title>1 day without any check that found the site up</title></path><path class="issues" d="M10 10h4v30h-4z"><title>1 day with checks that found the site down</title></path><path class="unknown" d="M0 36h4v4h-4z"><title>1 day without checks</title></path><path class="up" d="M5 20h4v20h-4zM15 20h4v20h-4z"><title>2 days without any check that found the site down</title></path></svg>"#);
+        insta::assert_snapshot!(bars.into_string(), @r#"<svg class="chart bars" viewBox="0 0 25 40" preserveAspectRatio="none" role="img" aria-label="Uptime of the last 5 days, a bar for each; today is last"><path class="down" d="M20 0h4v40h-4z"><title>1 day without any check that found the site up</title></path><path class="issues" d="M10 10h4v30h-4z"><title>1 day with checks that found the site down</title></path><path class="unknown" d="M0 36h4v4h-4z"><title>1 day without checks</title></path><path class="up" d="M5 20h4v20h-4zM15 20h4v20h-4z"><title>2 days without any check that found the site down</title></path></svg>"#);
     }
 
     #[test]
     fn a_line_is_broken_where_there_is_nothing() {
         let values = [(0, 50.0), (22, 100.0), (23, 25.0)];
         let line = line(&values, 24, 100.0, "Mean of each hour", "The slowest hour: 100 ms");
-        insta::assert_snapshot!(line.into_string(), @"");
+        insta::assert_snapshot!(line.into_string(), @r#"<svg class="chart" viewBox="0 0 480 100" role="img" aria-label="Mean of each hour"><path class="line" d="M0.0 50.0h10.0M440.0 5.0h10.0L460.0 72.5h10.0"><title>The slowest hour: 100 ms</title></path></svg>"#);
     }
 }
