@@ -345,6 +345,6 @@ async fn a_deletion_asks_for_all_issues_of_a_site_at_once() {
     let deleted = scene.client().delete(&format!("/sites/{site}")).await;
     let spent = meter.stop();
     assert_eq!(deleted.status, 204);
-    // The token; its last use, its user and a count; the site; its team; its issues; the transaction.
-    assert_eq!((spent.round_trips, spent.rounds), (8, 6), "{spent:?}");
+    // The token; its last use, its user and a count; site and team; its issues; the transaction.
+    assert_eq!((spent.round_trips, spent.rounds), (8, 5), "{spent:?}");
 }
