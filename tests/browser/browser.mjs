@@ -65,11 +65,18 @@ export class Window {
     await Promise.all([this.page.waitForNavigation(), found.evaluate((element) => element.click())]);
   }
 
+  /** The field with a label; the first of them on the page. */
+  async field(label) {
+    const path = `::-p-xpath(//label[normalize-space()=${JSON.stringify(label)}])`;
+    return `[id="${await this.page.$eval(path, (element) => element.htmlFor)}"]`;
+  }
+
   async fill(label, text) {
-    const id = await this.page.$eval(
-      `::-p-xpath(//label[normalize-space()=${JSON.stringify(label)}])`, (element) => element.htmlFor,
-    );
-    await this.page.$eval(`[id="${id}"]`, (field, text) => { field.value = text; }, text);
+    await this.page.$eval(await this.field(label), (field, text) => { field.value = text; }, text);
+  }
+
+  async untick(label) {
+    await this.page.$eval(await this.field(label), (field) => { field.checked = false; });
   }
 
   /** Loads a page again until it says something. */

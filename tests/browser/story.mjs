@@ -79,6 +79,46 @@ async function liveThrough(window, team, names) {
   }
 }
 
+async function changeSettings(window, team) {
+  const path = `/teams/${team}/settings`;
+  const failures = "Failed checks in a row before an issue opens";
+  const said = async () => window.page.$eval(await window.field(failures), (field) => field.value);
+  await window.go(path);
+  await window.inspect();
+  await window.fill(failures, "0");
+  await window.press("Save Status");
+  assert.match(await window.text(), /must be at least 1/);
+  assert.equal(await said(), "0", "what was typed is kept");
+  await window.inspect();
+  await window.go(path);
+  assert.equal(await said(), "1", "and changed nothing");
+  await window.fill(failures, "3");
+  await window.press("Save Status");
+  assert.equal(await said(), "3");
+  const { data } = await ask("GET", `/teams/${team}/monitoring`);
+  assert.equal(data.settings.tools.status.settings.failures_to_open, 3);
+  await window.fill(failures, "1");
+  await window.press("Save Status");
+}
+
+async function useToken(window, name) {
+  await window.go("/tokens");
+  await window.inspect();
+  await window.fill("Name", name);
+  await window.untick("issues:read");
+  await window.press("Make it");
+  await window.inspect();
+  const secret = await window.page.$eval("main code", (code) => code.innerText);
+  const use = (path) => fetch(api + path, { headers: { authorization: `Bearer ${secret}` } });
+  assert.equal((await use("/me")).status, 200);
+  assert.equal((await use("/issues")).status, 403, "what it may not");
+  await window.go("/tokens");
+  assert.ok(!(await window.page.content()).includes(secret), "it is shown once");
+  const revoke = `::-p-xpath(//tr[contains(., "${name}")]//button)`;
+  await Promise.all([window.page.waitForNavigation(), window.page.$eval(revoke, (button) => button.click())]);
+  assert.equal((await use("/me")).status, 401);
+}
+
 const team = (await ask("GET", "/teams")).data[0].uuid;
 const { user } = (await ask("GET", "/me")).data;
 const off = { enabled: false, cadence_minutes: 1440 };
@@ -93,6 +133,13 @@ try {
     const window = await Window.open(chromium, { scripts, address });
     await signIn(window, user.email);
     await liveThrough(window, team, scripts ? ["shop", "blog", "docs"] : ["red", "green", "blue"]);
+    await changeSettings(window, team);
+    await useToken(window, scripts ? "scripted" : "plain");
+    for (const part of ["channels", "members", "plan", "events"]) {
+      await window.go(`/teams/${team}/${part}`);
+      await window.inspect();
+      if (scripts) await window.audit(`/teams/${team}/${part}`);
+    }
     assert.deepEqual(window.complaints, []);
     console.log(`the story holds ${scripts ? "with" : "without"} scripts`);
   }
