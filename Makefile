@@ -52,6 +52,9 @@ IMAGE :=
 ARGS :=
 # Seconds for each target of `make fuzz`.
 TIME := 60
+# The lives of `make simulate`.
+SITES := 12
+DAYS := 4
 
 # The version is part of the path, so that a changed pin installs anew.
 CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
@@ -75,7 +78,7 @@ LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check test test-aws test-image contract clients alerts simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
+.PHONY: help run check test test-aws test-image contract clients alerts pages simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -91,13 +94,14 @@ check: rust lints ## Formatting and lints, while you work
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # The quick ones first; cargo's tests last, so that their results end the output.
-test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok ## Everything that must hold: formatting, lints, template, contract, clients, alerts, tests
+test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(build_service)
 	$(hold_to_contract)
 	$(use_clients)
 	$(receive_alerts)
+	$(use_pages)
 	cargo test --locked --workspace
 
 test-aws: rust $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in six minutes
@@ -122,8 +126,12 @@ alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts o
 	$(build_service)
 	$(receive_alerts)
 
-simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, ARGS='decisions 7' one of the decisions alone)
-	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed $(ARGS),100)" cargo test --locked --workspace \
+pages: rust lighthouse ## Use the pages in a real Chromium, with scripts and without, and hold them to Lighthouse
+	$(build_service)
+	$(use_pages)
+
+simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, SITES=200 DAYS=60 says how large and long, ARGS='decisions 7' repeats one of the decisions alone)
+	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS)" cargo test --locked --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
@@ -137,6 +145,7 @@ use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 
 receive_alerts = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
 	$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules $(or $(ARGS),5)
+use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart, so that they are as they are deployed.

@@ -596,6 +596,16 @@ def use_the_pages(team, site, target):
     visit("POST", f"/teams/{team}/sites", 303, cookie, urls="\n".join(urls))
     visit("POST", f"/sites/{site}/checks", 303, cookie)
     visit("POST", f"/sites/{site}/checks", 422, cookie)
+    visit("GET", f"/sites/{site}/edit", cookie=cookie)
+    visit("POST", f"/sites/{site}/edit", 422, cookie, url="")
+    extra = ask("POST", f"/teams/{team}/sites", {"url": "http://127.0.0.4:1/"}, 201)["data"]["uuid"]
+    moved = {"url": "http://127.0.0.4:1/moved", "name": "Moved"}
+    visit("POST", f"/sites/{extra}/edit", 303, cookie, **moved)
+    visit("POST", f"/sites/{extra}/pause", 303, cookie)
+    visit("POST", f"/sites/{extra}/resume", 303, cookie)
+    visit("GET", f"/sites/{extra}/delete", cookie=cookie)
+    visit("POST", f"/sites/{extra}/delete", 303, cookie)
+    visit("GET", f"/sites/{extra}", 404, cookie)
     issue = ask("GET", f"/issues?team={team}")["data"][0]["uuid"]
     visit("GET", f"/issues/{issue}", cookie=cookie)
     visit("POST", f"/issues/{issue}/snooze", 303, cookie, hours="1")

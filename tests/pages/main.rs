@@ -1,11 +1,17 @@
 //! The pages for browsers, by the real handlers, each with the rights that its function has on AWS.
 
 mod channels;
+mod checks;
+mod edit;
+mod events;
 mod issues;
 mod links;
 mod members;
+mod report;
+mod results;
 mod settings;
 mod sign_in;
+mod site;
 mod sites;
 mod support;
 mod tokens;

@@ -83,11 +83,13 @@ fn assert_sound(page: &str) {
     let (before, own) = page.split_once("<script src=\"/assets/app-").expect("the own script");
     let (_, after) = own.split_once(" defer></script>").expect("its end");
     assert!(!(before.contains("<script") || after.contains("<script")), "another script: {page}");
-    for wrong in ["<style", " style=", "javascript:", "http-equiv"] {
+    for wrong in ["<style", " style=", "=\"javascript:", "http-equiv"] {
         assert!(!page.contains(wrong), "{wrong}: {page}");
     }
     for tag in page.split('<').skip(1).filter_map(|rest| rest.split('>').next()) {
-        assert!(!tag.split(' ').any(|part| part.starts_with("on") && part.contains('=')), "{tag}");
+        // Values stand between double quotes.
+        let mut names = tag.split('"').step_by(2).flat_map(|part| part.split(' '));
+        assert!(!names.any(|name| name.starts_with("on") && name.contains('=')), "{tag}");
         let name = tag.split(' ').next().unwrap_or_default();
         if ["input", "select", "textarea"].contains(&name) && !tag.contains("type=\"hidden\"") {
             let id = tag.split("id=\"").nth(1).and_then(|rest| rest.split('"').next());
@@ -153,4 +155,50 @@ pub(crate) async fn sign_in_link(test: &TestApp, user: UserId) -> String {
     test.app.store.create_sign_in_link(&link).await.expect("a link");
     assert!(SessionSecret::parse(&secret.reveal()).is_some());
     link::sign_in("", &secret)
+}
+
+/// What a browser would send of a page's forms as they are filled in.
+pub(crate) fn fields_of(page: &str) -> Vec<(String, String)> {
+    let attribute = |tag: &str, name: &str| {
+        let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+        Some(unescaped(rest.split('"').next()?))
+    };
+    let mut fields = Vec::new();
+    let mut chosen_in = None;
+    for part in page.split('<').skip(1) {
+        let (tag, text) = part.split_once('>').expect("a whole tag");
+        let name = attribute(tag, "name");
+        match (tag.split(' ').next().unwrap_or_default(), name) {
+            ("select", name) => chosen_in = name.map(|name| (name, None)),
+            ("option", _) => {
+                let Some((_, value)) = &mut chosen_in else { continue };
+                // The first one is, where none says so.
+                if value.is_none() || tag.ends_with(" selected") {
+                    *value = attribute(tag, "value");
+                }
+            }
+            ("/select", _) => {
+                fields.extend(
+                    chosen_in.take().map(|(name, value)| (name, value.unwrap_or_default())),
+                );
+            }
+            ("textarea", Some(name)) => {
+                let text = unescaped(text);
+                fields.push((name, text.strip_prefix('\n').unwrap_or(&text).to_owned()));
+            }
+            ("input", Some(name)) => {
+                let is_box = attribute(tag, "type").as_deref() == Some("checkbox");
+                if !is_box || tag.ends_with(" checked") {
+                    fields.push((name, attribute(tag, "value").unwrap_or_default()));
+                }
+            }
+            _ => {}
+        }
+    }
+    fields
+}
+
+fn unescaped(text: &str) -> String {
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    text.replace("&amp;", "&")
 }

@@ -1,8 +1,8 @@
 //! Lives of the service in a hostile world, each from a seed that repeats it: nobody is told what is not
 //! so, everybody is told what is, and nothing is outstanding in the end.
 //!
-//! A life that does not hold prints its seed and its last messages. `make simulate` lives long ones, and
-//! `make simulate ARGS=7` that of seed 7.
+//! A life that does not hold prints its seed and its last messages. `make simulate` lives long ones, `make
+//! simulate ARGS=7` that of seed 7, and `make simulate ARGS=1 SITES=200 DAYS=60` a large and long one.
 
 mod random;
 mod receivers;
@@ -79,15 +79,18 @@ async fn a_seed_repeats_its_life() {
     assert_eq!(one, other);
 }
 
-/// `VEDETTE_SIMULATE` is how many, or `seed N`.
+/// `VEDETTE_SIMULATE` is how many lives, or `seed-N` for that one, and of how many sites and days.
 #[ignore = "for hours: make simulate"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_lives() {
     let asked = environment("VEDETTE_SIMULATE").unwrap_or_default();
-    let scale = Scale { sites: 12, hours: 96 };
-    let all = match asked.strip_prefix("seed ").map(str::parse) {
+    let words: Vec<&str> = asked.split(' ').collect();
+    let [which, sites, days] = words[..] else { panic!("which lives, of how many sites and days") };
+    let (sites, days) = (sites.parse().expect("sites"), days.parse::<i64>().expect("days"));
+    let scale = Scale { sites, hours: 24 * days };
+    let all = match which.strip_prefix("seed-").map(str::parse) {
         Some(seed) => live_all(std::iter::once(seed.expect("a seed")), scale).await,
-        None => live_all(1..=asked.parse().expect("how many"), scale).await,
+        None => live_all(1..=which.parse().expect("how many"), scale).await,
     };
     #[expect(clippy::print_stderr, reason = "what hours were for")]
     {

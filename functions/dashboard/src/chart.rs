@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
-use vedette_domain::history::HourResponses;
 use vedette_domain::report::UptimeDay;
 use vedette_domain::site_state::SiteState;
 
@@ -51,7 +49,7 @@ pub(crate) fn uptime_bars(days: &[UptimeDay]) -> Markup {
     }
     let label = format!("Uptime of the last {} days, a bar for each; today is last", days.len());
     html! {
-        svg.chart.bars viewBox={ "0 0 " (days.len() * DAY) " " (HEIGHT) } role="img" aria-label=(label) {
+        svg.chart.bars viewBox={ "0 0 " (days.len() * DAY) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(label) {
             @for (kind, (count, path)) in &paths {
                 path class=(kind.as_str()) d=(path) {
                     title { (count) " " (if *count == 1 { "day" } else { "days" }) " " (says(*kind)) }
@@ -61,48 +59,36 @@ pub(crate) fn uptime_bars(days: &[UptimeDay]) -> Markup {
     }
 }
 
-const HOURS: i64 = 24;
-/// Width of an hour.
-const HOUR: i64 = 20;
+/// Width and height of a plot.
+const WIDTH: usize = 480;
+const PLOT: f64 = 100.0;
+/// Room above the highest value and below the lowest one.
+const MARGIN: f64 = 5.0;
 
-/// The mean response times of the last hours in milliseconds, by how many hours ago they began.
-pub(crate) fn last_day(
-    hours: impl IntoIterator<Item = HourResponses>,
-    now: Timestamp,
-) -> BTreeMap<i64, u64> {
-    let means = hours.into_iter().filter_map(|hour| {
-        let ago = now.duration_since(hour.start).as_hours();
-        let mean = hour.sum_ms.checked_div(hour.count)?;
-        (now >= hour.start && ago < HOURS).then_some((HOURS - 1 - ago, mean))
-    });
-    means.collect()
-}
-
-/// A line of mean response times, by the place of their hour; broken where there were no checks.
-pub(crate) fn response_line(means: &BTreeMap<i64, u64>) -> Markup {
-    let slowest = means.values().copied().max().unwrap_or_default().max(1);
+/// A line of values by their place among so many, in ascending order; broken where there is none. `top`
+/// is the highest value of the plot, the lowest is 0.
+pub(crate) fn line(
+    values: &[(usize, f64)],
+    places: usize,
+    top: f64,
+    label: &str,
+    title: &str,
+) -> Markup {
+    let step = WIDTH as f64 / places.max(1) as f64;
     let mut path = String::new();
     let mut before = None;
-    for (&place, &mean) in means {
-        let pen = if before == Some(place - 1) { 'L' } else { 'M' };
-        let y = 96 - 90 * mean / slowest;
-        // A lone hour is a short line.
-        let _ = write!(path, "{pen}{} {y}h{}", place * HOUR, HOUR / 2);
+    for &(place, value) in values {
+        let pen = if place > 0 && before == Some(place - 1) { 'L' } else { 'M' };
+        let y = PLOT - MARGIN - (PLOT - 2.0 * MARGIN) * value / top.max(1.0);
+        // A lone value is a short line.
+        let _ = write!(path, "{pen}{:.1} {y:.1}h{:.1}", place as f64 * step, step / 2.0);
         before = Some(place);
     }
     html! {
-        svg.chart viewBox={ "0 0 " (HOURS * HOUR) " 100" } role="img" aria-label="Mean response time of each hour of the last day" {
-            path.line d=(path) { title { "The slowest hour: " (slowest) " ms" } }
+        svg.chart viewBox={ "0 0 " (WIDTH) " " (PLOT) } role="img" aria-label=(label) {
+            path.line d=(path) { title { (title) } }
         }
     }
-}
-
-/// The first instant of an hour by its place.
-pub(crate) fn hour_of_place(place: i64, now: Timestamp) -> Timestamp {
-    let ago = SignedDuration::from_hours(HOURS - 1 - place);
-    let at = now.saturating_sub(ago).unwrap_or(now);
-    let past = SignedDuration::from_secs(at.as_second().rem_euclid(3_600));
-    at.saturating_sub(past).unwrap_or(at)
 }
 
 #[cfg(test)]
@@ -125,27 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_broken_where_there_were_no_checks() {
-        let now: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
-        let hour = |start: &str, count, sum_ms| HourResponses {
-            start: start.parse().expect("a timestamp"),
-            count,
-            sum_ms,
-            slowest_ms: 0,
-        };
-        let means = last_day(
-            [
-                hour("2026-11-19T09:00:00Z", 1, 9),
-                hour("2026-11-19T10:00:00Z", 2, 100),
-                hour("2026-11-20T08:00:00Z", 1, 100),
-                hour("2026-11-20T09:00:00Z", 1, 25),
-                hour("2026-11-20T10:00:00Z", 1, 9),
-            ],
-            now,
-        );
-        assert_eq!(means, [(0, 50), (22, 100), (23, 25)].into());
-        assert_eq!(hour_of_place(0, now).to_string(), "2026-11-19T10:00:00Z");
-        assert_eq!(hour_of_place(23, now).to_string(), "2026-11-20T09:00:00Z");
-        insta::assert_snapshot!(response_line(&means).into_string(), @r#"<svg class="chart" viewBox="0 0 480 100" role="img" aria-label="Mean response time of each hour of the last day"><path class="line" d="M0 51h10M440 6h10L460 74h10"><title>The slowest hour: 100 ms</title></path></svg>"#);
+    fn a_line_is_broken_where_there_is_nothing() {
+        let values = [(0, 50.0), (22, 100.0), (23, 25.0)];
+        let line = line(&values, 24, 100.0, "Mean of each hour", "The slowest hour: 100 ms");
+        insta::assert_snapshot!(line.into_string(), @"");
     }
 }

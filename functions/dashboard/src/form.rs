@@ -1,10 +1,14 @@
 //! The fields of a form, as browsers send them and as pages show them.
 
+mod filled;
+
 use std::borrow::Cow;
 
 use maud::{Markup, html};
 use url::form_urlencoded;
 use vedette_http::validation::ValidationError;
+
+pub(crate) use filled::Filled;
 
 /// A field's text; empty where it was not sent.
 pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {
@@ -33,6 +37,7 @@ pub(crate) fn sentence(refusal: &str) -> String {
 }
 
 /// What is wrong with a field, to stand beside it, and what the field says of that.
+#[derive(Debug)]
 pub(crate) struct Problems {
     id: String,
     texts: Vec<String>,

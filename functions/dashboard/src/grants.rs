@@ -17,15 +17,15 @@ pub const READ_GRANT: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What forms do: begin and end sessions, create sites, order checks, decide on issues, save settings,
-/// say where alerts go, and confirm or unsubscribe an address. None writes a token or a user.
+/// What forms do: begin and end sessions, create, change and delete sites, order checks, decide on issues,
+/// save settings, say where alerts go, and confirm or unsubscribe an address. None writes a token or a user.
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, SignIn, Site, Team],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, Site, User],
     put: &[Channel, Delivery, Directory, IssueIndex, Session, Site, Team],
     update: &[Delivery, Directory, Team, Throttle],
-    delete: &[Delivery, IssueIndex, SignIn],
+    delete: &[Delivery, Directory, IssueIndex, SignIn, Site],
     batch_delete: &[Channel, Delivery, Session],
 };
 

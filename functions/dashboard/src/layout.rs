@@ -30,6 +30,7 @@ pub(crate) fn page(status: StatusCode, title: &str, content: &Markup) -> Respons
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Sites,
+    Events,
     Settings,
     Channels,
     Tokens,
@@ -38,12 +39,20 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    const ALL: [Self; 6] =
-        [Self::Sites, Self::Settings, Self::Channels, Self::Tokens, Self::Members, Self::Plan];
+    const ALL: [Self; 7] = [
+        Self::Sites,
+        Self::Events,
+        Self::Settings,
+        Self::Channels,
+        Self::Tokens,
+        Self::Members,
+        Self::Plan,
+    ];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Sites => "Sites",
+            Self::Events => "Events",
             Self::Settings => "Settings",
             Self::Channels => "Channels",
             Self::Tokens => "Tokens",
@@ -55,6 +64,7 @@ impl Part {
     fn path(self, team: TeamId) -> String {
         match self {
             Self::Sites => format!("/teams/{team}"),
+            Self::Events => format!("/teams/{team}/events"),
             Self::Settings => format!("/teams/{team}/settings"),
             Self::Channels => format!("/teams/{team}/channels"),
             // A token belongs to its user, whatever the team.
@@ -180,6 +190,16 @@ pub(crate) fn see(path: &str) -> Result<Response, ApiError> {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     Ok(response)
+}
+
+/// The ways to the pages before and after one of a list.
+pub(crate) fn other_pages(number: u64, has_more: bool, address: &dyn Fn(u64) -> String) -> Markup {
+    html! {
+        nav aria-label="Pages" {
+            @if number > 1 { a rel="prev" href=(address(number - 1)) { "Before" } " " }
+            @if has_more { a rel="next" href=(address(number + 1)) { "More" } }
+        }
+    }
 }
 
 /// An instant, for people and for programs.

@@ -7,13 +7,16 @@
 mod assets;
 mod channels;
 mod chart;
+mod checks;
 mod cross_origin;
+mod events;
 mod form;
 mod grants;
 mod issues;
 mod layout;
 mod members;
 mod plan;
+mod reports;
 mod session;
 mod settings;
 mod sign_in;
@@ -60,6 +63,7 @@ pub const PAGES: &[Page] = &[
     page("POST", "/sessions/{session}/end", For::Member, |visit| Box::pin(sign_in::end(visit))),
     page("GET", "/", For::Member, |visit| Box::pin(sites::list::home(visit))),
     page("GET", "/teams/{team}", For::Member, |visit| Box::pin(sites::list::team(visit))),
+    page("GET", "/teams/{team}/events", For::Member, |visit| Box::pin(events::show(visit))),
     page("GET", "/teams/{team}/sites/new", For::Member, |visit| Box::pin(sites::new::ask(visit))),
     page("POST", "/teams/{team}/sites", For::Member, |visit| Box::pin(sites::new::add(visit))),
     page("GET", "/teams/{team}/settings", For::Member, |visit| {
@@ -107,7 +111,19 @@ pub const PAGES: &[Page] = &[
     account_form("/tokens", For::Member, |visit| Box::pin(tokens::create(visit))),
     account_form("/tokens/{token}/revoke", For::Member, |visit| Box::pin(tokens::revoke(visit))),
     page("GET", "/sites/{site}", For::Member, |visit| Box::pin(sites::show::show(visit))),
+    page("GET", "/sites/{site}/checks", For::Member, |visit| Box::pin(checks::list::show(visit))),
+    page("GET", "/checks/{check}", For::Member, |visit| Box::pin(checks::show::show(visit))),
     page("POST", "/sites/{site}/checks", For::Member, |visit| Box::pin(sites::show::run(visit))),
+    page("GET", "/sites/{site}/report", For::Member, |visit| Box::pin(reports::show(visit))),
+    page("GET", "/sites/{site}/report.csv", For::Member, |visit| Box::pin(reports::csv(visit))),
+    page("GET", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::ask(visit))),
+    page("POST", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::save(visit))),
+    page("POST", "/sites/{site}/pause", For::Member, |visit| Box::pin(sites::edit::pause(visit))),
+    page("POST", "/sites/{site}/resume", For::Member, |visit| Box::pin(sites::edit::resume(visit))),
+    page("GET", "/sites/{site}/delete", For::Member, |visit| Box::pin(sites::delete::ask(visit))),
+    page("POST", "/sites/{site}/delete", For::Member, |visit| {
+        Box::pin(sites::delete::delete(visit))
+    }),
     page("GET", link::ISSUE, For::Anybody, |visit| Box::pin(issues::show(visit))),
     page("POST", "/issues/{issue}/acknowledge", For::Member, |visit| {
         Box::pin(issues::acknowledge(visit))

@@ -20,7 +20,7 @@ pub use issues::{Decision, DecisionError, decide};
 pub use members::{AccountError, add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
 pub use sites::{
-    OneOfMany, SITES_MAX, TeamWithCooldowns, check_texts, create_one_of_many, create_site,
-    duplicate_url,
+    OneOfMany, SITES_MAX, SiteInput, SiteUpdate, TeamWithCooldowns, create_one_of_many,
+    create_site, delete_site, duplicate_url, pause_site, resume_site, save_site,
 };
 pub use tokens::create_token;

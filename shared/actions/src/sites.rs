@@ -1,4 +1,8 @@
-//! Putting a site under watch.
+//! Sites: putting one under watch, changing it, and taking it away.
+
+mod delete;
+mod input;
+mod update;
 
 use std::time::Duration;
 
@@ -18,6 +22,10 @@ use vedette_runtime::App;
 use vedette_store::{
     Backoff, CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, budget, create_refusal,
 };
+
+pub use delete::delete_site;
+pub use input::SiteInput;
+pub use update::{SiteUpdate, pause_site, resume_site, save_site};
 
 /// A team that gets new sites.
 #[derive(Debug)]
@@ -160,7 +168,7 @@ fn site_limit() -> ValidationError {
 /// # Errors
 ///
 /// The refusal.
-pub fn check_texts(site: &Site) -> Result<(), ValidationError> {
+fn check_texts(site: &Site) -> Result<(), ValidationError> {
     let taken = site.listed_texts();
     if taken <= LISTED_TEXTS_MAX {
         return Ok(());

@@ -313,6 +313,13 @@ impl Day {
         completed_automatic().map(|kind| self.counters.count(kind)).sum()
     }
 
+    /// The mean response time of the whole day, in milliseconds.
+    pub fn mean_response_ms(&self) -> Option<u64> {
+        let add = |(sum, count), hour: HourResponses| (sum + hour.sum_ms, count + hour.count);
+        let (sum, count) = self.response_hours().fold((0_u64, 0_u64), add);
+        sum.checked_div(count)
+    }
+
     /// The response times of each hour that has any, the first hour first; the day is one of status
     /// or performance checks, each of which has one.
     pub fn response_hours(&self) -> impl Iterator<Item = HourResponses> {

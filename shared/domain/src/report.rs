@@ -4,12 +4,16 @@
 //! anything was checked on it. Averages are rounded half up, response times to milliseconds and
 //! everything else to two decimals.
 
+mod incidents;
+
 use std::collections::BTreeMap;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
 
 use crate::history::{Day, ReportSums, Sum};
+
+pub use incidents::{Incident, IncidentDay, incident_days, incidents, known_since};
 
 /// The most days of a report.
 pub const DAYS_MAX: u16 = 365;

@@ -162,6 +162,13 @@ impl ToolState {
         [self.automatic, self.on_demand].into_iter().flatten().max_by_key(|latest| latest.id)
     }
 
+    /// The newest check of either sort that has a result, as far as it is remembered.
+    pub fn latest_completed(&self) -> Option<Latest> {
+        let evaluated = self.evaluated.map(|id| Latest { id, status: CheckStatus::Completed });
+        let known = [self.automatic, self.on_demand, evaluated].into_iter().flatten();
+        known.filter(|known| known.status == CheckStatus::Completed).max_by_key(|known| known.id)
+    }
+
     /// Whether a run that a message asks for is still wanted.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ pub mod days;
 pub mod error;
 mod gzip;
 mod header;
+pub mod history;
 pub mod paging;
 pub mod path;
 pub mod query;

@@ -32,6 +32,11 @@ impl Page {
         Self { number, per_page }
     }
 
+    /// The page's number, counted from 1.
+    pub const fn number(self) -> u64 {
+        self.number
+    }
+
     /// Entries before the page.
     pub const fn offset(self) -> u64 {
         (self.number - 1) * self.per_page

@@ -62,7 +62,16 @@ impl Store {
         &self,
         pointers: impl IntoIterator<Item = (Latest, Retention)>,
     ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
-        let (mut kept, mut changing) = (Vec::new(), Vec::new());
+        self.checks_with_bodies(pointers, &[]).await
+    }
+
+    /// As [`Store::checks`], but those of the `whole` tools with their whole results.
+    pub async fn checks_with_bodies(
+        &self,
+        pointers: impl IntoIterator<Item = (Latest, Retention)>,
+        whole: &[Tool],
+    ) -> Result<BTreeMap<CheckId, Check>, StoreError> {
+        let (mut kept, mut changing, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
         let mut retentions = BTreeMap::new();
         for (Latest { id, status }, retention) in pointers {
             if !retention.reaches(day_of(id.created_at())) {
@@ -77,12 +86,27 @@ impl Store {
                 _ => &[status],
             };
             keys.extend(states.iter().map(|status| keys::check(id, *status)));
+            if whole.contains(&id.tool()) {
+                bodies.push(keys::body(id, CheckStatus::Completed));
+            }
         }
-        let found = futures::try_join!(self.batch_get_relaxed(kept), self.batch_get(changing))?;
+        let (kept, changing, mut bodies) = futures::try_join!(
+            self.batch_get_relaxed(kept),
+            self.batch_get(changing),
+            self.batch_get(bodies),
+        )?;
         let mut checks = BTreeMap::new();
-        for item in found.0.into_values().chain(found.1.into_values()) {
+        for item in kept.into_values().chain(changing.into_values()) {
             let expires_at = expiry(&item)?;
-            let check = row::read_listed(item)?;
+            let (mut check, has_body) = row::read(item)?;
+            if whole.contains(&check.id.tool()) {
+                let body = bodies.remove(&keys::body(check.id, check.status));
+                if let Some(body) = body.filter(|_| has_body) {
+                    check.result = Some(row::read_body(body)?);
+                }
+            } else {
+                check = row::listed(check);
+            }
             let retention = retentions.get(&check.id);
             if retention.is_some_and(|it| it.shows_row(check.id.created_at(), expires_at)) {
                 checks.insert(check.id, check);

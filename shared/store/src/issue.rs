@@ -40,6 +40,16 @@ pub struct IndexRow {
     pub status: IssueStatus,
     /// When it opened, the last time.
     pub opened_at: Timestamp,
+    /// When it was resolved since, if it is; rows of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_at: Option<Timestamp>,
+}
+
+impl IndexRow {
+    /// When something happened to the issue that is an event, the last time.
+    pub fn last_event(&self) -> Timestamp {
+        self.resolved_at.unwrap_or(self.opened_at)
+    }
 }
 
 pub(crate) fn index_row(site: &Site, issue: &Issue) -> IndexRow {
@@ -49,6 +59,7 @@ pub(crate) fn index_row(site: &Site, issue: &Issue) -> IndexRow {
         fingerprint: issue.id.fingerprint(),
         status: issue.status(),
         opened_at: issue.lifecycle.opened_at(),
+        resolved_at: issue.lifecycle.resolved_at(),
     }
 }
 

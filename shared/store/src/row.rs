@@ -142,9 +142,13 @@ fn shortened(tool: Tool, result: &Value) -> Result<(Text, Option<Text>), StoreEr
 
 /// A check as lists show it.
 pub(crate) fn read_listed(item: Item) -> Result<Check, StoreError> {
-    let (check, _) = read(item)?;
+    Ok(listed(read(item)?.0))
+}
+
+/// The check in its list form.
+pub(crate) fn listed(check: Check) -> Check {
     let tool = check.id.tool();
-    Ok(Check { result: check.result.map(|result| list_form(tool, result)), ..check })
+    Check { result: check.result.map(|result| list_form(tool, result)), ..check }
 }
 
 /// A check as its row has it, and whether the whole result is in an item of its own.

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
-use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, duplicate_url};
+use vedette_actions::{
+    OneOfMany, SITES_MAX, SiteInput, TeamWithCooldowns, create_one_of_many, duplicate_url,
+};
 use vedette_http::error::ApiError;
 use vedette_http::resource::SitesOutcome;
 use vedette_http::response::{Response, ok};
@@ -11,7 +13,6 @@ use vedette_http::validation::{Errors, Field, Fields, ValidationError, parse_bod
 use vedette_store::TeamWithSettings;
 
 use super::creation::shown;
-use super::input::Input;
 use crate::Context;
 
 const REPEATED: &str = "This URL occurs more than once in the request.";
@@ -59,13 +60,13 @@ struct Item {
 
 impl Item {
     /// The site, read as if it were alone.
-    fn input(&self, team: &TeamWithSettings) -> Result<Input, ValidationError> {
+    fn input(&self, team: &TeamWithSettings) -> Result<SiteInput, ValidationError> {
         let mut body = Map::new();
         body.insert("url".to_owned(), self.url.as_str().into());
         if let Some(name) = &self.name {
             body.insert("name".to_owned(), name.as_str().into());
         }
-        Input::parse(&body, team)
+        SiteInput::parse(&body, team)
     }
 }
 

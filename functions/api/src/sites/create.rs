@@ -1,20 +1,19 @@
 //! `POST /teams/{team}/sites`: puts a URL under watch.
 
-use vedette_actions::{TeamWithCooldowns, create_site, duplicate_url};
+use vedette_actions::{SiteInput, TeamWithCooldowns, create_site, duplicate_url};
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
 use vedette_http::validation::parse_body;
 use vedette_store::TeamWithSettings;
 
 use super::creation::shown;
-use super::input::Input;
 use crate::Context;
 
 pub(crate) async fn handle(
     context: Context<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let input = Input::parse(&parse_body(context.body)?, &team)?;
+    let input = SiteInput::parse(&parse_body(context.body)?, &team)?;
     let mut team = TeamWithCooldowns::new(team);
     let id = context.app.entropy.site_id().map_err(ApiError::internal)?;
     let site = input.into_site(id, team.team.id(), context.caller.now);

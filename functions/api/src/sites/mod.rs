@@ -3,7 +3,6 @@ pub(crate) mod create;
 mod creation;
 pub(crate) mod delete;
 pub(crate) mod get;
-mod input;
 pub(crate) mod list;
 mod listing;
 pub(crate) mod update;

@@ -111,22 +111,19 @@ async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
                 thead { tr { th scope="col" { "State" } th scope="col" { "Site" } th scope="col" { "Active issues" } } }
                 tbody { @for site in shown { (row(site)) } }
             }
-            nav aria-label="Pages" {
-                @if number > 1 { a rel="prev" href=(address(wanted, number - 1)) { "Before" } " " }
-                @if skipped.saturating_add(PAGE) < found.len() {
-                    a rel="next" href=(address(wanted, number + 1)) { "More" }
-                }
-            }
+            (layout::other_pages(number, skipped.saturating_add(PAGE) < found.len(), &|page| address(wanted, page)))
         }
     };
     let title = format!("Sites of {}", team.team.name);
     Ok(layout::team_page(visit, (team.id(), Part::Sites), StatusCode::OK, &title, &content))
 }
 
-/// What the form for new sites did.
+/// What a form has just done.
 fn added(query: &Query) -> Markup {
     let count = query.integer("added", 1..=1_000, &mut Errors::new());
+    let is_deleted = query.search("said") == Some("deleted");
     html! {
+        @if is_deleted { p.note role="status" { "The site is deleted." } }
         @if let Some(count) = count {
             p.note role="status" {
                 (count) @if count == 1 { " site is" } @else { " sites are" }

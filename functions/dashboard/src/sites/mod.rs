@@ -1,12 +1,30 @@
 //! The pages of sites.
 
+pub(crate) mod delete;
+pub(crate) mod edit;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod show;
 
 use maud::{Markup, html};
+use url::Url;
+use vedette_domain::account::Permission;
+use vedette_domain::id::SiteId;
 use vedette_domain::site_state::SiteState;
 use vedette_domain::site_url::SiteUrl;
+use vedette_http::access::SiteAccess;
+use vedette_http::error::ApiError;
+
+use crate::Visit;
+
+/// The site that a page is about, for who may do this with it.
+pub(crate) async fn access(
+    visit: Visit<'_>,
+    permission: Permission,
+) -> Result<SiteAccess, ApiError> {
+    let site = SiteId::parse(visit.value("site")).ok_or(ApiError::NotFound)?;
+    visit.member()?.caller.site(&visit.app.store, site, permission).await
+}
 
 /// A state as word, shape and colour.
 pub(crate) fn state(state: SiteState) -> Markup {
@@ -38,4 +56,13 @@ pub(crate) const fn word(state: SiteState) -> &'static str {
 /// A link to a site that is watched. Its URL is http or https, whoever chose it.
 pub(crate) fn link_out(url: &SiteUrl) -> Markup {
     html! { a href=(url) rel="noreferrer noopener" { (url) } }
+}
+
+/// A URL that a site chose: a link where it leads to the Web, and text otherwise.
+pub(crate) fn outward(url: &str) -> Markup {
+    let is_web = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+    html! {
+        @if is_web { a href=(url) rel="noreferrer noopener" { bdi { (url) } } }
+        @else { bdi { (url) } }
+    }
 }

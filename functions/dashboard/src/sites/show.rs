@@ -1,39 +1,62 @@
 //! A site: how it is, how it was, and what is wrong with it.
 
+mod certificate;
+mod dns;
+mod issues;
+mod latest;
+pub(crate) mod links;
+pub(crate) mod performance;
+mod range;
+mod response;
+mod uptime;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-use lambda_http::http::StatusCode;
+use jiff::{SignedDuration, Timestamp};
+use lambda_http::http::{HeaderValue, StatusCode};
 use maud::{Markup, html};
+use serde::de::DeserializeOwned;
 use vedette_actions::order_checks;
 use vedette_domain::account::Permission;
-use vedette_domain::check::{Check, StatusResult};
-use vedette_domain::history::{Day, Filter, day_of};
-use vedette_domain::id::{CheckId, SiteId};
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::issue::record::Issue;
-use vedette_domain::report::{Span, Uptime, uptime};
-use vedette_domain::site_state::SiteState;
-use vedette_domain::time;
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::check::Check;
+use vedette_domain::history::{Filter, day_of};
+use vedette_domain::id::CheckId;
+use vedette_domain::report;
+use vedette_domain::report::Span;
+use vedette_domain::tool::Tool;
 use vedette_http::access::{SiteAccess, hold_check_runs};
 use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
+use vedette_http::validation::Errors;
 
-use super::{link_out, state};
+use self::range::Range;
+use super::{access, link_out};
 use crate::layout::Part;
-use crate::{Visit, chart, layout};
+use crate::{Visit, layout};
 
-/// The days of the uptime's bars.
-const DAYS: u16 = 90;
+/// A page that waits for checks is asked for again after so many seconds, without a script.
+const REFRESH_SECONDS: u16 = 5;
+/// Checks are waited for no longer than this.
+const WAITED_FOR: SignedDuration = SignedDuration::from_mins(10);
 
 /// Shows a site.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
     let access = access(visit, Permission::View).await?;
-    page(visit, &access, StatusCode::OK, None).await
+    let mut response = page(visit, &access, StatusCode::OK, None).await?;
+    if !pending(&access, visit.member()?.caller.now).is_empty() {
+        response.headers_mut().insert("refresh", HeaderValue::from(REFRESH_SECONDS));
+    }
+    Ok(response)
+}
+
+/// The tools whose on-demand checks are still to end, as far as they are waited for.
+fn pending(access: &SiteAccess, now: Timestamp) -> Vec<Tool> {
+    let orders = access.stored.tools.values().filter_map(|state| state.pending);
+    let recent = orders.filter(|check| now.duration_since(check.created_at()) < WAITED_FOR);
+    recent.map(CheckId::tool).collect()
 }
 
 /// Queues a check of each enabled tool.
@@ -51,10 +74,7 @@ pub(crate) async fn run(visit: Visit<'_>) -> Result<Response, ApiError> {
     }
 }
 
-async fn access(visit: Visit<'_>, permission: Permission) -> Result<SiteAccess, ApiError> {
-    let site = SiteId::parse(visit.value("site")).ok_or(ApiError::NotFound)?;
-    visit.member()?.caller.site(&visit.app.store, site, permission).await
-}
+type Checks = BTreeMap<CheckId, Check>;
 
 async fn page(
     visit: Visit<'_>,
@@ -64,212 +84,96 @@ async fn page(
 ) -> Result<Response, ApiError> {
     let (store, caller) = (&visit.app.store, &visit.member()?.caller);
     let (site, now) = (&access.stored.site, caller.now);
+    let query = Query::parse(visit.head.uri.query());
+    let range = query.one_of("range", Range::parse, &mut Errors::new()).unwrap_or(Range::Day);
     let retention = access.team.retention(now);
-    let span = Span::until(day_of(now), DAYS);
-    let filter = Filter { tool: Some(Tool::Status), from: Some(span.from), ..Filter::default() };
-    let latest = access.stored.latest().map(|latest| (latest, retention));
-    let (checks, days, mut issues) = futures::try_join!(
-        async { Ok(store.checks(latest).await?) },
-        shown_days(store, now, access, &filter),
+    let span = Span::until(day_of(now), range.days());
+    let days = async |tool| {
+        let filter = Filter { tool: Some(tool), from: Some(span.from), ..Filter::default() };
+        let days = shown_days(store, now, access, &filter).await?;
+        Ok::<Vec<_>, ApiError>(days.into_iter().map(|(_, day)| day).collect())
+    };
+    let completed = access.stored.tools.values().filter_map(|state| state.latest_completed());
+    let wanted = access.stored.latest().chain(completed).map(|latest| (latest, retention));
+    let (checks, watched, audited, mut issues) = futures::try_join!(
+        async { Ok(store.checks_with_bodies(wanted, &[Tool::Ssl, Tool::Performance]).await?) },
+        days(Tool::Status),
+        days(Tool::Performance),
         async { Ok::<_, ApiError>(store.issues_of_site(site.id.partition()).await?) },
     )?;
     issues
         .sort_by_key(|issue| (!issue.lifecycle.is_active(), Reverse(issue.lifecycle.opened_at())));
-    let days: Vec<_> = days.into_iter().map(|(_, day)| day).collect();
-    let means = chart::last_day(days.iter().flat_map(Day::response_hours), now);
+    let newest = |tool| {
+        let latest = access.stored.tools.get(&tool)?.latest_completed()?;
+        checks.get(&latest.id)
+    };
 
-    let query = Query::parse(visit.head.uri.query());
-    let is_queued = query.search("said") == Some("queued");
-    let may_run = caller.role_in(site.team)?.grants(Permission::RunChecks);
+    let role = caller.role_in(site.team)?;
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
-        @if is_queued { p.note role="status" { "The checks are queued. Their results show here when they are done." } }
+        (said(&query, &pending(access, now)))
         p { (link_out(&site.url)) }
-        p { (standing(visit, access, &checks, &issues)) }
-        @if may_run {
+        p { (latest::standing(visit, access, &checks, &issues)) }
+        @if role.grants(Permission::RunChecks) {
             form method="post" action={ "/sites/" (site.id) "/checks" } { button { "Run checks now" } }
         }
-        (results(access, &checks, &issues))
-        (uptime_part(&uptime(span, &days)))
-        (response_part(&means, now))
-        (issues_part(&issues))
+        @if role.grants(Permission::ManageSites) { (manage(access)) }
+        (latest::results(access, &checks, &issues))
+        (range::choice(site.id, range))
+        (uptime::part(site.id, &report::uptime(span, &watched), range))
+        (response::part(&watched, &issues, (range, span), now))
+        (certificate::part(newest(Tool::Ssl)))
+        (dns::part(newest(Tool::Dns), &issues))
+        (links::part(newest(Tool::BrokenLinks)))
+        (performance::part(newest(Tool::Performance), &report::performance(span, &audited), range))
+        (issues::part(&issues))
+        @if let Some(notes) = &site.notes { h2 { "Notes" } p.text { (notes) } }
         p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
     };
     Ok(layout::team_page(visit, (site.team, Part::Sites), status, &site.name, &content))
 }
 
-type Checks = BTreeMap<CheckId, Check>;
+/// A check's result, if there is one and it has the form of today.
+fn read<R: DeserializeOwned>(check: Option<&Check>) -> Option<(&Check, R)> {
+    let check = check?;
+    Some((check, serde_json::from_value(check.result.clone()?).ok()?))
+}
 
-/// The state, and since when it holds as far as issues tell.
-fn standing(visit: Visit<'_>, access: &SiteAccess, checks: &Checks, issues: &[Issue]) -> Markup {
-    let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
-    let settings = access.settings();
-    let is_watched = Tool::ALL
-        .into_iter()
-        .any(|tool| visit.app.service.runs(tool, &access.team.team, &settings));
-    let is_checked = checks.values().any(|check| check.status == CheckStatus::Completed);
-    let is =
-        SiteState::of(active.clone().map(|issue| issue.id.fingerprint()), is_watched, is_checked);
-    let since = match is {
-        SiteState::Down => active
-            .filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown)
-            .map(|issue| issue.lifecycle.opened_at())
-            .min(),
-        SiteState::Issues => active.map(|issue| issue.lifecycle.opened_at()).min(),
-        SiteState::Up => issues.iter().filter_map(|issue| issue.lifecycle.resolved_at()).max(),
-        SiteState::Unknown | SiteState::Paused => None,
+/// What a form has just done, and what is waited for.
+fn said(query: &Query, pending: &[Tool]) -> Markup {
+    if !pending.is_empty() {
+        let tools: Vec<_> = pending.iter().map(|tool| tool.label()).collect();
+        return html! {
+            p.note role="status" {
+                "Checks are queued or running: " (tools.join(", ")) ". This page shows their results when they are done; it is loaded again every "
+                (REFRESH_SECONDS) " seconds."
+            }
+        };
+    }
+    let words = match query.search("said") {
+        Some("queued") => Some("The checks are done."),
+        Some("saved") => Some("Saved. Its schedules follow within a minute."),
+        Some("paused") => Some("Paused. No tool checks this site by itself any more."),
+        Some("resumed") => Some("Resumed. The tools that the team enables check this site again."),
+        _ => None,
     };
-    html! {
-        (state(is))
-        @if let Some(since) = since { " since " (layout::instant(since)) }
-    }
+    html! { @if let Some(words) = words { p.note role="status" { (words) } } }
 }
 
-fn results(access: &SiteAccess, checks: &Checks, issues: &[Issue]) -> Markup {
-    let newest = |tool: Tool| {
-        let latest = access.stored.tools.get(&tool)?.latest()?;
-        checks.get(&latest.id)
-    };
+/// What who manages the site can do with it.
+fn manage(access: &SiteAccess) -> Markup {
+    let site = &access.stored.site;
+    let path = |verb: &str| format!("/sites/{}/{verb}", site.id);
+    let is_paused = !Tool::ALL.iter().any(|tool| access.settings().tools.is_enabled(*tool));
     html! {
-        h2 { "Latest results" }
-        table {
-            caption { "The newest check of each tool" }
-            thead { tr { th scope="col" { "Tool" } th scope="col" { "Result" } th scope="col" { "When" } } }
-            tbody {
-                @for tool in Tool::ALL {
-                    tr {
-                        th scope="row" { (tool) }
-                        @match newest(tool) {
-                            None => { td { "No check yet" } td {} }
-                            Some(check) => {
-                                td { (result(check, issues)) }
-                                td { (layout::instant(check.id.created_at())) }
-                            }
-                        }
-                    }
-                }
+        div.row {
+            a href=(path("edit")) { "Edit" }
+            @if is_paused {
+                form method="post" action=(path("resume")) { button { "Resume" } }
+            } @else {
+                form method="post" action=(path("pause")) { button { "Pause" } }
             }
-        }
-    }
-}
-
-/// What a check says in a few words. Of what a tool found, its active issues say most.
-fn result(check: &Check, issues: &[Issue]) -> Markup {
-    let tool = check.id.tool();
-    let mut active = issues
-        .iter()
-        .filter(|issue| issue.lifecycle.is_active() && issue.id.fingerprint().tool() == tool)
-        .peekable();
-    let error = check.error.as_ref().map(|error| error.message.as_str());
-    match check.status {
-        CheckStatus::Pending => html! { "Queued or running" },
-        CheckStatus::Skipped => {
-            html! { "Skipped: plan, settings or this deployment do not have it" }
-        }
-        CheckStatus::Failed => html! { "Could not run: " (error.unwrap_or("no reason is known")) },
-        CheckStatus::Completed if tool == Tool::Status => {
-            let read = check.result.clone().and_then(|result| serde_json::from_value(result).ok());
-            match read {
-                Some(StatusResult { code: 0, error, .. }) => {
-                    html! { "No answer" @if let Some(error) = error { ": " (error) } }
-                }
-                Some(StatusResult { code, response_time, .. }) => {
-                    html! { "HTTP " (code) " in " (response_time.round()) " ms" }
-                }
-                None => html! { "Done" },
-            }
-        }
-        CheckStatus::Completed if active.peek().is_some() => {
-            html! { ul { @for issue in active { li { (issue.summary) } } } }
-        }
-        CheckStatus::Completed => html! { "Nothing wrong" },
-    }
-}
-
-fn uptime_part(report: &Uptime) -> Markup {
-    let failing = report.days.iter().rev().filter(|day| day.up_checks < day.total_checks);
-    let mut failing = failing.peekable();
-    html! {
-        h2 { "Uptime" }
-        p {
-            @match report.total_uptime_percentage {
-                Some(percentage) => { (percentage) " % of the checks of the last " (DAYS) " days found the site up." }
-                None => { "There were no status checks in the last " (DAYS) " days." }
-            }
-        }
-        (chart::uptime_bars(&report.days))
-        @if failing.peek().is_some() {
-            details {
-                summary { "Days on which checks found it down" }
-                table {
-                    caption { "UTC days, the latest first" }
-                    thead { tr { th scope="col" { "Day" } th scope="col" { "Uptime" } th scope="col" { "Checks" } } }
-                    tbody {
-                        @for day in failing {
-                            tr {
-                                th scope="row" { time datetime=(day.date) { (day.date) } }
-                                td { @if let Some(percentage) = day.uptime_percentage { (percentage) " %" } }
-                                td { (day.up_checks) " of " (day.total_checks) " up" }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn response_part(means: &BTreeMap<i64, u64>, now: Timestamp) -> Markup {
-    html! {
-        h2 { "Response time" }
-        @if means.is_empty() {
-            p { "There were no status checks in the last 24 hours." }
-        } @else {
-            p {
-                "The last 24 hours by hour, up to "
-                (means.values().max().copied().unwrap_or_default()) " ms on average."
-            }
-            (chart::response_line(means))
-            details {
-                summary { "As a table" }
-                table {
-                    caption { "Mean response time of each hour" }
-                    thead { tr { th scope="col" { "From" } th scope="col" { "Mean" } } }
-                    tbody {
-                        @for (&place, mean) in means.iter().rev() {
-                            tr { th scope="row" { (layout::instant(chart::hour_of_place(place, now))) } td { (mean) " ms" } }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn issues_part(issues: &[Issue]) -> Markup {
-    html! {
-        h2 { "Issues" }
-        @if issues.is_empty() {
-            p { "Nothing was ever wrong." }
-        } @else {
-            table {
-                caption { "Active ones first" }
-                thead { tr { th scope="col" { "Issue" } th scope="col" { "Status" } th scope="col" { "Opened" } th scope="col" { "Lasted" } } }
-                tbody {
-                    @for issue in issues {
-                        tr {
-                            td { a href={ "/issues/" (issue.id) } { (issue.summary) } }
-                            td { (issue.status()) }
-                            td { (layout::instant(issue.lifecycle.opened_at())) }
-                            td {
-                                @if let Some(end) = issue.lifecycle.resolved_at() {
-                                    (time::duration(end.duration_since(issue.lifecycle.opened_at())))
-                                }
-                            }
-                        }
-                    }
-                }
-            }
+            a href=(path("delete")) { "Delete" }
         }
     }
 }

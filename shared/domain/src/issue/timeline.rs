@@ -58,6 +58,20 @@ impl Timeline {
         &self.0
     }
 
+    /// When the issue was active, as far as the entries tell: each opening with its end, where it has
+    /// one; oldest first.
+    pub fn spans(&self) -> Vec<(Timestamp, Option<Timestamp>)> {
+        let mut spans: Vec<(Timestamp, Option<Timestamp>)> = Vec::new();
+        for entry in &self.0 {
+            match (entry.key, spans.last_mut()) {
+                (TimelineKey::Opened, _) => spans.push((entry.timestamp, None)),
+                (TimelineKey::Resolved, Some((_, end @ None))) => *end = Some(entry.timestamp),
+                (TimelineKey::Acknowledged | TimelineKey::Resolved, _) => {}
+            }
+        }
+        spans
+    }
+
     /// The timeline of an issue that has come to this; where it is full, the oldest entry goes.
     #[must_use]
     pub fn then(&self, lifecycle: Lifecycle) -> Self {

@@ -13,6 +13,7 @@ use super::tools::{
     DnsOverrides, LinksOverrides, PerformanceOverrides, SslOverrides, StatusOverrides,
     ToolSettings, Tools,
 };
+use crate::tool::Tool;
 
 /// What a site sets differently from its team.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -40,6 +41,43 @@ impl SiteOverrides {
             sent.request_header.clone_from(&self.request_header);
         }
         sent
+    }
+
+    /// The overrides that somebody makes of these who saw which of them are the site's own: the `chosen`
+    /// ones. A cadence that the plan slows down is chosen as it was read, and is not lost by that.
+    #[must_use]
+    pub fn keeping_cadences(&self, mut chosen: Self, read: &Settings) -> Self {
+        let mut stored = self.tools.clone();
+        let pairs = chosen.tools.cadences().into_iter().zip(stored.cadences());
+        for (tool, (chosen, stored)) in Tool::ALL.into_iter().zip(pairs) {
+            if *chosen == Some(read.tools.cadence_minutes(tool)) && stored.is_some() {
+                *chosen = *stored;
+            }
+        }
+        chosen
+    }
+
+    /// The overrides with every tool disabled.
+    #[must_use]
+    pub fn paused(&self) -> Self {
+        self.with_tools(Some(false))
+    }
+
+    /// The overrides with every tool enabled or disabled as the team has it.
+    #[must_use]
+    pub fn resumed(&self) -> Self {
+        self.with_tools(None)
+    }
+
+    fn with_tools(&self, enabled: Option<bool>) -> Self {
+        let mut overrides = self.clone();
+        let ToolsOverrides { status, ssl, dns, broken_links, performance } = &mut overrides.tools;
+        status.enabled = enabled;
+        ssl.enabled = enabled;
+        dns.enabled = enabled;
+        broken_links.enabled = enabled;
+        performance.enabled = enabled;
+        overrides
     }
 
     /// The overrides after the site moved to the host `domain`: the audited page is forgotten when
@@ -80,6 +118,17 @@ pub struct ToolsOverrides {
 impl ToolsOverrides {
     fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The cadences, in the order of [`Tool::ALL`].
+    const fn cadences(&mut self) -> [&mut Option<u32>; 5] {
+        [
+            &mut self.status.cadence_minutes,
+            &mut self.ssl.cadence_minutes,
+            &mut self.dns.cadence_minutes,
+            &mut self.broken_links.cadence_minutes,
+            &mut self.performance.cadence_minutes,
+        ]
     }
 
     pub(super) fn apply(&self, to: &mut Tools) {

@@ -1,4 +1,4 @@
-//! What a client says of a site, be it new or known.
+//! What somebody says of a site, be it new or known.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -12,8 +12,9 @@ use vedette_store::TeamWithSettings;
 
 /// The fields that creation and PATCH share; `None` was not sent.
 #[derive(Debug, Clone)]
-pub(super) struct Input {
-    pub(super) url: SiteUrl,
+pub struct SiteInput {
+    /// The URL to be monitored.
+    pub url: SiteUrl,
     pub(super) name: Option<String>,
     /// `Some(None)` is a null that was sent.
     pub(super) notes: Option<Option<String>>,
@@ -23,9 +24,13 @@ pub(super) struct Input {
     pub(super) expected_records: Option<ExpectedRecords>,
 }
 
-impl Input {
-    /// Reads what a client says of a new site.
-    pub(super) fn parse(
+impl SiteInput {
+    /// Reads what somebody says of a new site.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with it.
+    pub fn parse(
         body: &Map<String, Value>,
         team: &TeamWithSettings,
     ) -> Result<Self, ValidationError> {
@@ -57,7 +62,7 @@ impl Input {
     }
 
     /// The new site.
-    pub(super) fn into_site(self, id: SiteId, team: TeamId, now: Timestamp) -> Site {
+    pub fn into_site(self, id: SiteId, team: TeamId, now: Timestamp) -> Site {
         let site = Site::new(id, team, self.url, now);
         Site {
             name: self.name.unwrap_or(site.name),

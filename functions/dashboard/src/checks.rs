@@ -1,0 +1,21 @@
+//! The checks of a site: its history, and one of them whole.
+
+pub(crate) mod list;
+pub(crate) mod show;
+mod summary;
+mod value;
+
+use vedette_domain::id::{CheckId, Trigger};
+use vedette_domain::tool::RunReason;
+
+pub(crate) use summary::summary;
+
+/// What caused a check.
+const fn cause(check: CheckId) -> &'static str {
+    match check.trigger() {
+        Trigger::OnDemand => "On demand",
+        Trigger::Automatic(RunReason::Scheduled) => "Scheduled",
+        Trigger::Automatic(RunReason::ConfirmationRetry) => "Confirmation retry",
+        Trigger::Automatic(RunReason::IncidentFollowUp) => "Incident follow-up",
+    }
+}

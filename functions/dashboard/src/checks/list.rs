@@ -1,0 +1,110 @@
+//! The history of a site's checks.
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use url::form_urlencoded;
+use vedette_domain::account::Permission;
+use vedette_domain::check::Check;
+use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_http::error::ApiError;
+use vedette_http::history::{history_page, parse_history};
+use vedette_http::paging::Page;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+
+use super::{cause, summary};
+use crate::form::Filled;
+use crate::layout::Part;
+use crate::sites::access;
+use crate::{Visit, layout};
+
+/// Shows a page of the history, newest first.
+pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let access = access(visit, Permission::View).await?;
+    let site = &access.stored.site;
+    let query = filled_in(visit);
+    let path = format!("/sites/{}/checks", site.id);
+    let filled = Filled::sent(query.as_bytes());
+    let title = format!("Checks of {}", site.name);
+    let page = |status, filled: &Filled, found: &Markup| {
+        let content = html! {
+            p { a href={ "/sites/" (site.id) } { "Back to the site" } }
+            (filter(&path, filled))
+            (found)
+        };
+        layout::team_page(visit, (site.team, Part::Sites), status, &title, &content)
+    };
+    let (filter, number) = match parse_history(&Query::parse(Some(&query))) {
+        Ok(parsed) => parsed,
+        Err(refusal) => {
+            let filled = filled.refused(refusal);
+            return Ok(page(StatusCode::UNPROCESSABLE_ENTITY, &filled, &filled.summary()));
+        }
+    };
+    let store = &visit.app.store;
+    let now = visit.member()?.caller.now;
+    let (checks, total) = history_page(store, now, &access, &filter, number).await?;
+    let found = html! { (table(&checks, total)) (other_pages(&path, &query, number, total)) };
+    Ok(page(StatusCode::OK, &filled, &found))
+}
+
+/// The query without the fields that were left empty: of a form, these are sent as well.
+fn filled_in(visit: Visit<'_>) -> String {
+    let sent = visit.head.uri.query().unwrap_or_default().as_bytes();
+    let filled = form_urlencoded::parse(sent).filter(|(_, value)| !value.is_empty());
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(filled).finish()
+}
+
+fn filter(path: &str, filled: &Filled) -> Markup {
+    let any = |word: &str| (String::new(), word.to_owned());
+    let of = |value: &str| (value.to_owned(), value.replace('_', " "));
+    let tools = Tool::ALL.map(|tool| (tool.to_string(), tool.label().to_owned()));
+    let states = CheckStatus::ALL.map(|status| of(status.as_str()));
+    let sorts = [("true", "Automatic"), ("false", "On demand")]
+        .map(|(value, word)| (value.to_owned(), word.to_owned()));
+    let reasons = RunReason::ALL.map(|reason| of(reason.as_str()));
+    let select = |name: &str, label: &str, options: &[(String, String)]| {
+        let all: Vec<_> = [any("all")].iter().chain(options).cloned().collect();
+        html! { div { (filled.select(name, label, &all)) } }
+    };
+    html! {
+        form.row method="get" action=(path) {
+            (select("type", "Tool", &tools))
+            (select("status", "Status", &states))
+            (select("automatic", "Sort", &sorts))
+            (select("run_reason", "Reason", &reasons))
+            div { (filled.input("from", "date", "From")) }
+            div { (filled.input("to", "date", "To")) }
+            button { "Filter" }
+        }
+    }
+}
+
+fn table(checks: &[Check], total: u64) -> Markup {
+    html! {
+        table {
+            caption { (total) @if total == 1 { " check" } @else { " checks" } ", newest first" }
+            thead { tr { th scope="col" { "When" } th scope="col" { "Tool" } th scope="col" { "Result" } th scope="col" { "Cause" } } }
+            tbody {
+                @for check in checks {
+                    tr {
+                        td { a href={ "/checks/" (check.id) } { (layout::instant(check.id.created_at())) } }
+                        td { (check.id.tool()) }
+                        td { (summary(check)) }
+                        td { (cause(check.id)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn other_pages(path: &str, query: &str, page: Page, total: u64) -> Markup {
+    let address = |number: u64| {
+        let kept = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != "page");
+        let mut pairs = form_urlencoded::Serializer::new(String::new());
+        pairs.extend_pairs(kept).append_pair("page", &number.to_string());
+        format!("{path}?{}", pairs.finish())
+    };
+    layout::other_pages(page.number(), page.offset().saturating_add(page.limit()) < total, &address)
+}

@@ -1,0 +1,55 @@
+//! One check, whole.
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use vedette_domain::account::Permission;
+use vedette_domain::check::{Check, CheckError};
+use vedette_domain::id::CheckId;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+
+use super::{cause, summary, value};
+use crate::layout::Part;
+use crate::{Visit, layout};
+
+/// Shows a check with its result.
+pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let id = CheckId::parse(visit.value("check")).ok_or(ApiError::NotFound)?;
+    let access = visit.member()?.caller.check(&visit.app.store, id, Permission::View).await?;
+    let (check, site) = (&access.stored.check, &access.site.stored.site);
+    let content = html! {
+        p {
+            a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", "
+            a href={ "/sites/" (site.id) "/checks?type=" (id.tool()) } { "all checks of this tool" }
+        }
+        dl {
+            dt { "Status" } dd { (check.status.as_str()) }
+            dt { "In short" } dd { (summary(check)) }
+            dt { "Cause" } dd { (cause(id)) }
+            (times(check))
+        }
+        @if let Some(error) = &check.error { (failure(error)) }
+        @if let Some(result) = check.result.as_ref().and_then(|result| result.as_object()) {
+            h2 { "Result" }
+            (value::fields(result))
+        }
+    };
+    let title = format!("{} check", id.tool().label());
+    Ok(layout::team_page(visit, (site.team, Part::Sites), StatusCode::OK, &title, &content))
+}
+
+fn times(check: &Check) -> Markup {
+    html! {
+        dt { "Created" } dd { (layout::instant(check.id.created_at())) }
+        @if let Some(end) = check.completed_at { dt { "Ended" } dd { (layout::instant(end)) } }
+    }
+}
+
+fn failure(error: &CheckError) -> Markup {
+    html! {
+        h2 { "Error" }
+        p { bdi { (error.message) } }
+        dl { dt { "Code" } dd { bdi { (error.code) } } }
+        @if let Some(data) = error.data.as_object() { (value::fields(data)) }
+    }
+}

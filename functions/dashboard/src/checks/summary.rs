@@ -1,0 +1,72 @@
+//! What a check says, in a few words.
+
+use maud::{Markup, html};
+use serde::de::DeserializeOwned;
+use vedette_domain::check::{
+    Check, DnsResult, LinksResult, PerformanceResult, SslResult, StatusResult,
+};
+use vedette_domain::settings::DnsRecordType;
+use vedette_domain::tool::{CheckStatus, Tool};
+
+/// A check in a few words; what a stranger chose of them stands apart.
+pub(crate) fn summary(check: &Check) -> Markup {
+    let error = check.error.as_ref().map_or("no reason is known", |error| &error.message);
+    match check.status {
+        CheckStatus::Pending => html! { "Queued or running" },
+        CheckStatus::Skipped => {
+            html! { "Skipped: plan, settings or this deployment do not have it" }
+        }
+        CheckStatus::Failed => html! { "Could not run: " bdi { (error) } },
+        CheckStatus::Completed => completed(check).unwrap_or_else(|| html! { "Done" }),
+    }
+}
+
+fn completed(check: &Check) -> Option<Markup> {
+    Some(match check.id.tool() {
+        Tool::Status => status(&read(check)?),
+        Tool::Ssl => ssl(&read(check)?),
+        Tool::Dns => dns(&read(check)?),
+        Tool::BrokenLinks => links(&read(check)?),
+        Tool::Performance => performance(&read(check)?),
+    })
+}
+
+/// The result, if it has the form of today.
+fn read<R: DeserializeOwned>(check: &Check) -> Option<R> {
+    serde_json::from_value(check.result.clone()?).ok()
+}
+
+fn status(result: &StatusResult) -> Markup {
+    match (result.code, &result.error) {
+        (0, Some(error)) => html! { "No answer: " bdi { (error) } },
+        (0, None) => html! { "No answer" },
+        (code, _) => html! { "HTTP " (code) " in " (result.response_time.round()) " ms" },
+    }
+}
+
+fn ssl(result: &SslResult) -> Markup {
+    match result.failure_type {
+        Some(failure) => html! { "Not valid: " (failure.phrase()) },
+        None => html! { "Valid, " (result.days_left) " days left" },
+    }
+}
+
+fn dns(result: &DnsResult) -> Markup {
+    if let Some(failure) = &result.lookup_failure {
+        return html! { "Cannot be looked up: " bdi { (failure) } };
+    }
+    let records: usize =
+        DnsRecordType::ALL.into_iter().map(|kind| result.records.of(kind).len()).sum();
+    html! { (records) " records" }
+}
+
+fn links(result: &LinksResult) -> Markup {
+    html! { (result.found) " broken of " (result.crawl.links) " links on " (result.crawled) " pages" }
+}
+
+fn performance(result: &PerformanceResult) -> Markup {
+    match result.speed_metrics.performance_score {
+        Some(score) => html! { "Score " (score) " of 100" },
+        None => html! { "No score" },
+    }
+}

@@ -1,0 +1,97 @@
+//! A report of a site over any days, as a page that prints and as CSV.
+
+mod page;
+mod table;
+
+use jiff::civil::Date;
+use lambda_http::Body;
+use lambda_http::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
+use lambda_http::http::{HeaderValue, StatusCode};
+use vedette_domain::account::Permission;
+use vedette_domain::history::{Day, Filter, day_of};
+use vedette_domain::issue::record::Issue;
+use vedette_domain::report::{DAYS_MAX, Span};
+use vedette_domain::tool::Tool;
+use vedette_http::access::SiteAccess;
+use vedette_http::days::shown_days;
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+use vedette_http::validation::{Errors, ValidationError};
+
+use self::table::Table;
+use crate::Visit;
+use crate::form::Filled;
+use crate::sites::access;
+
+/// The days of a report where nobody says which.
+const DAYS_DEFAULT: u16 = 30;
+
+/// Shows the report.
+pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let access = access(visit, Permission::View).await?;
+    let now = visit.member()?.caller.now;
+    let sent = visit.head.uri.query();
+    let span = match parse(&Query::parse(sent), day_of(now)) {
+        Ok(span) => span,
+        Err(refusal) => {
+            let filled = Filled::sent(sent.unwrap_or_default().as_bytes()).refused(refusal);
+            return Ok(page::refused(visit, &access, &filled));
+        }
+    };
+    let (days, issues) = load(visit, &access, span).await?;
+    let table = Table::new(span, &days, &issues, now);
+    Ok(page::page(visit, &access, &table))
+}
+
+/// The same as CSV: a row for each day.
+pub(crate) async fn csv(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let access = access(visit, Permission::View).await?;
+    let now = visit.member()?.caller.now;
+    let span = parse(&Query::parse(visit.head.uri.query()), day_of(now))?;
+    let (days, issues) = load(visit, &access, span).await?;
+    let mut response = Response::new(Body::Text(Table::new(span, &days, &issues, now).csv()));
+    *response.status_mut() = StatusCode::OK;
+    let name = format!("attachment; filename=\"report-{}-{}.csv\"", span.from, span.to);
+    let headers = response.headers_mut();
+    let fixed = HeaderValue::from_static;
+    headers.insert(CONTENT_TYPE, fixed("text/csv; charset=utf-8"));
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::try_from(name).map_err(ApiError::internal)?);
+    headers.insert(CACHE_CONTROL, fixed("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
+    Ok(response)
+}
+
+/// The days that are asked for.
+fn parse(query: &Query, today: Date) -> Result<Span, ValidationError> {
+    let mut errors = Errors::new();
+    let default = Span::until(today, DAYS_DEFAULT);
+    let to = query.date("to", &mut errors);
+    let from = query.date("from", &mut errors);
+    let to = to.unwrap_or(default.to);
+    let span = Span { from: from.unwrap_or_else(|| Span::until(to, DAYS_DEFAULT).from), to };
+    if errors.is_empty() && span.to < span.from {
+        errors.push("to", "The to field must be a date on or after from.");
+    }
+    if errors.is_empty() && (span.to - span.from).get_days() >= i32::from(DAYS_MAX) {
+        errors.push("from", format!("A report has at most {DAYS_MAX} days."));
+    }
+    errors.finish(Some(span))
+}
+
+/// The counted days of status checks, and all issues.
+async fn load(
+    visit: Visit<'_>,
+    access: &SiteAccess,
+    span: Span,
+) -> Result<(Vec<Day>, Vec<Issue>), ApiError> {
+    let (store, now) = (&visit.app.store, visit.member()?.caller.now);
+    let tool = Some(Tool::Status);
+    let filter = Filter { tool, from: Some(span.from), to: Some(span.to), ..Filter::default() };
+    let (days, issues) = futures::try_join!(shown_days(store, now, access, &filter), async {
+        Ok(store.issues_of_site(access.stored.site.id.partition()).await?)
+    })?;
+    Ok((days.into_iter().map(|(_, day)| day).collect(), issues))
+}

@@ -1,0 +1,145 @@
+//! The report as a page.
+
+use jiff::SignedDuration;
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use vedette_domain::time;
+use vedette_http::access::SiteAccess;
+use vedette_http::response::Response;
+
+use super::table::{Row, Table};
+use crate::form::Filled;
+use crate::layout::Part;
+use crate::sites::link_out;
+use crate::{Visit, layout};
+
+pub(super) fn page(visit: Visit<'_>, access: &SiteAccess, table: &Table<'_>) -> Response {
+    let (site, span) = (&access.stored.site, table.span);
+    let mut filled = Filled::default();
+    filled.put("from", span.from.to_string());
+    filled.put("to", span.to.to_string());
+    let csv = format!("/sites/{}/report.csv?from={}&to={}", site.id, span.from, span.to);
+    let content = html! {
+        (form(access, &filled))
+        p.screen { a href=(csv) { "Download as CSV" } ". The page prints without what is not part of the report." }
+        p { (link_out(&site.url)) ", " (span.from) " to " (span.to) " (UTC days)" }
+        (in_short(table))
+        (incidents(table))
+        (days(&table.days))
+    };
+    respond(visit, access, StatusCode::OK, &content)
+}
+
+/// The form with what is wrong with it.
+pub(super) fn refused(visit: Visit<'_>, access: &SiteAccess, filled: &Filled) -> Response {
+    respond(visit, access, StatusCode::UNPROCESSABLE_ENTITY, &form(access, filled))
+}
+
+fn respond(
+    visit: Visit<'_>,
+    access: &SiteAccess,
+    status: StatusCode,
+    content: &Markup,
+) -> Response {
+    let site = &access.stored.site;
+    let title = format!("Report of {}", site.name);
+    layout::team_page(visit, (site.team, Part::Sites), status, &title, content)
+}
+
+fn form(access: &SiteAccess, filled: &Filled) -> Markup {
+    let site = access.stored.site.id;
+    html! {
+        p.screen { a href={ "/sites/" (site) } { "Back to the site" } }
+        form.row.screen method="get" action={ "/sites/" (site) "/report" } {
+            div { (filled.input("from", "date", "From")) }
+            div { (filled.input("to", "date", "To")) }
+            button { "Show" }
+        }
+    }
+}
+
+fn in_short(table: &Table<'_>) -> Markup {
+    let known = table.days.iter().filter_map(|row| row.incidents);
+    let down = known.map(|day| day.down).fold(SignedDuration::ZERO, SignedDuration::saturating_add);
+    html! {
+        dl {
+            dt { "Uptime" }
+            dd {
+                @match table.uptime.total_uptime_percentage {
+                    Some(percentage) => { (percentage) " % of the checks" },
+                    None => "no checks",
+                }
+            }
+            @if let Some(ms) = table.uptime.average_response_time {
+                dt { "Slowest response of a day, on average" } dd { (ms) " ms" }
+            }
+            dt { "Incidents" } dd { (table.incidents.len()) }
+            dt { "Down" } dd { (time::duration(down)) }
+        }
+        @if let Some(since) = table.known_since {
+            p { "Incidents before " (layout::instant(since)) " are not all known any more." }
+        }
+    }
+}
+
+fn incidents(table: &Table<'_>) -> Markup {
+    html! {
+        h2 { "Incidents" }
+        @if table.incidents.is_empty() {
+            p { "None." }
+        } @else {
+            table {
+                caption { "Issues that were active, the oldest first" }
+                thead { tr { th scope="col" { "Opened" } th scope="col" { "Resolved" } th scope="col" { "Lasted" } th scope="col" { "Issue" } } }
+                tbody {
+                    @for incident in &table.incidents {
+                        tr {
+                            td { (layout::instant(incident.opened_at)) }
+                            td { @match incident.ended_at { Some(end) => (layout::instant(end)), None => "not yet" } }
+                            td { (time::duration(incident.lasted(table.now))) }
+                            td {
+                                a href={ "/issues/" (incident.issue.id) } {
+                                    // The summary is that of the latest opening.
+                                    bdi { (incident.issue.id.fingerprint()) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn days(days: &[Row]) -> Markup {
+    html! {
+        h2 { "Days" }
+        table {
+            caption { "UTC days" }
+            thead {
+                tr {
+                    th scope="col" { "Day" }
+                    th scope="col" { "Uptime" }
+                    th scope="col" { "Checks up" }
+                    th scope="col" { "Mean response" }
+                    th scope="col" { "Slowest" }
+                    th scope="col" { "Incidents" }
+                    th scope="col" { "Down" }
+                }
+            }
+            tbody {
+                @for Row { uptime, mean_ms, incidents } in days {
+                    tr {
+                        th scope="row" { time datetime=(uptime.date) { (uptime.date) } }
+                        td { @if let Some(percentage) = uptime.uptime_percentage { (percentage) " %" } }
+                        td { @if uptime.total_checks > 0 { (uptime.up_checks) " of " (uptime.total_checks) } }
+                        td { @if let Some(ms) = mean_ms { (ms) " ms" } }
+                        td { @if let Some(ms) = uptime.response_time { (ms) " ms" } }
+                        td { @if let Some(day) = incidents { (day.opened) } }
+                        td { @if let Some(day) = incidents.filter(|day| !day.down.is_zero()) { (time::duration(day.down)) } }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What a report says: a row for each day, and the incidents.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use vedette_domain::history::{Day, day_of};
+use vedette_domain::issue::record::Issue;
+use vedette_domain::report::{
+    Incident, IncidentDay, Span, Uptime, UptimeDay, incident_days, incidents, known_since, uptime,
+};
+
+/// A report.
+pub(super) struct Table<'a> {
+    pub(super) span: Span,
+    pub(super) now: Timestamp,
+    pub(super) uptime: Uptime,
+    pub(super) days: Vec<Row>,
+    pub(super) incidents: Vec<Incident<'a>>,
+    /// From when on all incidents are known.
+    pub(super) known_since: Option<Timestamp>,
+}
+
+/// A day of a report.
+pub(super) struct Row {
+    pub(super) uptime: UptimeDay,
+    /// The mean response time, in milliseconds.
+    pub(super) mean_ms: Option<u64>,
+    /// `None` if they are not known any more.
+    pub(super) incidents: Option<IncidentDay>,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn new(span: Span, counted: &[Day], issues: &'a [Issue], now: Timestamp) -> Self {
+        let (uptime, incidents) = (uptime(span, counted), incidents(span, issues));
+        let since = known_since(issues);
+        let means: BTreeMap<_, _> =
+            counted.iter().map(|day| (day.date, day.mean_response_ms())).collect();
+        let by_day = incident_days(span, &incidents, now);
+        let days = uptime.days.iter().zip(by_day).map(|(uptime, incidents)| Row {
+            uptime: *uptime,
+            mean_ms: means.get(&uptime.date).copied().flatten(),
+            incidents: since.is_none_or(|since| day_of(since) < uptime.date).then_some(incidents),
+        });
+        Self { span, now, days: days.collect(), uptime, incidents, known_since: since }
+    }
+
+    /// Nothing in it is anybody's text, and so nothing needs to be quoted. What is not known is empty.
+    pub(super) fn csv(&self) -> String {
+        let mut csv = String::from(
+            "date,checks,up_checks,uptime_percentage,mean_response_time_ms,\
+             slowest_response_time_ms,incidents,down_minutes\r\n",
+        );
+        for Row { uptime, mean_ms, incidents } in &self.days {
+            let UptimeDay { date, uptime_percentage, response_time, total_checks, up_checks } =
+                uptime;
+            // Writing to a string cannot fail.
+            let _ = write!(
+                csv,
+                "{date},{total_checks},{up_checks},{},{},{},{},{}\r\n",
+                or_empty(*uptime_percentage),
+                or_empty(*mean_ms),
+                or_empty(*response_time),
+                or_empty(incidents.map(|day| day.opened)),
+                or_empty(incidents.map(|day| day.down.as_mins())),
+            );
+        }
+        csv
+    }
+}
+
+fn or_empty(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}

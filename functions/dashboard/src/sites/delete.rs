@@ -1,0 +1,34 @@
+//! Deleting a site, which asks first.
+
+use lambda_http::http::StatusCode;
+use maud::html;
+use vedette_actions::delete_site;
+use vedette_domain::account::Permission;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+
+use super::{access, link_out};
+use crate::layout::Part;
+use crate::{Visit, layout};
+
+/// Asks whether a site is to be deleted.
+pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let site = access(visit, Permission::ManageSites).await?.stored.site;
+    let content = html! {
+        p { "Delete " b { bdi { (site.name) } } ", " (link_out(&site.url)) "? Its schedules, checks and issues are deleted with it, for good." }
+        form method="post" action={ "/sites/" (site.id) "/delete" } {
+            button { "Delete the site with all its history" }
+        }
+        p { "To check it no more and keep its history, pause it instead." }
+        p { a href={ "/sites/" (site.id) } { "Back to the site" } }
+    };
+    let title = "Delete this site?";
+    Ok(layout::team_page(visit, (site.team, Part::Sites), StatusCode::OK, title, &content))
+}
+
+/// Deletes a site.
+pub(crate) async fn delete(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let access = access(visit, Permission::ManageSites).await?;
+    delete_site(visit.app, &access.stored, visit.member()?.caller.now).await?;
+    layout::see(&format!("/teams/{}?said=deleted", access.stored.site.team))
+}

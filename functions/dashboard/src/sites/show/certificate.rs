@@ -1,0 +1,83 @@
+//! The certificate that a site presents, with its chain.
+
+use maud::{Markup, html};
+use vedette_domain::check::{CertificateInfo, CertificateKey, Check, SslResult};
+
+use super::read;
+use crate::layout;
+
+pub(super) fn part(check: Option<&Check>) -> Markup {
+    let Some((check, result)) = read::<SslResult>(check) else { return Markup::default() };
+    html! {
+        h2 { "Certificate" }
+        p {
+            @match &result.failure_message {
+                Some(message) => { "Not valid: " bdi { (message) } },
+                None => { "Valid" },
+            }
+            ", as of " (layout::instant(check.id.created_at())) "."
+        }
+        dl {
+            (fact("For", result.issued_to.as_deref()))
+            (fact("Issuer", result.issuer.as_deref()))
+            (fact("Valid from", result.valid_from.as_deref().map(utc).as_deref()))
+            (fact("Valid until", result.valid_to.as_deref().map(utc).as_deref()))
+            @if result.valid_to.is_some() { dt { "Days left" } dd { (result.days_left) } }
+            (fact("Address", result.ip.as_deref()))
+        }
+        @if let Some(info) = &result.info { (details(info)) }
+    }
+}
+
+/// The instants of certificates have no offset.
+fn utc(instant: &str) -> String {
+    format!("{instant} UTC")
+}
+
+fn fact(name: &str, value: Option<&str>) -> Markup {
+    html! { @if let Some(value) = value { dt { (name) } dd { bdi { (value) } } } }
+}
+
+fn details(info: &CertificateInfo) -> Markup {
+    let names = &info.subject_alternative_names;
+    html! {
+        details {
+            summary { "Names, key and chain" }
+            dl {
+                dt { "Names" }
+                dd {
+                    ul {
+                        @for name in names.dns.iter().chain(&names.ip).chain(&names.other) {
+                            li { bdi { (name) } }
+                        }
+                        @if names.omitted > 0 { li { (names.omitted) " more" } }
+                    }
+                }
+                dt { "Key" } dd { bdi { (key(&info.key)) } }
+                (fact("Signature", Some(&info.signature_algorithm)))
+                (fact("Protocol", info.protocol.as_deref()))
+                (fact("SHA-256", Some(&info.fingerprints.sha256)))
+            }
+            table {
+                caption { "The certificates that the server presents, its own first" }
+                thead { tr { th scope="col" { "For" } th scope="col" { "Issuer" } th scope="col" { "Valid" } } }
+                tbody {
+                    @for link in &info.chain {
+                        tr {
+                            th scope="row" { bdi { (link.subject) } }
+                            td { bdi { (link.issuer) } }
+                            td { (utc(&link.valid_from)) " to " (utc(&link.valid_to)) }
+                        }
+                    }
+                }
+            }
+            @if info.chain_omitted > 0 { p { (info.chain_omitted) " more certificates are not shown." } }
+        }
+    }
+}
+
+fn key(key: &CertificateKey) -> String {
+    let size = key.bits.map(|bits| format!(" of {bits} bits"));
+    let curve = key.curve.as_ref().map(|curve| format!(", {curve}"));
+    format!("{}{}{}", key.algorithm, size.unwrap_or_default(), curve.unwrap_or_default())
+}

@@ -1,0 +1,114 @@
+//! The DNS records of a site, and what of them changed or is missing.
+
+use maud::{Markup, html};
+use serde_json::Value;
+use vedette_domain::check::{Check, DnsResult, Registration};
+use vedette_domain::issue::Fingerprint;
+use vedette_domain::issue::record::Issue;
+use vedette_domain::settings::DnsRecordType;
+
+use super::read;
+use crate::layout;
+
+pub(super) fn part(check: Option<&Check>, issues: &[Issue]) -> Markup {
+    let Some((check, result)) = read::<DnsResult>(check) else { return Markup::default() };
+    let of = |fingerprint| issues.iter().find(move |issue| issue.id.fingerprint() == fingerprint);
+    html! {
+        h2 { "DNS" }
+        p {
+            "Records of " bdi { (result.host) } ", as of " (layout::instant(check.id.created_at())) "."
+            @if let Some(failure) = &result.lookup_failure { " The name cannot be looked up: " bdi { (failure) } "." }
+        }
+        @if let Some(issue) = of(Fingerprint::DnsRecordsMissing).filter(|issue| issue.lifecycle.is_active()) {
+            (missing(issue))
+        }
+        @if let Some(issue) = of(Fingerprint::DnsRecordsChanged) { (changed(issue)) }
+        (records(&result))
+        @if let Some(registration) = &result.registration { (registered(registration)) }
+    }
+}
+
+fn records(result: &DnsResult) -> Markup {
+    let all: Vec<_> =
+        DnsRecordType::ALL.into_iter().flat_map(|kind| result.records.of(kind)).collect();
+    html! {
+        @if all.is_empty() {
+            p { "There are no records of the watched types." }
+        } @else {
+            table {
+                caption { "Records" }
+                thead { tr { th scope="col" { "Type" } th scope="col" { "Name" } th scope="col" { "Value" } th scope="col" { "TTL" } } }
+                tbody {
+                    @for record in all {
+                        tr {
+                            th scope="row" { (record.data.kind()) }
+                            td { bdi { (record.host) } }
+                            td { bdi { (record.data.normal()) } }
+                            td { (record.ttl) " s" }
+                        }
+                    }
+                }
+            }
+        }
+        @if !result.unanswered_types.is_empty() {
+            p {
+                "Not known, as no resolver answered: "
+                (result.unanswered_types.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ")) "."
+            }
+        }
+    }
+}
+
+/// What the latest change of records was: that of an issue, be it resolved.
+fn changed(issue: &Issue) -> Markup {
+    let changed = issue.context["measured"]["changed"].as_object();
+    html! {
+        p {
+            "Records changed on " (layout::instant(issue.lifecycle.opened_at())) ": "
+            a href={ "/issues/" (issue.id) } { (issue.summary) } "."
+        }
+        @if let Some(changed) = changed.filter(|changed| !changed.is_empty()) {
+            table {
+                caption { "What changed" }
+                thead { tr { th scope="col" { "Type" } th scope="col" { "Removed" } th scope="col" { "Added" } } }
+                tbody {
+                    @for (kind, change) in changed {
+                        tr {
+                            th scope="row" { (kind) }
+                            td { (values(&change["removed"])) }
+                            td { (values(&change["added"])) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn missing(issue: &Issue) -> Markup {
+    let missing = issue.context["measured"]["missing"].as_object();
+    html! {
+        p { a href={ "/issues/" (issue.id) } { (issue.summary) } "." }
+        ul {
+            @for (kind, missing) in missing.into_iter().flatten() {
+                li { (kind) ": " (values(missing)) }
+            }
+        }
+    }
+}
+
+fn values(values: &Value) -> Markup {
+    let texts = values.as_array().into_iter().flatten().filter_map(Value::as_str);
+    html! { @for (place, text) in texts.enumerate() { @if place > 0 { br; } bdi { (text) } } }
+}
+
+fn registered(registration: &Registration) -> Markup {
+    html! {
+        p {
+            "The domain " bdi { (registration.domain) } " is registered"
+            @if let Some(registrar) = &registration.registrar { " with " bdi { (registrar) } }
+            @if let Some(end) = registration.expires_at { " until " (layout::instant(end)) }
+            "."
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What is wrong with a site, and what was.
+
+use maud::{Markup, html};
+use vedette_domain::issue::record::Issue;
+use vedette_domain::time;
+
+use crate::layout;
+
+pub(super) fn part(issues: &[Issue]) -> Markup {
+    html! {
+        h2 { "Issues" }
+        @if issues.is_empty() {
+            p { "Nothing was ever wrong." }
+        } @else {
+            table {
+                caption { "Active ones first" }
+                thead { tr { th scope="col" { "Issue" } th scope="col" { "Status" } th scope="col" { "Opened" } th scope="col" { "Lasted" } } }
+                tbody {
+                    @for issue in issues {
+                        tr {
+                            td { a href={ "/issues/" (issue.id) } { (issue.summary) } }
+                            td { (issue.status()) }
+                            td { (layout::instant(issue.lifecycle.opened_at())) }
+                            td {
+                                @if let Some(end) = issue.lifecycle.resolved_at() {
+                                    (time::duration(end.duration_since(issue.lifecycle.opened_at())))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The broken links of a site, and the pages that have them.
+
+use maud::{Markup, html};
+use vedette_domain::check::{BrokenLink, Check, FinishReason, LinksResult};
+
+use super::read;
+use crate::layout;
+use crate::sites::outward;
+
+pub(super) fn part(check: Option<&Check>) -> Markup {
+    let Some((check, result)) = read::<LinksResult>(check) else { return Markup::default() };
+    let shown = result.urls.len();
+    html! {
+        h2 { "Links" }
+        p {
+            (result.found) " broken of " (result.crawl.links) " links on " (result.crawled)
+            " pages, as of " (layout::instant(check.id.created_at())) ". "
+            (why_ended(result.crawl.finish_reason))
+        }
+        @if shown > 0 { (table(&result.urls)) }
+        @if usize::try_from(result.found).is_ok_and(|found| found > shown) {
+            p { "The first " (shown) " are shown. " a href={ "/checks/" (check.id) } { "The whole check" } }
+        }
+    }
+}
+
+/// Broken links with their source.
+pub(crate) fn table(links: &[BrokenLink]) -> Markup {
+    html! {
+        table {
+            caption { "Broken links" }
+            thead { tr { th scope="col" { "Link" } th scope="col" { "On the page" } th scope="col" { "Status" } } }
+            tbody {
+                @for link in links {
+                    tr {
+                        td { (outward(&link.url)) }
+                        td { (outward(&link.source)) }
+                        td { @if link.status == 0 { "No answer" } @else { (link.status) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Why a crawl saw less than all.
+const fn why_ended(reason: FinishReason) -> &'static str {
+    match reason {
+        FinishReason::Completed => "All of the site was looked at.",
+        FinishReason::Unreachable => "The site's URL gave no answer or an error.",
+        FinishReason::RedirectedAway => "The site's URL redirects to another host.",
+        FinishReason::RobotsDisallowed => "robots.txt disallows the site's URL.",
+        FinishReason::NotHtml => "The site's URL is not an HTML page.",
+        FinishReason::Deadline => "There was no time for the rest of the site.",
+        FinishReason::PageLimit => "There are more pages than are looked at.",
+        FinishReason::LinkLimit => "There are more links than are looked at.",
+        FinishReason::DepthLimit => "Some pages are too many clicks away.",
+    }
+}

@@ -1,0 +1,114 @@
+//! What Lighthouse says of a site, now and before.
+
+use maud::{Markup, html};
+use vedette_domain::check::{Check, LabMetric, Opportunity, PerformanceResult};
+use vedette_domain::report::Performance;
+
+use super::range::Range;
+use super::read;
+use crate::{chart, layout};
+
+/// The opportunities that a site's page has; the check's page has all.
+const OPPORTUNITIES: usize = 10;
+
+pub(super) fn part(check: Option<&Check>, report: &Performance, range: Range) -> Markup {
+    let Some((check, result)) = read::<PerformanceResult>(check) else { return Markup::default() };
+    let metrics = &result.speed_metrics;
+    html! {
+        h2 { "Performance" }
+        p {
+            @match metrics.performance_score {
+                Some(score) => { "Lighthouse score " b { (score) } " of 100" },
+                None => { "Lighthouse gave no score" },
+            }
+            ", as of " (layout::instant(check.id.created_at())) "."
+        }
+        (vitals(&result))
+        (over_time(report, range))
+        @if !metrics.opportunities.is_empty() {
+            h3 { "What would make it faster" }
+            (opportunities(metrics.opportunities.iter().take(OPPORTUNITIES)))
+        }
+    }
+}
+
+/// The lab metrics.
+pub(crate) fn vitals(result: &PerformanceResult) -> Markup {
+    let vitals = &result.speed_metrics.core_web_vitals;
+    let metrics: [(&str, &LabMetric, &str); 7] = [
+        ("Largest Contentful Paint", &vitals.lcp, "ms"),
+        ("First Contentful Paint", &vitals.fcp, "ms"),
+        ("Cumulative Layout Shift", &vitals.cls, ""),
+        ("Total Blocking Time", &vitals.tbt, "ms"),
+        ("Time to First Byte", &vitals.ttfb, "ms"),
+        ("Speed Index", &vitals.speed_index, "ms"),
+        ("Time to Interactive", &vitals.interactive, "ms"),
+    ];
+    html! {
+        dl {
+            @for (name, metric, unit) in metrics {
+                @if let Some(value) = metric.value {
+                    dt { (name) }
+                    dd {
+                        @match &metric.display_value {
+                            Some(text) => bdi { (text) },
+                            None => { (value) " " (unit) },
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Audits that did not pass, with what they would save.
+pub(crate) fn opportunities<'a>(of: impl Iterator<Item = &'a Opportunity>) -> Markup {
+    html! {
+        table {
+            caption { "The largest savings first" }
+            thead { tr { th scope="col" { "Audit" } th scope="col" { "Savings" } } }
+            tbody {
+                @for opportunity in of {
+                    tr {
+                        th scope="row" { bdi { (opportunity.title) } }
+                        td {
+                            @if let Some(ms) = opportunity.savings.ms { (ms.round()) " ms " }
+                            @if let Some(text) = &opportunity.savings.text { bdi { (text) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn over_time(report: &Performance, range: Range) -> Markup {
+    let scores = report.days.iter().enumerate();
+    let scores: Vec<(usize, f64)> =
+        scores.filter_map(|(place, day)| Some((place, day.performance_score?))).collect();
+    let audited = report.days.iter().rev().filter(|day| day.total_checks > 0);
+    let label = format!("Lighthouse score of each day of the last {}", range.words());
+    html! {
+        @if let Some(average) = report.average_performance_score {
+            p { "Score over the last " (range.words()) ": " (average) " on average." }
+            (chart::line(&scores, report.days.len(), 100.0, &label, "Of 100"))
+            details {
+                summary { "As a table" }
+                table {
+                    caption { "Averages of each UTC day, the latest first" }
+                    thead { tr { th scope="col" { "Day" } th scope="col" { "Score" } th scope="col" { "Speed Index" } th scope="col" { "Response time" } } }
+                    tbody {
+                        @for day in audited {
+                            tr {
+                                th scope="row" { time datetime=(day.date) { (day.date) } }
+                                td { @if let Some(score) = day.performance_score { (score) } }
+                                td { @if let Some(speed) = day.speed { (speed) " s" } }
+                                td { @if let Some(ms) = day.response_time { (ms) " ms" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

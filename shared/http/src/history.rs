@@ -1,0 +1,58 @@
+//! The history of a site's checks, one page at a time.
+
+use jiff::Timestamp;
+use vedette_domain::check::Check;
+use vedette_domain::history::{Filter, locate};
+use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_store::Store;
+
+use crate::access::SiteAccess;
+use crate::days::shown_days;
+use crate::error::ApiError;
+use crate::paging::Page;
+use crate::query::Query;
+use crate::validation::{Errors, ValidationError};
+
+/// Reads which checks are asked for, and which page of them.
+///
+/// # Errors
+///
+/// All that is wrong with it.
+pub fn parse_history(query: &Query) -> Result<(Filter, Page), ValidationError> {
+    let mut errors = Errors::new();
+    let page = Page::parse(query, &mut errors);
+    let filter = Filter {
+        tool: query.one_of("type", Tool::parse, &mut errors),
+        status: query.one_of("status", CheckStatus::parse, &mut errors),
+        automatic: query.boolean("automatic", &mut errors),
+        reason: query.one_of("run_reason", RunReason::parse, &mut errors),
+        from: query.date("from", &mut errors),
+        to: query.date("to", &mut errors),
+    };
+    if filter.from.zip(filter.to).is_some_and(|(from, to)| to < from) {
+        errors.push("to", "The to field must be a date on or after from.");
+    }
+    errors.finish(Some((filter, page)))
+}
+
+/// The checks of a page in their list form, newest first, and how many there are in all.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn history_page(
+    store: &Store,
+    now: Timestamp,
+    access: &SiteAccess,
+    filter: &Filter,
+    page: Page,
+) -> Result<(Vec<Check>, u64), ApiError> {
+    let days = shown_days(store, now, access, filter).await?;
+    let days = days.iter().map(|(tool, day)| (*tool, day));
+    let located = locate(days, filter, page.offset(), page.limit());
+    let checks = match &located.window {
+        Some(window) => store.page(access.stored.site.id.partition(), filter, window).await?,
+        None => Vec::new(),
+    };
+    Ok((checks, located.total))
+}

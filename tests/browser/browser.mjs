@@ -1,0 +1,119 @@
+// A Chromium, and what must hold of every page that it shows.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import assert from "node:assert/strict";
+
+const installed = new URL("../../infra/lighthouse/", import.meta.url);
+const { resolve } = createRequire(installed);
+const load = (name) => import(pathToFileURL(resolve(name)));
+const { default: puppeteer } = await load("puppeteer-core");
+const { source: axe } = (await load("axe-core")).default;
+const { default: lighthouse } = await load("lighthouse");
+
+const PERFECT = ["accessibility", "best-practices"];
+
+export const launch = () =>
+  puppeteer.launch({
+    executablePath: new URL("chromium", installed).pathname,
+    // As root and in containers, Chromium has no sandbox; it sees none but our own pages.
+    args: ["--no-sandbox", "--headless=new", "--disable-gpu"],
+    pipe: true,
+  });
+
+/** A person's window: it keeps what went wrong in it. */
+export class Window {
+  static async open(chromium, { scripts, address }) {
+    const context = await chromium.createBrowserContext();
+    const page = await context.newPage();
+    const window = new Window(page, scripts, address);
+    await page.setJavaScriptEnabled(scripts);
+    page.on("console", (message) => {
+      // A form that is refused is no fault.
+      const isFault = ["error", "warn"].includes(message.type()) && !/status of 422/.test(message.text());
+      if (isFault) window.complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => window.complaints.push(String(error)));
+    return window;
+  }
+
+  constructor(page, scripts, address) {
+    Object.assign(this, { page, scripts, address, complaints: [] });
+  }
+
+  /** The part of a page that is its own, as text. */
+  text() {
+    return this.page.$eval("main", (main) => main.innerText);
+  }
+
+  /** What each row of the page's tables says. */
+  rows() {
+    return this.page.$$eval("main tbody tr", (rows) => rows.map((row) => row.innerText));
+  }
+
+  path() {
+    return this.page.url().slice(this.address.length);
+  }
+
+  async go(path) {
+    await this.page.goto(this.address + path);
+  }
+
+  /** Follows a link, or presses a button, by what it says. */
+  async press(words) {
+    const role = `::-p-xpath(//main//*[self::a or self::button][normalize-space()=${JSON.stringify(words)}])`;
+    const found = await this.page.waitForSelector(role, { timeout: 5_000 });
+    await Promise.all([this.page.waitForNavigation(), found.evaluate((element) => element.click())]);
+  }
+
+  async fill(label, text) {
+    const id = await this.page.$eval(
+      `::-p-xpath(//label[normalize-space()=${JSON.stringify(label)}])`, (element) => element.htmlFor,
+    );
+    await this.page.$eval(`[id="${id}"]`, (field, text) => { field.value = text; }, text);
+  }
+
+  /** Loads a page again until it says something. */
+  async until(path, what, says) {
+    for (const end = Date.now() + 60_000; Date.now() < end; ) {
+      await this.go(path);
+      if (says(await this.text(), await this.rows())) return;
+      await new Promise((done) => setTimeout(done, 500));
+    }
+    throw new Error(`${path} never says that ${what}: ${await this.text()}`);
+  }
+
+  /** Looks at the page as everybody must be able to. */
+  async inspect() {
+    const { page } = this;
+    const where = this.path();
+    for (const width of [320, 1280]) {
+      await page.setViewport({ width, height: 800 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${where} is ${wide} wide on ${width}`);
+    }
+    // What judges pages is a script, too; they are the same without.
+    for (const scheme of this.scripts ? ["light", "dark"] : []) {
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      // The policy lets no foreign script run, and the tools of developers are not asked.
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"] }));
+      const said = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+      assert.deepEqual(said, [], `${where} in ${scheme}`);
+    }
+    assert.deepEqual(this.complaints, [], where);
+  }
+
+  /** Holds a page to all points of Lighthouse. */
+  async audit(path) {
+    const config = { extends: "lighthouse:default", settings: { onlyCategories: PERFECT, disableStorageReset: true } };
+    const { lhr } = await lighthouse(this.address + path, { logLevel: "error" }, config, this.page);
+    assert.equal(lhr.runtimeError, undefined, path);
+    assert.equal(new URL(lhr.finalDisplayedUrl).pathname, path);
+    for (const category of PERFECT) {
+      const { score, auditRefs } = lhr.categories[category];
+      const lost = auditRefs.map(({ id, weight }) => [id, weight, lhr.audits[id].score])
+        .filter(([, weight, score]) => weight > 0 && score !== null && score < 1);
+      assert.deepEqual([score, lost], [1, []], `${category} of ${path}`);
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// A member signs in, puts sites under watch, and sees one go down and come back.
+//
+//   story.mjs ADDRESS VEDETTE DATA
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
+import { launch, Window } from "./browser.mjs";
+
+const [api, vedette, data] = process.argv.slice(2);
+const address = api.replace(/\/api\/v1$/, "");
+
+/** The sites that are watched, by their paths. */
+const down = new Set();
+const target = createServer((request, response) => {
+  response.statusCode = down.has(request.url) ? 503 : 200;
+  response.end("ok");
+});
+await new Promise((done) => target.listen(0, "127.0.0.1", done));
+const base = `http://127.0.0.1:${target.address().port}`;
+
+const operate = (...given) =>
+  JSON.parse(execFileSync(vedette, ["--json", ...given], { env: { VEDETTE_DATA: data }, encoding: "utf8" }));
+const token = readFileSync(`${data}/token`, "utf8").trim();
+const ask = async (method, path, body) => {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const response = await fetch(api + path, { method, headers, body: JSON.stringify(body) });
+  assert.ok(response.ok, `${method} ${path}: ${response.status}`);
+  return response.json();
+};
+
+async function signIn(window, email) {
+  await window.go("/");
+  assert.equal(window.path(), "/sign-in");
+  await window.inspect();
+  const { link } = operate("sign-in", email, "--url", address);
+  await window.page.goto(link);
+  await window.press("Sign in");
+}
+
+async function liveThrough(window, team, names) {
+  await window.go(`/teams/${team}`);
+  await window.inspect();
+  await window.press("Add sites");
+  await window.inspect();
+  // One line is wrong: it stays, and says why.
+  await window.fill("URLs, one in a line", [...names.map((name) => `${base}/${name}`), "ftp://example.com"].join("\n"));
+  await window.press("Watch these");
+  assert.match(await window.text(), /ftp:\/\/example\.com/);
+  await window.inspect();
+
+  const last = names.at(-1);
+  await window.until(`/teams/${team}`, "all are up", (_, rows) =>
+    names.every((name) => rows.some((row) => row.includes(name) && /Up/.test(row))));
+  await window.inspect();
+  down.add(`/${last}`);
+  await window.until(`/teams/${team}`, `${last} is down, and first`, (_, [first]) =>
+    /Down/.test(first) && first.includes(last));
+  await window.inspect();
+
+  const link = await window.page.$eval("main tbody tr a", (link) => link.getAttribute("href"));
+  await window.go(link);
+  assert.match(await window.text(), /Down since/);
+  await window.inspect();
+  const issue = await window.page.$eval('main a[href^="/issues/"]', (link) => link.getAttribute("href"));
+  await window.go(issue);
+  await window.inspect();
+  await window.press("Acknowledge");
+  assert.equal(window.path(), issue);
+  assert.match(await window.text(), /cknowledged/);
+  down.delete(`/${last}`);
+  await window.until(issue, "it is over", (text) => /[Rr]esolved/.test(text));
+  await window.inspect();
+  await window.until(link, "the site is up again", (text) => /Up since/.test(text));
+  if (window.scripts) {
+    for (const path of [`/teams/${team}`, `/teams/${team}/sites/new`, link, issue, "/sessions"]) {
+      await window.audit(path);
+    }
+  }
+}
+
+const team = (await ask("GET", "/teams")).data[0].uuid;
+const { user } = (await ask("GET", "/me")).data;
+const off = { enabled: false, cadence_minutes: 1440 };
+await ask("PATCH", `/teams/${team}/monitoring`, { monitoring_settings: { tools: {
+  status: { enabled: true, cadence_minutes: 1, settings: { failures_to_open: 1 } },
+  ssl: off, dns: off, "broken-links": off, performance: off,
+} } });
+
+const chromium = await launch();
+try {
+  for (const scripts of [true, false]) {
+    const window = await Window.open(chromium, { scripts, address });
+    await signIn(window, user.email);
+    await liveThrough(window, team, scripts ? ["shop", "blog", "docs"] : ["red", "green", "blue"]);
+    assert.deepEqual(window.complaints, []);
+    console.log(`the story holds ${scripts ? "with" : "without"} scripts`);
+  }
+} finally {
+  await chromium.close();
+  target.close();
+}

@@ -1,0 +1,117 @@
+//! The history of checks, and one check.
+
+use serde_json::json;
+use vedette_domain::account::{Role, Scope};
+use vedette_domain::check::{CheckError, Finish};
+use vedette_domain::id::CheckId;
+use vedette_domain::plan::Plan;
+use vedette_testkit::{member_of, new_team};
+
+use crate::results::{HARMLESS, HOSTILE, certificate, dns, end, links, performance, status};
+use crate::site::watched;
+use crate::support::{Browser, main_part, said};
+
+#[tokio::test]
+async fn the_history_is_filtered_and_paged() {
+    let (service, owner, site) = watched().await;
+    for minute in 0..60 {
+        end(&service, site, status(if minute == 7 { 503 } else { 200 }, 9.0)).await;
+        service.advance_minutes(1);
+    }
+    end(&service, site, links()).await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{site}/checks");
+    let rows = |page: &str| page.matches("<td><a href=\"/checks/").count();
+    for (query, total, shown) in [
+        ("", 61, 25),
+        ("?page=2", 61, 25),
+        ("?page=3", 61, 11),
+        ("?page=4", 61, 0),
+        ("?type=status&status=&automatic=&run_reason=&from=&to=", 60, 25),
+        ("?type=broken-links", 1, 1),
+        ("?automatic=false", 0, 0),
+        ("?status=failed", 0, 0),
+        ("?run_reason=scheduled&from=2026-11-20&to=2026-11-20", 61, 25),
+        ("?from=2026-11-21", 0, 0),
+    ] {
+        let page = browser.get(&format!("{path}{query}")).await;
+        let caption = format!("<caption>{total} check");
+        assert!(said(&page).contains(&caption), "{query}: {}", said(&page));
+        assert_eq!(rows(said(&page)), shown, "{query}");
+    }
+    let page = browser.get(&format!("{path}?type=status&page=2")).await;
+    for link in ["rel=\"prev\" href=\"", "rel=\"next\" href=\""] {
+        assert!(said(&page).contains(&format!("{link}{path}?type=status&amp;page=")), "{link}");
+    }
+    assert!(said(&page).contains("<option value=\"status\" selected>"));
+    let wrong = browser.get(&format!("{path}?from=2026-11-21&to=2026-11-20&type=ftp")).await;
+    assert_eq!(wrong.status(), 422);
+    for text in [
+        "The selected type is invalid. (and 1 more error)",
+        "<p class=\"error\" id=\"to-problem\" role=\"alert\">The to field must be a date on or after from.",
+        "value=\"2026-11-21\"",
+    ] {
+        assert!(main_part(&wrong).contains(text), "{text}: {}", main_part(&wrong));
+    }
+}
+
+#[tokio::test]
+async fn a_check_is_shown_whole_and_texts_of_strangers_stay_texts() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let error = CheckError {
+        message: HOSTILE.to_owned(),
+        code: "target_forbidden".to_owned(),
+        data: json!({ "address": HOSTILE }),
+    };
+    let expected: [(Finish, &[&str]); 5] = [
+        (certificate(), &["Valid, 41 days left", "<caption><bdi>chain</bdi></caption>", HARMLESS]),
+        (dns(&["192.0.2.1"]), &["2 records", "<bdi>192.0.2.1</bdi>", HARMLESS]),
+        (
+            links(),
+            &[
+                "32 broken of 99 links",
+                "<bdi>javascript:alert(1)</bdi>",
+                "https://a.test/29",
+                HARMLESS,
+            ],
+        ),
+        (performance(93), &["Score 93 of 100", "Est savings of 21 KiB", HARMLESS]),
+        (
+            Finish::Failed(error),
+            &["Could not run: <bdi>", "target_forbidden", "<dt><bdi>address", HARMLESS],
+        ),
+    ];
+    for (finish, texts) in expected {
+        let check = end(&service, site, finish).await;
+        let page = browser.get(&format!("/checks/{check}")).await;
+        for text in texts {
+            assert!(said(&page).contains(text), "{text}: {}", said(&page));
+        }
+        let history = browser.get(&format!("/sites/{site}/checks")).await;
+        assert!(said(&history).contains(&check.to_string()));
+    }
+    let page = browser.get(&format!("/sites/{site}/checks")).await;
+    assert!(said(&page).contains(HARMLESS), "{}", said(&page));
+}
+
+#[tokio::test]
+async fn checks_are_for_their_team() {
+    let (service, owner, site) = watched().await;
+    let check = end(&service, site, status(200, 9.0)).await;
+    let viewer = member_of(&service.test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    let (viewing, other) = (
+        Browser::of(&service.test, viewer.user).await,
+        Browser::of(&service.test, stranger.user).await,
+    );
+    for path in [format!("/checks/{check}"), format!("/sites/{site}/checks")] {
+        assert_eq!(other.get(&path).await.status(), 404, "{path}");
+        assert!(!said(&viewing.get(&path).await).contains("method=\"post\""), "{path}");
+    }
+    let unknown = CheckId::on_demand(site, check.tool(), service.test.now(), 1);
+    for path in [format!("/checks/{unknown}"), "/checks/x".to_owned(), "/sites/x/checks".to_owned()]
+    {
+        assert_eq!(viewing.get(&path).await.status(), 404, "{path}");
+    }
+}

@@ -1,0 +1,253 @@
+//! Changing, pausing and deleting a site.
+
+use serde_json::json;
+use url::form_urlencoded;
+use vedette_domain::account::{Role, Scope};
+use vedette_domain::id::SiteId;
+use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::DnsRecordType;
+use vedette_domain::site::Site;
+use vedette_testkit::{Member, member_of, new_team};
+use vedette_tests::Service;
+
+use crate::support::{Browser, fields_of, main_part, said, sent_to};
+
+/// A site of the API, with what is sent of it.
+async fn site(service: &Service, owner: &Member, body: &serde_json::Value) -> SiteId {
+    let created = service.client(owner).post(&format!("/teams/{}/sites", owner.team), body).await;
+    SiteId::parse(&created.data("uuid")).expect("an id")
+}
+
+async fn stored(service: &Service, id: SiteId) -> Site {
+    let found = service.test.app.store.site(id.partition()).await.expect("read");
+    found.expect("a site").site
+}
+
+/// The form as the page fills it in, with some fields changed; what is empty is left out.
+fn filled(page: &str, changes: &[(&str, &str)]) -> String {
+    let mut fields = fields_of(page);
+    fields.retain(|(name, _)| !changes.iter().any(|(changed, _)| changed == name));
+    let changes = changes.iter().filter(|(_, text)| !text.is_empty());
+    fields.extend(changes.map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+const STATUS: &str = "monitoring_settings.tools.status";
+
+#[tokio::test]
+async fn what_is_saved_as_it_is_shown_changes_nothing() {
+    let (service, owner) = Service::with_team().await;
+    let body = json!({
+        "url": "https://a.test/", "name": "A & \"b\" <c>", "notes": "\nfirst\r\nsecond",
+        "js_rendered": true,
+        "dns_expected_records": { "A": ["192.0.2.1", "192.0.2.2"], "MX": ["10 mail.a.test"] },
+        "monitoring_settings": {
+            "request_header": { "name": "X-Key", "value": "secret" },
+            "tools": {
+                "status": { "enabled": true, "cadence_minutes": 30, "settings": {
+                    "incident_status_codes": [], "failures_to_open": 7 } },
+                "dns": { "settings": { "monitored_record_types": ["A", "MX"], "hard_failures_only": false } },
+                "broken-links": { "settings": { "ignore_paths": ["/a b", "*/c"] } },
+                "performance": { "settings": { "url": "https://a.test/page", "max_ttfb_ms": null } },
+            },
+        },
+    });
+    let id = site(&service, &owner, &body).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let before = stored(&service, id).await;
+    let page = browser.get(&path).await;
+    assert!(!said(&page).contains("secret"), "a header's value is not shown: {}", said(&page));
+    let sent = filled(said(&page), &[]);
+    assert_eq!(sent_to(&browser.post(&path, &sent).await), format!("/sites/{id}?said=saved"));
+    assert_eq!(stored(&service, id).await, before);
+}
+
+#[tokio::test]
+async fn a_setting_is_the_teams_or_the_sites_own() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let page = browser.get(&path).await;
+    for text in [
+        "As the team: 2</option>",
+        "As the team: every 5 minutes</option>",
+        "As the team: yes</option>",
+        "As the team: A, AAAA, CNAME, MX, NS, TXT</option>",
+    ] {
+        assert!(said(&page).contains(text), "{text}: {}", said(&page));
+    }
+    let failures = format!("{STATUS}.settings.failures_to_open");
+    let (source, cadence) = (format!("{failures}.from"), format!("{STATUS}.cadence_minutes"));
+    let ssl = "monitoring_settings.tools.ssl.enabled";
+    service.waiting();
+    let sent = filled(
+        said(&page),
+        &[
+            ("name", "Shop"),
+            ("notes", "Call Ada"),
+            ("pinned", "true"),
+            (&source, "own"),
+            // The same as the team's, and the site's own all the same.
+            (&failures, "2"),
+            (&cadence, "10"),
+            (ssl, "false"),
+            ("dns_expected_records.A", "192.0.2.1\r\n\r\n 192.0.2.2 "),
+        ],
+    );
+    sent_to(&browser.post(&path, &sent).await);
+    let site = stored(&service, id).await;
+    assert_eq!((site.name.as_str(), site.notes.as_deref()), ("Shop", Some("Call Ada")));
+    assert!(site.pinned);
+    assert_eq!(
+        serde_json::to_value(&site.overrides).expect("JSON"),
+        json!({ "tools": {
+            "status": { "cadence_minutes": 10, "settings": { "failures_to_open": 2 } },
+            "ssl": { "enabled": false },
+        } })
+    );
+    assert_eq!(site.expected_records[&DnsRecordType::A], ["192.0.2.1", "192.0.2.2"]);
+    let is_sync = |message: &Message| matches!(message, Message::Maintenance(Maintenance::Sync { site, .. }) if *site == id);
+    assert!(service.waiting().iter().any(|(message, _)| is_sync(message)), "schedules follow");
+
+    // All is taken from the team again.
+    let page = browser.get(&path).await;
+    let sent = filled(
+        said(&page),
+        &[(&source, ""), (&cadence, ""), (ssl, ""), ("pinned", ""), ("dns_expected_records.A", "")],
+    );
+    sent_to(&browser.post(&path, &sent).await);
+    let site = stored(&service, id).await;
+    assert_eq!(serde_json::to_value(&site.overrides).expect("JSON"), json!({}));
+    assert!(!site.pinned && site.expected_records.is_empty());
+}
+
+#[tokio::test]
+async fn a_cadence_that_the_plan_slows_down_is_not_lost() {
+    let (service, owner) = Service::with_team().await;
+    let body = json!({
+        "url": "https://a.test/",
+        "monitoring_settings": { "tools": { "status": { "cadence_minutes": 1 } } },
+    });
+    let id = site(&service, &owner, &body).await;
+    let store = &service.test.app.store;
+    store.set_plan(owner.team, Plan::Starter, true, service.test.now()).await.expect("a plan");
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let page = browser.get(&path).await;
+    assert!(said(&page).contains("<option value=\"30\" selected>Every 30 minutes"));
+    let sent = filled(said(&page), &[("name", "Shop")]);
+    sent_to(&browser.post(&path, &sent).await);
+    let site = stored(&service, id).await;
+    assert_eq!(
+        (site.name.as_str(), site.overrides.tools.status.cadence_minutes),
+        ("Shop", Some(1))
+    );
+}
+
+#[tokio::test]
+async fn what_is_refused_stays_beside_its_field() {
+    let (service, owner) = Service::with_team().await;
+    site(&service, &owner, &json!({ "url": "https://b.test/" })).await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let page = browser.get(&path).await;
+    let before = stored(&service, id).await;
+    let own = |name: &str| {
+        (format!("{STATUS}.settings.{name}.from"), format!("{STATUS}.settings.{name}"))
+    };
+    let (source, retry) = own("confirmation_retry_minutes");
+    let sent = filled(
+        said(&page),
+        &[
+            ("name", "<script>"),
+            (&source, "own"),
+            (&retry, "six"),
+            ("monitoring_settings.request_header.name", "X-Key"),
+            ("dns_expected_records.A", "192.0.2.1\nnonsense"),
+        ],
+    );
+    let refused = browser.post(&path, &sent).await;
+    assert_eq!(refused.status(), 422);
+    let page = main_part(&refused);
+    for text in [
+        "value=\"&lt;script&gt;\"".to_owned(),
+        format!("value=\"six\" aria-describedby=\"{retry}-problem\" aria-invalid=\"true\""),
+        format!("<p class=\"error\" id=\"{retry}-problem\" role=\"alert\">The {retry} field must be an integer.</p>"),
+        "The monitoring_settings.request_header.value field is required with monitoring_settings.request_header.name.".to_owned(),
+        "The dns_expected_records.A.1 field".to_owned(),
+        "192.0.2.1\nnonsense</textarea>".to_owned(),
+    ] {
+        assert!(page.contains(&text), "{text}: {page}");
+    }
+    let page = browser.get(&path).await;
+    let taken = browser.post(&path, &filled(said(&page), &[("url", "https://B.test")])).await;
+    assert_eq!(taken.status(), 422);
+    assert!(main_part(&taken).contains("This URL is already monitored by the team."));
+    assert_eq!(stored(&service, id).await, before);
+}
+
+#[tokio::test]
+async fn a_site_is_paused_and_resumed() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}");
+    assert!(said(&browser.get(&path).await).contains("Pause</button>"));
+    let paused = browser.post(&format!("{path}/pause"), "").await;
+    let page = browser.get(sent_to(&paused)).await;
+    for text in ["Paused. No tool", "</svg> Paused</span>", "Resume</button>"] {
+        assert!(said(&page).contains(text), "{text}: {}", said(&page));
+    }
+    assert!(!said(&page).contains("Pause</button>"));
+    assert!(said(&browser.get("/").await).contains("Paused 1"));
+    let resumed = browser.post(&format!("{path}/resume"), "").await;
+    assert!(said(&browser.get(sent_to(&resumed)).await).contains("Pause</button>"));
+    let overrides = stored(&service, id).await.overrides;
+    assert_eq!(serde_json::to_value(&overrides).expect("JSON"), json!({}));
+}
+
+#[tokio::test]
+async fn a_site_is_deleted_once_somebody_says_so() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/", "name": "<i>" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/delete");
+    let question = browser.get(&path).await;
+    assert!(said(&question).contains("&lt;i&gt;") && said(&question).contains("for good"));
+    assert_eq!(browser.get(&format!("/sites/{id}")).await.status(), 200);
+    let deleted = browser.post(&path, "").await;
+    assert!(said(&browser.get(sent_to(&deleted)).await).contains("The site is deleted."));
+    assert_eq!(browser.get(&format!("/sites/{id}")).await.status(), 404);
+    assert_eq!(browser.post(&path, "").await.status(), 404);
+    service.work_off().await;
+    assert!(service.test.app.store.deleted_site(id.partition()).await.expect("read").is_none());
+}
+
+#[tokio::test]
+async fn only_who_manages_the_teams_sites_changes_them() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let viewer = member_of(&service.test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    let before = stored(&service, id).await;
+    let page = format!("/sites/{id}");
+    for (user, status) in [(viewer.user, 403), (stranger.user, 404)] {
+        let mut browser = Browser::of(&service.test, user).await;
+        for verb in ["edit", "delete"] {
+            assert_eq!(browser.get(&format!("{page}/{verb}")).await.status(), status, "{verb}");
+        }
+        for verb in ["edit", "delete", "pause", "resume"] {
+            let asked = browser.post(&format!("{page}/{verb}"), "url=https://c.test").await;
+            assert_eq!(asked.status(), status, "{verb}");
+        }
+    }
+    let viewing = Browser::of(&service.test, viewer.user).await;
+    for offer in ["/edit", "/delete", "Pause"] {
+        assert!(!said(&viewing.get(&page).await).contains(offer), "{offer}");
+    }
+    assert_eq!(stored(&service, id).await, before);
+}

@@ -1,0 +1,143 @@
+//! The page of a site: its sections, their ranges, and what hostile sites put into them.
+
+use serde_json::json;
+use vedette_domain::id::SiteId;
+use vedette_domain::tool::Tool;
+use vedette_testkit::Member;
+use vedette_tests::Service;
+
+use crate::results::{HARMLESS, HOSTILE, certificate, dns, end, links, performance, status};
+use crate::support::{Browser, said, sent_to};
+
+/// A service with a site whose checks are ended by hand.
+pub(crate) async fn watched() -> (Service, Member, SiteId) {
+    let (mut service, owner) = Service::with_team().await;
+    service.test.app.service.tools = Tool::ALL.to_vec();
+    let body = json!({ "url": "https://a.test/", "name": HOSTILE, "notes": HOSTILE });
+    let created = service.client(&owner).post(&format!("/teams/{}/sites", owner.team), &body).await;
+    let site = SiteId::parse(&created.data("uuid")).expect("an id");
+    service.waiting();
+    (service, owner, site)
+}
+
+#[tokio::test]
+async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{site}");
+    // Nothing is known yet.
+    assert!(said(&browser.get(&path).await).contains("There are no response times"));
+    for finish in [certificate(), dns(&["192.0.2.1"]), links(), performance(93)] {
+        end(&service, site, finish).await;
+    }
+    let page = browser.get(&path).await;
+    let page = said(&page);
+    for text in [
+        "<dd>41</dd>",
+        "CN=Root of all",
+        "3 more",
+        "EC of 256 bits, P-256",
+        "2027-01-01 00:00:00 UTC",
+        "<th scope=\"row\">A</th><td><bdi>a.test</bdi></td><td><bdi>192.0.2.1</bdi></td><td>300 s</td>",
+        "Not known, as no resolver answered: MX.",
+        "2027-11-01 00:00 UTC",
+        "32 broken of 99 links on 7 pages",
+        "There are more pages than are looked at.",
+        "<td><bdi>javascript:alert(1)</bdi></td>",
+        "<a href=\"https://gone.test/&quot;x\" rel=\"noreferrer noopener\">",
+        "No answer",
+        "The first 20 are shown.",
+        "Lighthouse score <b>93</b> of 100",
+        "150 ms <bdi>Est savings of 21 KiB</bdi>",
+        "<td>1.5 s</td>",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(page.matches(HARMLESS).count() > 10, "{page}");
+    assert_eq!(page.matches("Est savings").count(), 10, "the first ten opportunities");
+}
+
+#[tokio::test]
+async fn what_changed_of_the_records_stands_beside_them() {
+    let (service, owner, site) = watched().await;
+    for addresses in [["192.0.2.1"], ["192.0.2.2"], ["192.0.2.2"]] {
+        end(&service, site, dns(&addresses)).await;
+        service.advance_minutes(60);
+    }
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = browser.get(&format!("/sites/{site}")).await;
+    let row = "<th scope=\"row\">A</th><td><bdi>192.0.2.1</bdi></td><td><bdi>192.0.2.2</bdi></td>";
+    assert!(said(&page).contains(row), "{}", said(&page));
+}
+
+#[tokio::test]
+async fn a_range_is_chosen_and_what_was_down_is_a_gap() {
+    let (service, owner, site) = watched().await;
+    // Four days, a check an hour; the site is down for three hours of the last day.
+    for hour in 0..96 {
+        let code = if (80..83).contains(&hour) { 503 } else { 200 };
+        end(&service, site, status(code, 100.0 + f64::from(hour))).await;
+        service.advance_minutes(60);
+    }
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = async |range: &str| {
+        let page = browser.get(&format!("/sites/{site}?range={range}")).await;
+        said(&page).to_owned()
+    };
+    let day = page("24h").await;
+    let line = |page: &str| {
+        let (_, rest) = page.split_once("path class=\"line\" d=\"").expect("a line");
+        rest.split('"').next().expect("its end").matches('M').count()
+    };
+    assert_eq!(line(&day), 2, "one gap: {day}");
+    assert!(day.contains("The last 24 hours by the hour, up to 195 ms on average."), "{day}");
+    // Of the 23 hours of checks that began within the last 24, the outage has three.
+    assert_eq!(day.matches(" ms</td>").count(), 20 + 1, "{day}");
+    assert!(day.contains("range=24h\" aria-current=\"page\""));
+    let week = page("7d").await;
+    assert_eq!(line(&week), 2);
+    assert!(week.contains("of the last 7 days found the site up"), "{week}");
+    let month = page("30d").await;
+    assert!(month.contains("by the day") && month.contains("viewBox=\"0 0 150 40\""), "{month}");
+    assert_eq!(line(&month), 1);
+    for range in ["90d", "1y", "other"] {
+        page(range).await;
+    }
+    assert!(page("1y").await.contains("viewBox=\"0 0 1825 40\""));
+    assert!(page("other").await.contains("The last 24 hours"));
+}
+
+#[tokio::test]
+async fn a_day_without_an_answer_is_a_gap() {
+    let (service, owner, site) = watched().await;
+    for code in [200, 503, 200] {
+        end(&service, site, status(code, 100.0)).await;
+        service.advance_minutes(24 * 60);
+    }
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = browser.get(&format!("/sites/{site}?range=30d")).await;
+    let (_, line) = said(&page).split_once("path class=\"line\" d=\"").expect("a line");
+    assert_eq!(line.split('"').next().expect("its end").matches('M').count(), 2);
+}
+
+#[tokio::test]
+async fn a_page_is_loaded_again_while_it_waits_for_checks() {
+    let (service, owner, site) = watched().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{site}");
+    let refresh = |response: &lambda_http::Response<lambda_http::Body>| {
+        response.headers().get("refresh").map(|value| value.to_str().expect("text").to_owned())
+    };
+    assert_eq!(refresh(&browser.get(&path).await), None);
+    let queued = browser.post(&format!("{path}/checks"), "").await;
+    let then = sent_to(&queued).to_owned();
+    let page = browser.get(&then).await;
+    assert_eq!(refresh(&page).as_deref(), Some("5"));
+    assert!(said(&page).contains("Checks are queued or running: "), "{}", said(&page));
+    // What does not end is not waited for.
+    service.advance_minutes(11);
+    assert_eq!(refresh(&browser.get(&then).await), None);
+    service.work_off().await;
+    let page = browser.get(&then).await;
+    assert!(said(&page).contains("The checks are done."), "{}", said(&page));
+}
