@@ -79,6 +79,57 @@ async function liveThrough(window, team, names) {
   }
 }
 
+/** Settings are refused and saved, a token is made, used and revoked, a channel comes, somebody is invited. */
+async function runTheTeam(window, team, guest) {
+  const pages = `/teams/${team}`;
+  await window.go(`${pages}/settings`);
+  await window.inspect();
+  await window.fill("From", "22:00");
+  await window.fill("Until", "22:00");
+  await window.press("Save Quiet time");
+  assert.match(await window.text(), /must differ from starts_at/);
+  await window.inspect();
+  await window.fill("Until", "06:30");
+  await window.press("Save Quiet time");
+  assert.match(await window.text(), /Saved\./);
+
+  await window.go("/tokens");
+  await window.inspect();
+  await window.fill("Name", guest);
+  await window.press("Make it");
+  const secret = await window.page.$eval("main code", (code) => code.textContent);
+  const uses = async () => {
+    const headers = { authorization: `Bearer ${secret}` };
+    return (await fetch(`${api}/me`, { headers })).status;
+  };
+  assert.equal(await uses(), 200);
+  await window.inspect();
+  await window.go("/tokens");
+  assert.ok(!(await window.text()).includes(secret), "a secret is shown once");
+  await window.press("Revoke");
+  assert.equal(await uses(), 401);
+
+  await window.go(`${pages}/channels`);
+  await window.fill("Address, or URL to post to", `${guest}@example.com`);
+  await window.press("Add");
+  assert.match(await window.text(), /Not confirmed yet by its reader/);
+  await window.inspect();
+
+  await window.go(`${pages}/members`);
+  await window.fill("Address", `${guest}@example.com`);
+  await window.press("Add");
+  assert.match(await window.text(), /\/join\//);
+  await window.inspect();
+  await window.go(`${pages}/members`);
+  await window.inspect();
+  await window.go(`${pages}/plan`);
+  await window.inspect();
+  if (window.scripts) {
+    for (const page of ["settings", "channels", "members", "plan"]) await window.audit(`${pages}/${page}`);
+    await window.audit("/tokens");
+  }
+}
+
 const team = (await ask("GET", "/teams")).data[0].uuid;
 const { user } = (await ask("GET", "/me")).data;
 const off = { enabled: false, cadence_minutes: 1440 };
@@ -93,6 +144,7 @@ try {
     const window = await Window.open(chromium, { scripts, address });
     await signIn(window, user.email);
     await liveThrough(window, team, scripts ? ["shop", "blog", "docs"] : ["red", "green", "blue"]);
+    await runTheTeam(window, team, scripts ? "grace" : "bob");
     assert.deepEqual(window.complaints, []);
     console.log(`the story holds ${scripts ? "with" : "without"} scripts`);
   }
