@@ -644,6 +644,13 @@ def run_the_team(team, cookie):
     ]:
         visit("POST", f"{pages}/channels/{uuid}/{verb}", status, cookie)
 
+    # Nobody listens there: the test is taken back.
+    silent = {"kind": "slack", "name": "silent", "to": "https://127.0.0.1:1/password"}
+    visit("POST", f"{pages}/channels", 303, cookie, **silent)
+    [uuid] = [one["uuid"] for one in operate("channel", "list", team) if one["name"] == "silent"]
+    visit("POST", f"{pages}/channels/{uuid}/test", 422, cookie)
+    visit("POST", f"{pages}/channels/{uuid}/remove", 303, cookie)
+
     visit("POST", "/tokens", 200, cookie, name="by form", days="1", scopes="teams:read")
     tokens = visit("GET", "/tokens", cookie=cookie)[1].split("by form")[1]
     revoke = re.search(r'action="(/tokens/[0-9a-f]+/revoke)"', tokens)[1]

@@ -119,6 +119,30 @@ async function useToken(window, name) {
   assert.equal((await use("/me")).status, 401);
 }
 
+/** A channel comes, and somebody is invited. */
+async function runTheTeam(window, team, guest) {
+  const pages = `/teams/${team}`;
+  await window.go(`${pages}/channels`);
+  await window.fill("Address, or URL to post to", `${guest}@example.com`);
+  await window.press("Add");
+  assert.match(await window.text(), /Not confirmed yet by its reader/);
+  await window.inspect();
+
+  await window.go(`${pages}/members`);
+  await window.fill("Address", `${guest}@example.com`);
+  await window.press("Add");
+  assert.match(await window.text(), /\/join\//);
+  await window.inspect();
+  await window.go(`${pages}/members`);
+  await window.inspect();
+  await window.go(`${pages}/plan`);
+  await window.inspect();
+  if (window.scripts) {
+    for (const page of ["settings", "channels", "members", "plan", "events"]) await window.audit(`${pages}/${page}`);
+    await window.audit("/tokens");
+  }
+}
+
 const team = (await ask("GET", "/teams")).data[0].uuid;
 const { user } = (await ask("GET", "/me")).data;
 const off = { enabled: false, cadence_minutes: 1440 };
@@ -133,13 +157,10 @@ try {
     const window = await Window.open(chromium, { scripts, address });
     await signIn(window, user.email);
     await liveThrough(window, team, scripts ? ["shop", "blog", "docs"] : ["red", "green", "blue"]);
+    const guest = scripts ? "grace" : "bob";
     await changeSettings(window, team);
-    await useToken(window, scripts ? "scripted" : "plain");
-    for (const part of ["channels", "members", "plan", "events"]) {
-      await window.go(`/teams/${team}/${part}`);
-      await window.inspect();
-      if (scripts) await window.audit(`/teams/${team}/${part}`);
-    }
+    await useToken(window, guest);
+    await runTheTeam(window, team, guest);
     assert.deepEqual(window.complaints, []);
     console.log(`the story holds ${scripts ? "with" : "without"} scripts`);
   }
