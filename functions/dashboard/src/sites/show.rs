@@ -25,6 +25,7 @@ use vedette_domain::id::CheckId;
 use vedette_domain::report;
 use vedette_domain::report::Span;
 use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::ToolState;
 use vedette_http::access::{SiteAccess, hold_check_runs};
 use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
@@ -93,7 +94,7 @@ async fn page(
         let days = shown_days(store, now, access, &filter).await?;
         Ok::<Vec<_>, ApiError>(days.into_iter().map(|(_, day)| day).collect())
     };
-    let completed = access.stored.tools.values().filter_map(|state| state.latest_completed());
+    let completed = access.stored.tools.values().filter_map(ToolState::latest_completed);
     let wanted = access.stored.latest().chain(completed).map(|latest| (latest, retention));
     let (checks, watched, audited, mut issues) = futures::try_join!(
         async { Ok(store.checks_with_bodies(wanted, &[Tool::Ssl, Tool::Performance]).await?) },
