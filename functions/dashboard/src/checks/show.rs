@@ -2,6 +2,7 @@
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
+use serde_json::Value;
 use vedette_domain::account::Permission;
 use vedette_domain::check::{Check, CheckError};
 use vedette_domain::id::CheckId;
@@ -29,7 +30,7 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
             (times(check))
         }
         @if let Some(error) = &check.error { (failure(error)) }
-        @if let Some(result) = check.result.as_ref().and_then(|result| result.as_object()) {
+        @if let Some(result) = check.result.as_ref().and_then(Value::as_object) {
             h2 { "Result" }
             (value::fields(result))
         }

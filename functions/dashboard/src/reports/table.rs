@@ -70,5 +70,5 @@ impl<'a> Table<'a> {
 }
 
 fn or_empty(value: Option<impl ToString>) -> String {
-    value.map(|value| value.to_string()).unwrap_or_default()
+    value.as_ref().map(ToString::to_string).unwrap_or_default()
 }

@@ -79,7 +79,7 @@ pub fn incident_days(span: Span, incidents: &[Incident<'_>], now: Timestamp) -> 
 pub fn known_since(issues: &[Issue]) -> Option<Timestamp> {
     let full = issues.iter().map(|issue| issue.timeline.entries());
     let full = full.filter(|entries| entries.len() >= TIMELINE_MAX);
-    full.filter_map(|entries| entries.first()).map(|oldest| oldest.timestamp).max()
+    full.filter_map(|entries| Some(entries.first()?.timestamp)).max()
 }
 
 #[cfg(test)]
