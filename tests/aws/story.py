@@ -130,6 +130,16 @@ def ask(method, path, body=None, expect=200, bearer=None):
     return json.loads(text) if text else None
 
 
+def signed_in(email):
+    """The cookie of a user's new session."""
+    link = operate("sign-in", email, "--url", "https://pages.test")["link"]
+    path = urllib.parse.urlsplit(link).path
+    visit("GET", path)
+    cookie, _ = visit("POST", path, 303)
+    visit("GET", path, 404, cookie)
+    return cookie
+
+
 def visit(method, path, expect=200, cookie="", **form):
     """Asks for a page as a browser does, and holds the answer to a status; returns its cookie and text."""
     connection = http.client.HTTPConnection(gateway, timeout=60)
@@ -584,11 +594,7 @@ def answer_a_mail(team):
 
 def use_the_pages(team, site, target):
     """Somebody signs in, looks around, adds a site, has one checked and decides on an issue."""
-    link = operate("sign-in", "ada@example.com", "--url", "https://pages.test")["link"]
-    path = urllib.parse.urlsplit(link).path
-    visit("GET", path)
-    cookie, _ = visit("POST", path, 303)
-    visit("GET", path, 404, cookie)
+    cookie = signed_in("ada@example.com")
     for page in ("/", f"/teams/{team}", f"/teams/{team}/sites/new", f"/sites/{site}", "/sessions"):
         visit("GET", page, cookie=cookie)
     # The second one is on a host of its own, where nobody listens.
@@ -662,7 +668,9 @@ def run_the_team(team, cookie):
         link = re.search(r"/join/[\w-]+", shown)[0]
         visit("GET", link)
         if accepts:
-            theirs, _ = visit("POST", link, 303)
+            visit("POST", link)
+            operate("user", "verify", guest["email"])
+            theirs = signed_in(guest["email"])
             visit("GET", pages, cookie=theirs)
         else:
             members = visit("GET", f"{pages}/members", cookie=cookie)[1]

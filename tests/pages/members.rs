@@ -169,13 +169,15 @@ async fn who_is_invited_comes_by_a_link_once() {
         assert!(said(&asked).contains("<bdi>Observers</bdi>"));
     }
     assert_eq!(test.table.dump().await, before, "a scanner that follows links uses none up");
-    assert_eq!(sent_to(&guest.post(&path, "").await), format!("/teams/{}", owner.team));
+    let joined = guest.post(&path, "").await;
+    assert!(said(&joined).contains("vedette user verify Grace@example.com"), "{}", said(&joined));
+    assert_eq!(guest.cookie, None);
     assert_eq!(seats(&test, &owner).await, [2, 0, 2]);
     let user = test.app.store.user_by_email("grace@example.com").await.expect("read");
     let user = user.expect("a user");
     assert_eq!((user.name.as_str(), user.email.as_str()), ("Grace", "Grace@example.com"));
     assert_eq!(role_of(&test, &owner, user.id).await, Some(Role::Member));
-    assert!(body(&guest.get("/").await).contains("Sign out Grace"), "they are signed in");
+    assert_eq!(user.email_verified_at, None, "who invited has the link as well");
     let mut other = Browser::new(&test);
     for response in [other.get(&path).await, other.post(&path, "").await] {
         assert_eq!(response.status(), 404);

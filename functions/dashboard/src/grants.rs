@@ -34,7 +34,7 @@ pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, Team, User],
     batch_get: &[Team, Token, TokenUse, User],
     query: &[Team, User],
-    put: &[Email, Invitation, Session, Team, Token, User],
+    put: &[Email, Invitation, Team, Token, User],
     update: &[Team, Throttle, User],
     delete: &[Invitation, Team, User],
     batch_delete: &[Invitation, Token, TokenUse, User],

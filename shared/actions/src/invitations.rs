@@ -3,7 +3,7 @@
 use vedette_domain::account::User;
 use vedette_domain::id::UserId;
 use vedette_domain::invitation::{INVITATIONS_MAX, Invitation, Invited};
-use vedette_domain::session::{Session, SessionSecret};
+use vedette_domain::session::SessionSecret;
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
@@ -42,7 +42,9 @@ pub async fn invite(
 /// The place of the address in the transaction of `Store::accept_invitation`.
 const ADDRESS: usize = 5;
 
-/// Makes the account that an invitation is for, adds it to the team, and begins its first session.
+/// Makes the account that an invitation is for, and adds it to the team. Its address is still to be
+/// verified: who invites has the link as well, and could otherwise hold the account of an address that is
+/// somebody else's, to which other teams may give access.
 ///
 /// # Errors
 ///
@@ -52,23 +54,18 @@ pub async fn accept_invitation(
     app: &App,
     team: &TeamWithSettings,
     invitation: &Invitation,
-    browser: &str,
-) -> Result<(SessionSecret, Session), AccountError> {
+) -> Result<(), AccountError> {
     let now = app.clock.now();
     let user = User {
         id: app.entropy.user_id()?,
         name: invitation.name.clone(),
         email: invitation.email.clone(),
-        // Who has the link was sent it at that address, or got it from somebody who vouches for them.
-        email_verified_at: Some(now),
+        email_verified_at: None,
         created_at: now,
     };
-    let secret = app.entropy.session_secret()?;
-    let session = Session::new(&secret, user.id, browser, now);
-    let accepted = app.store.accept_invitation(&team.team, invitation, &user, &session).await;
+    let accepted = app.store.accept_invitation(&team.team, invitation, &user).await;
     accepted.map_err(|error| match error.has_failed(ADDRESS) {
         true => AccountError::AccountAlready(invitation.email.clone()),
         false => error.into(),
-    })?;
-    Ok((secret, session))
+    })
 }

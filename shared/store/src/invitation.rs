@@ -3,7 +3,7 @@
 
 use vedette_domain::account::{Membership, Team, User};
 use vedette_domain::invitation::Invitation;
-use vedette_domain::session::{Session, SessionHash};
+use vedette_domain::session::SessionHash;
 
 use crate::StoreError;
 use crate::item::{expiring, item, number, value};
@@ -51,7 +51,7 @@ impl Store {
         self.transaction().update(&keys::team(team.id), change, unchanged(team)).commit().await
     }
 
-    /// Uses an invitation up: adds a new user, who belongs to the team, and begins a session.
+    /// Uses an invitation up: adds a new user, who belongs to the team.
     ///
     /// # Errors
     ///
@@ -62,12 +62,10 @@ impl Store {
         team: &Team,
         invitation: &Invitation,
         user: &User,
-        session: &Session,
     ) -> Result<(), StoreError> {
         let place = Membership { team: team.id, user: user.id, role: invitation.role };
         let change = change(team, without(team, &invitation.hash), 1)?;
         let [account, address] = self.user_items(user)?;
-        let signed_in = item(&keys::session(session.user, &session.hash), session)?;
         self.transaction()
             .delete(&keys::invitation(&invitation.hash), Condition::Present)
             .update(&keys::team(team.id), change, unchanged(team))
@@ -75,7 +73,6 @@ impl Store {
             .put(item(&keys::membership(user.id, team.id), &place)?, Condition::Absent)
             .put(account, Condition::Absent)
             .put(address, Condition::Absent)
-            .put(expiring(signed_in, session.expires_at), Condition::Absent)
             .commit()
             .await
     }

@@ -2,18 +2,17 @@
 //! button makes the account.
 
 use lambda_http::http::StatusCode;
-use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
 use maud::html;
 use vedette_actions::{AccountError, accept_invitation};
 use vedette_domain::invitation::Invitation;
-use vedette_domain::session::{SessionCookie, SessionSecret};
+use vedette_domain::session::SessionSecret;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
 use super::role_word;
 use crate::form::sentence;
-use crate::{Visit, account_error, layout, session};
+use crate::{Visit, account_error, layout};
 
 /// Asks whether to join.
 pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
@@ -21,23 +20,29 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
     let question = html! {
         "Join the team " b { bdi { (team.team.name) } } " with the role "
         (role_word(invitation.role)) "? An account is made for "
-        b { bdi { (invitation.email) } } ", and this browser is signed in."
+        b { bdi { (invitation.email) } } "."
     };
     Ok(layout::form("Join a team", &question, "Join"))
 }
 
-/// Makes the account, adds it to the team and signs in.
+/// Makes the account and adds it to the team.
 pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
     let Some((team, invitation)) = usable(visit).await? else { return Ok(spent(visit)) };
-    let browser = visit.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
-    let browser = browser.unwrap_or_default();
-    match accept_invitation(visit.app, &team, &invitation, browser).await {
-        Ok((secret, session)) => {
-            let cookie = SessionCookie { user: session.user, secret };
-            let mut response = layout::see(&format!("/teams/{}", team.id()))?;
-            let cookie = session::keep(visit.app, visit.head, &cookie)?;
-            response.headers_mut().insert(SET_COOKIE, cookie);
-            Ok(response)
+    match accept_invitation(visit.app, &team, &invitation).await {
+        Ok(()) => {
+            let content = html! {
+                p {
+                    "The account of " b { bdi { (invitation.email) } } " is a member of the team "
+                    b { bdi { (team.team.name) } } "."
+                }
+                p {
+                    "Who operates this service makes sure that the address is yours, and has a link for you that \
+                     signs in:"
+                }
+                p { code { "vedette user verify " (invitation.email) } }
+                p { code { "vedette sign-in " (invitation.email) } }
+            };
+            Ok(layout::own_page(visit, StatusCode::OK, "You have joined", &content))
         }
         // Whoever has the link need not be who has the account.
         Err(why @ AccountError::AccountAlready(_)) => {
