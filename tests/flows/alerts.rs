@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vedette_domain::alert::channel::{Channel, EventKind, Filter, Target};
-use vedette_domain::alert::delivery::LEASE;
+use vedette_domain::alert::channel_state::LEASE;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issue::{Fingerprint, record};
 use vedette_domain::message::{AlertMessage, Message};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_dashboard::PAGES;
-use vedette_domain::alert::delivery::LEASE;
+use vedette_domain::alert::channel_state::LEASE;
 use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
 use vedette_runtime::{BATCH, Destination};

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::EventKind;
+use vedette_domain::alert::channel_state::FailedAttempt;
 use vedette_domain::alert::delivery::{
-    Cursor, FailedAttempt, Queued, ReminderStep, overtaken, place, reminder_step,
+    Cursor, Queued, ReminderStep, overtaken, place, reminder_step,
 };
 use vedette_domain::alert::retry::{Retry, retry};
 use vedette_store::{IssueWithSite, unless_conflict};

@@ -3,7 +3,8 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::{ChannelState, Cursor, OutboxEntry, Queued};
+use vedette_domain::alert::channel_state::ChannelState;
+use vedette_domain::alert::delivery::{Cursor, OutboxEntry, Queued};
 use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
 use vedette_domain::issue::Fingerprint;
 

@@ -4,7 +4,7 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::account::Permission;
 use vedette_domain::alert::channel::{Channel, Disabled, EventKind};
-use vedette_domain::alert::delivery::{ChannelState, Standing};
+use vedette_domain::alert::channel_state::{ChannelState, Standing};
 use vedette_domain::id::{ChannelId, TeamId};
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;

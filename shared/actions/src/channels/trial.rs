@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::{Content, FailedAttempt, Queued};
+use vedette_domain::alert::channel_state::FailedAttempt;
+use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, Deliveries, StoreError, budget, retry_on_conflict};
 

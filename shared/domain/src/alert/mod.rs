@@ -8,6 +8,7 @@ use crate::id::IssueId;
 use crate::issue::Severity;
 
 pub mod channel;
+pub mod channel_state;
 pub mod compose;
 pub mod delivery;
 pub mod discord;

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::{Channel, EventKind};
+use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::{
-    ChannelState, Content, Cursor, FailedAttempt, OutboxEntry, Queued, ReminderStep, overtaken,
-    place, reminder_step,
+    Content, Cursor, OutboxEntry, Queued, ReminderStep, overtaken, place, reminder_step,
 };
 use vedette_domain::alert::due::{Due, News, Policy, Told, due};
 use vedette_domain::alert::retry::retry;

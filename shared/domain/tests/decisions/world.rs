@@ -13,7 +13,8 @@ use vedette_domain::alert::Alert;
 use vedette_domain::alert::channel::{
     Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
 };
-use vedette_domain::alert::delivery::{ChannelState, Content, OutboxEntry, Queued};
+use vedette_domain::alert::channel_state::ChannelState;
+use vedette_domain::alert::delivery::{Content, OutboxEntry, Queued};
 use vedette_domain::check::{CheckError, Finish, SslResult, StatusResult, ToolResult};
 use vedette_domain::history::Day;
 use vedette_domain::id::{ChannelId, CheckId, IssueId, SiteId, TeamId, UserId};
