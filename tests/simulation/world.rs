@@ -209,7 +209,7 @@ impl World {
         if saved.is_some_and(|saved| saved.is_ok()) {
             enqueue_alert(app, &stored.site, &change).await;
         }
-        self.see().await;
+        self.see(site).await;
     }
 
     async fn change_settings(&mut self) {
@@ -240,20 +240,17 @@ impl World {
         self.receivers.lock().quiet_time = team.expect("a team").settings.quiet_time;
     }
 
-    /// What everybody could see of an issue by now.
-    async fn see(&self) {
-        for site in &self.sites {
-            let store = &self.service.test.app.store;
-            let found = store.issue(site.id.partition(), Fingerprint::StatusDown).await;
-            let issue = found.expect("read").filter(|issue| issue.lifecycle.is_active());
-            let mut receivers = self.receivers.lock();
-            match issue {
-                Some(issue) => {
-                    receivers.down_since.insert(site.name.clone(), issue.lifecycle.opened_at())
-                }
-                None => receivers.down_since.remove(&site.name),
-            };
-        }
+    /// What everybody could see of a site's issue by now.
+    async fn see(&self, site: SiteId) {
+        let store = &self.service.test.app.store;
+        let found = store.issue(site.partition(), Fingerprint::StatusDown).await;
+        let issue = found.expect("read").filter(|issue| issue.lifecycle.is_active());
+        let name = &self.sites.iter().find(|other| other.id == site).expect("a site").name;
+        let mut receivers = self.receivers.lock();
+        match issue {
+            Some(issue) => receivers.down_since.insert(name.clone(), issue.lifecycle.opened_at()),
+            None => receivers.down_since.remove(name),
+        };
     }
 
     /// The schedules' runs.
@@ -334,6 +331,10 @@ impl World {
         };
         if done.is_none() {
             self.deaths += 1;
+            if let Message::Check(check) = &message {
+                // It may have been saved.
+                self.see(check.site).await;
+            }
             if self.random.happens(500) {
                 self.under_way.clear();
                 self.send_off();
@@ -375,7 +376,7 @@ impl World {
         match record_run(app, &run, state, &finish).await {
             Ok(vedette_runs::Recorded::Saved { issues, .. }) => {
                 if !issues.is_empty() {
-                    self.see().await;
+                    self.see(message.site).await;
                 }
                 true
             }
@@ -399,7 +400,6 @@ impl World {
         self.service.test.faults().forget();
         let never = json!({ "enabled": false, "starts_at": "01:00", "ends_at": "02:00" });
         self.save_settings(&never, false).await;
-        self.see().await;
         // The longest wait after so many hours of failures is as long again, and with jitter longer.
         for _ in 0..12 + 3 * hours {
             self.service.test.advance(SignedDuration::from_mins(60));
