@@ -217,7 +217,7 @@ async fn only_who_may_manage_channels_is_offered_anything() {
         for path in &posts {
             assert_eq!(browser.post(path, &form).await.status(), 403, "{path}");
         }
-        test.app.store.remove_member(owner.team, member.user).await.expect("removed");
+        test.app.store.remove_member(owner.team, member.user, role).await.expect("removed");
         for path in &posts {
             assert_eq!(browser.post(path, &form).await.status(), 404, "{path}");
         }

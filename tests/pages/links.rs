@@ -6,6 +6,7 @@ use futures::future::join;
 use lambda_http::Body;
 use vedette_dashboard::{find, serve};
 use vedette_domain::alert::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
+use vedette_domain::alert::delivery::Content;
 use vedette_domain::alert::link;
 use vedette_domain::id::{ChannelId, IssueId, SiteId, TeamId};
 use vedette_domain::issue::Fingerprint;
@@ -90,6 +91,13 @@ async fn an_address_is_unsubscribed_by_its_reader() {
         assert_eq!(said(&ask(&test, method, &path(page)).await), said(&done), "{method} {page}");
     }
     assert_eq!(stored(&test).await, channel);
+    // Nobody else can agree in the reader's place.
+    vedette_actions::enable_channel(&test.app, &channel).await.expect("enabled");
+    assert!(!stored(&test).await.is_on());
+    let queued = test.app.store.deliveries((&channel).into()).await.expect("read").queued;
+    assert!(queued.iter().any(|queued| queued.content == Content::Confirmation), "{queued:?}");
+    ask(&test, "POST", &path("confirm")).await;
+    assert!(stored(&test).await.is_on());
 }
 
 #[tokio::test]

@@ -93,8 +93,14 @@ async fn two_owners_who_leave_at_once_do_not_leave_the_team_alone() {
     store.remove_owner(owner.team, owner.user, other.user).await.expect("removed");
     let late = store.remove_owner(owner.team, other.user, owner.user).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
-    let late = Membership { team: owner.team, user: other.user, role: Role::Viewer };
-    let late = store.demote_owner(&late, owner.user).await;
+    let viewer = Membership { team: owner.team, user: other.user, role: Role::Viewer };
+    let late = store.demote_owner(&viewer, owner.user).await;
+    assert!(late.is_err_and(|error| error.is_conflict()));
+    assert_eq!(role_of(&test, &owner, other.user).await, Some(Role::Owner));
+    // Who became an owner meanwhile is not treated as the member they were.
+    let late = store.change_role(&viewer, Role::Member).await;
+    assert!(late.is_err_and(|error| error.is_conflict()));
+    let late = store.remove_member(owner.team, other.user, Role::Member).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
     assert_eq!(role_of(&test, &owner, other.user).await, Some(Role::Owner));
 }
@@ -272,7 +278,7 @@ async fn only_who_may_manage_members_is_offered_anything() {
         for path in &posts {
             assert_eq!(browser.post(path, form).await.status(), 403, "{path}");
         }
-        test.app.store.remove_member(owner.team, member.user).await.expect("removed");
+        test.app.store.remove_member(owner.team, member.user, role).await.expect("removed");
         for path in &posts {
             assert_eq!(browser.post(path, form).await.status(), 404, "{path}");
         }

@@ -173,7 +173,7 @@ async fn only_who_may_change_settings_is_offered_a_form() {
         assert!(!said(&page).contains("<form") && !said(&page).contains("<input"), "{role:?}");
         assert!(said(&page).contains("<dd><bdi>Every 5 minutes</bdi></dd>"), "{}", said(&page));
         assert_eq!(browser.post(&path(&owner, "status"), STATUS).await.status(), 403);
-        test.app.store.remove_member(owner.team, member.user).await.expect("removed");
+        test.app.store.remove_member(owner.team, member.user, role).await.expect("removed");
         assert_eq!(browser.get(&shown).await.status(), 404, "at the next click");
         assert_eq!(browser.post(&path(&owner, "status"), STATUS).await.status(), 404);
     }

@@ -129,7 +129,7 @@ async fn who_left_the_team_sees_nothing_at_the_next_click() {
     let mut browser = Browser::of(&test, member.user).await;
     let team = format!("/teams/{}", owner.team);
     assert_eq!(browser.get(&team).await.status(), 200);
-    test.app.store.remove_member(owner.team, member.user).await.expect("removed");
+    test.app.store.remove_member(owner.team, member.user, Role::Member).await.expect("removed");
     assert_eq!(browser.get(&team).await.status(), 404);
     assert_eq!(browser.post(&format!("{team}/sites"), "urls=a.test").await.status(), 404);
     assert!(said(&browser.get("/").await).contains("You belong to no team."));

@@ -256,7 +256,7 @@ async fn requests_are_refused_for_the_first_of_their_faults() {
     assert_role_required(&send(&service, &wide).await);
 
     let role = Membership { team: owner.team, user: member.user, role: Role::Member };
-    store.put_member(&role, None).await.expect("a member");
+    store.change_role(&role, Role::Viewer).await.expect("changed");
     let answer = send(&service, &wide).await;
     insta::assert_snapshot!(answer.shown(), @r#"
     422 {
@@ -514,7 +514,13 @@ async fn a_member_who_has_left_sees_nothing_of_the_team_any_more() {
     let client = service.client(&leaver);
     let list = client.get(&format!("/sites/{site}/checks")).await;
     let check = list.body["data"][0]["uuid"].as_str().expect("a check").to_owned();
-    service.test.app.store.remove_member(owner.team, leaver.user).await.expect("removed");
+    service
+        .test
+        .app
+        .store
+        .remove_member(owner.team, leaver.user, Role::Admin)
+        .await
+        .expect("removed");
     for path in [
         format!("/teams/{}", owner.team),
         format!("/sites/{site}"),

@@ -17,9 +17,6 @@ use vedette_store::ChannelRef;
 
 use crate::{Visit, layout};
 
-/// Why a channel is disabled whose reader wants no alerts.
-const UNSUBSCRIBED: &str = "unsubscribed by its reader";
-
 /// Asks whether an address is to be confirmed.
 pub(crate) async fn ask_to_confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
@@ -55,7 +52,7 @@ pub(crate) async fn ask_to_unsubscribe(visit: Visit<'_>) -> Result<Response, Api
 /// Unsubscribes an address, once; by the form, or by a mail program in its reader's place (RFC 8058).
 pub(crate) async fn unsubscribe(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
-    let next = opened.channel.disabled_by_hand(UNSUBSCRIBED, visit.app.clock.now());
+    let next = opened.channel.unsubscribed(visit.app.clock.now());
     Ok(opened.save(visit, next).await?.present_state())
 }
 

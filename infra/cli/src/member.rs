@@ -237,7 +237,7 @@ mod tests {
         let team = TeamId::parse(&team).expect("a team id");
         let bob = user::by_email(&bench.app, "bob@example.com").await.expect("a user");
         let membership = Membership { team, user: bob.id, role: Role::Admin };
-        let put = bench.app.store.put_member(&membership, Some(0)).await;
-        assert!(put.is_err_and(|error| error.is_conflict()));
+        let changed = bench.app.store.change_role(&membership, Role::Member).await;
+        assert!(changed.is_err_and(|error| error.is_conflict()));
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, Target};
 use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::id::TeamId;
+use vedette_domain::limits::ALERT_GRACE;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::{App, EntropyError};
 use vedette_store::{ChannelRef, MayConflict, StoreError, unless_conflict};
@@ -100,13 +101,17 @@ async fn ask_for_confirmation(app: &App, channel: &Channel) -> Result<(), StoreE
     Ok(())
 }
 
-/// Has a channel receive alerts again, whoever disabled it, and everything that it missed looked at.
+/// Has a channel receive alerts again, whoever disabled it, and everything that it missed looked at. The
+/// reader of an address who has not agreed, or not any more, is asked.
 ///
 /// # Errors
 ///
 /// A fault of the table; a conflict while somebody sends to the channel.
 pub async fn enable_channel(app: &App, channel: &Channel) -> Result<Channel, ChannelError> {
     let now = app.clock.now();
+    // What opened while it was disabled, it has not learnt of.
+    let due = now.saturating_add(ALERT_GRACE).unwrap_or(now);
+    app.store.request_rederivation(channel.team, due).await?;
     let enabled = match channel.enabled(now) {
         Some(enabled) => {
             app.store.put_channel(&enabled).await?;
@@ -115,8 +120,9 @@ pub async fn enable_channel(app: &App, channel: &Channel) -> Result<Channel, Cha
         None => channel.clone(),
     };
     resend::resend(app, &enabled).await?;
-    // What opened while it was disabled, it has not learnt of.
-    app.store.request_rederivation(enabled.team, now).await?;
+    if enabled.since.is_none() {
+        ask_for_confirmation(app, &enabled).await?;
+    }
     let rederive = Message::Alert(AlertMessage::Team(enabled.team));
     app.enqueue_or_leave(rederive, Duration::ZERO).await;
     Ok(enabled)

@@ -57,8 +57,6 @@ impl MayConflict for AccountError {
 
 /// The place of the team's count in the transaction of `Store::put_member`.
 const ADD_SEAT: usize = 2;
-/// Changing a role takes no seat: a member who left meanwhile does not come back.
-const NO_SEAT: Option<u32> = Some(0);
 
 /// Adds a user to a team, within the seats that pending invitations leave.
 ///
@@ -105,7 +103,7 @@ pub async fn change_role(
         let staying = other_owner(&members, user)?;
         app.store.demote_owner(&membership, staying).await?;
     } else {
-        app.store.put_member(&membership, NO_SEAT).await?;
+        app.store.change_role(&membership, before).await?;
     }
     Ok(before)
 }
@@ -122,7 +120,7 @@ pub async fn remove_member(app: &App, team: TeamId, user: &User) -> Result<Role,
         let staying = other_owner(&members, user)?;
         app.store.remove_owner(team, user.id, staying).await?;
     } else {
-        app.store.remove_member(team, user.id).await?;
+        app.store.remove_member(team, user.id, role).await?;
     }
     Ok(role)
 }

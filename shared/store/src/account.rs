@@ -57,9 +57,10 @@ fn set_role(role: Role) -> Change {
     }
 }
 
-/// The member is an owner. Written with the same role, so that two owners who leave at once meet.
-fn is_owner() -> Condition {
-    Condition::When("#role = :owner", vec![(":owner", string(Role::Owner.as_str()))])
+/// The member has a role. An owner who stays is written with the same one, so that two owners who leave at
+/// once meet.
+fn has_role(role: Role) -> Condition {
+    Condition::When("#role = :before", vec![(":before", string(role.as_str()))])
 }
 
 impl Store {
@@ -218,27 +219,19 @@ impl Store {
         Ok(value::<Window>(counted)?.n)
     }
 
-    /// Adds a member to a team within its seats, or gives a member another role.
+    /// Adds a member to a team within its seats.
     ///
     /// # Errors
     ///
-    /// A conflict at place 2 when no seat is left.
+    /// A conflict when the user is a member, and at place 2 when no seat is left.
     pub async fn put_member(
         &self,
         membership: &Membership,
         seats: Option<u32>,
     ) -> Result<(), StoreError> {
-        let Membership { team, user, role } = *membership;
+        let Membership { team, user, .. } = *membership;
         let member = keys::member(team, user);
         let place = keys::membership(user, team);
-        if self.get(&member).await?.is_some() {
-            return self
-                .transaction()
-                .update(&member, set_role(role), Condition::Present)
-                .update(&place, set_role(role), Condition::Present)
-                .commit()
-                .await;
-        }
         let count = Change {
             expression: "ADD members :one".into(),
             values: vec![(":one", number(1))],
@@ -260,38 +253,63 @@ impl Store {
             .await
     }
 
+    /// Gives a member another role.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the user is no member, or has another role than `before`.
+    pub async fn change_role(
+        &self,
+        membership: &Membership,
+        before: Role,
+    ) -> Result<(), StoreError> {
+        self.change_of_role(membership, before).commit().await
+    }
+
     /// Gives an owner a lesser role while another owner stays.
     ///
     /// # Errors
     ///
-    /// A conflict when the user is no member, or the other one no owner any more.
+    /// A conflict when one of them is no owner any more.
     pub async fn demote_owner(
         &self,
-        &Membership { team, user, role }: &Membership,
+        membership: &Membership,
         staying: UserId,
     ) -> Result<(), StoreError> {
-        self.transaction()
-            .update(&keys::member(team, user), set_role(role), Condition::Present)
-            .update(&keys::membership(user, team), set_role(role), Condition::Present)
-            .update(&keys::member(team, staying), set_role(Role::Owner), is_owner())
-            .commit()
-            .await
+        let owner = keys::member(membership.team, staying);
+        let change = self.change_of_role(membership, Role::Owner);
+        change.update(&owner, set_role(Role::Owner), has_role(Role::Owner)).commit().await
     }
 
-    /// Takes a member out of a team.
+    fn change_of_role(
+        &self,
+        &Membership { team, user, role }: &Membership,
+        before: Role,
+    ) -> Transaction<'_> {
+        self.transaction()
+            .update(&keys::member(team, user), set_role(role), has_role(before))
+            .update(&keys::membership(user, team), set_role(role), Condition::Present)
+    }
+
+    /// Takes a member out of a team who is no owner.
     ///
     /// # Errors
     ///
-    /// A conflict when the user is no member.
-    pub async fn remove_member(&self, team: TeamId, user: UserId) -> Result<(), StoreError> {
-        self.removal(team, user).commit().await
+    /// A conflict when the user is no member, or has another role than `before`.
+    pub async fn remove_member(
+        &self,
+        team: TeamId,
+        user: UserId,
+        before: Role,
+    ) -> Result<(), StoreError> {
+        self.removal(team, user, before).commit().await
     }
 
     /// Takes an owner out of a team in which another one stays.
     ///
     /// # Errors
     ///
-    /// A conflict when the user is no member, or the other one no owner any more.
+    /// A conflict when one of them is no owner any more.
     pub async fn remove_owner(
         &self,
         team: TeamId,
@@ -299,17 +317,18 @@ impl Store {
         staying: UserId,
     ) -> Result<(), StoreError> {
         let owner = keys::member(team, staying);
-        self.removal(team, user).update(&owner, set_role(Role::Owner), is_owner()).commit().await
+        let removal = self.removal(team, user, Role::Owner);
+        removal.update(&owner, set_role(Role::Owner), has_role(Role::Owner)).commit().await
     }
 
-    fn removal(&self, team: TeamId, user: UserId) -> Transaction<'_> {
+    fn removal(&self, team: TeamId, user: UserId, before: Role) -> Transaction<'_> {
         let count = Change {
             expression: "ADD members :less".into(),
             values: vec![(":less", number(-1))],
             ..Change::default()
         };
         self.transaction()
-            .delete(&keys::member(team, user), Condition::Present)
+            .delete(&keys::member(team, user), has_role(before))
             .delete(&keys::membership(user, team), Condition::Present)
             .update(&keys::team(team), count, Condition::Present)
     }

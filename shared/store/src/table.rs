@@ -44,6 +44,12 @@ impl Condition {
         if rev == 0 { Self::Absent } else { Self::Rev(rev) }
     }
 
+    /// What an expression of its own calls attributes whose names DynamoDB reserves.
+    fn names(&self) -> Option<HashMap<String, String>> {
+        let role = ("#role".to_owned(), "role".to_owned());
+        self.expression().contains("#role").then(|| HashMap::from([role]))
+    }
+
     fn expression(&self) -> &'static str {
         match self {
             Self::Absent => "attribute_not_exists(pk)",
@@ -408,6 +414,7 @@ impl Transaction<'_> {
             .table_name(&self.store.table)
             .set_key(Some(HashMap::from(key.attributes())))
             .condition_expression(condition.expression())
+            .set_expression_attribute_names(condition.names())
             .set_expression_attribute_values(values(condition.values()));
         self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()))
     }

@@ -115,7 +115,7 @@ async fn without_teams_the_list_is_empty() {
     let (service, owner) = Service::with_team().await;
     let leaver = member_of(&service.test, owner.team, Role::Member, &Scope::ALL).await;
     let store = &service.test.app.store;
-    store.remove_member(owner.team, leaver.user).await.expect("removed");
+    store.remove_member(owner.team, leaver.user, Role::Member).await.expect("removed");
 
     let answer = service.client(&leaver).get("/me").await;
     insta::assert_snapshot!(answer.shown(), @r#"

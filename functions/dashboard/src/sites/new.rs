@@ -42,9 +42,11 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     let mut seen = BTreeSet::new();
     for (place, line) in lines.iter().enumerate() {
         let mut refuse = |why: String| refused.push(Refused { line: (*line).to_owned(), why });
-        if place >= SITES_MAX {
-            refuse(format!("A form may have {SITES_MAX} URLs. Please send this one again."));
-            continue;
+        if place == SITES_MAX {
+            let line = lines[place..].join("\n");
+            let why = format!("A form may have {SITES_MAX} URLs. Please send these again.");
+            refused.push(Refused { line, why });
+            break;
         }
         let url = match SiteUrl::parse(&with_scheme(line)) {
             Ok(url) => url,

@@ -80,6 +80,13 @@ impl Channel {
         self.disabled.is_none().then(|| Self { disabled, ..self.changed(now) })
     }
 
+    /// The channel once its reader wants nothing more; none where it was disabled before. Somebody else may
+    /// enable it again, and then its reader has to agree anew.
+    pub fn unsubscribed(&self, now: Timestamp) -> Option<Self> {
+        let disabled = self.disabled_by_hand("unsubscribed by its reader", now)?;
+        Some(Self { since: None, ..disabled })
+    }
+
     /// The channel once it is no longer disabled by hand; none where it was not.
     pub fn enabled(&self, now: Timestamp) -> Option<Self> {
         self.disabled.is_some().then(|| Self { disabled: None, ..self.changed(now) })
