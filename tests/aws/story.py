@@ -676,8 +676,8 @@ def run_the_team(team, cookie):
             members = visit("GET", f"{pages}/members", cookie=cookie)[1]
             visit("POST", re.search(r'action="([^"]+/withdraw)"', members)[1], 303, cookie)
         visit("GET", link, 404)
-    members = visit("GET", f"{pages}/members", cookie=cookie)[1].split(guest["email"])[1]
-    role = re.search(r'action="([^"]+/role)"', members)[1]
+    members = visit("GET", f"{pages}/members", cookie=cookie)[1]
+    role = re.search(re.escape(guest["email"]) + r'.*?action="([^"]+/role)"', members, re.S)[1]
     visit("POST", role, 303, cookie, role="member")
     visit("POST", role.replace("/role", "/remove"), 303, cookie)
     visit("POST", f"{pages}/members", 303, cookie, **guest)

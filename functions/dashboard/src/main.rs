@@ -1,4 +1,5 @@
-//! The Lambda functions of the pages: one shows them, one does what their forms ask for.
+//! The Lambda functions of the pages: one shows them, one does what their forms ask for, and one does so with
+//! accounts.
 
 use std::future::ready;
 use std::sync::Arc;

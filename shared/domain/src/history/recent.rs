@@ -67,7 +67,7 @@ pub struct RecentDays {
 }
 
 impl RecentDays {
-    /// The most days, the open one included.
+    /// The most days that are kept, and shown.
     pub const MAX: usize = 90;
 
     /// The days with another one: a later one, or one of them that has changed. One before all of them
