@@ -32,7 +32,7 @@ pub const WRITE_GRANT: Grant = Grant {
 /// What forms do that write users, members or tokens. Of sites they read nothing that strangers wrote: the
 /// connection alone is tried by a site that is not there.
 pub const ACCOUNTS_GRANT: Grant = Grant {
-    get: &[Email, Invitation, Session, Site, Team, User],
+    get: &[Email, Invitation, Session, Site, User],
     batch_get: &[Team, Token, TokenUse, User],
     query: &[Team, User],
     put: &[Email, Invitation, Team, Token, User],
