@@ -54,6 +54,8 @@ RULES = re.compile(
             r"The to field must be a date on or after from\.",
             r"The monitoring_settings\.quiet_time\.ends_at field must differ from starts_at\.",
             r"The monitoring_settings\.(quiet_time|escalation) field can be set at team level only\.",
+            # `before_call` sees to it where the page's URL is made up, not where an answer gave it.
+            r"The monitoring_settings\.tools\.performance\.settings\.url field must be on the site's domain .+\.",
             r"The name field must contain a visible character\.",
             # Patterns say which characters a host name has, and not where.
             r"The dns_expected_records\.(CNAME|NS|MX)\.[0-9]+ field must be a host name.*\.",
