@@ -9,7 +9,7 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::link;
-use vedette_domain::id::{ChannelId, TeamId};
+use vedette_domain::id::ChannelId;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -64,7 +64,7 @@ struct Opened {
 
 impl Opened {
     async fn read(visit: Visit<'_>) -> Result<Self, ApiError> {
-        let team = TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?;
+        let team = visit.team_id()?;
         let id = ChannelId::parse(visit.value("channel")).ok_or(ApiError::NotFound)?;
         let channel = visit.app.store.channel(ChannelRef { team, id }).await?;
         let channel = channel.ok_or(ApiError::NotFound)?;

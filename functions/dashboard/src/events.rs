@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::account::Permission;
-use vedette_domain::id::TeamId;
 use vedette_domain::issue::TimelineKey;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -33,7 +32,7 @@ struct Event<'a> {
 /// Shows a page of events, newest first.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
     let (store, caller) = (&visit.app.store, &visit.member()?.caller);
-    let id = TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?;
+    let id = visit.team_id()?;
     caller.role_in(id)?;
     let index = async |is_active| Ok::<_, ApiError>(store.issue_index(id, is_active).await?);
     let (team, active, resolved) =

@@ -12,6 +12,7 @@ use maud::{DOCTYPE, Markup, html};
 use vedette_domain::id::TeamId;
 use vedette_domain::time;
 use vedette_http::error::{ApiError, UNAVAILABLE_FOR};
+use vedette_http::query::Query;
 use vedette_http::response::Response;
 
 use crate::{Visit, assets};
@@ -190,6 +191,14 @@ pub(crate) fn see(path: &str) -> Result<Response, ApiError> {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     Ok(response)
+}
+
+/// What a form has just done: the address names it (`said=`), and `words` has it in words.
+pub(crate) fn done(visit: Visit<'_>, words: &[(&str, &str)]) -> Markup {
+    let query = Query::parse(visit.head.uri.query());
+    let said = query.search("said").unwrap_or_default();
+    let found = words.iter().find(|(name, _)| *name == said);
+    html! { @if let Some((_, words)) = found { p.note role="status" { (words) } } }
 }
 
 /// The ways to the pages before and after one of a list.

@@ -32,15 +32,17 @@ use lambda_http::http::request::Parts;
 use tracing::{Instrument as _, error, error_span};
 use vedette_actions::AccountError;
 use vedette_domain::ErrorChain;
+use vedette_domain::account::Permission;
 use vedette_domain::alert::link;
-use vedette_domain::id::UserId;
+use vedette_domain::id::{TeamId, UserId};
+use vedette_http::access::hold_check_runs;
 use vedette_http::body;
 use vedette_http::error::ApiError;
 use vedette_http::path::parameters;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::{Response, compress};
 use vedette_runtime::App;
-use vedette_store::{Grant, budget, retry_on_conflict};
+use vedette_store::{Grant, TeamWithSettings, budget, retry_on_conflict};
 
 use self::session::SignedIn;
 
@@ -113,7 +115,7 @@ pub const PAGES: &[Page] = &[
     page("GET", "/sites/{site}", For::Member, |visit| Box::pin(sites::show::show(visit))),
     page("GET", "/sites/{site}/checks", For::Member, |visit| Box::pin(checks::list::show(visit))),
     page("GET", "/checks/{check}", For::Member, |visit| Box::pin(checks::show::show(visit))),
-    page("POST", "/sites/{site}/checks", For::Member, |visit| Box::pin(sites::show::run(visit))),
+    check_run("/sites/{site}/checks", |visit| Box::pin(sites::show::run(visit))),
     page("GET", "/sites/{site}/report", For::Member, |visit| Box::pin(reports::show(visit))),
     page("GET", "/sites/{site}/report.csv", For::Member, |visit| Box::pin(reports::csv(visit))),
     page("GET", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::ask(visit))),
@@ -142,6 +144,8 @@ pub struct Page {
     audience: For,
     /// Whether it writes users, members or tokens.
     writes_accounts: bool,
+    /// Whether it counts among the runs of checks, which a user may order so many of in a minute.
+    runs_checks: bool,
     handler: Handler,
 }
 
@@ -159,12 +163,17 @@ enum For {
 type Handler = for<'a> fn(Visit<'a>) -> BoxFuture<'a, Result<Response, ApiError>>;
 
 const fn page(method: &'static str, path: &'static str, audience: For, handler: Handler) -> Page {
-    Page { method, path, audience, writes_accounts: false, handler }
+    Page { method, path, audience, writes_accounts: false, runs_checks: false, handler }
 }
 
 /// What a form does that writes users, members or tokens: one function alone may.
 const fn account_form(path: &'static str, audience: For, handler: Handler) -> Page {
     Page { writes_accounts: true, ..page("POST", path, audience, handler) }
+}
+
+/// What a form does that orders checks.
+const fn check_run(path: &'static str, handler: Handler) -> Page {
+    Page { runs_checks: true, ..page("POST", path, For::Member, handler) }
 }
 
 impl Page {
@@ -210,6 +219,16 @@ struct Visit<'a> {
 impl<'a> Visit<'a> {
     fn value(&self, name: &str) -> &'a str {
         self.values.get(name).map(String::as_str).unwrap_or_default()
+    }
+
+    /// The team that the path names.
+    fn team_id(&self) -> Result<TeamId, ApiError> {
+        TeamId::parse(self.value("team")).ok_or(ApiError::NotFound)
+    }
+
+    /// The team that the path names, for who may do this with it.
+    async fn team(&self, permission: Permission) -> Result<TeamWithSettings, ApiError> {
+        self.member()?.caller.team(&self.app.store, self.team_id()?, permission).await
     }
 
     /// Who is signed in.
@@ -285,6 +304,11 @@ async fn admit(app: &App, page: &Page, head: &Parts) -> Result<Option<SignedIn>,
     let signed_in = session::signed_in(app, head).await?;
     if page.audience == For::Member && signed_in.is_none() {
         return Err(ApiError::Unauthenticated("Nobody is signed in."));
+    }
+    if let Some(SignedIn { caller, .. }) = &signed_in
+        && page.runs_checks
+    {
+        hold_check_runs(&app.store, caller.user.id, caller.now).await?;
     }
     Ok(signed_in)
 }

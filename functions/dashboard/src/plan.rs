@@ -3,7 +3,6 @@
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::account::Permission;
-use vedette_domain::id::TeamId;
 use vedette_domain::plan::cadence_label;
 use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
@@ -15,9 +14,7 @@ use crate::layout::{self, Part};
 
 /// Shows plan and usage.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?;
-    let caller = &visit.member()?.caller;
-    let found = caller.team(&visit.app.store, team, Permission::View).await?;
+    let found = visit.team(Permission::View).await?;
     let (team, plan) = (&found.team, found.plan());
     let limits = plan.limits();
     let tools: Vec<&str> = limits.allowed_tools.iter().map(|tool| tool.label()).collect();

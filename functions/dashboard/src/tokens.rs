@@ -8,7 +8,6 @@ use vedette_actions::create_token;
 use vedette_domain::account::{Scope, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS};
 use vedette_domain::name::parse_name;
 use vedette_http::error::ApiError;
-use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 
@@ -77,15 +76,12 @@ async fn page(
 ) -> Result<Response, ApiError> {
     let caller = &visit.member()?.caller;
     let tokens = visit.app.store.tokens_of(caller.user.id).await?;
-    let query = Query::parse(visit.head.uri.query());
     let status = match refused {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
     let content = html! {
-        @if refused.is_none() && query.search("said") == Some("revoked") {
-            p.note role="status" { "The token no longer works." }
-        }
+        @if refused.is_none() { (layout::done(visit, &[("revoked", "The token no longer works.")])) }
         p { "A token lets a program use the API in your name, in all your teams." }
         @if tokens.is_empty() {
             p { "You have no tokens." }

@@ -18,7 +18,7 @@ use vedette_http::validation::{Errors, ValidationError};
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
-use super::list::{Refused, page, team};
+use super::list::{Refused, page};
 use crate::Visit;
 use crate::form::{field, fields, sentence};
 use crate::layout::{self, Part};
@@ -109,7 +109,7 @@ fn all<T: Ord>(texts: &[String], parse: fn(&str) -> Option<T>) -> Result<BTreeSe
 
 /// Adds a channel.
 pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = team(visit, Permission::ManageChannels).await?;
+    let team = visit.team(Permission::ManageChannels).await?;
     let typed = Typed::read(visit.body);
     let filter = typed.filter()?;
     let mut errors = Errors::new();

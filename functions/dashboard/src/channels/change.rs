@@ -10,7 +10,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::{ChannelRef, TeamWithSettings};
 
-use super::list::{Refused, page, team};
+use super::list::{Refused, page};
 use crate::form::sentence;
 use crate::{Visit, layout};
 
@@ -64,7 +64,7 @@ struct Opened {
 
 impl Opened {
     async fn read(visit: Visit<'_>) -> Result<Self, ApiError> {
-        let team = team(visit, Permission::ManageChannels).await?;
+        let team = visit.team(Permission::ManageChannels).await?;
         let id = ChannelId::parse(visit.value("channel")).ok_or(ApiError::NotFound)?;
         let place = ChannelRef { team: team.id(), id };
         let channel = visit.app.store.channel(place).await?.ok_or(ApiError::NotFound)?;

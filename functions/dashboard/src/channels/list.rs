@@ -5,11 +5,10 @@ use maud::{Markup, html};
 use vedette_domain::account::Permission;
 use vedette_domain::alert::channel::{Channel, Disabled, EventKind};
 use vedette_domain::alert::channel_state::{ChannelState, Standing};
-use vedette_domain::id::{ChannelId, TeamId};
+use vedette_domain::id::ChannelId;
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
-use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, TeamWithSettings};
@@ -43,16 +42,8 @@ pub(super) enum Refused {
 
 /// Shows the channels.
 pub(crate) async fn list(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = team(visit, Permission::View).await?;
+    let team = visit.team(Permission::View).await?;
     page(visit, &team, None).await
-}
-
-pub(super) async fn team(
-    visit: Visit<'_>,
-    permission: Permission,
-) -> Result<TeamWithSettings, ApiError> {
-    let team = TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?;
-    visit.member()?.caller.team(&visit.app.store, team, permission).await
 }
 
 pub(super) async fn page(
@@ -67,8 +58,6 @@ pub(super) async fn page(
     channels.sort_by_key(|channel| (channel.created_at, channel.id));
     let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
     let states = store.states_of_channels(&places).await?;
-    let query = Query::parse(visit.head.uri.query());
-    let said = query.search("said").and_then(|said| SAID.iter().find(|(name, _)| *name == said));
     let status = match refused {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
@@ -78,7 +67,7 @@ pub(super) async fn page(
         _ => None,
     };
     let content = html! {
-        @if let (Some((_, words)), None) = (said, &refused) { p.note role="status" { (words) } }
+        @if refused.is_none() { (layout::done(visit, &SAID)) }
         @if channels.is_empty() {
             p { "The team has no channels: nobody is told of its issues." }
         }

@@ -12,7 +12,6 @@ use vedette_store::TeamWithSettings;
 
 use super::input::Input;
 use super::section::Section;
-use super::team;
 use crate::Visit;
 use crate::layout::{self, Part};
 
@@ -25,7 +24,7 @@ pub(super) struct Refused {
 
 /// Shows the settings.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = team(visit, Permission::View).await?;
+    let team = visit.team(Permission::View).await?;
     page(visit, &team, None)
 }
 

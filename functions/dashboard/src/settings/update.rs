@@ -9,13 +9,12 @@ use vedette_http::validation::Errors;
 
 use super::section::{Section, json};
 use super::show::{Refused, page};
-use super::team;
 use crate::{Visit, layout};
 
 /// Saves a section; what is wrong with it stands beside its fields.
 pub(crate) async fn update(visit: Visit<'_>) -> Result<Response, ApiError> {
     let section = Section::parse(visit.value("section")).ok_or(ApiError::NotFound)?;
-    let team = team(visit, Permission::UpdateMonitoring).await?;
+    let team = visit.team(Permission::UpdateMonitoring).await?;
     let inputs = section.filled_in(&team.settings, team.plan(), visit.body);
     let mut errors = Errors::new();
     let update = parse_team_section(&json(&inputs), team.plan(), &team.settings, &mut errors);

@@ -50,7 +50,7 @@ pub(crate) async fn home(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// The sites of a team.
 pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
-    list(visit, TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?).await
+    list(visit, visit.team_id()?).await
 }
 
 /// A site as the list has it.
@@ -93,6 +93,7 @@ async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
         format!("{path}?state={state}&search={search}&page={page}")
     };
     let content = html! {
+        (layout::done(visit, &[("deleted", "The site is deleted.")]))
         (added(&query))
         @if may_add { p { a href={ "/teams/" (team.id()) "/sites/new" } { "Add sites" } } }
         @if sites.is_empty() {
@@ -122,12 +123,10 @@ async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
     Ok(layout::team_page(visit, (team.id(), Part::Sites), StatusCode::OK, &title, &content))
 }
 
-/// What a form has just done.
+/// What the form for new sites has just done.
 fn added(query: &Query) -> Markup {
     let count = query.integer("added", 1..=1_000, &mut Errors::new());
-    let is_deleted = query.search("said") == Some("deleted");
     html! {
-        @if is_deleted { p.note role="status" { "The site is deleted." } }
         @if let Some(count) = count {
             p.note role="status" {
                 (count) @if count == 1 { " site is" } @else { " sites are" }

@@ -6,7 +6,6 @@ use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, duplicate_url};
 use vedette_domain::account::Permission;
-use vedette_domain::id::TeamId;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
 use vedette_http::error::ApiError;
@@ -25,14 +24,14 @@ struct Refused {
 
 /// Shows the form.
 pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = team(visit).await?;
+    let team = visit.team(Permission::ManageSites).await?;
     Ok(form(visit, &team, StatusCode::OK, 0, &[]))
 }
 
 /// Creates the sites, each on its own; what could not be stays in the form.
 pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     let caller = &visit.member()?.caller;
-    let mut team = TeamWithCooldowns::new(team(visit).await?);
+    let mut team = TeamWithCooldowns::new(visit.team(Permission::ManageSites).await?);
     let text = field(visit.body, "urls");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (mut created, mut refused) = (0, Vec::new());
@@ -78,11 +77,6 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// People leave the scheme out.
 fn with_scheme(line: &str) -> String {
     if line.contains("://") { line.to_owned() } else { format!("https://{line}") }
-}
-
-async fn team(visit: Visit<'_>) -> Result<TeamWithSettings, ApiError> {
-    let team = TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?;
-    visit.member()?.caller.team(&visit.app.store, team, Permission::ManageSites).await
 }
 
 fn form(

@@ -26,7 +26,7 @@ use vedette_domain::report;
 use vedette_domain::report::Span;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
-use vedette_http::access::{SiteAccess, hold_check_runs};
+use vedette_http::access::SiteAccess;
 use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -42,6 +42,14 @@ use crate::{Visit, layout};
 const REFRESH_SECONDS: u16 = 5;
 /// Checks are waited for no longer than this.
 const WAITED_FOR: SignedDuration = SignedDuration::from_mins(10);
+
+/// What a form did, as the address names it, and in words.
+const SAID: [(&str, &str); 4] = [
+    ("queued", "The checks are done."),
+    ("saved", "Saved. Its schedules follow within a minute."),
+    ("paused", "Paused. No tool checks this site by itself any more."),
+    ("resumed", "Resumed. The tools that the team enables check this site again."),
+];
 
 /// Shows a site.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
@@ -62,10 +70,8 @@ fn pending(access: &SiteAccess, now: Timestamp) -> Vec<Tool> {
 
 /// Queues a check of each enabled tool.
 pub(crate) async fn run(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    hold_check_runs(&visit.app.store, caller.user.id, caller.now).await?;
     let access = access(visit, Permission::RunChecks).await?;
-    match order_checks(visit.app, &access, None, caller.now).await {
+    match order_checks(visit.app, &access, None, visit.member()?.caller.now).await {
         Ok(_) => layout::see(&format!("/sites/{}?said=queued", access.stored.site.id)),
         Err(ApiError::Validation(why)) => {
             let why = why.message();
@@ -112,7 +118,7 @@ async fn page(
     let role = caller.role_in(site.team)?;
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
-        (said(&query, &pending(access, now)))
+        (said(visit, &pending(access, now)))
         p { (link_out(&site.url)) }
         p { (latest::standing(visit, access, &checks, &issues)) }
         @if role.grants(Permission::RunChecks) {
@@ -141,7 +147,7 @@ fn read<R: DeserializeOwned>(check: Option<&Check>) -> Option<(&Check, R)> {
 }
 
 /// What a form has just done, and what is waited for.
-fn said(query: &Query, pending: &[Tool]) -> Markup {
+fn said(visit: Visit<'_>, pending: &[Tool]) -> Markup {
     if !pending.is_empty() {
         let tools: Vec<_> = pending.iter().map(|tool| tool.label()).collect();
         return html! {
@@ -151,14 +157,7 @@ fn said(query: &Query, pending: &[Tool]) -> Markup {
             }
         };
     }
-    let words = match query.search("said") {
-        Some("queued") => Some("The checks are done."),
-        Some("saved") => Some("Saved. Its schedules follow within a minute."),
-        Some("paused") => Some("Paused. No tool checks this site by itself any more."),
-        Some("resumed") => Some("Resumed. The tools that the team enables check this site again."),
-        _ => None,
-    };
-    html! { @if let Some(words) = words { p.note role="status" { (words) } } }
+    layout::done(visit, &SAID)
 }
 
 /// What who manages the site can do with it.
