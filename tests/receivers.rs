@@ -8,17 +8,20 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alert::Alert;
 use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::mail::Letter;
 use vedette_domain::id::ChannelId;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message as Outgoing, SendOutcome};
 
 /// The other ends of all channels.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Receivers(Mutex<Inner>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Inner {
     received: Vec<Received>,
+    letters: Vec<Posted>,
+    of_letters: Option<SendOutcome>,
     answers: BTreeMap<ChannelId, SendOutcome>,
 }
 
@@ -31,6 +34,15 @@ pub struct Received {
     pub at: Timestamp,
     /// What.
     pub message: Message,
+}
+
+/// A letter that was sent.
+#[derive(Clone)]
+pub struct Posted {
+    /// To which address.
+    pub to: String,
+    /// What.
+    pub letter: Letter,
 }
 
 /// A message as its receiver sees it.
@@ -75,6 +87,16 @@ impl Receivers {
         std::mem::take(&mut self.lock().received)
     }
 
+    /// What becomes of letters from now on.
+    pub fn answer_letters(&self, outcome: SendOutcome) {
+        self.lock().of_letters = Some(outcome);
+    }
+
+    /// Takes the letters that were sent, in their order.
+    pub fn take_letters(&self) -> Vec<Posted> {
+        std::mem::take(&mut self.lock().letters)
+    }
+
     /// Takes what was received, a line each.
     pub fn take_lines(&self) -> Vec<String> {
         self.take().iter().map(Received::line).collect()
@@ -88,12 +110,21 @@ impl Transport for Receivers {
             Outgoing::Event { id, body } => {
                 Message::Event { id: id.clone(), body: serde_json::from_slice(body).expect("JSON") }
             }
-            Outgoing::Confirmation { .. } => Message::Confirmation,
+            Outgoing::Letter { .. } => Message::Confirmation,
         };
         let mut inner = self.lock();
         let outcome = inner.answers.get(&channel.id).cloned().unwrap_or(SendOutcome::Delivered);
         if outcome == SendOutcome::Delivered {
             inner.received.push(Received { channel: channel.id, at: now, message });
+        }
+        outcome
+    }
+
+    async fn write(&self, to: &str, letter: Letter, _: String, _: Timestamp) -> SendOutcome {
+        let mut inner = self.lock();
+        let outcome = inner.of_letters.clone().unwrap_or(SendOutcome::Delivered);
+        if outcome == SendOutcome::Delivered {
+            inner.letters.push(Posted { to: to.to_owned(), letter });
         }
         outcome
     }

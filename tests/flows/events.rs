@@ -85,10 +85,12 @@ fn the_event_of_the_notifier_holds_each_of_its_messages() {
                 AlertMessage::Channel { .. } => "channel",
                 AlertMessage::Team(_) => "team",
                 AlertMessage::Rebuild(_) => "rebuild",
+                AlertMessage::SignIn { .. } => "sign_in",
+                AlertMessage::Invitation { .. } => "invitation",
             });
         }
     }
-    assert_eq!(kinds, ["issue", "channel", "team", "rebuild"]);
+    assert_eq!(kinds, ["issue", "channel", "team", "rebuild", "sign_in", "invitation"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use lambda_http::http::Response;
 use vedette_domain::account::{Role, Scope};
 use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, EventKind, Filter, Target};
@@ -117,6 +118,30 @@ async fn an_address_is_asked_first_and_again() {
     assert_eq!(sent_to(&again), format!("{page}?said=resent"));
     service.tell().await;
     assert_eq!(service.receivers.take_lines(), ["confirmation"]);
+}
+
+#[tokio::test]
+async fn a_team_asks_an_address_three_times_a_day_whichever_way() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    let form = "kind=email&to=ops%40example.com";
+    sent_to(&browser.post(&page, form).await);
+    let [channel] = &channels(&service.test, &owner).await[..] else { panic!("one channel") };
+    let of = |verb: &str| format!("{page}/{}/{verb}", channel.id);
+    sent_to(&browser.post(&of("resend"), "").await);
+    sent_to(&browser.post(&of("disable"), "").await);
+    sent_to(&browser.post(&of("enable"), "").await);
+    let why = "Ops@example.com was asked often enough today; ask again tomorrow.";
+    sent_to(&browser.post(&of("disable"), "").await);
+    sent_to(&browser.post(&of("remove"), "").await);
+    let refused = browser.post(&page, "kind=email&to=Ops%40example.com").await;
+    assert_eq!(refused.status(), 422);
+    let problem = format!("id=\"to-problem\" role=\"alert\">{why}");
+    assert!(main_part(&refused).contains(&problem), "{}", main_part(&refused));
+    assert!(channels(&service.test, &owner).await.is_empty());
+    service.test.advance(SignedDuration::from_hours(24));
+    sent_to(&browser.post(&page, form).await);
 }
 
 /// Sends a test while the service runs.

@@ -5,6 +5,7 @@ mod checks;
 mod edit;
 mod events;
 mod issues;
+mod letters;
 mod links;
 mod members;
 mod report;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, AlertKind};
 use vedette_domain::id::ChannelId;
 use vedette_domain::settings::QuietTime;
@@ -258,7 +259,7 @@ impl Transport for Receivers {
                     inner.note(format!("{now} {name}: {kind} {site} {id} dies={dies}"));
                     inner.take(channel.id, id, &body);
                 }
-                Outgoing::Confirmation { .. } => panic!("nobody asked for it"),
+                Outgoing::Letter { .. } => panic!("nobody asked for it"),
             }
         }
         if dies {
@@ -266,6 +267,10 @@ impl Transport for Receivers {
             std::future::pending::<()>().await;
         }
         SendOutcome::Delivered
+    }
+
+    async fn write(&self, _: &str, _: Letter, _: String, _: Timestamp) -> SendOutcome {
+        panic!("nobody asked for it")
     }
 }
 

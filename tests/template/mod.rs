@@ -14,6 +14,7 @@ use vedette_dashboard::PAGES;
 use vedette_domain::alert::channel_state::LEASE;
 use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
+use vedette_runtime::config::Service;
 use vedette_runtime::{BATCH, Destination};
 
 use document::Template;
@@ -151,6 +152,10 @@ fn what_functions_read_can_be_set() {
         if !is_checker {
             // Who runs what at once is asked by those alone that run it.
             read.remove("VEDETTE_CONCURRENCY");
+        }
+        if !(is_notifier || template.handler(function).starts_with("pages.")) {
+            // Whether mail is sent is asked by those alone that have it sent, or send it.
+            read.remove(Service::MAIL_FROM);
         }
         match (is_checker, is_notifier) {
             (true, _) => read.extend(variables("functions/checker/src")),

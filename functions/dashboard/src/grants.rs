@@ -17,26 +17,27 @@ pub const READ_GRANT: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What forms do: begin and end sessions, create, change and delete sites, order checks, decide on issues,
-/// save settings, say where alerts go, and confirm or unsubscribe an address. None writes a token or a user.
+/// What forms do: end sessions, create, change and delete sites, order checks, decide on issues, save
+/// settings, say where alerts go, and confirm or unsubscribe an address. None writes a token or a user, or
+/// lets anybody in.
 pub const WRITE_GRANT: Grant = Grant {
-    get: &[Channel, Session, SignIn, Site, Team],
+    get: &[Channel, Session, Site, Team],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, Site, User],
-    put: &[Channel, Delivery, Directory, IssueIndex, Session, Site, Team],
+    put: &[Channel, Delivery, Directory, IssueIndex, Site, Team],
     update: &[Delivery, Directory, Team, Throttle],
-    delete: &[Delivery, Directory, IssueIndex, SignIn, Site],
+    delete: &[Delivery, Directory, IssueIndex, Site],
     batch_delete: &[Channel, Delivery, Session],
 };
 
-/// What forms do that write users, members or tokens. Of sites they read nothing that strangers wrote: the
+/// What forms do that write users, members or tokens, and those that sign in. Of sites they read nothing that strangers wrote: the
 /// connection alone is tried by a site that is not there.
 pub const ACCOUNTS_GRANT: Grant = Grant {
-    get: &[Email, Invitation, Session, Site, User],
+    get: &[Email, Invitation, Session, SignIn, Site, User],
     batch_get: &[Team, Token, TokenUse, User],
     query: &[Team, User],
-    put: &[Email, Invitation, Team, Token, User],
+    put: &[Email, Invitation, Session, Team, Token, User],
     update: &[Team, Throttle, User],
-    delete: &[Invitation, Team, User],
+    delete: &[Invitation, SignIn, Team, User],
     batch_delete: &[Invitation, Token, TokenUse, User],
 };

@@ -30,6 +30,7 @@ use lambda_http::Body;
 use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
 use tracing::{Instrument as _, error, error_span};
+use uuid::Uuid;
 use vedette_actions::AccountError;
 use vedette_domain::ErrorChain;
 use vedette_domain::account::Permission;
@@ -58,8 +59,9 @@ pub const PAGES: &[Page] = &[
     page("POST", link::UNSUBSCRIBE, For::Linked, |visit| Box::pin(channels::unsubscribe(visit))),
     page("GET", "/assets/{asset}", For::Linked, |visit| Box::pin(assets::show(visit))),
     page("GET", link::SIGN_IN, For::Anybody, |visit| Box::pin(sign_in::explain(visit))),
+    account_form(link::SIGN_IN, For::Anybody, |visit| Box::pin(sign_in::mail(visit))),
     page("GET", link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::ask(visit))),
-    page("POST", link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::confirm(visit))),
+    account_form(link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::confirm(visit))),
     page("POST", "/sign-out", For::Member, |visit| Box::pin(sign_in::out(visit))),
     page("GET", "/sessions", For::Member, |visit| Box::pin(sign_in::sessions(visit))),
     page("POST", "/sessions/{session}/end", For::Member, |visit| Box::pin(sign_in::end(visit))),
@@ -102,6 +104,9 @@ pub const PAGES: &[Page] = &[
     }),
     account_form("/teams/{team}/members/{user}/remove", For::Member, |visit| {
         Box::pin(members::change::remove(visit))
+    }),
+    account_form("/teams/{team}/invitations/{invitation}/mail", For::Member, |visit| {
+        Box::pin(members::change::mail(visit))
     }),
     account_form("/teams/{team}/invitations/{invitation}/withdraw", For::Member, |visit| {
         Box::pin(members::change::withdraw(visit))
@@ -244,7 +249,10 @@ pub fn find(head: &Parts) -> Option<&'static Page> {
     pages.find(|page| parameters(page.path, path).is_some())
 }
 
-/// Serves a page. The body of a request is read only if somebody is signed in.
+/// All who are not signed in, as one user: what they send at a time is limited together.
+const STRANGERS: UserId = UserId(Uuid::nil());
+
+/// Serves a page. `body` reads what a form sent, for a user.
 pub async fn serve<F>(
     app: &App,
     page: &Page,
@@ -280,9 +288,9 @@ where
         Err(error) => return refuse(None, &error),
     };
     let visit = Visit { signed_in: signed_in.as_ref(), ..visit };
-    let sent = match &signed_in {
-        Some(signed_in) if head.method == Method::POST => body(signed_in.caller.user.id).await,
-        _ => Ok(Body::Empty),
+    let sent = match head.method == Method::POST && page.audience != For::Linked {
+        true => body(signed_in.as_ref().map_or(STRANGERS, |known| known.caller.user.id)).await,
+        false => Ok(Body::Empty),
     };
     let served = async {
         let sent = sent?;

@@ -4,24 +4,65 @@
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
 use maud::html;
+use vedette_actions::mail_sign_in;
+use vedette_domain::alert::link;
+use vedette_domain::email::parse_email;
 use vedette_domain::session::{Session, SessionCookie, SessionHash, SessionSecret, SignInLink};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_http::validation::ValidationError;
 
+use crate::form::{Filled, sentence};
 use crate::{Visit, layout, session};
 
 /// Says how to sign in.
 pub(crate) async fn explain(visit: Visit<'_>) -> Result<Response, ApiError> {
-    Ok(how_to(visit, StatusCode::OK, "Sign in", ""))
+    Ok(how_to(visit, StatusCode::OK, "Sign in", "", &Filled::default()))
 }
 
-fn how_to(visit: Visit<'_>, status: StatusCode, title: &str, lead: &str) -> Response {
+fn how_to(
+    visit: Visit<'_>,
+    status: StatusCode,
+    title: &str,
+    lead: &str,
+    filled: &Filled,
+) -> Response {
     let content = html! {
-        p { (lead) "A link signs you in, once. Who operates this service makes one with:" }
-        p { code { "vedette sign-in you@example.com" } }
-        p { "Where the service runs on one machine, it also prints a link when it starts." }
+        @if visit.app.service.sends_mail {
+            p { (lead) "A link signs you in, once. It is sent to the address of your account." }
+            form method="post" action=(link::SIGN_IN) {
+                (filled.input("email", "email", "Your address"))
+                p { button { "Send a link" } }
+            }
+        } @else {
+            p { (lead) "A link signs you in, once. Who operates this service makes one with:" }
+            p { code { "vedette sign-in you@example.com" } }
+            p { "Where the service runs on one machine, it also prints a link when it starts." }
+        }
     };
     layout::own_page(visit, status, title, &content)
+}
+
+/// Has a link sent to the address of an account. The answer is the same for an address that has none.
+pub(crate) async fn mail(visit: Visit<'_>) -> Result<Response, ApiError> {
+    if !visit.app.service.sends_mail {
+        return Err(ApiError::NotFound);
+    }
+    let filled = Filled::sent(visit.body);
+    let email = match parse_email(filled.text("email")) {
+        Ok(email) => email,
+        Err(error) => {
+            let why = ValidationError::new("email", sentence(&error.to_string()));
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            return Ok(how_to(visit, status, "Sign in", "", &filled.refused(why)));
+        }
+    };
+    mail_sign_in(visit.app, email).await?;
+    let content = html! {
+        p { "If " b { bdi { (email) } } " is the address of an account, a link is on its way to it." }
+        p { "It works for 15 minutes. An address is sent a few links an hour and no more." }
+    };
+    Ok(layout::own_page(visit, StatusCode::OK, "Look into your mail", &content))
 }
 
 /// Asks whether to sign in.
@@ -45,6 +86,11 @@ pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
         Err(error) if error.has_failed(LINK) => return Ok(spent(visit)),
         begun => begun?,
     }
+    // Who follows a link from the mailbox has the address.
+    let user = app.store.users([link.user]).await?.remove(&link.user);
+    if link.by_mail && user.is_some_and(|user| user.email_verified_at.is_none()) {
+        app.store.verify_email(link.user, app.clock.now()).await?;
+    }
     let cookie = SessionCookie { user: link.user, secret };
     let mut response = layout::see("/")?;
     response.headers_mut().insert(SET_COOKIE, session::keep(app, visit.head, &cookie)?);
@@ -63,7 +109,7 @@ async fn usable_link(visit: Visit<'_>) -> Result<Option<SignInLink>, ApiError> {
 
 fn spent(visit: Visit<'_>) -> Response {
     let lead = "It was used, it is older than 15 minutes, or it is not complete. ";
-    how_to(visit, StatusCode::NOT_FOUND, "This link does not work", lead)
+    how_to(visit, StatusCode::NOT_FOUND, "This link does not work", lead, &Filled::default())
 }
 
 /// Ends the session of this browser.

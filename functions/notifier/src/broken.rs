@@ -8,7 +8,7 @@ use tracing::error;
 use vedette_actions::wake;
 use vedette_domain::alert::channel::Target;
 use vedette_domain::alert::delivery::{Content, Queued};
-use vedette_domain::alert::mail::Confirmation;
+use vedette_domain::alert::mail::{Letter, LetterKind};
 use vedette_domain::alert::{compose, link, webhook};
 use vedette_store::{ChannelRef, unless_conflict};
 
@@ -28,8 +28,8 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
             };
             let url = link::confirm(base, channel);
             let (asked_by, team) = (channel.name.clone(), team.to_owned());
-            let id = format!("confirm-{}", channel.id);
-            Outgoing::Confirmation { confirmation: Confirmation { asked_by, team, url }, id }
+            let letter = Letter { kind: LetterKind::Confirmation { asked_by, team }, url };
+            Outgoing::Letter { letter, id: format!("confirm-{}", channel.id) }
         }
         Content::Event { id, body, .. } => {
             Outgoing::Event { id: id.clone(), body: body.clone().into_bytes() }

@@ -1,15 +1,17 @@
 //! What the notifier may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Channel, Delivery, IssueIndex, Site, Team, User};
+use vedette_store::keys::Prefix::{
+    Channel, Delivery, Invitation, IssueIndex, SignIn, Site, Team, User,
+};
 
-/// The notifier reads what alerts say, and writes what is outstanding for channels. It talks to
-/// strangers, so it cannot write where a channel leads.
+/// The notifier reads what alerts say, and writes what is outstanding for channels, and the links of the
+/// letters that it sends. It talks to strangers, so it cannot write where a channel leads.
 pub const NOTIFIER: Grant = Grant {
-    get: &[Channel, Delivery],
+    get: &[Channel, Delivery, Invitation],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, IssueIndex, Site],
-    put: &[Delivery],
+    put: &[Delivery, Invitation, SignIn],
     delete: &[Delivery, Site],
     batch_delete: &[Channel, Delivery],
     ..Grant::NONE

@@ -8,6 +8,7 @@ mod deliver;
 mod events;
 mod fan_out;
 mod grants;
+mod letters;
 mod people;
 mod rederive;
 mod release;
@@ -16,7 +17,7 @@ mod webhooks;
 
 use tracing::info;
 use vedette_domain::message::AlertMessage;
-use vedette_runtime::App;
+use vedette_runtime::{App, EntropyError};
 use vedette_store::{ChannelRef, MayConflict, StoreError};
 
 pub use deliver::{Delivered, Transport, deliver};
@@ -32,6 +33,15 @@ pub enum NotifierError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A letter does not arrive now.
+    #[error("a letter does not arrive: {0}")]
+    Letter(String),
+    /// Links in letters would lead nowhere.
+    #[error("nobody said where this service can be reached")]
+    NoBase,
+    /// There is no randomness for secrets.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
     /// A message is not one of the notifier's.
     #[error("not a message of this queue")]
     Message(#[source] serde_json::Error),
@@ -53,16 +63,23 @@ pub async fn handle(
     transport: &impl Transport,
     message: &AlertMessage,
 ) -> Result<(), NotifierError> {
-    match *message {
-        AlertMessage::Issue { team, issue } => fan_out(app, team, issue).await,
+    match message {
+        AlertMessage::Issue { team, issue } => fan_out(app, *team, *issue).await,
         AlertMessage::Channel { team, channel } => {
-            deliver(app, transport, ChannelRef { team, id: channel }).await.map(drop)
+            let place = ChannelRef { team: *team, id: *channel };
+            deliver(app, transport, place).await.map(drop)
         }
-        AlertMessage::Team(team) => rederive(app, team).await,
+        AlertMessage::Team(team) => rederive(app, *team).await,
         AlertMessage::Rebuild(team) => {
-            let Rebuilt { channels, missing, stray } = rebuild(app, team).await?;
+            let Rebuilt { channels, missing, stray } = rebuild(app, *team).await?;
             info!(%team, channels, missing, stray, "alerts were rebuilt");
             Ok(())
+        }
+        AlertMessage::SignIn { user, asked_at } => {
+            letters::sign_in(app, transport, *user, *asked_at).await
+        }
+        AlertMessage::Invitation { team, invitation } => {
+            letters::invitation(app, transport, *team, invitation).await
         }
     }
 }

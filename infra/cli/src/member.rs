@@ -6,6 +6,7 @@ use vedette_actions::{add_member, change_role, remove_member};
 use vedette_domain::account::{Role, User};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
+use vedette_store::{budget, retry_on_conflict};
 
 use crate::output::{Output, Show, printable, record, table};
 use crate::{Failure, args, team, user};
@@ -63,9 +64,12 @@ impl Command {
 }
 
 async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
-    let team = team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
-    add_member(app, &team, &user, role).await?;
+    retry_on_conflict(budget::WRITE, || async {
+        let team = team::find(app, who.team).await?;
+        Ok::<_, Failure>(add_member(app, &team, &user, role).await?)
+    })
+    .await?;
     Ok(Shown::new(who.team, user, role))
 }
 

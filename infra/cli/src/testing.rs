@@ -134,6 +134,7 @@ impl Bench {
                 time_scale: TimeScale::default(),
                 tools: vec![Tool::Status],
                 concurrency: None,
+                sends_mail: false,
             },
         };
         Self { app, queue, now }

@@ -13,6 +13,8 @@ use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::{App, EntropyError};
 use vedette_store::{ChannelRef, MayConflict, StoreError, unless_conflict};
 
+use crate::letters::may_ask;
+
 pub use resend::{look_again, send_again};
 pub use trial::try_channel;
 
@@ -33,6 +35,9 @@ pub enum ChannelError {
         /// Why it is.
         reason: String,
     },
+    /// Nobody is to be pestered.
+    #[error("{0} was asked often enough today; ask again tomorrow")]
+    AskedOften(String),
     /// Its reader has yet to agree.
     #[error("the reader of {0} has not confirmed it yet")]
     Unconfirmed(String),
@@ -85,11 +90,21 @@ pub async fn add_channel(
     }
     let (id, key) = (app.entropy.channel_id()?, app.entropy.link_key()?);
     let channel = Channel::new(id, team, &name, target, filter, key, app.clock.now());
+    hold_questions(app, &channel).await?;
     app.store.put_channel(&channel).await?;
     if channel.since.is_none() {
         ask_for_confirmation(app, &channel).await?;
     }
     Ok(channel)
+}
+
+/// Refuses to ask the reader of an address once more if they were asked often enough today.
+async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError> {
+    let Target::Email { address } = &channel.target else { return Ok(()) };
+    match channel.since.is_some() || may_ask(app, channel.team, address).await? {
+        true => Ok(()),
+        false => Err(ChannelError::AskedOften(address.clone())),
+    }
 }
 
 /// Has the reader of an address asked whether it may receive alerts, unless they are about to be.
@@ -114,6 +129,7 @@ pub async fn enable_channel(app: &App, channel: &Channel) -> Result<Channel, Cha
     app.store.request_rederivation(channel.team, due).await?;
     let enabled = match channel.enabled(now) {
         Some(enabled) => {
+            hold_questions(app, &enabled).await?;
             app.store.put_channel(&enabled).await?;
             enabled
         }
@@ -139,6 +155,7 @@ pub async fn resend_to_channel(app: &App, channel: &Channel) -> Result<(), Chann
         let (name, reason) = (channel.name.clone(), disabled.reason.clone());
         return Err(ChannelError::Disabled { name, reason });
     }
+    hold_questions(app, channel).await?;
     resend::resend(app, channel).await?;
     if channel.since.is_none() {
         ask_for_confirmation(app, channel).await?;

@@ -8,6 +8,7 @@ use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
 use crate::AccountError;
+use crate::members::need_seats;
 
 /// Keeps a seat of a team for an address that has no account. The secret is to be shown once: it is
 /// not kept.
@@ -28,11 +29,7 @@ pub async fn invite(
     if pending.len() >= INVITATIONS_MAX {
         return Err(AccountError::TooManyInvitations);
     }
-    if let Some(seats) = team.plan().limits().seats
-        && team.team.seats_taken() >= seats
-    {
-        return Err(AccountError::NoSeat { plan: team.plan(), seats });
-    }
+    need_seats(team, team.team.seats_taken() + 1)?;
     let secret = app.entropy.session_secret()?;
     let invitation = Invitation::new(&secret, team.id(), invited, by, app.clock.now());
     app.store.create_invitation(&team.team, &invitation).await?;
@@ -42,25 +39,26 @@ pub async fn invite(
 /// The place of the address in the transaction of `Store::accept_invitation`.
 const ADDRESS: usize = 5;
 
-/// Makes the account that an invitation is for, and adds it to the team. Its address is still to be
-/// verified: who invites has the link as well, and could otherwise hold the account of an address that is
-/// somebody else's, to which other teams may give access.
+/// Makes the account that an invitation is for, and adds it to the team. Unless the link came by mail, its
+/// address is still to be verified: who invites has the link as well, and could otherwise hold the account
+/// of an address that is somebody else's, to which other teams may give access.
 ///
 /// # Errors
 ///
-/// When the address has an account, or a fault of the table; a conflict when the invitation was used or
+/// When the address has an account, when the team's plan has shrunk below its members, or a fault of the table; a conflict when the invitation was used or
 /// the team changed meanwhile.
 pub async fn accept_invitation(
     app: &App,
     team: &TeamWithSettings,
     invitation: &Invitation,
 ) -> Result<(), AccountError> {
+    need_seats(team, team.team.members + 1)?;
     let now = app.clock.now();
     let user = User {
         id: app.entropy.user_id()?,
         name: invitation.name.clone(),
         email: invitation.email.clone(),
-        email_verified_at: None,
+        email_verified_at: invitation.by_mail.then_some(now),
         created_at: now,
     };
     let accepted = app.store.accept_invitation(&team.team, invitation, &user).await;

@@ -5,6 +5,7 @@ mod channels;
 mod checks;
 mod invitations;
 mod issues;
+mod letters;
 mod members;
 mod monitoring;
 mod sites;
@@ -17,6 +18,7 @@ pub use channels::{
 pub use checks::order_checks;
 pub use invitations::{accept_invitation, invite};
 pub use issues::{Decision, DecisionError, decide};
+pub use letters::{mail_invitation, mail_sign_in};
 pub use members::{AccountError, add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
 pub use sites::{

@@ -32,6 +32,9 @@ pub enum AccountError {
         /// How many seats it has.
         seats: u32,
     },
+    /// Nobody is to be pestered.
+    #[error("{0} was asked often enough today; ask again tomorrow")]
+    AskedOften(String),
     /// The address has an invitation that can be accepted.
     #[error("{0} is invited already")]
     InvitedAlready(String),
@@ -55,14 +58,11 @@ impl MayConflict for AccountError {
     }
 }
 
-/// The place of the team's count in the transaction of `Store::put_member`.
-const ADD_SEAT: usize = 2;
-
 /// Adds a user to a team, within the seats that pending invitations leave.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table.
+/// The refusal, or a fault of the table; a conflict when members or invitations changed meanwhile.
 pub async fn add_member(
     app: &App,
     team: &TeamWithSettings,
@@ -73,16 +73,17 @@ pub async fn add_member(
     if let Some(row) = members.iter().find(|row| row.user == user.id) {
         return Err(AccountError::MemberAlready { email: user.email.clone(), role: row.role });
     }
+    need_seats(team, team.team.seats_taken() + 1)?;
     let membership = Membership { team: team.id(), user: user.id, role };
-    let seats = team.plan().limits().seats;
-    let left = seats.map(|seats| seats.saturating_sub(team.team.pending_invitations()));
-    let added = app.store.put_member(&membership, left).await;
-    added.map_err(|error| match seats {
-        Some(seats) if error.has_failed(ADD_SEAT) => {
-            AccountError::NoSeat { plan: team.plan(), seats }
-        }
-        _ => error.into(),
-    })
+    Ok(app.store.put_member(&membership, Some(&team.team)).await?)
+}
+
+/// Refuses more seats than the team's plan has.
+pub(crate) fn need_seats(team: &TeamWithSettings, needed: u32) -> Result<(), AccountError> {
+    match team.plan().limits().seats {
+        Some(seats) if needed > seats => Err(AccountError::NoSeat { plan: team.plan(), seats }),
+        _ => Ok(()),
+    }
 }
 
 /// Gives a member another role; says which one they had.

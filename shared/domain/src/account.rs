@@ -9,6 +9,7 @@ use crate::history::{Retention, day_of};
 use crate::id::{TeamId, UserId};
 use crate::invitation::Invitation;
 use crate::plan::Plan;
+use crate::session::SessionHash;
 
 /// A person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +87,11 @@ impl Team {
     /// Seats that are taken, by members and by pending invitations.
     pub fn seats_taken(&self) -> u32 {
         self.members.saturating_add(self.pending_invitations())
+    }
+
+    /// A pending invitation, by the hash of its first link.
+    pub fn invitation(&self, hash: &SessionHash) -> Option<&Invitation> {
+        self.invitations.iter().find(|pending| pending.hash == *hash)
     }
 
     /// The same team with the invitations that can still be accepted.

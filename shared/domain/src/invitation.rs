@@ -15,7 +15,7 @@ pub const INVITATIONS_MAX: usize = 50;
 /// A place in a team that is kept for whoever has its link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invitation {
-    /// Hash of the secret that its link carries.
+    /// Hash of the secret that its first link carries; by it the team lists the invitation.
     pub hash: SessionHash,
     /// The team.
     pub team: TeamId,
@@ -31,6 +31,9 @@ pub struct Invitation {
     pub created_at: Timestamp,
     /// When it stops working.
     pub expires_at: Timestamp,
+    /// Whether nobody but the reader of the address has the link: who follows it has the address.
+    #[serde(default)]
+    pub by_mail: bool,
 }
 
 /// Who is invited, and to what.
@@ -62,6 +65,7 @@ impl Invitation {
             by,
             created_at: now,
             expires_at: now.saturating_add(INVITATION_LIFETIME).unwrap_or(now),
+            by_mail: false,
         }
     }
 

@@ -15,6 +15,7 @@ mod host_name;
 pub mod id;
 pub mod invitation;
 pub mod issue;
+pub mod letters;
 pub mod limits;
 pub mod message;
 pub mod name;

@@ -3,8 +3,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger};
+use uuid::Uuid;
+
+use crate::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
 use crate::schedule::TimeScale;
+use crate::session::SessionHash;
 use crate::site::Site;
 use crate::tool::{RunReason, Tool};
 
@@ -20,8 +23,8 @@ pub enum Message {
 }
 
 impl Message {
-    /// The team on whose behalf the message is sent: queues let teams take turns.
-    pub const fn team(&self) -> TeamId {
+    /// The team, or the user, on whose behalf the message is sent: queues let them take turns.
+    pub const fn sender(&self) -> Uuid {
         match self {
             Self::Check(CheckMessage { team, .. })
             | Self::Maintenance(
@@ -34,8 +37,10 @@ impl Message {
                 AlertMessage::Issue { team, .. }
                 | AlertMessage::Channel { team, .. }
                 | AlertMessage::Team(team)
-                | AlertMessage::Rebuild(team),
-            ) => *team,
+                | AlertMessage::Rebuild(team)
+                | AlertMessage::Invitation { team, .. },
+            ) => team.0,
+            Self::Alert(AlertMessage::SignIn { user, .. }) => user.0,
         }
     }
 }
@@ -143,8 +148,8 @@ pub enum Maintenance {
     },
 }
 
-/// Asks the notifier to have channels learn of something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Asks the notifier to have channels learn of something, or to write a letter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlertMessage {
     /// An issue changed: which of its team's channels are to learn of that?
@@ -165,6 +170,20 @@ pub enum AlertMessage {
     Team(TeamId),
     /// Mend what the channels of a team know of its issues.
     Rebuild(TeamId),
+    /// Send a user a link that signs in.
+    SignIn {
+        /// The user.
+        user: UserId,
+        /// When it was asked for: too late, nobody waits for it any more.
+        asked_at: Timestamp,
+    },
+    /// Send an invitation to the address that it is for.
+    Invitation {
+        /// The team.
+        team: TeamId,
+        /// By what the team lists the invitation.
+        invitation: SessionHash,
+    },
 }
 
 #[cfg(test)]

@@ -58,6 +58,9 @@ pub struct SignInLink {
     pub user: UserId,
     /// When it stops working.
     pub expires_at: Timestamp,
+    /// Whether nobody but the reader of the user's address has it: who follows it has the address.
+    #[serde(default)]
+    pub by_mail: bool,
 }
 
 impl SignInLink {
@@ -67,7 +70,14 @@ impl SignInLink {
             hash: secret.hash(),
             user,
             expires_at: now.saturating_add(LINK_LIFETIME).unwrap_or(now),
+            by_mail: false,
         }
+    }
+
+    /// The same link, for the reader of the user's address alone.
+    #[must_use]
+    pub fn by_mail(self) -> Self {
+        Self { by_mail: true, ..self }
     }
 
     /// Whether it still works.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures::try_join;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::http::{HeaderMap, HeaderValue};
 use tokio::time::timeout;
@@ -30,6 +30,9 @@ pub enum Throttle {
 
 /// How long a request waits for what is noted about it: far longer than the table takes.
 const NOTING_MAX: Duration = Duration::from_secs(1);
+
+/// What requests are counted in.
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Check runs a minute and user: a limit of the API.
 pub const CHECK_RUNS_PER_MINUTE: u32 = 10;
@@ -93,7 +96,7 @@ pub async fn authenticate(
     let token = identify(store, headers, now).await.map_err(unknown)?;
     let (account, used, noted) = futures::join!(
         store.account(token.user),
-        counted(store.count_request(&token.hash.0, now)),
+        counted(store.count(&token.hash.0, MINUTE, now)),
         timeout(NOTING_MAX, store.note_use(&token, now)),
     );
     if !matches!(noted, Ok(Ok(()))) {
@@ -122,7 +125,7 @@ pub async fn authenticate(
 
 /// Counts a request for check runs, whichever way the user asks.
 async fn check_runs(store: &Store, user: UserId, now: Timestamp) -> Rate {
-    let used = counted(store.count_request(&format!("{user}#checks"), now)).await;
+    let used = counted(store.count(&format!("{user}#checks"), MINUTE, now)).await;
     Rate { limit: CHECK_RUNS_PER_MINUTE, used }
 }
 
@@ -146,7 +149,7 @@ pub async fn hold_requests(
     limit: u32,
     now: Timestamp,
 ) -> Result<(), ApiError> {
-    let used = counted(store.count_request(subject, now)).await;
+    let used = counted(store.count(subject, MINUTE, now)).await;
     Rate { limit, used }.hold(now)
 }
 

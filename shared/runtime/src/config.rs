@@ -26,6 +26,8 @@ pub struct Service {
     /// How many crawls, or audits, run at a time in all processes together; `None` if one process
     /// runs them all and itself sees to it that teams share.
     pub concurrency: Option<usize>,
+    /// Whether this deployment sends mail.
+    pub sends_mail: bool,
 }
 
 /// Requests a minute and token, unless `VEDETTE_THROTTLE` says otherwise.
@@ -112,6 +114,9 @@ impl Service {
         Some(base.strip_suffix("/api/v1").unwrap_or(base))
     }
 
+    /// The variable that names the sender of mails.
+    pub const MAIL_FROM: &'static str = "VEDETTE_MAIL_FROM";
+
     /// The variable that names the resolvers of DNS checks.
     pub const RESOLVERS: &'static str = "VEDETTE_DOH";
 
@@ -154,6 +159,7 @@ impl Service {
             time_scale: TimeScale::default(),
             tools,
             concurrency,
+            sends_mail: read(Self::MAIL_FROM).is_some(),
         })
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use uuid::Uuid;
 use vedette_domain::concurrency::team_share;
-use vedette_domain::id::TeamId;
 use vedette_domain::message::Message;
 use vedette_domain::tool::Tool;
 
@@ -112,8 +112,8 @@ impl Queue {
     }
 }
 
-/// Queues within this process: nothing outlives it, the table brings everything back. In each,
-/// teams take turns, and none has all of what may be handled at a time.
+/// Queues within this process: nothing outlives it, the table brings everything back. In each, the
+/// teams on whose behalf messages are sent take turns, and none has all of what may be handled at a time.
 #[derive(Debug, Clone, Default)]
 pub struct LocalQueue(Arc<[Lane; 7]>);
 
@@ -129,11 +129,11 @@ struct Waiting {
     /// Messages whose delay has not passed when they were last looked at.
     delayed: BTreeMap<(Instant, u64), Envelope>,
     /// The others, by team.
-    ready: HashMap<TeamId, VecDeque<Envelope>>,
+    ready: HashMap<Uuid, VecDeque<Envelope>>,
     /// The teams of `ready`, in the order of their turns.
-    turns: VecDeque<TeamId>,
+    turns: VecDeque<Uuid>,
     /// How many messages are being handled, by team.
-    in_flight: HashMap<TeamId, usize>,
+    in_flight: HashMap<Uuid, usize>,
 }
 
 /// A message, and how often it was delivered.
@@ -164,7 +164,7 @@ impl Delivery {
 impl Drop for Delivery {
     fn drop(&mut self) {
         let lane = self.queue.lane(Destination::of(&self.message));
-        lane.lock().finish(self.message.team());
+        lane.lock().finish(self.message.sender());
         lane.changed.notify_one();
     }
 }
@@ -180,7 +180,7 @@ impl Waiting {
     fn promote_due(&mut self, now: Instant) {
         while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
             let envelope = first.remove();
-            let team = envelope.message.team();
+            let team = envelope.message.sender();
             let of_team = self.ready.entry(team).or_default();
             if of_team.is_empty() {
                 self.turns.push_back(team);
@@ -196,8 +196,7 @@ impl Waiting {
             return None;
         }
         let most = team_share(limit);
-        let may =
-            |team: &TeamId| self.in_flight.get(team).is_none_or(|in_flight| *in_flight < most);
+        let may = |team: &Uuid| self.in_flight.get(team).is_none_or(|in_flight| *in_flight < most);
         let turn = self.turns.iter().position(may)?;
         let team = self.turns.remove(turn)?;
         let of_team = self.ready.get_mut(&team)?;
@@ -211,7 +210,7 @@ impl Waiting {
         Some(envelope)
     }
 
-    fn finish(&mut self, team: TeamId) {
+    fn finish(&mut self, team: Uuid) {
         if let Some(in_flight) = self.in_flight.get_mut(&team) {
             *in_flight -= 1;
             if *in_flight == 0 {
@@ -290,7 +289,7 @@ impl LocalQueue {
 
 #[cfg(test)]
 mod tests {
-    use vedette_domain::id::SiteId;
+    use vedette_domain::id::{SiteId, TeamId};
     use vedette_domain::message::Maintenance;
 
     use super::*;

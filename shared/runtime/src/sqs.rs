@@ -60,7 +60,7 @@ impl SqsQueue {
             .queue_url(self.url(Destination::of(message)))
             .message_body(body(message)?)
             // Standard queues take turns between groups: a team's backlog delays no other team.
-            .message_group_id(message.team().to_string())
+            .message_group_id(message.sender().to_string())
             .delay_seconds(seconds(delay.min(LONGEST_DELAY.unsigned_abs())))
             .send()
             .await
@@ -87,7 +87,7 @@ impl SqsQueue {
             let entry = SendMessageBatchRequestEntry::builder()
                 .id(number.to_string())
                 .message_body(body(message)?)
-                .message_group_id(message.team().to_string());
+                .message_group_id(message.sender().to_string());
             entries.push(entry.build().map_err(broken)?);
         }
         for is_last in [false, true] {

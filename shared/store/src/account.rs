@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use vedette_domain::account::{Membership, Role, Token, TokenHash, User};
+use vedette_domain::account::{Membership, Role, Team, Token, TokenHash, User};
 use vedette_domain::id::{TeamId, UserId};
 
 use crate::StoreError;
+use crate::invitation::unchanged;
 use crate::item::{Item, expiring, item, number, string, value};
 use crate::keys::{self, Key, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
@@ -203,31 +204,39 @@ impl Store {
         self.update(&key, change, None).await.map(drop)
     }
 
-    /// Counts a request of a subject in its minute and says how many there are, this one included.
-    pub async fn count_request(&self, subject: &str, now: Timestamp) -> Result<u32, StoreError> {
+    /// Counts something about a subject in the present window of time, and says how often it was in
+    /// that, this time included.
+    pub async fn count(
+        &self,
+        subject: &str,
+        window: SignedDuration,
+        now: Timestamp,
+    ) -> Result<u32, StoreError> {
         #[derive(Deserialize)]
         struct Window {
             n: u32,
         }
-        let minute = now.as_second().div_euclid(60);
+        let seconds = window.as_secs().max(1);
+        let number_of_window = now.as_second().div_euclid(seconds);
         let change = Change {
             expression: "ADD n :one SET #ttl = :ttl".into(),
             names: vec![("#ttl", keys::TTL.to_owned())],
-            values: vec![(":one", number(1)), (":ttl", number((minute + 2) * 60))],
+            values: vec![(":one", number(1)), (":ttl", number((number_of_window + 2) * seconds))],
         };
-        let counted = self.update(&keys::throttle(subject, minute), change, None).await?;
+        let counted = self.update(&keys::throttle(subject, number_of_window), change, None).await?;
         Ok(value::<Window>(counted)?.n)
     }
 
-    /// Adds a member to a team within its seats.
+    /// Adds a member to a team: as it was read, if its seats were counted.
     ///
     /// # Errors
     ///
-    /// A conflict when the user is a member, and at place 2 when no seat is left.
+    /// A conflict when the user is a member, or when members or invitations changed since the team was
+    /// read.
     pub async fn put_member(
         &self,
         membership: &Membership,
-        seats: Option<u32>,
+        counted: Option<&Team>,
     ) -> Result<(), StoreError> {
         let Membership { team, user, .. } = *membership;
         let member = keys::member(team, user);
@@ -237,18 +246,11 @@ impl Store {
             values: vec![(":one", number(1))],
             ..Change::default()
         };
-        let seats = number(seats.unwrap_or(u32::MAX));
+        let condition = counted.map_or(Condition::Present, unchanged);
         self.transaction()
             .put(item(&member, membership)?, Condition::Absent)
             .put(item(&place, membership)?, Condition::Absent)
-            .update(
-                &keys::team(team),
-                count,
-                Condition::When(
-                    "attribute_exists(pk) AND members < :seats",
-                    vec![(":seats", seats)],
-                ),
-            )
+            .update(&keys::team(team), count, condition)
             .commit()
             .await
     }

@@ -31,7 +31,21 @@ impl Store {
             .await
     }
 
-    /// The invitation with this hash, unless it was accepted or withdrawn.
+    /// Stores another link to an invitation, by the hash of its secret.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the link is there already.
+    pub async fn put_invitation_link(
+        &self,
+        hash: &SessionHash,
+        invitation: &Invitation,
+    ) -> Result<(), StoreError> {
+        let row = expiring(item(&keys::invitation(hash), invitation)?, invitation.expires_at);
+        self.transaction().put(row, Condition::Absent).commit().await
+    }
+
+    /// The invitation that a link with this hash leads to. It admits only as long as its team lists it.
     pub async fn invitation(&self, hash: &SessionHash) -> Result<Option<Invitation>, StoreError> {
         self.get(&keys::invitation(hash)).await?.map(value).transpose()
     }
@@ -96,7 +110,7 @@ fn change(team: &Team, pending: Vec<Invitation>, more: u32) -> Result<Change, St
 }
 
 /// The team has the members and the invitations that it had.
-fn unchanged(team: &Team) -> Condition {
+pub(crate) fn unchanged(team: &Team) -> Condition {
     let members = (":members", number(team.members));
     if team.invited == 0 {
         // Teams of earlier versions have no such number.

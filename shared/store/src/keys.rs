@@ -375,9 +375,9 @@ pub(crate) fn invitation(hash: &SessionHash) -> Key {
     Key::new(Prefix::Invitation.key(&hash.0), SELF)
 }
 
-/// Requests counted for a subject, a token or a user, in one minute.
-pub(crate) fn throttle(subject: &str, minute: i64) -> Key {
-    Key::new(Prefix::Throttle.key(format_args!("{subject}#{minute}")), SELF)
+/// What is counted of a subject, a token's or a user's requests for one, in a window of time.
+pub(crate) fn throttle(subject: &str, window: i64) -> Key {
+    Key::new(Prefix::Throttle.key(format_args!("{subject}#{window}")), SELF)
 }
 
 /// The partition that lists all teams.

@@ -76,6 +76,7 @@ impl TestApp {
             time_scale: TimeScale::default(),
             tools: vec![Tool::Status],
             concurrency: None,
+            sends_mail: false,
         };
         let metered = table.meter.client(table.database.http_client());
         let app = App {

@@ -131,6 +131,9 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         Err(taken @ ChannelError::NameTaken(_)) => {
             ValidationError::new("name", sentence(&taken.to_string()))
         }
+        Err(asked @ ChannelError::AskedOften(_)) => {
+            ValidationError::new("to", sentence(&asked.to_string()))
+        }
         Err(other) => ValidationError::new("kind", sentence(&other.to_string())),
     };
     page(visit, &team, Some(Refused::Addition(typed, why))).await

@@ -1,10 +1,10 @@
-//! Adding a member, or inviting somebody who has no account. The link of an invitation is shown in the
-//! answer, and nowhere else.
+//! Adding a member, or inviting somebody who has no account. The link of an invitation is sent by mail, or
+//! shown in the answer, and nowhere else.
 
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::HOST;
 use maud::html;
-use vedette_actions::{AccountError, add_member, invite};
+use vedette_actions::{AccountError, add_member, invite, mail_invitation};
 use vedette_domain::account::{Permission, Role};
 use vedette_domain::alert::link;
 use vedette_domain::email::parse_email;
@@ -16,15 +16,16 @@ use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 use vedette_store::TeamWithSettings;
 
+use super::answer;
 use super::list::{Refused, page};
-use super::{NEW_ROLES, role_word, team};
+use super::{NEW_ROLES, role_word};
 use crate::form::{field, sentence};
 use crate::layout::{self, Part};
 use crate::{Visit, account_error};
 
 /// Adds who has an account, and invites anybody else.
 pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = team(visit, Permission::ManageMembers).await?;
+    let team = visit.team(Permission::ManageMembers).await?;
     let [typed, named, chosen] = ["email", "name", "role"].map(|name| field(visit.body, name));
     let refused = |why| Refused { email: typed.trim(), name: named.trim(), role: &chosen, why };
     let mut errors = Errors::new();
@@ -54,6 +55,11 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     };
     match done {
         Ok(None) => layout::see(&format!("/teams/{}/members?said=added", team.id())),
+        // The link goes to nobody but the reader of the address, where that can be.
+        Ok(Some((_, invitation))) if visit.app.service.sends_mail => {
+            let mailed = mail_invitation(visit.app, &invitation).await;
+            answer(visit, &team, mailed, "invited").await
+        }
         Ok(Some((secret, invitation))) => Ok(link_page(visit, &team, &secret, &invitation)),
         Err(error @ (AccountError::Store(_) | AccountError::Entropy(_))) => {
             Err(account_error(error))

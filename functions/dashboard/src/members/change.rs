@@ -1,17 +1,17 @@
 //! Changing and removing members, and withdrawing invitations.
 
-use vedette_actions::{AccountError, change_role, remove_member};
+use vedette_actions::{change_role, mail_invitation, remove_member};
 use vedette_domain::account::{Permission, Role, User};
 use vedette_domain::id::UserId;
+use vedette_domain::invitation::Invitation;
 use vedette_domain::session::SessionHash;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
-use super::list::page;
-use super::{may_touch, team};
-use crate::form::{field, sentence};
-use crate::{Visit, account_error, layout};
+use super::{answer, may_touch};
+use crate::form::field;
+use crate::{Visit, layout};
 
 /// Gives a member another role.
 pub(crate) async fn role(visit: Visit<'_>) -> Result<Response, ApiError> {
@@ -19,25 +19,43 @@ pub(crate) async fn role(visit: Visit<'_>) -> Result<Response, ApiError> {
     let role = chosen.ok_or(ApiError::BadRequest("Choose a role."))?;
     let opened = Opened::read(visit, Some(role)).await?;
     let done = change_role(visit.app, opened.team.id(), &opened.user, role).await;
-    opened.answer(visit, done, "changed").await
+    answer(visit, &opened.team, done.map(drop), "changed").await
 }
 
 /// Takes a member out of the team.
 pub(crate) async fn remove(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit, None).await?;
     let done = remove_member(visit.app, opened.team.id(), &opened.user).await;
-    opened.answer(visit, done, "removed").await
+    // Who has left does not see the team any more.
+    if done.is_ok() && opened.user.id == visit.member()?.caller.user.id {
+        return layout::see("/");
+    }
+    answer(visit, &opened.team, done.map(drop), "removed").await
 }
 
 /// Takes an invitation back.
 pub(crate) async fn withdraw(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = team(visit, Permission::ManageMembers).await?;
-    let hash = SessionHash(visit.value("invitation").to_owned());
-    if !team.team.invitations.iter().any(|invitation| invitation.hash == hash) {
+    let (team, invitation) = invitation(visit).await?;
+    visit.app.store.withdraw_invitation(&team.team, &invitation.hash).await?;
+    layout::see(&format!("/teams/{}/members?said=withdrawn", team.id()))
+}
+
+/// Sends an invitation once more.
+pub(crate) async fn mail(visit: Visit<'_>) -> Result<Response, ApiError> {
+    if !visit.app.service.sends_mail {
         return Err(ApiError::NotFound);
     }
-    visit.app.store.withdraw_invitation(&team.team, &hash).await?;
-    layout::see(&format!("/teams/{}/members?said=withdrawn", team.id()))
+    let (team, invitation) = invitation(visit).await?;
+    let mailed = mail_invitation(visit.app, &invitation).await;
+    answer(visit, &team, mailed, "invited").await
+}
+
+/// A pending invitation, for who may take it back.
+async fn invitation(visit: Visit<'_>) -> Result<(TeamWithSettings, Invitation), ApiError> {
+    let team = visit.team(Permission::ManageMembers).await?;
+    let hash = SessionHash(visit.value("invitation").to_owned());
+    let invitation = team.team.invitation(&hash).cloned().ok_or(ApiError::NotFound)?;
+    Ok((team, invitation))
 }
 
 /// A member of a team whom the one who is signed in may change.
@@ -49,34 +67,20 @@ struct Opened {
 impl Opened {
     async fn read(visit: Visit<'_>, role: Option<Role>) -> Result<Self, ApiError> {
         let (store, caller) = (&visit.app.store, &visit.member()?.caller);
-        let team = team(visit, Permission::ManageMembers).await?;
         let id = UserId::parse(visit.value("user")).ok_or(ApiError::NotFound)?;
+        // Anybody may leave.
+        let leaves = role.is_none() && id == caller.user.id;
+        let needed = if leaves { Permission::View } else { Permission::ManageMembers };
+        let team = visit.team(needed).await?;
         let members = store.members(team.id()).await?;
         let row = members.iter().find(|row| row.user == id).ok_or(ApiError::NotFound)?;
         let own = caller.role_in(team.id())?;
-        if !may_touch(own, row.role) || role.is_some_and(|role| !may_touch(own, role)) {
+        let may_touch = |role| leaves || may_touch(own, role);
+        if !may_touch(row.role) || role.is_some_and(|role| !may_touch(role)) {
             let message = "Only an owner makes owners, or changes and removes them.";
             return Err(ApiError::Forbidden(message.to_owned()));
         }
         let user = store.users([id]).await?.remove(&id).ok_or(ApiError::NotFound)?;
         Ok(Self { team, user })
-    }
-
-    async fn answer(
-        &self,
-        visit: Visit<'_>,
-        done: Result<Role, AccountError>,
-        said: &str,
-    ) -> Result<Response, ApiError> {
-        match done {
-            Ok(_) => layout::see(&format!("/teams/{}/members?said={said}", self.team.id())),
-            Err(error @ (AccountError::Store(_) | AccountError::Entropy(_))) => {
-                Err(account_error(error))
-            }
-            Err(why) => {
-                let why = sentence(&why.to_string());
-                page(visit, &self.team, None, Some(&why)).await
-            }
-        }
     }
 }

@@ -3,7 +3,7 @@
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_actions::{AccountError, accept_invitation};
+use vedette_actions::{AccountError, accept_invitation, mail_sign_in};
 use vedette_domain::invitation::Invitation;
 use vedette_domain::session::SessionSecret;
 use vedette_http::error::ApiError;
@@ -30,17 +30,24 @@ pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
     let Some((team, invitation)) = usable(visit).await? else { return Ok(spent(visit)) };
     match accept_invitation(visit.app, &team, &invitation).await {
         Ok(()) => {
+            if visit.app.service.sends_mail {
+                mail_sign_in(visit.app, &invitation.email).await?;
+            }
             let content = html! {
                 p {
                     "The account of " b { bdi { (invitation.email) } } " is a member of the team "
                     b { bdi { (team.team.name) } } "."
                 }
-                p {
-                    "Who operates this service makes sure that the address is yours, and has a link for you that \
-                     signs in:"
+                @if visit.app.service.sends_mail {
+                    p { "A link that signs in is on its way to this address." }
+                } @else {
+                    p {
+                        "Who operates this service makes sure that the address is yours, and has a link for you that \
+                         signs in:"
+                    }
+                    p { code { "vedette user verify " (invitation.email) } }
+                    p { code { "vedette sign-in " (invitation.email) } }
                 }
-                p { code { "vedette user verify " (invitation.email) } }
-                p { code { "vedette sign-in " (invitation.email) } }
             };
             Ok(layout::own_page(visit, StatusCode::OK, "You have joined", &content))
         }
@@ -51,6 +58,11 @@ pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
                 p { (why) " Sign in with it, and ask an owner or admin of the team to add you." }
             };
             let title = "This address has an account";
+            Ok(layout::own_page(visit, StatusCode::CONFLICT, title, &content))
+        }
+        Err(why @ AccountError::NoSeat { .. }) => {
+            let content = html! { p { (sentence(&why.to_string())) } };
+            let title = "The team has no seat left";
             Ok(layout::own_page(visit, StatusCode::CONFLICT, title, &content))
         }
         Err(error) => Err(account_error(error)),
@@ -65,8 +77,11 @@ async fn usable(visit: Visit<'_>) -> Result<Option<(TeamWithSettings, Invitation
     let Some(invitation) = invitation.filter(|invitation| invitation.works(now)) else {
         return Ok(None);
     };
-    let team = store.team(invitation.team, now).await?;
-    Ok(team.map(|team| (team, invitation)))
+    let Some(team) = store.team(invitation.team, now).await? else { return Ok(None) };
+    // What counts is what the team lists: a link from a mail outlives what was accepted or withdrawn.
+    let listed = team.team.invitation(&invitation.hash).cloned();
+    let by_mail = invitation.by_mail;
+    Ok(listed.map(|listed| (team, Invitation { by_mail, ..listed })))
 }
 
 fn spent(visit: Visit<'_>) -> Response {

@@ -6,21 +6,21 @@ use vedette_domain::account::{Permission, Role, User};
 use vedette_domain::id::UserId;
 use vedette_domain::invitation::Invitation;
 use vedette_http::error::ApiError;
-use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::TeamWithSettings;
 
-use super::{NEW_ROLES, may_touch, role_word, team};
+use super::{NEW_ROLES, may_touch, role_word};
 use crate::Visit;
 use crate::form::Problems;
 use crate::layout::{self, Part};
 
 /// What a form did, as the address names it, and in words.
-const SAID: [(&str, &str); 4] = [
+const SAID: [(&str, &str); 5] = [
     ("added", "The member is added."),
     ("changed", "The member has another role."),
     ("removed", "The member is removed."),
+    ("invited", "The invitation is on its way to its address."),
     ("withdrawn", "The invitation no longer works."),
 ];
 
@@ -34,7 +34,7 @@ pub(super) struct Refused<'a> {
 
 /// Shows the members.
 pub(crate) async fn list(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = team(visit, Permission::View).await?;
+    let team = visit.team(Permission::View).await?;
     page(visit, &team, None, None).await
 }
 
@@ -46,7 +46,8 @@ pub(super) async fn page(
     problem: Option<&str>,
 ) -> Result<Response, ApiError> {
     let store = &visit.app.store;
-    let own = visit.member()?.caller.role_in(team.id())?;
+    let caller = &visit.member()?.caller;
+    let own = caller.role_in(team.id())?;
     let rows = store.members(team.id()).await?;
     let ids: Vec<UserId> = rows.iter().map(|row| row.user).collect();
     let mut users = store.users(ids).await?;
@@ -58,14 +59,10 @@ pub(super) async fn page(
         (None, None) => StatusCode::OK,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    let query = Query::parse(visit.head.uri.query());
-    let said = query.search("said").and_then(|said| SAID.iter().find(|(name, _)| *name == said));
     let may_manage = own.grants(Permission::ManageMembers);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
-        @if let (Some((_, words)), StatusCode::OK) = (said, status) {
-            p.note role="status" { (words) }
-        }
+        @if status == StatusCode::OK { (layout::done(visit, &SAID)) }
         table {
             caption { (members.len()) @if members.len() == 1 { " member" } @else { " members" } }
             thead {
@@ -81,20 +78,30 @@ pub(super) async fn page(
                         td { bdi { (user.email) } }
                         td { (role_word(*role)) }
                         @if may_manage {
-                            td { @if may_touch(own, *role) { (change(team, user, *role, own)) } }
+                            td {
+                                @if may_touch(own, *role) { (change(team, user, *role, own)) }
+                            }
                         }
                     }
                 }
             }
         }
         @if !team.team.invitations.is_empty() {
-            (invitations(team, &team.team.invitations, own))
+            (invitations(visit, team, own))
         }
         @if may_manage {
             h2 { "Add somebody" }
-            (form(team, refused))
+            (form(visit, team, refused))
         } @else {
             p { "Owners and admins of the team can add and remove members." }
+        }
+        h2 { "Leave the team" }
+        details {
+            summary { "Leave" }
+            p { "You see nothing of the team any more, and neither do your tokens." }
+            form method="post" action={ "/teams/" (team.id()) "/members/" (caller.user.id) "/remove" } {
+                button { "Leave this team" }
+            }
         }
     };
     let title = format!("Members of {}", team.team.name);
@@ -125,8 +132,11 @@ fn change(team: &TeamWithSettings, user: &User, role: Role, own: Role) -> Markup
     }
 }
 
-fn invitations(team: &TeamWithSettings, pending: &[Invitation], own: Role) -> Markup {
+fn invitations(visit: Visit<'_>, team: &TeamWithSettings, own: Role) -> Markup {
     let may_manage = own.grants(Permission::ManageMembers);
+    let path = |pending: &Invitation, verb: &str| {
+        format!("/teams/{}/invitations/{}/{verb}", team.id(), pending.hash.0)
+    };
     html! {
         h2 { "Pending invitations" }
         table {
@@ -134,18 +144,23 @@ fn invitations(team: &TeamWithSettings, pending: &[Invitation], own: Role) -> Ma
             thead {
                 tr {
                     th scope="col" { "Address" } th scope="col" { "Role" } th scope="col" { "Until" }
-                    @if may_manage { th scope="col" { "Withdraw" } }
+                    @if may_manage { th scope="col" { "Change" } }
                 }
             }
             tbody {
-                @for invitation in pending {
+                @for invitation in &team.team.invitations {
                     tr {
                         td { bdi { (invitation.email) } }
                         td { (role_word(invitation.role)) }
                         td { (layout::instant(invitation.expires_at)) }
                         @if may_manage {
                             td {
-                                form method="post" action={ "/teams/" (team.id()) "/invitations/" (invitation.hash.0) "/withdraw" } {
+                                @if visit.app.service.sends_mail {
+                                    form method="post" action=(path(invitation, "mail")) {
+                                        button { "Send again" }
+                                    }
+                                }
+                                form method="post" action=(path(invitation, "withdraw")) {
                                     button { "Withdraw" }
                                 }
                             }
@@ -157,13 +172,16 @@ fn invitations(team: &TeamWithSettings, pending: &[Invitation], own: Role) -> Ma
     }
 }
 
-fn form(team: &TeamWithSettings, refused: Option<&Refused<'_>>) -> Markup {
+fn form(visit: Visit<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>) -> Markup {
     let why = refused.map(|refused| &refused.why);
     let [email, name, role] =
         ["email", "name", "role"].map(|field| Problems::of(why, field, field));
     let chosen = refused.map_or(Role::Member.as_str(), |refused| refused.role);
     html! {
-        p { "Who has an account is a member at once; anybody else is invited by a link." }
+        p {
+            "Who has an account is a member at once; anybody else is invited by "
+            @if visit.app.service.sends_mail { "mail." } @else { "a link." }
+        }
         form method="post" action={ "/teams/" (team.id()) "/members" } {
             label for="email" { "Address" }
             (email.shown())

@@ -5,17 +5,14 @@ pub(crate) mod change;
 pub(crate) mod join;
 pub(crate) mod list;
 
+use vedette_actions::AccountError;
 use vedette_domain::account::{Permission, Role};
-use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
+use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
-use crate::Visit;
-
-async fn team(visit: Visit<'_>, permission: Permission) -> Result<TeamWithSettings, ApiError> {
-    let team = TeamId::parse(visit.value("team")).ok_or(ApiError::NotFound)?;
-    visit.member()?.caller.team(&visit.app.store, team, permission).await
-}
+use crate::form::sentence;
+use crate::{Visit, account_error, layout};
 
 /// The roles that can be given to somebody new; a team's first owner comes with the team.
 const NEW_ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Admin];
@@ -34,4 +31,20 @@ const fn role_word(role: Role) -> &'static str {
 /// owners.
 fn may_touch(own: Role, role: Role) -> bool {
     own.grants(Permission::ManageMembers) && (role != Role::Owner || own == Role::Owner)
+}
+
+/// The list of members, with what was done or why it was not.
+async fn answer(
+    visit: Visit<'_>,
+    team: &TeamWithSettings,
+    done: Result<(), AccountError>,
+    said: &str,
+) -> Result<Response, ApiError> {
+    match done {
+        Ok(()) => layout::see(&format!("/teams/{}/members?said={said}", team.id())),
+        Err(error @ (AccountError::Store(_) | AccountError::Entropy(_))) => {
+            Err(account_error(error))
+        }
+        Err(why) => list::page(visit, team, None, Some(&sentence(&why.to_string()))).await,
+    }
 }

@@ -19,7 +19,7 @@ use tracing::error;
 use url::{Host, Url};
 use vedette_domain::ErrorChain;
 use vedette_domain::alert::mail::{self, Envelope};
-use vedette_runtime::config::{ConfigError, Read};
+use vedette_runtime::config::{ConfigError, Read, Service};
 
 use super::{Message, SendOutcome, ses};
 
@@ -33,7 +33,7 @@ const HELD: Duration = Duration::from_hours(1);
 const LOCAL_SENDER: &str = "Vedette <vedette@localhost>";
 
 const SMTP: &str = "VEDETTE_SMTP";
-const MAIL_FROM: &str = "VEDETTE_MAIL_FROM";
+const MAIL_FROM: &str = Service::MAIL_FROM;
 
 /// From whom mails come, and the way that they take.
 pub struct MailConfig {
@@ -99,9 +99,7 @@ impl MailConfig {
             Message::Alert { alert, id, unsubscribe_url } => {
                 mail::message(alert, &envelope(id, unsubscribe_url.clone()))
             }
-            Message::Confirmation { confirmation, id } => {
-                mail::confirmation(confirmation, &envelope(id, None))
-            }
+            Message::Letter { letter, id } => mail::letter(letter, &envelope(id, None)),
             Message::Event { .. } => return SendOutcome::refused("an event is no mail"),
         };
         let written = match written {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use vedette_domain::alert::channel::Target;
-use vedette_domain::alert::mail::Confirmation;
+use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, discord, slack, teams};
 use vedette_probe::guard::Guard;
 
@@ -24,7 +24,7 @@ use http::Receiver;
 pub use mail::{MailConfig, MailWay};
 
 /// What is sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Message {
     /// An alert, for people.
     Alert {
@@ -35,10 +35,10 @@ pub enum Message {
         /// Where the recipient of a mail unsubscribes.
         unsubscribe_url: Option<String>,
     },
-    /// The question whether an address wants alerts, by mail.
-    Confirmation {
-        /// Who asks, and where to agree.
-        confirmation: Confirmation,
+    /// A letter, by mail.
+    Letter {
+        /// What it asks.
+        letter: Letter,
         /// Identity of the message, as that of an alert.
         id: String,
     },
@@ -97,10 +97,15 @@ impl Sender {
         Self { guard, mail }
     }
 
-    /// Sends a message once.
+    /// Sends a letter to an address once.
+    pub async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
+        self.mail.send(to, &Message::Letter { letter, id }, now).await
+    }
+
+    /// Sends a message to a channel once.
     pub async fn send(&self, target: &Target, message: &Message, now: Timestamp) -> SendOutcome {
         match (target, message) {
-            (Target::Email { address }, Message::Alert { .. } | Message::Confirmation { .. }) => {
+            (Target::Email { address }, Message::Alert { .. } | Message::Letter { .. }) => {
                 self.mail.send(address, message, now).await
             }
             (Target::Slack { url }, Message::Alert { alert, .. }) => {

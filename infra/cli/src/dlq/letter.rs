@@ -86,6 +86,8 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
             AlertMessage::Channel { channel, .. } => format!("alerts to channel {channel}"),
             AlertMessage::Team(team) => format!("due times of the alerts of team {team}"),
             AlertMessage::Rebuild(team) => format!("rebuilding the alerts of team {team}"),
+            AlertMessage::SignIn { user, .. } => format!("a link that signs in user {user}"),
+            AlertMessage::Invitation { team, .. } => format!("an invitation to team {team}"),
         };
         return (what, None, None);
     }

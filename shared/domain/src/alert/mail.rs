@@ -1,5 +1,5 @@
-//! An alert as a mail, and the mail that asks whether an address wants alerts: the whole message, in
-//! plain text and in HTML of the same content.
+//! An alert as a mail, and letters, which ask their reader to follow a link: the whole message, in plain
+//! text and in HTML of the same content.
 //!
 //! Nothing of it is drawn at random: the same input is the same message, byte by byte.
 
@@ -37,15 +37,79 @@ pub struct Envelope {
     pub host: String,
 }
 
-/// Who asks an address to receive alerts, and where its owner agrees.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confirmation {
-    /// The name of who asks.
-    pub asked_by: String,
-    /// The name of the team.
-    pub team: String,
-    /// Where to agree.
+/// A mail that asks its reader to follow a link.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// What is asked.
+    pub kind: LetterKind,
+    /// Where the link leads. It may carry a secret, so there is no `Debug`.
     pub url: String,
+}
+
+/// What a letter asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LetterKind {
+    /// To confirm an address for alerts.
+    Confirmation {
+        /// The name of who asks.
+        asked_by: String,
+        /// The name of the team.
+        team: String,
+    },
+    /// To join a team.
+    Invitation {
+        /// The name of who invites.
+        asked_by: String,
+        /// The name of the team.
+        team: String,
+    },
+    /// To sign in, which the reader asked for.
+    SignIn,
+}
+
+/// The words of a letter.
+struct Words {
+    subject: &'static str,
+    request: String,
+    button: &'static str,
+    otherwise: &'static str,
+}
+
+impl LetterKind {
+    fn words(&self) -> Words {
+        // Names are chosen by strangers, so there is no room for a letter of their own.
+        let name = |text: &str| cut(&one_line(text), STRANGERS_NAME, |_| 1);
+        match self {
+            Self::Confirmation { asked_by, team } => Words {
+                subject: "Confirm your address for alerts",
+                request: format!(
+                    "{} asks that alerts of the team “{}” be sent to this address.",
+                    name(asked_by),
+                    name(team)
+                ),
+                button: "Confirm this address",
+                otherwise: "If you do not want them, do nothing: nothing else is sent to you.",
+            },
+            Self::Invitation { asked_by, team } => Words {
+                subject: "Join a team on Vedette",
+                request: format!(
+                    "{} invites you to the team “{}”, which watches its websites with Vedette.",
+                    name(asked_by),
+                    name(team)
+                ),
+                button: "Look at the invitation",
+                otherwise: "The link works for a week. If you do not want to join, do nothing.",
+            },
+            Self::SignIn => Words {
+                subject: "Sign in to Vedette",
+                request: "Somebody, probably you, asked for a link that signs in to Vedette with \
+                          this address."
+                    .to_owned(),
+                button: "Sign in",
+                otherwise: "The link works once, for 15 minutes. If it was not you, do nothing.",
+            },
+        }
+    }
 }
 
 /// A mail that cannot be written.
@@ -90,33 +154,22 @@ pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError>
     Ok(mail.multipart(alternatives(plain, html))?)
 }
 
-/// The mail that asks whether an address wants alerts.
+/// The mail of a letter.
 ///
 /// # Errors
 ///
 /// When an address is not valid.
-pub fn confirmation(asked: &Confirmation, envelope: &Envelope) -> Result<Message, MailError> {
-    // Names are chosen by strangers, so there is no room for a letter of their own.
-    let name = |text: &str| cut(&one_line(text), STRANGERS_NAME, |_| 1);
-    let request = format!(
-        "{} asks that alerts of the team “{}” be sent to this address.",
-        name(&asked.asked_by),
-        name(&asked.team)
-    );
-    let otherwise = "If you do not want them, do nothing: nothing else is sent to you.";
-    let plain = format!("{request}\n\nConfirm this address: {}\n\n{otherwise}\n", asked.url);
-    let html = document(
-        Tone::Neutral,
-        "Confirm your address",
-        &request,
-        &html! {
-            p { (request) }
-            (button("Confirm this address", &asked.url))
-            p { (otherwise) }
-        },
-    );
-    let mail = addressed(envelope, "Confirm your address for alerts")?;
-    Ok(mail.multipart(alternatives(plain, html))?)
+pub fn letter(letter: &Letter, envelope: &Envelope) -> Result<Message, MailError> {
+    let Words { subject, request, button: follow, otherwise } = letter.kind.words();
+    let url = &letter.url;
+    let plain = format!("{request}\n\n{follow}: {url}\n\n{otherwise}\n");
+    let content = html! {
+        p { (request) }
+        (button(follow, url))
+        p { (otherwise) }
+    };
+    let html = document(Tone::Neutral, subject, &request, &content);
+    Ok(addressed(envelope, subject)?.multipart(alternatives(plain, html))?)
 }
 
 /// A message that nobody answers, human or not.

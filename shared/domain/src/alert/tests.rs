@@ -7,7 +7,7 @@ use twilight_model::channel::message::Embed;
 use uuid::Uuid;
 
 use super::channel::EventKind;
-use super::mail::{Confirmation, Envelope};
+use super::mail::{Envelope, Letter, LetterKind};
 use super::*;
 use crate::id::SiteId;
 use crate::issue::Fingerprint;
@@ -541,12 +541,14 @@ fn mail_has_two_forms_of_one_content() {
 
 #[test]
 fn an_address_is_asked_before_it_gets_alerts() {
-    let asked = Confirmation {
-        asked_by: "Ada".to_owned(),
-        team: "Web <b>\r\nBcc: x@example.com".to_owned(),
+    let asked = Letter {
+        kind: LetterKind::Confirmation {
+            asked_by: "Ada".to_owned(),
+            team: "Web <b>\r\nBcc: x@example.com".to_owned(),
+        },
         url: "https://vedette.example.com/channels/3/confirm?key=4".to_owned(),
     };
-    let mail = mail::confirmation(&asked, &envelope()).expect("a mail");
+    let mail = mail::letter(&asked, &envelope()).expect("a mail");
     insta::assert_snapshot!(text(mail.formatted()), @r#"
     From: Vedette <alerts@vedette.example.com>
     To: ada@example.com
@@ -592,6 +594,34 @@ fn an_address_is_asked_before_it_gets_alerts() {
     /td></tr></table></body></html>
     --c81171b327054d0e296c1074b92da1e6de892c62--
     "#);
+}
+
+#[test]
+fn letters_say_what_their_link_is_for() {
+    let invitation =
+        LetterKind::Invitation { asked_by: "Ada\nBob".to_owned(), team: "Web <b>".to_owned() };
+    for (kind, subject, request) in [
+        (
+            invitation,
+            "Join a team on Vedette",
+            "Ada Bob invites you to the team “Web <b>”, which watches its websites with Vedette.",
+        ),
+        (
+            LetterKind::SignIn,
+            "Sign in to Vedette",
+            "Somebody, probably you, asked for a link that signs in to Vedette with this address.",
+        ),
+    ] {
+        let url = "https://vedette.example.com/sign-in/7".to_owned();
+        let mail = mail::letter(&Letter { kind, url: url.clone() }, &envelope()).expect("a mail");
+        let mail = mail.formatted();
+        let read = mail_parser::MessageParser::default().parse(&mail).expect("a mail");
+        assert_eq!(read.subject(), Some(subject));
+        let plain = read.body_text(0).expect("a text");
+        assert!(plain.starts_with(request) && plain.contains(&format!(": {url}")), "{plain}");
+        let html = read.body_html(0).expect("a page");
+        assert!(html.contains(&format!("href=\"{url}\"")) && !html.contains("<b>"), "{html}");
+    }
 }
 
 #[test]

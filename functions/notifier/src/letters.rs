@@ -1,0 +1,78 @@
+//! Letters to people: links to sign in, and invitations. Their secrets are made here, so that nobody has
+//! them but who reads the mail.
+
+use jiff::Timestamp;
+use tracing::warn;
+use vedette_domain::alert::link;
+use vedette_domain::alert::mail::{Letter, LetterKind};
+use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::invitation::Invitation;
+use vedette_domain::session::{LINK_LIFETIME, SessionHash, SignInLink};
+use vedette_runtime::App;
+
+use crate::NotifierError;
+use crate::deliver::Transport;
+use crate::send::SendOutcome;
+
+/// Sends a user a link that signs in, unless it comes too late.
+pub(crate) async fn sign_in(
+    app: &App,
+    transport: &impl Transport,
+    user: UserId,
+    asked_at: Timestamp,
+) -> Result<(), NotifierError> {
+    let now = app.clock.now();
+    if now.duration_since(asked_at) >= LINK_LIFETIME {
+        return Ok(());
+    }
+    let Some(user) = app.store.users([user]).await?.remove(&user) else { return Ok(()) };
+    let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
+    let secret = app.entropy.session_secret()?;
+    let link = SignInLink::new(&secret, user.id, now).by_mail();
+    app.store.create_sign_in_link(&link).await?;
+    let letter = Letter { kind: LetterKind::SignIn, url: link::sign_in(base, &secret) };
+    send(app, transport, &user.email, letter, &link.hash).await
+}
+
+/// Sends an invitation to the address that it is for, unless it was accepted or withdrawn.
+pub(crate) async fn invitation(
+    app: &App,
+    transport: &impl Transport,
+    team: TeamId,
+    listed: &SessionHash,
+) -> Result<(), NotifierError> {
+    let now = app.clock.now();
+    let found = futures::try_join!(app.store.team(team, now), app.store.invitation(listed))?;
+    let (Some(team), Some(invitation)) = found else { return Ok(()) };
+    if team.team.invitation(&invitation.hash).is_none() || !invitation.works(now) {
+        return Ok(());
+    }
+    let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
+    let by = app.store.users([invitation.by]).await?.remove(&invitation.by);
+    let asked_by = by.map_or_else(|| "Somebody".to_owned(), |by| by.name);
+    let secret = app.entropy.session_secret()?;
+    let hash = secret.hash();
+    let mailed = Invitation { by_mail: true, ..invitation };
+    app.store.put_invitation_link(&hash, &mailed).await?;
+    let kind = LetterKind::Invitation { asked_by, team: team.team.name };
+    let letter = Letter { kind, url: link::invitation(base, &secret) };
+    send(app, transport, &mailed.email, letter, &hash).await
+}
+
+/// A letter that does not arrive is written again, with another secret.
+async fn send(
+    app: &App,
+    transport: &impl Transport,
+    to: &str,
+    letter: Letter,
+    hash: &SessionHash,
+) -> Result<(), NotifierError> {
+    match transport.write(to, letter, hash.0.clone(), app.clock.now()).await {
+        SendOutcome::Delivered => Ok(()),
+        SendOutcome::Retry { why, .. } => Err(NotifierError::Letter(why)),
+        SendOutcome::Refused { why } | SendOutcome::Gone { why } => {
+            warn!(why, "a letter was refused");
+            Ok(())
+        }
+    }
+}

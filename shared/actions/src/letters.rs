@@ -1,0 +1,51 @@
+//! Letters that somebody asks for: each is counted, and the notifier writes it.
+
+use std::time::Duration;
+
+use vedette_domain::id::TeamId;
+use vedette_domain::invitation::Invitation;
+use vedette_domain::letters::{REQUESTS, SIGN_INS};
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_runtime::App;
+use vedette_store::StoreError;
+
+use crate::AccountError;
+
+/// Has a link that signs in sent to an address, if it has an account and was not sent too many. Whoever
+/// asks does not learn whether.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn mail_sign_in(app: &App, email: &str) -> Result<(), StoreError> {
+    let Some(user) = app.store.user_by_email(email).await? else { return Ok(()) };
+    let now = app.clock.now();
+    let sent = app.store.count(&format!("sign-in#{}", user.id), SIGN_INS.window, now).await?;
+    if sent <= SIGN_INS.times {
+        let message = AlertMessage::SignIn { user: user.id, asked_at: now };
+        app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
+    }
+    Ok(())
+}
+
+/// Has a pending invitation sent to the address that it is for.
+///
+/// # Errors
+///
+/// When the team has asked the address often enough, or a fault of the table.
+pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), AccountError> {
+    let Invitation { team, email, hash, .. } = invitation;
+    if !may_ask(app, *team, email).await? {
+        return Err(AccountError::AskedOften(email.clone()));
+    }
+    let message = AlertMessage::Invitation { team: *team, invitation: hash.clone() };
+    app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
+    Ok(())
+}
+
+/// Counts a request of a team to an address, and says whether it is one too many for today.
+pub(crate) async fn may_ask(app: &App, team: TeamId, email: &str) -> Result<bool, StoreError> {
+    let subject = format!("asked#{team}#{}", email.to_lowercase());
+    let asked = app.store.count(&subject, REQUESTS.window, app.clock.now()).await?;
+    Ok(asked <= REQUESTS.times)
+}

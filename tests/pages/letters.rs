@@ -1,0 +1,281 @@
+//! Links that come by mail: to sign in, and to join a team.
+
+use jiff::SignedDuration;
+use vedette_domain::account::{Role, Scope};
+use vedette_domain::alert::mail::LetterKind;
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_domain::plan::Plan;
+use vedette_notifier::send::SendOutcome;
+use vedette_notifier::{NOTIFIER, NotifierError, handle};
+use vedette_runtime::Destination;
+use vedette_store::{Grant, MayConflict};
+use vedette_testkit::{Member, TestApp, granted, member_of, new_team};
+use vedette_tests::receivers::{Posted, Receivers};
+
+use crate::sites::after;
+use crate::support::{Browser, body, main_part, said, sent_to, sign_in_link};
+
+const BASE: &str = "https://monitor.test";
+
+async fn start() -> TestApp {
+    let mut test = TestApp::start().await;
+    test.app.service.sends_mail = true;
+    test
+}
+
+/// Takes what the notifier is to do.
+fn asked(test: &TestApp) -> Vec<AlertMessage> {
+    let taken = test.queue.drain(Destination::Alerts).into_iter();
+    taken
+        .map(|(message, _)| match message {
+            Message::Alert(message) => message,
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+async fn notify(
+    test: &TestApp,
+    receivers: &Receivers,
+    message: &AlertMessage,
+) -> Result<(), NotifierError> {
+    let handled = handle(&test.app, receivers, message);
+    Box::pin(granted([&NOTIFIER, &Grant::NONE], handled)).await
+}
+
+/// Has the notifier do what it is asked for; the letters that it writes.
+async fn letters(test: &TestApp) -> Vec<Posted> {
+    let receivers = Receivers::default();
+    for message in asked(test) {
+        notify(test, &receivers, &message).await.expect("done");
+    }
+    receivers.take_letters()
+}
+
+/// The one letter, and the path that its link leads to.
+async fn letter(test: &TestApp) -> (Posted, String) {
+    let [letter] = <[Posted; 1]>::try_from(letters(test).await).ok().expect("one letter");
+    let path = letter.letter.url.strip_prefix(BASE).expect("a page").to_owned();
+    (letter, path)
+}
+
+async fn email_of(test: &TestApp, member: &Member) -> String {
+    test.app.store.account(member.user).await.expect("read").expect("a user").user.email
+}
+
+#[tokio::test]
+async fn an_account_is_sent_a_link_that_signs_in_once_and_nobody_learns_who_has_one() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let email = email_of(&test, &owner).await;
+    let mut browser = Browser::new(&test);
+    let shown = browser.get("/sign-in").await;
+    assert!(said(&shown).contains("name=\"email\"") && !said(&shown).contains("vedette sign-in"));
+    let before = test.table.dump().await;
+    let unknown = browser.post("/sign-in", "email=nobody%40example.com").await;
+    assert_eq!(test.table.dump().await, before, "of strangers nothing is kept");
+    let known = browser.post("/sign-in", &format!("email={email}")).await;
+    let alike = |page: &str, email: &str| page.replace(email, "ADDRESS");
+    assert_eq!(alike(said(&known), &email), alike(said(&unknown), "nobody@example.com"));
+    assert_eq!(known.headers(), unknown.headers());
+
+    let (sent, path) = letter(&test).await;
+    assert_eq!((sent.to.as_str(), &sent.letter.kind), (email.as_str(), &LetterKind::SignIn));
+    let stored = format!("{:?}", test.table.dump().await);
+    assert!(!stored.contains(path.trim_start_matches("/sign-in/")), "only its hash is kept");
+    assert!(said(&browser.get(&path).await).contains("<form method=\"post\"><button>Sign in"));
+    assert_eq!(sent_to(&browser.post(&path, "").await), "/");
+    assert!(said(&browser.get("/").await).contains("Sites of Observers"));
+    assert_eq!(Browser::new(&test).post(&path, "").await.status(), 404);
+    for wrong in ["", "email=ada"] {
+        let refused = Browser::new(&test).post("/sign-in", wrong).await;
+        assert_eq!(refused.status(), 422, "{wrong}");
+        let problem = "id=\"email-problem\" role=\"alert\">Expected an address";
+        assert!(main_part(&refused).contains(problem), "{}", main_part(&refused));
+    }
+    assert!(asked(&test).is_empty());
+}
+
+#[tokio::test]
+async fn a_link_from_the_mailbox_verifies_its_address_and_another_does_not() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let member = member_of(&test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let mut user = test.app.store.account(member.user).await.expect("read").expect("a user").user;
+    user.id = test.app.entropy.user_id().expect("an id");
+    (user.email, user.email_verified_at) = ("new@example.com".to_owned(), None);
+    test.app.store.create_user(&user).await.expect("a user");
+    let verified_at = async || {
+        let user = test.app.store.user_by_email("new@example.com").await.expect("read");
+        user.expect("a user").email_verified_at
+    };
+    let mut browser = Browser::new(&test);
+    let by_hand = sign_in_link(&test, user.id).await;
+    sent_to(&browser.post(&by_hand, "").await);
+    assert_eq!(verified_at().await, None);
+    assert_eq!(sent_to(&browser.get("/").await), "/sign-in");
+    said(&browser.post("/sign-in", "email=NEW%40example.com").await);
+    let (_, path) = letter(&test).await;
+    sent_to(&browser.post(&path, "").await);
+    assert_eq!(verified_at().await, Some(test.now()));
+    assert_eq!(browser.get("/").await.status(), 200);
+}
+
+#[tokio::test]
+async fn an_address_is_sent_five_links_an_hour_and_a_late_one_not_at_all() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let form = format!("email={}", email_of(&test, &owner).await);
+    let mut browser = Browser::new(&test);
+    let first = browser.post("/sign-in", &form).await;
+    for _ in 0..7 {
+        assert_eq!(said(&browser.post("/sign-in", &form).await), said(&first));
+    }
+    assert_eq!(letters(&test).await.len(), 5);
+    test.advance(SignedDuration::from_hours(1));
+    said(&browser.post("/sign-in", &form).await);
+    test.advance(SignedDuration::from_mins(15));
+    assert_eq!(letters(&test).await.len(), 0, "nobody waits for it any more");
+}
+
+#[tokio::test]
+async fn a_letter_that_does_not_arrive_is_written_again_unless_it_is_refused() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    said(
+        &Browser::new(&test)
+            .post("/sign-in", &format!("email={}", email_of(&test, &owner).await))
+            .await,
+    );
+    let [message] = <[AlertMessage; 1]>::try_from(asked(&test)).expect("one message");
+    let why = || "the server is full".to_owned();
+    for (outcome, is_done) in [
+        (SendOutcome::Retry { after: None, why: why() }, false),
+        (SendOutcome::Refused { why: why() }, true),
+        (SendOutcome::Gone { why: why() }, true),
+        (SendOutcome::Delivered, true),
+    ] {
+        let receivers = Receivers::default();
+        receivers.answer_letters(outcome.clone());
+        let done = notify(&test, &receivers, &message).await;
+        assert_eq!(done.is_ok(), is_done, "{outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_mail_there_are_no_letters() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let form = format!("email={}", email_of(&test, &owner).await);
+    let mut browser = Browser::new(&test);
+    assert!(!said(&browser.get("/sign-in").await).contains("<form"));
+    assert_eq!(browser.post("/sign-in", &form).await.status(), 404);
+    let mut owners = Browser::of(&test, owner.user).await;
+    let page = format!("/teams/{}/members", owner.team);
+    said(&owners.post(&page, "email=grace%40example.com&role=member").await);
+    let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
+    let hash = &team.team.invitations[0].hash.0;
+    let mail = format!("/teams/{}/invitations/{hash}/mail", owner.team);
+    assert!(!said(&owners.get(&page).await).contains(&mail));
+    assert_eq!(owners.post(&mail, "").await.status(), 404);
+    assert!(asked(&test).is_empty());
+}
+
+#[tokio::test]
+async fn who_is_invited_by_mail_comes_with_a_verified_address() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = format!("/teams/{}/members", owner.team);
+    let invited = browser.post(&page, "email=Grace%40example.com&name=Grace&role=member").await;
+    assert_eq!(sent_to(&invited), format!("{page}?said=invited"), "who invites has no link");
+    let (sent, path) = letter(&test).await;
+    let (asked_by, team) = ("Ada".to_owned(), "Observers".to_owned());
+    assert_eq!(sent.to, "Grace@example.com");
+    assert_eq!(sent.letter.kind, LetterKind::Invitation { asked_by, team });
+    let listed = browser.get(&page).await;
+    let again = said(&listed).split("action=\"").find(|rest| rest.contains("/mail\""));
+    let again = again.and_then(|rest| rest.split('"').next()).expect("a form").to_owned();
+    assert!(!body(&listed).contains("/join/"));
+    assert_eq!(sent_to(&browser.post(&again, "").await), format!("{page}?said=invited"));
+    let (_, other) = letter(&test).await;
+    assert_ne!(path, other);
+
+    let mut guest = Browser::new(&test);
+    assert!(said(&guest.get(&path).await).contains("<bdi>Observers</bdi>"));
+    let joined = guest.post(&path, "").await;
+    assert!(said(&joined).contains("is on its way to this address"), "{}", said(&joined));
+    let user = test.app.store.user_by_email("grace@example.com").await.expect("read");
+    assert_eq!(user.expect("a user").email_verified_at, Some(test.now()));
+    for spent in [&path, &other] {
+        assert_eq!(guest.get(spent).await.status(), 404);
+        assert_eq!(guest.post(spent, "").await.status(), 404);
+    }
+    let (_, path) = letter(&test).await;
+    assert_eq!(sent_to(&guest.post(&path, "").await), "/");
+    assert!(said(&guest.get("/").await).contains("Sites of Observers"));
+}
+
+#[tokio::test]
+async fn an_invitation_by_mail_is_withdrawn_with_all_its_links_and_not_sent_often() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = format!("/teams/{}/members", owner.team);
+    let form = "email=grace%40example.com&role=member";
+    sent_to(&browser.post(&page, form).await);
+    let (_, path) = letter(&test).await;
+    let listed = browser.get(&page).await;
+    let own = said(&listed).split("<bdi>grace@example.com</bdi>").nth(1).expect("listed");
+    let mail = after(own, "action=\"").to_owned();
+    let withdraw = mail.replace("/mail", "/withdraw");
+    sent_to(&browser.post(&mail, "").await);
+    sent_to(&browser.post(&withdraw, "").await);
+    assert!(letters(&test).await.is_empty(), "it was withdrawn before it was sent");
+    for response in [browser.get(&path).await, Browser::new(&test).post(&path, "").await] {
+        assert_eq!(response.status(), 404);
+    }
+    // To withdraw it and to invite once more does not send more.
+    sent_to(&browser.post(&page, form).await);
+    assert_eq!(letters(&test).await.len(), 1);
+    let listed = browser.get(&page).await;
+    let own = said(&listed).split("<bdi>grace@example.com</bdi>").nth(1).expect("listed");
+    let refused = browser.post(after(own, "action=\""), "").await;
+    assert_eq!(refused.status(), 422);
+    let why = "grace@example.com was asked often enough today; ask again tomorrow.";
+    assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
+    assert!(asked(&test).is_empty());
+    test.advance(SignedDuration::from_hours(24));
+    sent_to(&browser.post(after(own, "action=\""), "").await);
+    assert_eq!(letters(&test).await.len(), 1);
+}
+
+#[tokio::test]
+async fn seats_are_counted_as_they_are_when_they_are_taken() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Starter).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = format!("/teams/{}/members", owner.team);
+    let read =
+        async || test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
+    let before = read().await;
+    sent_to(&browser.post(&page, "email=a%40example.com&role=member").await);
+    let (_, path) = letter(&test).await;
+    // Somebody is added who saw no invitation.
+    let stranger = new_team(&test, Plan::Agency).await;
+    let user = test.app.store.account(stranger.user).await.expect("read").expect("a user").user;
+    let late = vedette_actions::add_member(&test.app, &before, &user, Role::Member).await;
+    assert!(late.is_err_and(|error| error.is_conflict()));
+    vedette_actions::add_member(&test.app, &read().await, &user, Role::Member)
+        .await
+        .expect("added");
+    // The plan has three seats; the team, by hand, five members.
+    for _ in 0..2 {
+        member_of(&test, owner.team, Role::Viewer, &Scope::ALL).await;
+    }
+    let refused = Browser::new(&test).post(&path, "").await;
+    assert_eq!(refused.status(), 409);
+    let why = "The starter plan has 3 seats, and all are taken.";
+    assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
+    assert_eq!(Browser::new(&test).get(&path).await.status(), 200, "it still works");
+}
