@@ -78,7 +78,7 @@ LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check test test-aws test-image contract clients alerts pages simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
+.PHONY: help run check clippy test test-aws test-image contract clients alerts pages simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -93,16 +93,21 @@ check: rust lints ## Formatting and lints, while you work
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# The quick ones first; cargo's tests last, so that their results end the output.
-test: rust lints session dependencies template lighthouse $(SCHEMATHESIS)/ok $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
+# What tests need is downloaded while clippy compiles. The quick ones first; cargo's tests last, so that
+# their results end the output.
+test: rust lints session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
 	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@$(MAKE) --no-print-directory --jobs=2 clippy dependencies template lighthouse $(SCHEMATHESIS)/ok \
+		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok
 	$(build_service)
 	$(hold_to_contract)
 	$(use_clients)
 	$(receive_alerts)
 	$(use_pages)
 	cargo test --locked --workspace
+
+clippy: rust lints
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 
 test-aws: rust $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in six minutes
 	$(build_service)
