@@ -11,7 +11,10 @@ is throttled.
 Each mend says in a sentence what the pinned version lacks.
 """
 
+import base64
 import contextvars
+import email
+import email.utils
 import hashlib
 import json
 import pathlib
@@ -79,6 +82,8 @@ def enforce(inner, access_key, action, service, region, resource_arn="*", servic
     """Asks about the partitions of a DynamoDB call and about the role that a call passes on, too,
     and keeps what was decided about roles."""
     context = dict(service_context or {})
+    if sender := mail_sender.get():
+        context["ses:FromAddress"] = sender
     keys = context.get("dynamodb:LeadingKeys")
     if "dynamodb:EnclosingOperation" in context:
         keys = next(transaction_keys.get())
@@ -127,6 +132,7 @@ def ask(role, action, resource, context=None, policies=None):
 
 transaction_keys = contextvars.ContextVar("transaction_keys")
 passed_role = contextvars.ContextVar("passed_role", default=None)
+mail_sender = contextvars.ContextVar("mail_sender", default=None)
 
 
 @wrap(iam_actions, "dynamodb_service_context")
@@ -185,9 +191,15 @@ def leading_key(table, item):
 
 @wrap(iam_actions, "extract_resource_arn")
 def extract_resource_arn(inner, service, method, path, headers, body, query, *rest):
-    """The ARN of a schedule has the group `default`, whatever group it is in; and whether the role
-    that it is given may be passed is not asked."""
+    """The ARN of a schedule has the group `default`, whatever group it is in, and whether the role
+    that it is given may be passed is not asked; a mail is nobody's, and not that of its sender."""
     arn = inner(service, method, path, headers, body, query, *rest)
+    mail_sender.set(None)
+    if path == "/v2/email/outbound-emails":
+        mail = email.message_from_bytes(base64.b64decode(json.loads(body)["Content"]["Raw"]["Data"]))
+        sender = email.utils.parseaddr(mail["From"])[1]
+        mail_sender.set(sender)
+        arn = f"arn:aws:ses:{get_region()}:{get_account_id()}:identity/{sender}"
     passed_role.set(None)
     if service == "scheduler" and ":schedule/default/" in arn:
         request = json.loads(body) if body else {}

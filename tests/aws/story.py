@@ -637,6 +637,7 @@ def use_the_pages(team, site, target):
     issue = ask("GET", f"/issues?team={team}")["data"][0]["uuid"]
     visit("GET", f"/issues/{issue}", cookie=cookie)
     visit("POST", f"/issues/{issue}/snooze", 303, cookie, hours="1")
+    visit("POST", f"/issues/{issue}/note", 303, cookie, note="The database is full.")
     visit("POST", f"/issues/{issue}/resolve", 303, cookie)
     visit("POST", f"/issues/{issue}/acknowledge", 409, cookie)
     visit("GET", f"/issues/{issue}", cookie=cookie)

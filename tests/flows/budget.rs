@@ -325,6 +325,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         previous_check: Some(check),
         last_evaluated_at: Some(now),
         snoozed_until: None,
+        notes: Vec::new(),
         created_at: now,
         updated_at: now,
     };

@@ -2,10 +2,12 @@
 
 use serde_json::json;
 use vedette_domain::account::{Role, Scope};
+use vedette_domain::alert::channel::Filter;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issue::IssueStatus;
 use vedette_domain::issue::record::Issue;
 use vedette_domain::plan::Plan;
+use vedette_testkit::channels::{add_channel, chat};
 use vedette_testkit::{Member, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
@@ -70,7 +72,8 @@ async fn a_member_signs_in_and_handles_an_issue() {
 
     sent_to(&browser.post(&format!("{path}/resolve"), "").await);
     let page = browser.get(&path).await;
-    assert!(said(&page).contains("Resolved by <bdi>Ada</bdi>") && !said(&page).contains("<form"));
+    assert!(said(&page).contains("Resolved by <bdi>Ada</bdi>"));
+    assert_eq!(said(&page).matches("<form").count(), 1, "a note may still be added");
     let stored = stored(&service, id).await;
     assert_eq!(stored.lifecycle.resolved_by(), Some(owner.user));
     // Somebody else was sooner.
@@ -79,6 +82,44 @@ async fn a_member_signs_in_and_handles_an_issue() {
         assert_eq!(late.status(), 409, "{verb}");
         assert!(main_part(&late).contains("Nothing was changed: an issue that is resolved"));
     }
+}
+
+#[tokio::test]
+async fn a_note_stays_with_its_issue_and_tells_no_channel() {
+    let (service, owner) = Service::with_team().await;
+    let (target, id) = broken(&service, &owner).await;
+    add_channel(&service.test.app, owner.team, ("Ops", chat()), Filter::default()).await;
+    service.tell().await;
+    service.receivers.take();
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/issues/{id}");
+    let form = "note=+The+<b>database</b>+is+full.%0D%0AGrace+is+at+it.+";
+    assert_eq!(sent_to(&browser.post(&format!("{path}/note"), form).await), path);
+    let page = browser.get(&path).await;
+    let text = "<bdi>Ada</bdi>:</p><p class=\"text\">The &lt;b&gt;database&lt;/b&gt; is full.\nGrace is at it.</p>";
+    assert!(said(&page).contains(text), "{}", said(&page));
+    service.tell().await;
+    assert!(service.receivers.take_lines().is_empty());
+    for (form, why) in [
+        ("note=+%0A+".to_owned(), "must not be empty"),
+        (format!("note={}", "x".repeat(501)), "must not be longer than 500 characters"),
+    ] {
+        let refused = browser.post(&format!("{path}/note"), &form).await;
+        assert_eq!(refused.status(), 422);
+        let problem = format!("id=\"note-problem\" role=\"alert\">The note field {why}.");
+        assert!(main_part(&refused).contains(&problem), "{}", main_part(&refused));
+    }
+    // It outlives the end of the issue, and its next opening.
+    target.answer(200);
+    service.work_off().await;
+    sent_to(&browser.post(&format!("{path}/resolve"), "").await);
+    assert_eq!(stored(&service, id).await.notes.len(), 1);
+    for number in 0..12 {
+        sent_to(&browser.post(&format!("{path}/note"), &format!("note=number+{number}")).await);
+    }
+    let notes = stored(&service, id).await.notes;
+    let texts: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
+    assert_eq!((texts.len(), texts[0], texts[9]), (10, "number 2", "number 11"));
 }
 
 #[tokio::test]
@@ -106,7 +147,7 @@ async fn an_issue_is_for_its_team_and_decided_by_who_may() {
     let path = format!("/issues/{id}");
     assert_eq!(other.get(&path).await.status(), 404);
     assert!(!said(&viewing.get(&path).await).contains("<form"));
-    for verb in ["acknowledge", "resolve", "snooze"] {
+    for verb in ["acknowledge", "resolve", "snooze", "note"] {
         let path = format!("{path}/{verb}");
         assert_eq!(other.post(&path, "hours=1").await.status(), 404, "{verb}");
         assert_eq!(viewing.post(&path, "hours=1").await.status(), 403, "{verb}");

@@ -12,14 +12,16 @@ use vedette_domain::account::{Permission, User};
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::due::News;
 use vedette_domain::id::{IssueId, UserId};
+use vedette_domain::issue::note::Note;
 use vedette_domain::issue::record::Issue;
 use vedette_domain::issue::{IssueStatus, TimelineKey};
 use vedette_http::access::{Caller, IssueAccess};
 use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
+use vedette_http::validation::ValidationError;
 
-use crate::form::field;
+use crate::form::{Filled, field};
 use crate::layout::Part;
 use crate::sites::link_out;
 use crate::{Visit, layout};
@@ -27,13 +29,23 @@ use crate::{Visit, layout};
 /// How long an issue can be snoozed, in hours, and as the form says it.
 const SNOOZES: [(i64, &str); 4] = [(1, "1 hour"), (4, "4 hours"), (24, "1 day"), (168, "1 week")];
 
+/// The field of a note.
+const NOTE: &str = "note";
+
+/// What a page shows beside the issue: why nothing was done, and the form for a note.
+#[derive(Default)]
+struct Shown {
+    problem: Option<String>,
+    filled: Filled,
+}
+
 /// Shows an issue to a member; says where it can be read to anybody else, and looks for none.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
     let id = id(visit)?;
     match visit.signed_in {
         Some(signed_in) => {
             let access = signed_in.caller.issue(&visit.app.store, id, Permission::View).await?;
-            page(visit, &signed_in.caller, &access, StatusCode::OK, None).await
+            page(visit, &signed_in.caller, &access, StatusCode::OK, &Shown::default()).await
         }
         None => Ok(where_to_read(id)),
     }
@@ -75,6 +87,22 @@ pub(crate) async fn snooze(visit: Visit<'_>) -> Result<Response, ApiError> {
     carry_out(visit, Decision::Snooze(until)).await
 }
 
+/// Writes something about an issue.
+pub(crate) async fn note(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let filled = Filled::sent(visit.body);
+    let (by, now) = (visit.member()?.caller.user.id, visit.app.clock.now());
+    match Note::parse(filled.text(NOTE), by, now) {
+        Ok(note) => carry_out(visit, Decision::Note(note)).await,
+        Err(error) => {
+            let refusal = ValidationError::new(NOTE, format!("The note field {error}."));
+            let caller = &visit.member()?.caller;
+            let access = caller.issue(&visit.app.store, id(visit)?, Permission::RunChecks).await?;
+            let shown = Shown { filled: filled.refused(refusal), ..Shown::default() };
+            page(visit, caller, &access, StatusCode::UNPROCESSABLE_ENTITY, &shown).await
+        }
+    }
+}
+
 /// Decides on an issue as it is now; issues are handled by those who may run checks.
 async fn carry_out(visit: Visit<'_>, decision: Decision) -> Result<Response, ApiError> {
     let (id, caller) = (id(visit)?, &visit.member()?.caller);
@@ -85,7 +113,8 @@ async fn carry_out(visit: Visit<'_>, decision: Decision) -> Result<Response, Api
         // Somebody else was sooner: what is the case now is shown with it.
         Err(DecisionError::Transition(refusal)) => {
             let why = format!("Nothing was changed: {refusal}.");
-            page(visit, caller, &access, StatusCode::CONFLICT, Some(&why)).await
+            let shown = Shown { problem: Some(why), ..Shown::default() };
+            page(visit, caller, &access, StatusCode::CONFLICT, &shown).await
         }
     }
 }
@@ -99,11 +128,13 @@ async fn page(
     caller: &Caller,
     access: &IssueAccess,
     status: StatusCode,
-    problem: Option<&str>,
+    Shown { problem, filled }: &Shown,
 ) -> Result<Response, ApiError> {
     let (issue, site) = (&access.stored.issue, &access.stored.site);
     let now = visit.app.clock.now();
-    let users = visit.app.store.users(IssueResource::users(issue)).await?;
+    let mut people: Vec<UserId> = IssueResource::users(issue).collect();
+    people.extend(issue.notes.iter().map(|note| note.by));
+    let users = visit.app.store.users(people).await?;
     let taken = issue.lifecycle.acknowledgement().and_then(|taken| users.get(&taken.by));
     let subject = Subject {
         issue,
@@ -135,6 +166,14 @@ async fn page(
             (measured(&issue.context["measured"]))
         }
         (timeline(issue, &users))
+        @if !issue.notes.is_empty() || may_act { h2 { "Notes" } }
+        (notes(issue, &users))
+        @if may_act {
+            form method="post" action={ "/issues/" (issue.id) "/note" } {
+                (filled.textarea(NOTE, "What others should know of it", 3))
+                p { button { "Add the note" } }
+            }
+        }
         @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
     };
     Ok(layout::team_page(visit, (site.team, Part::Sites), status, &issue.summary, &content))
@@ -181,6 +220,19 @@ fn measured(measured: &Value) -> Markup {
     }
 }
 
+fn notes(issue: &Issue, users: &BTreeMap<UserId, User>) -> Markup {
+    html! {
+        @for note in &issue.notes {
+            p.quiet { (layout::instant(note.at)) ", " (name_of(note.by, users)) ":" }
+            p.text { (note.text) }
+        }
+    }
+}
+
+fn name_of(user: UserId, users: &BTreeMap<UserId, User>) -> Markup {
+    html! { bdi { (users.get(&user).map_or("somebody", |user| user.name.as_str())) } }
+}
+
 fn timeline(issue: &Issue, users: &BTreeMap<UserId, User>) -> Markup {
     let said = |key| match key {
         TimelineKey::Opened => "Opened",
@@ -194,7 +246,7 @@ fn timeline(issue: &Issue, users: &BTreeMap<UserId, User>) -> Markup {
                 li {
                     (layout::instant(entry.timestamp)) ": " (said(entry.key)) " by "
                     @match entry.user {
-                        Some(user) => bdi { (users.get(&user).map_or("somebody", |user| user.name.as_str())) },
+                        Some(user) => (name_of(user, users)),
                         None => "a check",
                     }
                 }

@@ -137,6 +137,7 @@ pub const PAGES: &[Page] = &[
     }),
     page("POST", "/issues/{issue}/resolve", For::Member, |visit| Box::pin(issues::resolve(visit))),
     page("POST", "/issues/{issue}/snooze", For::Member, |visit| Box::pin(issues::snooze(visit))),
+    page("POST", "/issues/{issue}/note", For::Member, |visit| Box::pin(issues::note(visit))),
 ];
 
 /// A page, or what its form does.

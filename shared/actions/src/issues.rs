@@ -3,13 +3,14 @@
 use jiff::Timestamp;
 use vedette_domain::id::UserId;
 use vedette_domain::issue::InvalidTransition;
+use vedette_domain::issue::note::Note;
 use vedette_domain::issue::record::{self, IssueChange};
 use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
 use vedette_store::{IssueWithSite, MayConflict, StoreError};
 
 /// A decision about an issue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Take an open issue.
     Acknowledge(UserId),
@@ -17,6 +18,8 @@ pub enum Decision {
     Resolve(UserId),
     /// Send no reminders until then; none sends them again.
     Snooze(Option<Timestamp>),
+    /// Write something about it.
+    Note(Note),
 }
 
 /// Why a decision was not carried out.
@@ -48,16 +51,16 @@ pub async fn decide(
     now: Timestamp,
 ) -> Result<IssueChange, DecisionError> {
     let (store, issue) = (&app.store, issue.clone());
+    let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {
         Decision::Acknowledge(by) => record::acknowledge(issue, by, now)?,
         Decision::Resolve(by) => record::resolve(issue, by, now)?,
         Decision::Snooze(until) => record::snooze(issue, until, now)?,
+        Decision::Note(note) => record::note(issue, note, now),
     };
-    match decision {
-        Decision::Acknowledge(_) | Decision::Snooze(_) => {
-            store.commit_issue(site, &change, None).await?;
-        }
-        Decision::Resolve(_) => {
+    match resolves {
+        false => store.commit_issue(site, &change, None).await?,
+        true => {
             let fingerprint = change.after.id.fingerprint();
             let next = state.resolved_by_hand(fingerprint);
             let tool = Some((fingerprint.tool(), state, &next));

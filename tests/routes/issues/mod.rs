@@ -53,6 +53,7 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
             previous_check: None,
             last_evaluated_at: None,
             snoozed_until: None,
+            notes: Vec::new(),
             created_at: now,
             updated_at: now,
         },

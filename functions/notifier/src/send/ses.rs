@@ -27,6 +27,10 @@ const LIMITED: Duration = Duration::from_mins(10);
 /// While the operator has something to mend.
 const HELD: Duration = Duration::from_hours(1);
 
+/// How a rejection begins that says nothing of the message: the sender, or as long as the account may not
+/// write to everybody the recipient, is not known to be the operator's.
+const NOT_VERIFIED: &str = "Email address is not verified";
+
 /// What SES answers other than that it has the mail.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("SES: {code}: {message}")]
@@ -52,16 +56,19 @@ pub(super) async fn send(sdk: &SdkConfig, to: &str, mail: &[u8], now: SystemTime
 fn refused(refusal: &Refusal) -> SendOutcome {
     let why = refusal.to_string();
     match refusal.code.as_str() {
+        "MessageRejected" if refusal.message.starts_with(NOT_VERIFIED) => held(refusal),
         "MessageRejected" | "BadRequestException" => SendOutcome::Refused { why },
         "TooManyRequestsException" => SendOutcome::Retry { after: None, why },
         "LimitExceededException" => SendOutcome::Retry { after: Some(LIMITED), why },
         _ if refusal.status >= 500 => SendOutcome::Retry { after: None, why },
-        // Sending is paused, the sender is not verified, the role may not: mail waits for the operator.
-        _ => {
-            error!(%refusal, "no mail is sent until this is mended");
-            SendOutcome::Retry { after: Some(HELD), why }
-        }
+        _ => held(refusal),
     }
+}
+
+/// Sending is paused, the sender is not verified, the role may not: mail waits for the operator.
+fn held(refusal: &Refusal) -> SendOutcome {
+    error!(%refusal, "no mail is sent until this is mended");
+    SendOutcome::Retry { after: Some(HELD), why: refusal.to_string() }
 }
 
 async fn call(

@@ -486,6 +486,17 @@ async fn ses_says_whether_to_try_again() {
             SendOutcome::Refused { why: "SES: MessageRejected: No.".to_owned() },
         ),
         (
+            answer(
+                "400 No",
+                "x-amzn-errortype: MessageRejected\r\n",
+                r#"{"message":"Email address is not verified. The following: a@example.com"}"#,
+            ),
+            retry(
+                Some(3_600),
+                "SES: MessageRejected: Email address is not verified. The following: a@example.com",
+            ),
+        ),
+        (
             refusal("429 No", "TooManyRequestsException:http://aws.test/"),
             retry(None, "SES: TooManyRequestsException: No."),
         ),

@@ -286,6 +286,7 @@ mod tests {
                 previous_check: None,
                 last_evaluated_at: None,
                 snoozed_until: None,
+                notes: Vec::new(),
                 created_at: opened_at,
                 updated_at: opened_at,
             };

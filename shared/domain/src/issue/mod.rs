@@ -9,6 +9,7 @@ use crate::tool::Tool;
 
 pub mod evaluate;
 mod lifecycle;
+pub mod note;
 pub mod record;
 mod timeline;
 pub mod tracker;

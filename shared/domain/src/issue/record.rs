@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::evaluate::Evaluation;
+use super::note::{NOTES_KEPT, Note};
 use super::tracker::{Event, Failures};
 use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Timeline, Transition};
 use crate::id::{CheckId, IssueId, UserId};
@@ -39,6 +40,9 @@ pub struct Issue {
     /// Until when nobody is reminded of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoozed_until: Option<Timestamp>,
+    /// What members wrote about it, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// The first opening.
     pub created_at: Timestamp,
     /// The last write.
@@ -116,6 +120,7 @@ pub fn follow(
             Event::Opened { .. } => None,
             Event::Resolved { .. } => issue.snoozed_until,
         }),
+        notes: before.as_ref().map(|issue| issue.notes.clone()).unwrap_or_default(),
         created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
         updated_at: *now,
     };
@@ -168,6 +173,16 @@ pub fn snooze(
     let rev = before.rev.saturating_add(1);
     let after = Issue { rev, snoozed_until: until, updated_at: now, ..before.clone() };
     Ok(IssueChange { before: Some(before), after })
+}
+
+/// A member writes something about an issue, whatever its state; the oldest notes make room.
+#[must_use]
+pub fn note(before: Issue, note: Note, now: Timestamp) -> IssueChange {
+    let mut after = Issue { rev: before.rev.saturating_add(1), updated_at: now, ..before.clone() };
+    after.notes.push(note);
+    let too_many = after.notes.len().saturating_sub(NOTES_KEPT);
+    after.notes.drain(..too_many);
+    IssueChange { before: Some(before), after }
 }
 
 impl IssueChange {
@@ -331,6 +346,7 @@ mod tests {
             previous_check: Some(check(FAILED)),
             last_evaluated_at: Some(at("2026-11-20T09:54:01Z")),
             snoozed_until: None,
+            notes: Vec::new(),
             created_at: at(OPENED),
             updated_at: at("2026-11-20T09:54:01Z"),
         };

@@ -119,6 +119,7 @@ mod tests {
             previous_check: None,
             last_evaluated_at: None,
             snoozed_until: None,
+            notes: Vec::new(),
             created_at: at(moments[0]),
             updated_at: at(moments[0]),
         }
