@@ -1,0 +1,321 @@
+//! A monitoring setting in a form: its control, how what is stored fills that, and the value that it stands
+//! for, in the form in which the API takes it.
+//!
+//! A site may take each setting from its team: on its page a control has a choice for that, with the
+//! team's value.
+
+use maud::{Markup, html};
+use serde::Serialize;
+use serde_json::{Value, json};
+use vedette_domain::plan::{
+    CADENCE_MINUTES, FAILURE_THRESHOLD_PRESETS, FailureThresholdPreset, Plan, cadence_label,
+};
+use vedette_domain::settings::{
+    DnsRecordType, INTEGER_MAX, Rule, STATUS_INCIDENT_CODES, Setting, own_settings,
+};
+use vedette_domain::tool::Tool;
+use vedette_http::error::ApiError;
+use vedette_http::settings::TEAM_PATH;
+
+use super::{Choice, Filled, capitalized};
+
+/// A site's value that is its own, where its control says whose it is.
+const OWN: &str = "own";
+
+/// A setting with its control.
+pub(crate) struct Control {
+    /// Where it stands in the API's requests, names between dots. The field has this name, as the API's
+    /// errors do.
+    name: String,
+    label: String,
+    kind: Kind,
+    /// Values of which some have names.
+    presets: &'static [FailureThresholdPreset],
+}
+
+/// How a setting is filled in.
+pub(crate) enum Kind {
+    /// A box to be ticked.
+    Flag,
+    /// One of several values.
+    One(Vec<Choice>),
+    /// Some of several values.
+    Some(Vec<Choice>),
+    /// A number within bounds; nothing may mean that there is no limit.
+    Number(u32, u32),
+    /// Texts, one in a line.
+    Lines,
+    /// A text.
+    Text,
+    /// The page of a site, which no team has.
+    Page,
+    /// A time of day.
+    Time,
+    /// A text that is not shown.
+    Secret,
+}
+
+/// The controls of a tool: whether and how often it checks, and each of its own settings.
+pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
+    let control = move |name: &str, label: &str, kind| {
+        Control::new(&format!("tools.{tool}.{name}"), label, kind)
+    };
+    let minimum = plan.minimum_cadence_minutes(tool);
+    let cadences = CADENCE_MINUTES.map(|minutes| Choice {
+        is_open: minutes >= minimum,
+        ..Choice::new(minutes, cadence_label(minutes))
+    });
+    // Older names are not offered beside the present ones.
+    let own = own_settings(tool).iter().filter(|setting| setting.name == setting.kept_as);
+    [
+        control("enabled", "Check automatically", Kind::Flag),
+        control("cadence_minutes", "How often", Kind::One(cadences.into())),
+    ]
+    .into_iter()
+    .chain(own.map(move |setting| Control {
+        presets: presets_of(setting),
+        ..control(&format!("settings.{}", setting.name), &label_of(setting), Kind::of(setting.rule))
+    }))
+}
+
+/// The controls of the header that is sent with checks.
+pub(crate) fn of_header() -> [Control; 2] {
+    [
+        Control::new("request_header.name", "Name of the header", Kind::Text),
+        Control::new("request_header.value", "Value of the header", Kind::Secret),
+    ]
+}
+
+/// Settings where they stand in the API's requests.
+pub(crate) fn placed(settings: &impl Serialize) -> Result<Value, ApiError> {
+    let settings = serde_json::to_value(settings).map_err(ApiError::internal)?;
+    Ok(json!({ TEAM_PATH: settings }))
+}
+
+/// Puts the value of a header in a request in which none was typed: it is in no form, and belongs to the
+/// name that it was `saved` with.
+pub(crate) fn keep_header_value(request: &mut Value, saved: Option<(&str, &str)>) {
+    let header = &mut request[TEAM_PATH]["request_header"];
+    if let Some((name, value)) = saved
+        && header["value"] == ""
+        && header["name"].as_str().map(str::trim) == Some(name)
+    {
+        header["value"] = value.into();
+    }
+}
+
+impl Control {
+    /// A control for what stands somewhere in the monitoring settings.
+    pub(crate) fn new(path: &str, label: &str, kind: Kind) -> Self {
+        Self { name: format!("{TEAM_PATH}.{path}"), label: label.to_owned(), kind, presets: &[] }
+    }
+
+    /// The name of its field.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether teams have the setting, and not sites alone.
+    pub(crate) const fn is_of_teams(&self) -> bool {
+        !matches!(self.kind, Kind::Page)
+    }
+
+    /// Fills it in with what is stored.
+    pub(crate) fn fill(&self, filled: &mut Filled, settings: &Value) {
+        match self.stored(settings) {
+            _ if matches!(self.kind, Kind::Secret) => {}
+            Some(Value::Array(items)) if matches!(self.kind, Kind::Lines) => {
+                filled.put(&self.name, items.iter().map(text).collect::<Vec<_>>().join("\n"));
+            }
+            Some(Value::Array(items)) => {
+                items.iter().for_each(|item| filled.put(&self.name, text(item)));
+            }
+            None | Some(Value::Null) => {}
+            Some(value) => filled.put(&self.name, text(value)),
+        }
+    }
+
+    /// Writes what it holds to where it stands in a request.
+    pub(crate) fn write(&self, filled: &Filled, request: &mut Value) {
+        let place = self.name.split('.').fold(request, |place, name| &mut place[name]);
+        *place = self.value(filled);
+    }
+
+    /// The value that it holds; what is no value is left to the API's validation.
+    fn value(&self, filled: &Filled) -> Value {
+        let typed = filled.text(&self.name);
+        match self.kind {
+            Kind::Flag => match typed {
+                "true" => true.into(),
+                "" | "false" => false.into(),
+                other => other.into(),
+            },
+            Kind::One(_) | Kind::Number(..) => number_or_text(typed),
+            Kind::Some(_) => filled.all(&self.name).map(number_or_text).collect(),
+            Kind::Lines => filled.lines(&self.name).collect(),
+            Kind::Text | Kind::Page | Kind::Time | Kind::Secret => typed.into(),
+        }
+    }
+
+    /// The control as a form has it.
+    pub(crate) fn shown(&self, filled: &Filled) -> Markup {
+        let presets = self.presets.iter();
+        let presets =
+            presets.map(|preset| format!("{}: {}", preset.label, preset.failures_to_open));
+        html! {
+            (self.shown_as(filled, &self.label))
+            @if !self.presets.is_empty() {
+                p.quiet { (presets.collect::<Vec<_>>().join(", ")) "." }
+            }
+        }
+    }
+
+    fn shown_as(&self, filled: &Filled, label: &str) -> Markup {
+        let name = &self.name;
+        match &self.kind {
+            Kind::Flag => html! {
+                (filled.tick(name, "true", label))
+                (filled.problems(name).shown())
+            },
+            Kind::One(choices) => filled.select(name, label, choices),
+            Kind::Some(choices) => filled.ticks(name, label, choices),
+            Kind::Number(min, max) => filled.number(name, label, (*min, *max)),
+            Kind::Lines => filled.textarea(name, &format!("{label}, one in a line"), 4),
+            Kind::Text | Kind::Page => filled.input(name, "text", label),
+            Kind::Time => filled.input(name, "time", label),
+            Kind::Secret => filled.secret(name, label),
+        }
+    }
+
+    /// What is stored, for somebody who cannot change it.
+    pub(crate) fn said(&self, settings: &Value) -> Markup {
+        let text = match (&self.kind, self.stored(settings)) {
+            (Kind::Secret, Some(Value::String(_))) => "not shown".to_owned(),
+            (_, value) => words(value.unwrap_or(&Value::Null), &|item| self.called(item)),
+        };
+        html! { dt { (self.label) } dd { bdi { (text) } } }
+    }
+
+    /// What a value is called where it is chosen.
+    fn called(&self, value: &Value) -> String {
+        let text = text(value);
+        let (Kind::One(choices) | Kind::Some(choices)) = &self.kind else { return text };
+        let choice = choices.iter().find(|choice| choice.value == text);
+        choice.map_or(text, |choice| choice.label.clone())
+    }
+
+    fn stored<'a>(&self, settings: &'a Value) -> Option<&'a Value> {
+        self.name.split('.').try_fold(settings, |place, name| place.get(name))
+    }
+}
+
+/// On a site's page.
+impl Control {
+    /// What says whose the value is, where the value itself cannot say so.
+    fn source(&self) -> Option<String> {
+        let says_so = matches!(self.kind, Kind::Flag | Kind::One(_));
+        (!says_so).then(|| format!("{}.from", self.name))
+    }
+
+    /// Fills it in with the settings in force, of which some are the site's `own`. One that is the team's
+    /// is where an own value starts from.
+    pub(crate) fn fill_own(&self, filled: &mut Filled, own: &Value, in_force: &Value) {
+        let is_own = self.stored(own).is_some();
+        let source = self.source();
+        if is_own || source.is_some() {
+            self.fill(filled, in_force);
+        }
+        if let Some(source) = source {
+            filled.put(source, if is_own { OWN } else { "" });
+        }
+    }
+
+    /// Writes what is chosen to where it stands in a request, unless it is taken from the team.
+    pub(crate) fn write_own(&self, filled: &Filled, request: &mut Value) {
+        let is_own = match self.source() {
+            Some(source) => filled.text(&source) == OWN,
+            None => !filled.text(&self.name).is_empty(),
+        };
+        if is_own {
+            self.write(filled, request);
+        }
+    }
+
+    /// The control, in which the team's value can be chosen in place of an own one.
+    pub(crate) fn shown_beside(&self, filled: &Filled, team: &Value) -> Markup {
+        let team = self.stored(team).unwrap_or(&Value::Null);
+        let inherited = match self.kind {
+            Kind::One(_) => self.called(team).to_lowercase(),
+            _ => words(team, &text),
+        };
+        let inherited = [Choice::new("", format!("As the team: {inherited}"))].into_iter();
+        let Some(source) = self.source() else {
+            let own = match &self.kind {
+                Kind::One(choices) => choices.clone(),
+                _ => vec![Choice::new(true, "Yes"), Choice::new(false, "No")],
+            };
+            let choices: Vec<_> = inherited.chain(own).collect();
+            return filled.select(&self.name, &self.label, &choices);
+        };
+        let choices: Vec<_> = inherited.chain([Choice::new(OWN, "Its own")]).collect();
+        html! {
+            div.inherits {
+                (filled.select(&source, &self.label, &choices))
+                div.own { (self.shown_as(filled, &format!("Its own: {}", self.label))) }
+            }
+        }
+    }
+}
+
+impl Kind {
+    fn of(rule: Rule) -> Self {
+        match rule {
+            Rule::Boolean => Self::Flag,
+            Rule::Integer(min, max) => Self::Number(min, max),
+            Rule::Limit => Self::Number(1, INTEGER_MAX),
+            Rule::StatusCodes => Self::Some(
+                STATUS_INCIDENT_CODES
+                    .map(|option| {
+                        Choice::new(option.code, format!("{} {}", option.code, option.label))
+                    })
+                    .into(),
+            ),
+            Rule::RecordTypes => {
+                Self::Some(DnsRecordType::ALL.map(|kind| Choice::new(kind, kind.as_str())).into())
+            }
+            Rule::Paths => Self::Lines,
+            Rule::Page => Self::Page,
+        }
+    }
+}
+
+/// What a setting is called. A box says what is the case when it is ticked.
+fn label_of(setting: &Setting) -> String {
+    let text = setting.description.trim_end_matches('.');
+    text.strip_prefix("Whether ").map_or_else(|| text.to_owned(), capitalized)
+}
+
+fn presets_of(setting: &Setting) -> &'static [FailureThresholdPreset] {
+    if setting.name == "failures_to_open" { &FAILURE_THRESHOLD_PRESETS } else { &[] }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What looks like a number is one; anything else is left to be refused as it was typed.
+fn number_or_text(typed: &str) -> Value {
+    typed.trim().parse::<i64>().map_or_else(|_| typed.into(), Value::from)
+}
+
+/// A value in words, of which parts are `called` something.
+fn words(value: &Value, called: &dyn Fn(&Value) -> String) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(called).collect::<Vec<_>>().join(", "),
+        other => called(other),
+    }
+}
