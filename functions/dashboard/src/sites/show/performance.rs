@@ -65,8 +65,7 @@ pub(crate) fn vitals(result: &PerformanceResult) -> Markup {
 pub(crate) fn opportunities<'a>(of: impl Iterator<Item = &'a Opportunity>) -> Markup {
     html! {
         table {
-            caption { "The largest savings first" }
-            thead { tr { th scope="col" { "Audit" } th scope="col" { "Savings" } } }
+            (layout::columns("The largest savings first", &["Audit", "Savings"]))
             tbody {
                 @for opportunity in of {
                     tr {
@@ -95,8 +94,7 @@ fn over_time(report: &Performance, range: Range) -> Markup {
             details {
                 summary { "As a table" }
                 table {
-                    caption { "Averages of each UTC day, the latest first" }
-                    thead { tr { th scope="col" { "Day" } th scope="col" { "Score" } th scope="col" { "Speed Index" } th scope="col" { "Response time" } } }
+                    (layout::columns("Averages of each UTC day, the latest first", &["Day", "Score", "Speed Index", "Response time"]))
                     tbody {
                         @for day in audited {
                             tr {

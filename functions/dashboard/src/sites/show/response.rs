@@ -45,8 +45,7 @@ pub(super) fn part(
                 details {
                     summary { "As a table" }
                     table {
-                        caption { "Mean response time of each " (unit) ", the latest first" }
-                        thead { tr { th scope="col" { "From" } th scope="col" { "Mean" } } }
+                        (layout::columns(&format!("Mean response time of each {unit}, the latest first"), &["From", "Mean"]))
                         tbody {
                             @for mean in means.iter().rev() {
                                 tr { th scope="row" { (layout::instant(mean.start)) } td { (mean.ms) " ms" } }
