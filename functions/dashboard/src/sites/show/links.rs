@@ -25,7 +25,7 @@ pub(super) fn part(check: Option<&Check>) -> Markup {
 }
 
 /// Broken links with their source.
-pub(crate) fn table(links: &[BrokenLink]) -> Markup {
+fn table(links: &[BrokenLink]) -> Markup {
     html! {
         table {
             (layout::columns("Broken links", &["Link", "On the page", "Status"]))

@@ -33,7 +33,7 @@ pub(super) fn part(check: Option<&Check>, report: &Performance, range: Range) ->
 }
 
 /// The lab metrics.
-pub(crate) fn vitals(result: &PerformanceResult) -> Markup {
+fn vitals(result: &PerformanceResult) -> Markup {
     let vitals = &result.speed_metrics.core_web_vitals;
     let metrics: [(&str, &LabMetric, &str); 7] = [
         ("Largest Contentful Paint", &vitals.lcp, "ms"),
@@ -62,7 +62,7 @@ pub(crate) fn vitals(result: &PerformanceResult) -> Markup {
 }
 
 /// Audits that did not pass, with what they would save.
-pub(crate) fn opportunities<'a>(of: impl Iterator<Item = &'a Opportunity>) -> Markup {
+fn opportunities<'a>(of: impl Iterator<Item = &'a Opportunity>) -> Markup {
     html! {
         table {
             (layout::columns("The largest savings first", &["Audit", "Savings"]))
