@@ -211,6 +211,31 @@ async fn a_site_is_paused_and_resumed() {
 }
 
 #[tokio::test]
+async fn resuming_is_offered_where_the_team_enables_a_tool() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = format!("/sites/{id}");
+    let off = json!({ "enabled": false, "cadence_minutes": 1440 });
+    let tools = json!({
+        "status": off, "ssl": off, "dns": off, "broken-links": off, "performance": off,
+    });
+    let team = format!("/teams/{}/monitoring", owner.team);
+    let changed = json!({ "monitoring_settings": { "tools": tools } });
+    assert_eq!(service.client(&owner).patch(&team, &changed).await.status, 200);
+    let shown = browser.get(&page).await;
+    assert!(said(&shown).contains("The team enables no tool."), "{}", said(&shown));
+    assert!(!said(&shown).contains("Resume</button>") && !said(&shown).contains("Pause</button>"));
+    // What the site has of its own can be paused all the same.
+    let own = filled(
+        said(&browser.get(&format!("{page}/edit")).await),
+        &[(&format!("{STATUS}.enabled"), "true")],
+    );
+    sent_to(&browser.post(&format!("{page}/edit"), &own).await);
+    assert!(said(&browser.get(&page).await).contains("Pause</button>"));
+}
+
+#[tokio::test]
 async fn a_site_is_deleted_once_somebody_says_so() {
     let (service, owner) = Service::with_team().await;
     let id = site(&service, &owner, &json!({ "url": "https://a.test/", "name": "<i>" })).await;
