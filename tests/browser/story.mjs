@@ -82,19 +82,20 @@ async function liveThrough(window, team, names) {
 async function changeSettings(window, team) {
   const path = `/teams/${team}/settings`;
   const failures = "Failed checks in a row before an issue opens";
-  const said = async () => window.page.$eval(await window.field(failures), (field) => field.value);
+  const said = async (label) => window.page.$eval(await window.field(label), (field) => field.value);
   await window.go(path);
   await window.inspect();
-  await window.fill(failures, "0");
+  await window.fill(failures, "own");
+  await window.fill(`Another number: ${failures}`, "0");
   await window.press("Save Status");
   assert.match(await window.text(), /must be at least 1/);
-  assert.equal(await said(), "0", "what was typed is kept");
+  assert.equal(await said(`Another number: ${failures}`), "0", "what was typed is kept");
   await window.inspect();
   await window.go(path);
-  assert.equal(await said(), "1", "and changed nothing");
+  assert.equal(await said(failures), "1", "and changed nothing");
   await window.fill(failures, "3");
   await window.press("Save Status");
-  assert.equal(await said(), "3");
+  assert.equal(await said(failures), "3");
   const { data } = await ask("GET", `/teams/${team}/monitoring`);
   assert.equal(data.settings.tools.status.settings.failures_to_open, 3);
   await window.fill(failures, "1");

@@ -62,7 +62,8 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
         "<option value=\"15\" selected>Every 15 minutes</option>",
         "value=\"500\" checked>",
         "name=\"monitoring_settings.tools.status.settings.failures_to_open\" value=\"3\"",
-        "Instant: 1, Aggressive: 2, Conservative: 3.",
+        "<option value=\"1\">Instant: 1</option><option value=\"2\">Aggressive: 2</option>\
+         <option value=\"3\" selected>Conservative: 3</option>",
     ] {
         assert!(said(&page).contains(text), "{text}: {}", said(&page));
     }
@@ -85,6 +86,27 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
     let now = settings(&test, &owner).await;
     assert!(!now.escalation.enabled && now.escalation.intervals.is_empty(), "boxes not ticked");
     assert_eq!(now.tools, expected.tools);
+}
+
+#[tokio::test]
+async fn a_preset_is_chosen_in_place_of_a_number() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let shown = format!("/teams/{}/settings", owner.team);
+    for (from, typed, expected, option) in [
+        ("1", "9", 1, "<option value=\"1\" selected>Instant: 1</option>"),
+        ("own", "9", 9, "<option value=\"own\" selected>Another number</option>"),
+        ("own", "2", 2, "<option value=\"2\" selected>Aggressive: 2</option>"),
+    ] {
+        let typed =
+            format!("settings.failures_to_open={typed}&settings.failures_to_open.from={from}");
+        let sent = STATUS.replace("settings.failures_to_open=3", &typed);
+        sent_to(&browser.post(&path(&owner, "status"), &form("status", &sent)).await);
+        let saved = settings(&test, &owner).await.tools.status.settings.failures_to_open;
+        assert_eq!(saved.get(), expected, "{typed}");
+        assert!(said(&browser.get(&shown).await).contains(option), "{option}");
+    }
 }
 
 #[tokio::test]

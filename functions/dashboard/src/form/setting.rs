@@ -7,9 +7,7 @@
 use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Value, json};
-use vedette_domain::plan::{
-    CADENCE_MINUTES, FAILURE_THRESHOLD_PRESETS, FailureThresholdPreset, Plan, cadence_label,
-};
+use vedette_domain::plan::{CADENCE_MINUTES, FAILURE_THRESHOLD_PRESETS, Plan, cadence_label};
 use vedette_domain::settings::{
     DnsRecordType, INTEGER_MAX, Rule, STATUS_INCIDENT_CODES, Setting, own_settings,
 };
@@ -19,7 +17,7 @@ use vedette_http::settings::TEAM_PATH;
 
 use super::{Choice, Filled, capitalized};
 
-/// A site's value that is its own, where its control says whose it is.
+/// Where a control is chosen first: a value that is filled in, and neither the team's nor a preset.
 const OWN: &str = "own";
 
 /// A setting with its control.
@@ -29,8 +27,8 @@ pub(crate) struct Control {
     name: String,
     label: String,
     kind: Kind,
-    /// Values of which some have names.
-    presets: &'static [FailureThresholdPreset],
+    /// Values that have names.
+    presets: Vec<Choice>,
 }
 
 /// How a setting is filled in.
@@ -107,7 +105,12 @@ pub(crate) fn keep_header_value(request: &mut Value, saved: Option<(&str, &str)>
 impl Control {
     /// A control for what stands somewhere in the monitoring settings.
     pub(crate) fn new(path: &str, label: &str, kind: Kind) -> Self {
-        Self { name: format!("{TEAM_PATH}.{path}"), label: label.to_owned(), kind, presets: &[] }
+        Self {
+            name: format!("{TEAM_PATH}.{path}"),
+            label: label.to_owned(),
+            kind,
+            presets: Vec::new(),
+        }
     }
 
     /// The name of its field.
@@ -120,8 +123,27 @@ impl Control {
         !matches!(self.kind, Kind::Page)
     }
 
+    /// The field that says where the value comes from, where it cannot say so itself.
+    fn source(&self) -> String {
+        format!("{}.from", self.name)
+    }
+
     /// Fills it in with what is stored.
     pub(crate) fn fill(&self, filled: &mut Filled, settings: &Value) {
+        self.fill_value(filled, settings);
+        if !self.presets.is_empty() {
+            filled.put(self.source(), self.preset(settings));
+        }
+    }
+
+    /// The preset that is stored, if one is.
+    fn preset(&self, settings: &Value) -> &str {
+        let stored = self.stored(settings).map(text);
+        let preset = self.presets.iter().find(|preset| Some(&preset.value) == stored.as_ref());
+        preset.map_or(OWN, |preset| &preset.value)
+    }
+
+    fn fill_value(&self, filled: &mut Filled, settings: &Value) {
         match self.stored(settings) {
             _ if matches!(self.kind, Kind::Secret) => {}
             Some(Value::Array(items)) if matches!(self.kind, Kind::Lines) => {
@@ -143,7 +165,9 @@ impl Control {
 
     /// The value that it holds; what is no value is left to the API's validation.
     fn value(&self, filled: &Filled) -> Value {
-        let typed = filled.text(&self.name);
+        let from = self.source();
+        let preset = self.presets.iter().find(|preset| preset.value == filled.text(&from));
+        let typed = preset.map_or_else(|| filled.text(&self.name), |preset| &preset.value);
         match self.kind {
             Kind::Flag => match typed {
                 "true" => true.into(),
@@ -159,13 +183,21 @@ impl Control {
 
     /// The control as a form has it.
     pub(crate) fn shown(&self, filled: &Filled) -> Markup {
-        let presets = self.presets.iter();
-        let presets =
-            presets.map(|preset| format!("{}: {}", preset.label, preset.failures_to_open));
+        if self.presets.is_empty() {
+            return self.shown_as(filled, &self.label);
+        }
+        self.chosen_first(filled, None)
+    }
+
+    /// A choice of where the value comes from, and a control of its own.
+    fn chosen_first(&self, filled: &Filled, inherited: Option<Choice>) -> Markup {
+        let own = if self.presets.is_empty() { "Its own" } else { "Another number" };
+        let choices = inherited.into_iter().chain(self.presets.clone());
+        let choices: Vec<_> = choices.chain([Choice::new(OWN, own)]).collect();
         html! {
-            (self.shown_as(filled, &self.label))
-            @if !self.presets.is_empty() {
-                p.quiet { (presets.collect::<Vec<_>>().join(", ")) "." }
+            div.from {
+                (filled.select(&self.source(), &self.label, &choices))
+                div.own { (self.shown_as(filled, &format!("{own}: {}", self.label))) }
             }
         }
     }
@@ -211,32 +243,27 @@ impl Control {
 
 /// On a site's page.
 impl Control {
-    /// What says whose the value is, where the value itself cannot say so.
-    fn source(&self) -> Option<String> {
-        let says_so = matches!(self.kind, Kind::Flag | Kind::One(_));
-        (!says_so).then(|| format!("{}.from", self.name))
+    /// Whether its value cannot say that it is the team's.
+    const fn has_source(&self) -> bool {
+        !matches!(self.kind, Kind::Flag | Kind::One(_))
     }
 
     /// Fills it in with the settings in force, of which some are the site's `own`. One that is the team's
     /// is where an own value starts from.
     pub(crate) fn fill_own(&self, filled: &mut Filled, own: &Value, in_force: &Value) {
         let is_own = self.stored(own).is_some();
-        let source = self.source();
-        if is_own || source.is_some() {
-            self.fill(filled, in_force);
+        if is_own || self.has_source() {
+            self.fill_value(filled, in_force);
         }
-        if let Some(source) = source {
-            filled.put(source, if is_own { OWN } else { "" });
+        if self.has_source() {
+            filled.put(self.source(), if is_own { self.preset(in_force) } else { "" });
         }
     }
 
     /// Writes what is chosen to where it stands in a request, unless it is taken from the team.
     pub(crate) fn write_own(&self, filled: &Filled, request: &mut Value) {
-        let is_own = match self.source() {
-            Some(source) => filled.text(&source) == OWN,
-            None => !filled.text(&self.name).is_empty(),
-        };
-        if is_own {
+        let chosen = if self.has_source() { &self.source() } else { &self.name };
+        if !filled.text(chosen).is_empty() {
             self.write(filled, request);
         }
     }
@@ -248,22 +275,14 @@ impl Control {
             Kind::One(_) => self.called(team).to_lowercase(),
             _ => words(team, &text),
         };
-        let inherited = [Choice::new("", format!("As the team: {inherited}"))].into_iter();
-        let Some(source) = self.source() else {
-            let own = match &self.kind {
-                Kind::One(choices) => choices.clone(),
-                _ => vec![Choice::new(true, "Yes"), Choice::new(false, "No")],
-            };
-            let choices: Vec<_> = inherited.chain(own).collect();
-            return filled.select(&self.name, &self.label, &choices);
+        let inherited = Choice::new("", format!("As the team: {inherited}"));
+        let own = match &self.kind {
+            Kind::Flag => &vec![Choice::new(true, "Yes"), Choice::new(false, "No")],
+            Kind::One(choices) => choices,
+            _ => return self.chosen_first(filled, Some(inherited)),
         };
-        let choices: Vec<_> = inherited.chain([Choice::new(OWN, "Its own")]).collect();
-        html! {
-            div.inherits {
-                (filled.select(&source, &self.label, &choices))
-                div.own { (self.shown_as(filled, &format!("Its own: {}", self.label))) }
-            }
-        }
+        let choices: Vec<_> = [inherited].iter().chain(own).cloned().collect();
+        filled.select(&self.name, &self.label, &choices)
     }
 }
 
@@ -295,8 +314,15 @@ fn label_of(setting: &Setting) -> String {
     text.strip_prefix("Whether ").map_or_else(|| text.to_owned(), capitalized)
 }
 
-fn presets_of(setting: &Setting) -> &'static [FailureThresholdPreset] {
-    if setting.name == "failures_to_open" { &FAILURE_THRESHOLD_PRESETS } else { &[] }
+fn presets_of(setting: &Setting) -> Vec<Choice> {
+    if setting.name != "failures_to_open" {
+        return Vec::new();
+    }
+    let presets = FAILURE_THRESHOLD_PRESETS.map(|preset| {
+        let number = preset.failures_to_open;
+        Choice::new(number, format!("{}: {number}", preset.label))
+    });
+    presets.into()
 }
 
 fn text(value: &Value) -> String {
