@@ -72,11 +72,33 @@ async function liveThrough(window, team, names) {
   await window.until(issue, "it is over", (text) => /[Rr]esolved/.test(text));
   await window.inspect();
   await window.until(link, "the site is up again", (text) => /Up since/.test(text));
+  await lookCloser(window);
   if (window.scripts) {
     for (const path of [`/teams/${team}`, `/teams/${team}/sites/new`, link, issue, "/sessions"]) {
       await window.audit(path);
     }
   }
+}
+
+/** A part of the response times is looked at, where there are scripts; their picture is there without. */
+async function lookCloser(window) {
+  const { page } = window;
+  const isShown = (what) => page.$eval(what, (element) => element.checkVisibility());
+  assert.equal(await isShown("[data-step] > svg"), !window.scripts);
+  if (!window.scripts) return;
+  const isPart = () => page.$eval("[data-step]", (part) => part.hasAttribute("data-zoomed"));
+  await page.$eval(".plot", (plot) => plot.scrollIntoView());
+  const { x, y, width, height } = await (await page.$(".plot .u-over")).boundingBox();
+  const at = (part) => [x + width * part, y + height / 2];
+  assert.equal(await isPart(), false);
+  await page.mouse.move(...at(0.2));
+  await page.mouse.down();
+  await page.mouse.move(...at(0.4), { steps: 5 });
+  await page.mouse.up();
+  assert.equal(await isPart(), true);
+  await window.inspect();
+  await page.$eval(".plot-hint button", (button) => button.click());
+  assert.equal(await isPart(), false);
 }
 
 async function changeSettings(window, team) {
