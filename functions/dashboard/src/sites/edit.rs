@@ -127,7 +127,8 @@ fn page(
     let content = html! {
         p { a href={ "/sites/" (site.id) } { "Back to the site" } }
         (filled.summary())
-        form.settings method="post" action={ "/sites/" (site.id) "/edit" } {
+        // A browser would not let go of what it holds for wrong where it is not shown.
+        form.settings method="post" action={ "/sites/" (site.id) "/edit" } novalidate {
             (filled.input("name", "text", "Name"))
             (filled.input("url", "url", "URL"))
             (filled.textarea("notes", "Notes, which alerts begin with", 4))
