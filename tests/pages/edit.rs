@@ -125,6 +125,21 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
 }
 
 #[tokio::test]
+async fn a_preset_can_be_a_sites_own() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let source = format!("{STATUS}.settings.failures_to_open.from");
+    let page = browser.get(&path).await;
+    sent_to(&browser.post(&path, &filled(said(&page), &[(&source, "3")])).await);
+    let own = stored(&service, id).await.overrides.tools.status.settings.failures_to_open;
+    assert_eq!(own.map(u32::from), Some(3));
+    let page = browser.get(&path).await;
+    assert!(said(&page).contains("<option value=\"3\" selected>Conservative: 3</option>"));
+}
+
+#[tokio::test]
 async fn a_cadence_that_the_plan_slows_down_is_not_lost() {
     let (service, owner) = Service::with_team().await;
     let body = json!({
