@@ -72,7 +72,10 @@ async function liveThrough(window, team, names) {
   await window.until(issue, "it is over", (text) => /[Rr]esolved/.test(text));
   await window.inspect();
   await window.until(link, "the site is up again", (text) => /Up since/.test(text));
-  await lookCloser(window);
+  // The hour in which a site was down is a gap.
+  await window.go(`/teams/${team}`);
+  const rows = (rows, path) => rows.find((row) => row.innerText.includes(path)).querySelector("a").getAttribute("href");
+  await lookCloser(window, await window.page.$$eval("main tbody tr", rows, `/${names[0]}`));
   if (window.scripts) {
     for (const path of [`/teams/${team}`, `/teams/${team}/sites/new`, link, issue, "/sessions"]) {
       await window.audit(path);
@@ -81,8 +84,10 @@ async function liveThrough(window, team, names) {
 }
 
 /** A part of the response times is looked at, where there are scripts; their picture is there without. */
-async function lookCloser(window) {
+async function lookCloser(window, site) {
   const { page } = window;
+  await window.go(site);
+  await window.inspect();
   const isShown = (what) => page.$eval(what, (element) => element.checkVisibility());
   assert.equal(await isShown("[data-step] > svg"), !window.scripts);
   if (!window.scripts) return;
@@ -99,6 +104,7 @@ async function lookCloser(window) {
   await window.inspect();
   await page.$eval(".plot-hint button", (button) => button.click());
   assert.equal(await isPart(), false);
+  await window.audit(site);
 }
 
 async function changeSettings(window, team) {
