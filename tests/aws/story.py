@@ -656,8 +656,10 @@ def run_the_team(team, cookie):
     for page in ("settings", "channels", "members", "plan"):
         visit("GET", f"{pages}/{page}", cookie=cookie)
     visit("GET", "/tokens", cookie=cookie)
-    visit("POST", f"{pages}/settings/quiet-time", 303, cookie, starts_at="22:00", ends_at="06:30")
-    visit("POST", f"{pages}/settings/quiet-time", 422, cookie, starts_at="22:00", ends_at="22:00")
+    quiet = "monitoring_settings.quiet_time"
+    for ends_at, status in (("06:30", 303), ("22:00", 422)):
+        times = {f"{quiet}.starts_at": "22:00", f"{quiet}.ends_at": ends_at}
+        visit("POST", f"{pages}/settings/quiet-time", status, cookie, **times)
 
     channel = {"kind": "email", "to": "ops@example.com"}
     visit("POST", f"{pages}/channels", 303, cookie, **channel)

@@ -17,6 +17,8 @@ export const launch = () =>
     executablePath: new URL("chromium", installed).pathname,
     // As root and in containers, Chromium has no sandbox; it sees none but our own pages.
     args: ["--no-sandbox", "--headless=new", "--disable-gpu"],
+    // The language of a machine without one has a name that no browser of people has.
+    env: { ...process.env, LC_ALL: "en_US.UTF-8" },
     pipe: true,
   });
 

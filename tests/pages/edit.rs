@@ -125,6 +125,21 @@ async fn a_setting_is_the_teams_or_the_sites_own() {
 }
 
 #[tokio::test]
+async fn a_preset_can_be_a_sites_own() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{id}/edit");
+    let source = format!("{STATUS}.settings.failures_to_open.from");
+    let page = browser.get(&path).await;
+    sent_to(&browser.post(&path, &filled(said(&page), &[(&source, "3")])).await);
+    let own = stored(&service, id).await.overrides.tools.status.settings.failures_to_open;
+    assert_eq!(own.map(u32::from), Some(3));
+    let page = browser.get(&path).await;
+    assert!(said(&page).contains("<option value=\"3\" selected>Conservative: 3</option>"));
+}
+
+#[tokio::test]
 async fn a_cadence_that_the_plan_slows_down_is_not_lost() {
     let (service, owner) = Service::with_team().await;
     let body = json!({
@@ -208,6 +223,31 @@ async fn a_site_is_paused_and_resumed() {
     assert!(said(&browser.get(sent_to(&resumed)).await).contains("Pause</button>"));
     let overrides = stored(&service, id).await.overrides;
     assert_eq!(serde_json::to_value(&overrides).expect("JSON"), json!({}));
+}
+
+#[tokio::test]
+async fn resuming_is_offered_where_the_team_enables_a_tool() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = format!("/sites/{id}");
+    let off = json!({ "enabled": false, "cadence_minutes": 1440 });
+    let tools = json!({
+        "status": off, "ssl": off, "dns": off, "broken-links": off, "performance": off,
+    });
+    let team = format!("/teams/{}/monitoring", owner.team);
+    let changed = json!({ "monitoring_settings": { "tools": tools } });
+    assert_eq!(service.client(&owner).patch(&team, &changed).await.status, 200);
+    let shown = browser.get(&page).await;
+    assert!(said(&shown).contains("The team enables no tool."), "{}", said(&shown));
+    assert!(!said(&shown).contains("Resume</button>") && !said(&shown).contains("Pause</button>"));
+    // What the site has of its own can be paused all the same.
+    let own = filled(
+        said(&browser.get(&format!("{page}/edit")).await),
+        &[(&format!("{STATUS}.enabled"), "true")],
+    );
+    sent_to(&browser.post(&format!("{page}/edit"), &own).await);
+    assert!(said(&browser.get(&page).await).contains("Pause</button>"));
 }
 
 #[tokio::test]

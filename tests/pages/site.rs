@@ -7,7 +7,7 @@ use vedette_testkit::Member;
 use vedette_tests::Service;
 
 use crate::results::{HARMLESS, HOSTILE, certificate, dns, end, links, performance, status};
-use crate::support::{Browser, said, sent_to};
+use crate::support::{Browser, ask, body, said, sent_to};
 
 /// A service with a site whose checks are ended by hand.
 pub(crate) async fn watched() -> (Service, Member, SiteId) {
@@ -169,4 +169,25 @@ async fn the_list_has_a_bar_for_each_of_ninety_days() {
     bars("issues", "M430 10h4v30h-4z");
     bars("down", "M440 0h4v40h-4z");
     assert!(page.contains("<title>86 days without checks</title>"), "{page}");
+}
+
+#[tokio::test]
+async fn what_draws_the_plot_is_loaded_where_there_is_something_to_draw() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let scripts = async || {
+        let page = browser.get(&format!("/sites/{site}")).await;
+        let scripts = body(&page).split("<script src=\"").skip(1);
+        scripts.filter_map(|rest| Some(rest.split('"').next()?.to_owned())).collect::<Vec<_>>()
+    };
+    assert_eq!(scripts().await.len(), 1);
+    end(&service, site, status(200, 41.0)).await;
+    let scripts = scripts().await;
+    assert_eq!(scripts.len(), 3);
+    for script in scripts {
+        let file = ask(&service.test, "GET", &script).await;
+        assert_eq!(file.status(), 200, "{script}");
+        assert_eq!(file.headers()["content-type"], "text/javascript; charset=utf-8");
+        assert_eq!(file.headers()["cache-control"], "public, max-age=31536000, immutable");
+    }
 }

@@ -24,6 +24,7 @@ function isInUse(main) {
   return (
     main.contains(document.activeElement) ||
     !getSelection().isCollapsed ||
+    main.querySelector("[data-zoomed], .plot:hover") ||
     [...main.querySelectorAll("input, textarea, select")].some(isChanged)
   );
 }
@@ -44,6 +45,7 @@ async function refresh() {
     part.open = parts[place]?.open ?? false;
   });
   main.replaceWith(next);
+  document.dispatchEvent(new Event("refreshed"));
 }
 
 localize(document);

@@ -24,18 +24,27 @@ impl Asset {
         let hash = format!("{:x}", Sha256::digest(text));
         Self { name: format!("{stem}-{}.{ending}", &hash[..16]), media_type, text }
     }
+
+    fn script(stem: &str, text: &'static str) -> Self {
+        Self::new(stem, "js", "text/javascript; charset=utf-8", text)
+    }
 }
 
 static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("app", "css", "text/css; charset=utf-8", include_str!("../assets/app.css"))
+    let style =
+        concat!(include_str!("../assets/uplot/uPlot.min.css"), include_str!("../assets/app.css"));
+    Asset::new("app", "css", "text/css; charset=utf-8", style)
 });
 static ICON: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg"))
 });
-
-static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("app", "js", "text/javascript; charset=utf-8", include_str!("../assets/app.js"))
-});
+static SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::script("app", include_str!("../assets/app.js")));
+/// Version 1.6.32 of npm's `uplot`, as it is published.
+static UPLOT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::script("uplot", include_str!("../assets/uplot/uPlot.iife.min.js")));
+static PLOT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::script("plot", include_str!("../assets/plot.js")));
 
 /// Where the style is.
 pub(crate) fn style() -> String {
@@ -52,9 +61,14 @@ pub(crate) fn script() -> String {
     format!("/assets/{}", SCRIPT.name)
 }
 
+/// Where the scripts of a plot are, in the order in which they run.
+pub(crate) fn plot() -> [String; 2] {
+    [&UPLOT, &PLOT].map(|asset| format!("/assets/{}", asset.name))
+}
+
 /// A file by the name that pages of this version have for it.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let mut assets = [&STYLE, &ICON, &SCRIPT].into_iter();
+    let mut assets = [&STYLE, &ICON, &SCRIPT, &UPLOT, &PLOT].into_iter();
     let asset = assets.find(|asset| asset.name == visit.value("asset"));
     let asset = asset.ok_or(ApiError::NotFound)?;
     let mut response = Response::new(Body::Text(asset.text.to_owned()));

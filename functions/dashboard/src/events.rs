@@ -58,8 +58,7 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
             p { "Nothing has happened yet: no issue was ever opened." }
         } @else {
             table {
-                caption { "Issues that opened and were resolved, the newest first" }
-                thead { tr { th scope="col" { "When" } th scope="col" { "What" } th scope="col" { "Issue" } th scope="col" { "Site" } } }
+                (layout::columns("Issues that opened and were resolved, the newest first", &["When", "What", "Issue", "Site"]))
                 tbody { @for event in shown { (row(event)) } }
             }
             (layout::other_pages(number, has_more, &|page| format!("{path}?page={page}")))

@@ -1,6 +1,7 @@
 //! The fields of a form, as browsers send them and as pages show them.
 
 mod filled;
+pub(crate) mod setting;
 
 use std::borrow::Cow;
 
@@ -8,7 +9,7 @@ use maud::{Markup, html};
 use url::form_urlencoded;
 use vedette_http::validation::ValidationError;
 
-pub(crate) use filled::Filled;
+pub(crate) use filled::{Choice, Filled};
 
 /// A field's text; empty where it was not sent.
 pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {

@@ -211,6 +211,14 @@ pub(crate) fn other_pages(number: u64, has_more: bool, address: &dyn Fn(u64) -> 
     }
 }
 
+/// What a table begins with: its caption, and the heads of its columns.
+pub(crate) fn columns(caption: &str, heads: &[&str]) -> Markup {
+    html! {
+        caption { (caption) }
+        thead { tr { @for head in heads { th scope="col" { (head) } } } }
+    }
+}
+
 /// An instant, for people and for programs.
 pub(crate) fn instant(at: Timestamp) -> Markup {
     html! { time datetime=(time::wire(at)) { (time::instant(at)) } }

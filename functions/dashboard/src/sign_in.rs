@@ -129,8 +129,7 @@ pub(crate) async fn sessions(visit: Visit<'_>) -> Result<Response, ApiError> {
     let lasting = sessions.iter().filter(|session| session.lasts(now));
     let content = html! {
         table {
-            caption { "Browsers in which you are signed in, the latest first" }
-            thead { tr { th scope="col" { "Browser" } th scope="col" { "Since" } th scope="col" { "Until" } th scope="col" { "End" } } }
+            (layout::columns("Browsers in which you are signed in, the latest first", &["Browser", "Since", "Until", "End"]))
             tbody {
                 @for session in lasting {
                     tr {

@@ -87,8 +87,7 @@ async fn page(
             p { "You have no tokens." }
         } @else {
             table {
-                caption { "Your tokens, the newest first" }
-                thead { tr { th scope="col" { "Token" } th scope="col" { "May" } th scope="col" { "Last used" } th scope="col" { "Until" } th scope="col" { "Revoke" } } }
+                (layout::columns("Your tokens, the newest first", &["Token", "May", "Last used", "Until", "Revoke"]))
                 tbody {
                     @for (token, last_use) in &tokens {
                         tr {

@@ -13,7 +13,7 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 
 use super::{cause, summary};
-use crate::form::Filled;
+use crate::form::{Choice, Filled};
 use crate::layout::Part;
 use crate::sites::access;
 use crate::{Visit, layout};
@@ -56,15 +56,13 @@ fn filled_in(visit: Visit<'_>) -> String {
 }
 
 fn filter(path: &str, filled: &Filled) -> Markup {
-    let any = |word: &str| (String::new(), word.to_owned());
-    let of = |value: &str| (value.to_owned(), value.replace('_', " "));
-    let tools = Tool::ALL.map(|tool| (tool.to_string(), tool.label().to_owned()));
+    let of = |value: &str| Choice::new(value, value.replace('_', " "));
+    let tools = Tool::ALL.map(|tool| Choice::new(tool, tool.label()));
     let states = CheckStatus::ALL.map(|status| of(status.as_str()));
-    let sorts = [("true", "Automatic"), ("false", "On demand")]
-        .map(|(value, word)| (value.to_owned(), word.to_owned()));
+    let sorts = [Choice::new(true, "Automatic"), Choice::new(false, "On demand")];
     let reasons = RunReason::ALL.map(|reason| of(reason.as_str()));
-    let select = |name: &str, label: &str, options: &[(String, String)]| {
-        let all: Vec<_> = [any("all")].iter().chain(options).cloned().collect();
+    let select = |name: &str, label: &str, choices: &[Choice]| {
+        let all: Vec<_> = [Choice::new("", "all")].iter().chain(choices).cloned().collect();
         html! { div { (filled.select(name, label, &all)) } }
     };
     html! {

@@ -6,6 +6,21 @@ use vedette_http::validation::ValidationError;
 
 use super::Problems;
 
+/// One of what a field can be, as programs and as people call it.
+#[derive(Debug, Clone)]
+pub(crate) struct Choice {
+    pub(crate) value: String,
+    pub(crate) label: String,
+    /// Whether it can be made.
+    pub(crate) is_open: bool,
+}
+
+impl Choice {
+    pub(crate) fn new(value: impl ToString, label: impl Into<String>) -> Self {
+        Self { value: value.to_string(), label: label.into(), is_open: true }
+    }
+}
+
 /// A form as it is filled in: by what is stored, or by what was sent and refused. A field bears the name
 /// that the API's errors have for it.
 #[derive(Debug, Default)]
@@ -61,6 +76,21 @@ impl Filled {
         }
     }
 
+    /// That nothing was saved, and why, where that concerns none of these fields and would be said nowhere
+    /// else.
+    pub(crate) fn unsaved<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Markup {
+        html! {
+            @if let Some(refusal) = &self.refusal {
+                p.error role="alert" {
+                    "Nothing was saved."
+                    @if !names.any(|name| self.problems(name).invalid().is_some()) {
+                        " " (refusal.message())
+                    }
+                }
+            }
+        }
+    }
+
     /// What is wrong with a field.
     pub(crate) fn problems(&self, name: &str) -> Problems {
         Problems::of(self.refusal.as_ref(), name, name)
@@ -68,27 +98,58 @@ impl Filled {
 
     /// A line of text with its label.
     pub(crate) fn input(&self, name: &str, kind: &str, label: &str) -> Markup {
-        let problems = self.problems(name);
-        html! {
-            label for=(name) { (label) }
-            input id=(name) type=(kind) name=(name) value=(self.text(name)) autocomplete="off"
-                aria-describedby=[problems.described()] aria-invalid=[problems.invalid()];
-            (problems.shown())
-        }
+        self.labelled(name, label, |described, invalid| {
+            html! {
+                input id=(name) type=(kind) autocomplete="off" name=(name) value=(self.text(name))
+                    aria-describedby=[described] aria-invalid=[invalid];
+            }
+        })
+    }
+
+    /// A number within bounds with its label.
+    pub(crate) fn number(&self, name: &str, label: &str, (min, max): (u32, u32)) -> Markup {
+        self.labelled(name, label, |described, invalid| {
+            html! {
+                input id=(name) type="number" min=(min) max=(max) name=(name)
+                    value=(self.text(name)) aria-describedby=[described] aria-invalid=[invalid];
+            }
+        })
+    }
+
+    /// A text that is not shown, not even to who typed it.
+    pub(crate) fn secret(&self, name: &str, label: &str) -> Markup {
+        self.labelled(name, label, |described, invalid| {
+            html! {
+                p.quiet { "It is not shown. Leave it empty to keep it." }
+                input id=(name) type="password" name=(name) autocomplete="off"
+                    aria-describedby=[described] aria-invalid=[invalid];
+            }
+        })
     }
 
     /// Lines of text with their label.
     pub(crate) fn textarea(&self, name: &str, label: &str, rows: u8) -> Markup {
-        let problems = self.problems(name);
-        html! {
-            label for=(name) { (label) }
-            // Browsers drop one line break at the start.
-            textarea id=(name) name=(name) rows=(rows)
-                aria-describedby=[problems.described()] aria-invalid=[problems.invalid()] {
-                "\n" (self.text(name))
+        self.labelled(name, label, |described, invalid| {
+            html! {
+                // Browsers drop one line break at the start.
+                textarea id=(name) name=(name) rows=(rows)
+                    aria-describedby=[described] aria-invalid=[invalid] { "\n" (self.text(name)) }
             }
-            (problems.shown())
-        }
+        })
+    }
+
+    /// One of several choices.
+    pub(crate) fn select(&self, name: &str, label: &str, choices: &[Choice]) -> Markup {
+        self.labelled(name, label, |described, invalid| {
+            html! {
+                select id=(name) name=(name) aria-describedby=[described] aria-invalid=[invalid] {
+                    @for choice in choices {
+                        option value=(choice.value) selected[self.text(name) == choice.value]
+                            disabled[!choice.is_open] { (choice.label) }
+                    }
+                }
+            }
+        })
     }
 
     /// A box to tick, one of several with the same name or a lone one.
@@ -96,23 +157,37 @@ impl Filled {
         let id = format!("{name}.{value}");
         html! {
             div.check {
-                input id=(id) type="checkbox" name=(name) value=(value) checked[self.has(name, value)];
+                input id=(id) type="checkbox" name=(name) value=(value) checked[self.has(name, value)]
+                    aria-describedby=[self.problems(name).described()];
                 label for=(id) { (label) }
             }
         }
     }
 
-    /// A choice, each with its value and its words.
-    pub(crate) fn select(&self, name: &str, label: &str, options: &[(String, String)]) -> Markup {
+    /// Some of several choices, each with a box to tick.
+    pub(crate) fn ticks(&self, name: &str, label: &str, choices: &[Choice]) -> Markup {
+        html! {
+            fieldset {
+                legend { (label) }
+                div.row {
+                    @for choice in choices { (self.tick(name, &choice.value, &choice.label)) }
+                }
+                (self.problems(name).shown())
+            }
+        }
+    }
+
+    /// A control below its label, with what is wrong with it.
+    fn labelled(
+        &self,
+        name: &str,
+        label: &str,
+        control: impl FnOnce(Option<&str>, Option<&str>) -> Markup,
+    ) -> Markup {
         let problems = self.problems(name);
         html! {
             label for=(name) { (label) }
-            select id=(name) name=(name)
-                aria-describedby=[problems.described()] aria-invalid=[problems.invalid()] {
-                @for (value, words) in options {
-                    option value=(value) selected[self.text(name) == value] { (words) }
-                }
-            }
+            (control(problems.described(), problems.invalid()))
             (problems.shown())
         }
     }

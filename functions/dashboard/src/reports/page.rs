@@ -89,8 +89,7 @@ fn incidents(table: &Table<'_>) -> Markup {
             p { "None." }
         } @else {
             table {
-                caption { "Issues that were active, the oldest first" }
-                thead { tr { th scope="col" { "Opened" } th scope="col" { "Resolved" } th scope="col" { "Lasted" } th scope="col" { "Issue" } } }
+                (layout::columns("Issues that were active, the oldest first", &["Opened", "Resolved", "Lasted", "Issue"]))
                 tbody {
                     @for incident in &table.incidents {
                         tr {
@@ -115,18 +114,7 @@ fn days(days: &[Row]) -> Markup {
     html! {
         h2 { "Days" }
         table {
-            caption { "UTC days" }
-            thead {
-                tr {
-                    th scope="col" { "Day" }
-                    th scope="col" { "Uptime" }
-                    th scope="col" { "Checks up" }
-                    th scope="col" { "Mean response" }
-                    th scope="col" { "Slowest" }
-                    th scope="col" { "Incidents" }
-                    th scope="col" { "Down" }
-                }
-            }
+            (layout::columns("UTC days", &["Day", "Uptime", "Checks up", "Mean response", "Slowest", "Incidents", "Down"]))
             tbody {
                 @for Row { uptime, mean_ms, incidents } in days {
                     tr {

@@ -7,20 +7,22 @@ use vedette_http::response::Response;
 use vedette_http::settings::parse_team_section;
 use vedette_http::validation::Errors;
 
-use super::section::{Section, json};
-use super::show::{Refused, page};
+use super::section::Section;
+use super::show::page;
+use crate::form::Filled;
 use crate::{Visit, layout};
 
 /// Saves a section; what is wrong with it stands beside its fields.
 pub(crate) async fn update(visit: Visit<'_>) -> Result<Response, ApiError> {
     let section = Section::parse(visit.value("section")).ok_or(ApiError::NotFound)?;
     let team = visit.team(Permission::UpdateMonitoring).await?;
-    let inputs = section.filled_in(&team.settings, team.plan(), visit.body);
+    let filled = Filled::sent(visit.body);
     let mut errors = Errors::new();
-    let update = parse_team_section(&json(&inputs), team.plan(), &team.settings, &mut errors);
+    let request = section.request(&team, &filled);
+    let update = parse_team_section(&request, team.plan(), &team.settings, &mut errors);
     let settings = match errors.finish(Some(team.settings.merge(&update))) {
         Ok(settings) => settings,
-        Err(why) => return page(visit, &team, Some(Refused { section, inputs, why })),
+        Err(refusal) => return page(visit, &team, Some((section, filled.refused(refusal)))),
     };
     let team = change_monitoring(visit.app, team, settings, visit.member()?.caller.now).await?;
     let section = section.as_str();

@@ -4,8 +4,8 @@ mod certificate;
 mod dns;
 mod issues;
 mod latest;
-pub(crate) mod links;
-pub(crate) mod performance;
+mod links;
+mod performance;
 mod range;
 mod response;
 mod uptime;
@@ -24,6 +24,7 @@ use vedette_domain::history::{Filter, day_of};
 use vedette_domain::id::CheckId;
 use vedette_domain::report;
 use vedette_domain::report::Span;
+use vedette_domain::settings::Settings;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
 use vedette_http::access::SiteAccess;
@@ -164,14 +165,16 @@ fn said(visit: Visit<'_>, pending: &[Tool]) -> Markup {
 fn manage(access: &SiteAccess) -> Markup {
     let site = &access.stored.site;
     let path = |verb: &str| format!("/sites/{}/{verb}", site.id);
-    let is_paused = !Tool::ALL.iter().any(|tool| access.settings().tools.is_enabled(*tool));
+    let checks = |settings: &Settings| !settings.enabled_tools(access.team.plan()).is_empty();
     html! {
         div.row {
             a href=(path("edit")) { "Edit" }
-            @if is_paused {
+            @if checks(&access.settings()) {
+                form method="post" action=(path("pause")) { button { "Pause" } }
+            } @else if checks(&access.team.settings) {
                 form method="post" action=(path("resume")) { button { "Resume" } }
             } @else {
-                form method="post" action=(path("pause")) { button { "Pause" } }
+                span { "The team enables no tool." }
             }
             a href=(path("delete")) { "Delete" }
         }

@@ -102,9 +102,7 @@ pub async fn pause_site(
     access: &mut SiteAccess,
     now: Timestamp,
 ) -> Result<(), ApiError> {
-    let site = access.stored.site.clone();
-    let next = Site { overrides: site.overrides.paused(), ..site };
-    save_site(app, access, next, now).await
+    save_overrides(app, access, SiteOverrides::paused, now).await
 }
 
 /// Has a site checked by the tools that its team enables.
@@ -117,9 +115,18 @@ pub async fn resume_site(
     access: &mut SiteAccess,
     now: Timestamp,
 ) -> Result<(), ApiError> {
+    save_overrides(app, access, SiteOverrides::resumed, now).await
+}
+
+async fn save_overrides(
+    app: &App,
+    access: &mut SiteAccess,
+    next: fn(&SiteOverrides) -> SiteOverrides,
+    now: Timestamp,
+) -> Result<(), ApiError> {
     let site = access.stored.site.clone();
-    let next = Site { overrides: site.overrides.resumed(), ..site };
-    save_site(app, access, next, now).await
+    let wanted = Site { overrides: next(&site.overrides), ..site };
+    save_site(app, access, wanted, now).await
 }
 
 /// Saves a site as it is `wanted`, if that changes anything, and has its schedules follow.

@@ -59,8 +59,7 @@ fn details(info: &CertificateInfo) -> Markup {
                 (fact("SHA-256", Some(&info.fingerprints.sha256)))
             }
             table {
-                caption { "The certificates that the server presents, its own first" }
-                thead { tr { th scope="col" { "For" } th scope="col" { "Issuer" } th scope="col" { "Valid" } } }
+                (layout::columns("The certificates that the server presents, its own first", &["For", "Issuer", "Valid"]))
                 tbody {
                     @for link in &info.chain {
                         tr {

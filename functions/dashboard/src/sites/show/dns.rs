@@ -36,8 +36,7 @@ fn records(result: &DnsResult) -> Markup {
             p { "There are no records of the watched types." }
         } @else {
             table {
-                caption { "Records" }
-                thead { tr { th scope="col" { "Type" } th scope="col" { "Name" } th scope="col" { "Value" } th scope="col" { "TTL" } } }
+                (layout::columns("Records", &["Type", "Name", "Value", "TTL"]))
                 tbody {
                     @for record in all {
                         tr {
@@ -69,8 +68,7 @@ fn changed(issue: &Issue) -> Markup {
         }
         @if let Some(changed) = changed.filter(|changed| !changed.is_empty()) {
             table {
-                caption { "What changed" }
-                thead { tr { th scope="col" { "Type" } th scope="col" { "Removed" } th scope="col" { "Added" } } }
+                (layout::columns("What changed", &["Type", "Removed", "Added"]))
                 tbody {
                     @for (kind, change) in changed {
                         tr {

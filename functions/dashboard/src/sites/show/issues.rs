@@ -13,8 +13,7 @@ pub(super) fn part(issues: &[Issue]) -> Markup {
             p { "Nothing was ever wrong." }
         } @else {
             table {
-                caption { "Active ones first" }
-                thead { tr { th scope="col" { "Issue" } th scope="col" { "Status" } th scope="col" { "Opened" } th scope="col" { "Lasted" } } }
+                (layout::columns("Active ones first", &["Issue", "Status", "Opened", "Lasted"]))
                 tbody {
                     @for issue in issues {
                         tr {

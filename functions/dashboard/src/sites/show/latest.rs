@@ -51,8 +51,7 @@ pub(super) fn results(access: &SiteAccess, checks: &Checks, issues: &[Issue]) ->
     html! {
         h2 { "Latest results" }
         table {
-            caption { "The newest check of each tool" }
-            thead { tr { th scope="col" { "Tool" } th scope="col" { "Result" } th scope="col" { "When" } } }
+            (layout::columns("The newest check of each tool", &["Tool", "Result", "When"]))
             tbody {
                 @for tool in Tool::ALL {
                     tr {

@@ -25,11 +25,10 @@ pub(super) fn part(check: Option<&Check>) -> Markup {
 }
 
 /// Broken links with their source.
-pub(crate) fn table(links: &[BrokenLink]) -> Markup {
+fn table(links: &[BrokenLink]) -> Markup {
     html! {
         table {
-            caption { "Broken links" }
-            thead { tr { th scope="col" { "Link" } th scope="col" { "On the page" } th scope="col" { "Status" } } }
+            (layout::columns("Broken links", &["Link", "On the page", "Status"]))
             tbody {
                 @for link in links {
                     tr {

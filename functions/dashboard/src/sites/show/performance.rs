@@ -33,7 +33,7 @@ pub(super) fn part(check: Option<&Check>, report: &Performance, range: Range) ->
 }
 
 /// The lab metrics.
-pub(crate) fn vitals(result: &PerformanceResult) -> Markup {
+fn vitals(result: &PerformanceResult) -> Markup {
     let vitals = &result.speed_metrics.core_web_vitals;
     let metrics: [(&str, &LabMetric, &str); 7] = [
         ("Largest Contentful Paint", &vitals.lcp, "ms"),
@@ -62,11 +62,10 @@ pub(crate) fn vitals(result: &PerformanceResult) -> Markup {
 }
 
 /// Audits that did not pass, with what they would save.
-pub(crate) fn opportunities<'a>(of: impl Iterator<Item = &'a Opportunity>) -> Markup {
+fn opportunities<'a>(of: impl Iterator<Item = &'a Opportunity>) -> Markup {
     html! {
         table {
-            caption { "The largest savings first" }
-            thead { tr { th scope="col" { "Audit" } th scope="col" { "Savings" } } }
+            (layout::columns("The largest savings first", &["Audit", "Savings"]))
             tbody {
                 @for opportunity in of {
                     tr {
@@ -95,8 +94,7 @@ fn over_time(report: &Performance, range: Range) -> Markup {
             details {
                 summary { "As a table" }
                 table {
-                    caption { "Averages of each UTC day, the latest first" }
-                    thead { tr { th scope="col" { "Day" } th scope="col" { "Score" } th scope="col" { "Speed Index" } th scope="col" { "Response time" } } }
+                    (layout::columns("Averages of each UTC day, the latest first", &["Day", "Score", "Speed Index", "Response time"]))
                     tbody {
                         @for day in audited {
                             tr {

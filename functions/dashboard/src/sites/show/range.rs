@@ -5,7 +5,7 @@ use vedette_domain::id::SiteId;
 
 /// A range that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Range {
+pub(super) enum Range {
     Day,
     Week,
     Month,
@@ -27,7 +27,7 @@ impl Range {
     }
 
     /// The range with this value.
-    pub(crate) fn parse(value: &str) -> Option<Self> {
+    pub(super) fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|range| range.as_str() == value)
     }
 

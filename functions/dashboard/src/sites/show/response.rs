@@ -9,7 +9,10 @@ use vedette_domain::issue::record::Issue;
 use vedette_domain::report::Span;
 
 use super::range::Range;
-use crate::{chart, layout};
+use crate::{assets, chart, layout};
+
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
+const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// The mean of an hour or a day, by its place among those of the range.
 struct Mean {
@@ -24,9 +27,9 @@ pub(super) fn part(
     (range, span): (Range, Span),
     now: Timestamp,
 ) -> Markup {
-    let (means, places, unit) = match range.hours() {
-        Some(hours) => (hourly(days, issues, hours, now), hours, "hour"),
-        None => (daily(days, span), i64::from(range.days()), "day"),
+    let (means, places, unit, step) = match range.hours() {
+        Some(hours) => (hourly(days, issues, hours, now), hours, "hour", HOUR),
+        None => (daily(days, span), i64::from(range.days()), "day", DAY),
     };
     let slowest = means.iter().map(|mean| mean.ms).max();
     let line: Vec<(usize, f64)> = means.iter().map(|mean| (mean.place, mean.ms as f64)).collect();
@@ -40,18 +43,27 @@ pub(super) fn part(
                     "The last " (range.words()) " by the " (unit) ", up to " (slowest)
                     " ms on average. A gap has no checks, or found the site down."
                 }
-                (chart::line(&line, usize::try_from(places).unwrap_or(1), slowest as f64, &label,
-                    &format!("The slowest {unit}: {slowest} ms")))
-                details {
-                    summary { "As a table" }
-                    table {
-                        caption { "Mean response time of each " (unit) ", the latest first" }
-                        thead { tr { th scope="col" { "From" } th scope="col" { "Mean" } } }
-                        tbody {
-                            @for mean in means.iter().rev() {
-                                tr { th scope="row" { (layout::instant(mean.start)) } td { (mean.ms) " ms" } }
-                            }
-                        }
+                // A script draws the table's values larger.
+                div data-step=(step.as_secs()) {
+                    (chart::line(&line, usize::try_from(places).unwrap_or(1), slowest as f64, &label,
+                        &format!("The slowest {unit}: {slowest} ms")))
+                    (table(&means, unit))
+                }
+                @for script in assets::plot() { script src=(script) defer {} }
+            }
+        }
+    }
+}
+
+fn table(means: &[Mean], unit: &str) -> Markup {
+    html! {
+        details {
+            summary { "As a table" }
+            table {
+                (layout::columns(&format!("Mean response time of each {unit}, the latest first"), &["From", "Mean"]))
+                tbody {
+                    @for mean in means.iter().rev() {
+                        tr { th scope="row" { (layout::instant(mean.start)) } td { (mean.ms) " ms" } }
                     }
                 }
             }
@@ -64,7 +76,7 @@ fn hourly(days: &[Day], issues: &[Issue], hours: i64, now: Timestamp) -> Vec<Mea
     let down = issues.iter().filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown);
     let down: Vec<_> = down.flat_map(|issue| issue.timeline.spans()).collect();
     let was_down = |hour: &HourResponses| {
-        let end = hour.start.saturating_add(SignedDuration::from_hours(1)).unwrap_or(hour.start);
+        let end = hour.start.saturating_add(HOUR).unwrap_or(hour.start);
         down.iter().any(|(from, to)| *from < end && to.is_none_or(|to| to > hour.start))
     };
     let means = days.iter().flat_map(Day::response_hours).filter_map(|hour| {

@@ -6,7 +6,7 @@ use vedette_domain::id::SiteId;
 use vedette_domain::report::{Uptime, UptimeDay};
 
 use super::range::Range;
-use crate::chart;
+use crate::{chart, layout};
 
 pub(super) fn part(site: SiteId, report: &Uptime, range: Range) -> Markup {
     let failing = report.days.iter().rev().filter(|day| day.up_checks < day.total_checks);
@@ -31,8 +31,7 @@ pub(super) fn part(site: SiteId, report: &Uptime, range: Range) -> Markup {
             details {
                 summary { "Days on which checks found it down" }
                 table {
-                    caption { "UTC days, the latest first" }
-                    thead { tr { th scope="col" { "Day" } th scope="col" { "Uptime" } th scope="col" { "Checks" } } }
+                    (layout::columns("UTC days, the latest first", &["Day", "Uptime", "Checks"]))
                     tbody {
                         @for day in failing {
                             tr {

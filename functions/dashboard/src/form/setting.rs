@@ -1,0 +1,347 @@
+//! A monitoring setting in a form: its control, how what is stored fills that, and the value that it stands
+//! for, in the form in which the API takes it.
+//!
+//! A site may take each setting from its team: on its page a control has a choice for that, with the
+//! team's value.
+
+use maud::{Markup, html};
+use serde::Serialize;
+use serde_json::{Value, json};
+use vedette_domain::plan::{CADENCE_MINUTES, FAILURE_THRESHOLD_PRESETS, Plan, cadence_label};
+use vedette_domain::settings::{
+    DnsRecordType, INTEGER_MAX, Rule, STATUS_INCIDENT_CODES, Setting, own_settings,
+};
+use vedette_domain::tool::Tool;
+use vedette_http::error::ApiError;
+use vedette_http::settings::TEAM_PATH;
+
+use super::{Choice, Filled, capitalized};
+
+/// Where a control is chosen first: a value that is filled in, and neither the team's nor a preset.
+const OWN: &str = "own";
+
+/// A setting with its control.
+pub(crate) struct Control {
+    /// Where it stands in the API's requests, names between dots. The field has this name, as the API's
+    /// errors do.
+    name: String,
+    label: String,
+    kind: Kind,
+    /// Values that have names.
+    presets: Vec<Choice>,
+}
+
+/// How a setting is filled in.
+pub(crate) enum Kind {
+    /// A box to be ticked.
+    Flag,
+    /// One of several values.
+    One(Vec<Choice>),
+    /// Some of several values.
+    Some(Vec<Choice>),
+    /// A number within bounds; nothing may mean that there is no limit.
+    Number(u32, u32),
+    /// Texts, one in a line.
+    Lines,
+    /// A text.
+    Text,
+    /// The page of a site, which no team has.
+    Page,
+    /// A time of day.
+    Time,
+    /// A text that is not shown.
+    Secret,
+}
+
+/// The controls of a tool: whether and how often it checks, and each of its own settings.
+pub(crate) fn of_tool(tool: Tool, plan: Plan) -> impl Iterator<Item = Control> {
+    let control = move |name: &str, label: &str, kind| {
+        Control::new(&format!("tools.{tool}.{name}"), label, kind)
+    };
+    let minimum = plan.minimum_cadence_minutes(tool);
+    let cadences = CADENCE_MINUTES.map(|minutes| Choice {
+        is_open: minutes >= minimum,
+        ..Choice::new(minutes, cadence_label(minutes))
+    });
+    // Older names are not offered beside the present ones.
+    let own = own_settings(tool).iter().filter(|setting| setting.name == setting.kept_as);
+    [
+        control("enabled", "Check automatically", Kind::Flag),
+        control("cadence_minutes", "How often", Kind::One(cadences.into())),
+    ]
+    .into_iter()
+    .chain(own.map(move |setting| Control {
+        presets: presets_of(setting),
+        ..control(&format!("settings.{}", setting.name), &label_of(setting), Kind::of(setting.rule))
+    }))
+}
+
+/// The controls of the header that is sent with checks.
+pub(crate) fn of_header() -> [Control; 2] {
+    [
+        Control::new("request_header.name", "Name of the header", Kind::Text),
+        Control::new("request_header.value", "Value of the header", Kind::Secret),
+    ]
+}
+
+/// Settings where they stand in the API's requests.
+pub(crate) fn placed(settings: &impl Serialize) -> Result<Value, ApiError> {
+    let settings = serde_json::to_value(settings).map_err(ApiError::internal)?;
+    Ok(json!({ TEAM_PATH: settings }))
+}
+
+/// Puts the value of a header in a request in which none was typed: it is in no form, and belongs to the
+/// name that it was `saved` with.
+pub(crate) fn keep_header_value(request: &mut Value, saved: Option<(&str, &str)>) {
+    let header = &mut request[TEAM_PATH]["request_header"];
+    if let Some((name, value)) = saved
+        && header["value"] == ""
+        && header["name"].as_str().map(str::trim) == Some(name)
+    {
+        header["value"] = value.into();
+    }
+}
+
+impl Control {
+    /// A control for what stands somewhere in the monitoring settings.
+    pub(crate) fn new(path: &str, label: &str, kind: Kind) -> Self {
+        Self {
+            name: format!("{TEAM_PATH}.{path}"),
+            label: label.to_owned(),
+            kind,
+            presets: Vec::new(),
+        }
+    }
+
+    /// The name of its field.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether teams have the setting, and not sites alone.
+    pub(crate) const fn is_of_teams(&self) -> bool {
+        !matches!(self.kind, Kind::Page)
+    }
+
+    /// The field that says where the value comes from, where it cannot say so itself.
+    fn source(&self) -> String {
+        format!("{}.from", self.name)
+    }
+
+    /// Fills it in with what is stored.
+    pub(crate) fn fill(&self, filled: &mut Filled, settings: &Value) {
+        self.fill_value(filled, settings);
+        if !self.presets.is_empty() {
+            filled.put(self.source(), self.preset(settings));
+        }
+    }
+
+    /// The preset that is stored, if one is.
+    fn preset(&self, settings: &Value) -> &str {
+        let stored = self.stored(settings).map(text);
+        let preset = self.presets.iter().find(|preset| Some(&preset.value) == stored.as_ref());
+        preset.map_or(OWN, |preset| &preset.value)
+    }
+
+    fn fill_value(&self, filled: &mut Filled, settings: &Value) {
+        match self.stored(settings) {
+            _ if matches!(self.kind, Kind::Secret) => {}
+            Some(Value::Array(items)) if matches!(self.kind, Kind::Lines) => {
+                filled.put(&self.name, items.iter().map(text).collect::<Vec<_>>().join("\n"));
+            }
+            Some(Value::Array(items)) => {
+                items.iter().for_each(|item| filled.put(&self.name, text(item)));
+            }
+            None | Some(Value::Null) => {}
+            Some(value) => filled.put(&self.name, text(value)),
+        }
+    }
+
+    /// Writes what it holds to where it stands in a request.
+    pub(crate) fn write(&self, filled: &Filled, request: &mut Value) {
+        let place = self.name.split('.').fold(request, |place, name| &mut place[name]);
+        *place = self.value(filled);
+    }
+
+    /// The value that it holds; what is no value is left to the API's validation.
+    fn value(&self, filled: &Filled) -> Value {
+        let from = self.source();
+        let preset = self.presets.iter().find(|preset| preset.value == filled.text(&from));
+        let typed = preset.map_or_else(|| filled.text(&self.name), |preset| &preset.value);
+        match self.kind {
+            Kind::Flag => match typed {
+                "true" => true.into(),
+                "" | "false" => false.into(),
+                other => other.into(),
+            },
+            Kind::One(_) | Kind::Number(..) => number_or_text(typed),
+            Kind::Some(_) => filled.all(&self.name).map(number_or_text).collect(),
+            Kind::Lines => filled.lines(&self.name).collect(),
+            Kind::Text | Kind::Page | Kind::Time | Kind::Secret => typed.into(),
+        }
+    }
+
+    /// The control as a form has it.
+    pub(crate) fn shown(&self, filled: &Filled) -> Markup {
+        if self.presets.is_empty() {
+            return self.shown_as(filled, &self.label);
+        }
+        self.chosen_first(filled, None)
+    }
+
+    /// A choice of where the value comes from, and a control of its own.
+    fn chosen_first(&self, filled: &Filled, inherited: Option<Choice>) -> Markup {
+        let own = if self.presets.is_empty() { "Its own" } else { "Another number" };
+        let choices = inherited.into_iter().chain(self.presets.clone());
+        let choices: Vec<_> = choices.chain([Choice::new(OWN, own)]).collect();
+        html! {
+            div.from {
+                (filled.select(&self.source(), &self.label, &choices))
+                div.own { (self.shown_as(filled, &format!("{own}: {}", self.label))) }
+            }
+        }
+    }
+
+    fn shown_as(&self, filled: &Filled, label: &str) -> Markup {
+        let name = &self.name;
+        match &self.kind {
+            Kind::Flag => html! {
+                (filled.tick(name, "true", label))
+                (filled.problems(name).shown())
+            },
+            Kind::One(choices) => filled.select(name, label, choices),
+            Kind::Some(choices) => filled.ticks(name, label, choices),
+            Kind::Number(min, max) => filled.number(name, label, (*min, *max)),
+            Kind::Lines => filled.textarea(name, &format!("{label}, one in a line"), 4),
+            Kind::Text | Kind::Page => filled.input(name, "text", label),
+            Kind::Time => filled.input(name, "time", label),
+            Kind::Secret => filled.secret(name, label),
+        }
+    }
+
+    /// What is stored, for somebody who cannot change it.
+    pub(crate) fn said(&self, settings: &Value) -> Markup {
+        let text = match (&self.kind, self.stored(settings)) {
+            (Kind::Secret, Some(Value::String(_))) => "not shown".to_owned(),
+            (_, value) => words(value.unwrap_or(&Value::Null), &|item| self.called(item)),
+        };
+        html! { dt { (self.label) } dd { bdi { (text) } } }
+    }
+
+    /// What a value is called where it is chosen.
+    fn called(&self, value: &Value) -> String {
+        let text = text(value);
+        let (Kind::One(choices) | Kind::Some(choices)) = &self.kind else { return text };
+        let choice = choices.iter().find(|choice| choice.value == text);
+        choice.map_or(text, |choice| choice.label.clone())
+    }
+
+    fn stored<'a>(&self, settings: &'a Value) -> Option<&'a Value> {
+        self.name.split('.').try_fold(settings, |place, name| place.get(name))
+    }
+}
+
+/// On a site's page.
+impl Control {
+    /// Whether its value cannot say that it is the team's.
+    const fn has_source(&self) -> bool {
+        !matches!(self.kind, Kind::Flag | Kind::One(_))
+    }
+
+    /// Fills it in with the settings in force, of which some are the site's `own`. One that is the team's
+    /// is where an own value starts from.
+    pub(crate) fn fill_own(&self, filled: &mut Filled, own: &Value, in_force: &Value) {
+        let is_own = self.stored(own).is_some();
+        if is_own || self.has_source() {
+            self.fill_value(filled, in_force);
+        }
+        if self.has_source() {
+            filled.put(self.source(), if is_own { self.preset(in_force) } else { "" });
+        }
+    }
+
+    /// Writes what is chosen to where it stands in a request, unless it is taken from the team.
+    pub(crate) fn write_own(&self, filled: &Filled, request: &mut Value) {
+        let chosen = if self.has_source() { &self.source() } else { &self.name };
+        if !filled.text(chosen).is_empty() {
+            self.write(filled, request);
+        }
+    }
+
+    /// The control, in which the team's value can be chosen in place of an own one.
+    pub(crate) fn shown_beside(&self, filled: &Filled, team: &Value) -> Markup {
+        let team = self.stored(team).unwrap_or(&Value::Null);
+        let inherited = match self.kind {
+            Kind::One(_) => self.called(team).to_lowercase(),
+            _ => words(team, &text),
+        };
+        let inherited = Choice::new("", format!("As the team: {inherited}"));
+        let own = match &self.kind {
+            Kind::Flag => &vec![Choice::new(true, "Yes"), Choice::new(false, "No")],
+            Kind::One(choices) => choices,
+            _ => return self.chosen_first(filled, Some(inherited)),
+        };
+        let choices: Vec<_> = [inherited].iter().chain(own).cloned().collect();
+        filled.select(&self.name, &self.label, &choices)
+    }
+}
+
+impl Kind {
+    fn of(rule: Rule) -> Self {
+        match rule {
+            Rule::Boolean => Self::Flag,
+            Rule::Integer(min, max) => Self::Number(min, max),
+            Rule::Limit => Self::Number(1, INTEGER_MAX),
+            Rule::StatusCodes => Self::Some(
+                STATUS_INCIDENT_CODES
+                    .map(|option| {
+                        Choice::new(option.code, format!("{} {}", option.code, option.label))
+                    })
+                    .into(),
+            ),
+            Rule::RecordTypes => {
+                Self::Some(DnsRecordType::ALL.map(|kind| Choice::new(kind, kind.as_str())).into())
+            }
+            Rule::Paths => Self::Lines,
+            Rule::Page => Self::Page,
+        }
+    }
+}
+
+/// What a setting is called. A box says what is the case when it is ticked.
+fn label_of(setting: &Setting) -> String {
+    let text = setting.description.trim_end_matches('.');
+    text.strip_prefix("Whether ").map_or_else(|| text.to_owned(), capitalized)
+}
+
+fn presets_of(setting: &Setting) -> Vec<Choice> {
+    if setting.name != "failures_to_open" {
+        return Vec::new();
+    }
+    let presets = FAILURE_THRESHOLD_PRESETS.map(|preset| {
+        let number = preset.failures_to_open;
+        Choice::new(number, format!("{}: {number}", preset.label))
+    });
+    presets.into()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What looks like a number is one; anything else is left to be refused as it was typed.
+fn number_or_text(typed: &str) -> Value {
+    typed.trim().parse::<i64>().map_or_else(|_| typed.into(), Value::from)
+}
+
+/// A value in words, of which parts are `called` something.
+fn words(value: &Value, called: &dyn Fn(&Value) -> String) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) => items.iter().map(called).collect::<Vec<_>>().join(", "),
+        other => called(other),
+    }
+}
