@@ -1,12 +1,21 @@
-//! Links that sign in to the pages, and the sessions that they begin.
+//! Links and sign-ins at an OpenID provider, and the sessions that they begin.
 
+use serde::Serialize;
+use vedette_domain::account::User;
 use vedette_domain::id::UserId;
-use vedette_domain::session::{Session, SessionHash, SignInLink};
+use vedette_domain::session::{Session, SessionHash, SignInAttempt, SignInLink};
 
 use crate::StoreError;
+use crate::account::verified;
 use crate::item::{expiring, item, value};
 use crate::keys;
 use crate::table::{Condition, Range, Sort, Store};
+
+/// Whom a sign-in at an OpenID provider has signed in.
+#[derive(Serialize)]
+struct UsedAttempt {
+    user: UserId,
+}
 
 impl Store {
     /// Stores a new link.
@@ -40,6 +49,31 @@ impl Store {
             .put(expiring(item(&key, session)?, session.expires_at), Condition::Absent)
             .commit()
             .await
+    }
+
+    /// Begins the session that a sign-in at an OpenID provider is for, once. The provider says that the
+    /// user's address is theirs: where nobody has said so before, it is written down.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the sign-in has succeeded before, or there is no such user.
+    pub async fn begin_session_by_provider(
+        &self,
+        attempt: &SignInAttempt,
+        user: &User,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let used = item(&keys::used_attempt(&attempt.hash()), &UsedAttempt { user: user.id })?;
+        let key = keys::session(session.user, &session.hash);
+        let mut all = self
+            .transaction()
+            .put(expiring(used, attempt.expires_at()), Condition::Absent)
+            .put(expiring(item(&key, session)?, session.expires_at), Condition::Absent);
+        if user.email_verified_at.is_none() {
+            let change = verified(session.created_at);
+            all = all.update(&keys::user(user.id), change, Condition::Present);
+        }
+        all.commit().await
     }
 
     /// A user's session with this hash.
