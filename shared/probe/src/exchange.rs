@@ -73,3 +73,50 @@ async fn send(
     }
     Ok(Response::from_parts(head, body))
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::guard::Outbound;
+
+    /// What comes of asking a server that answers this, and keeps the connection.
+    async fn ask(answer: &'static str, bounds: Bounds) -> Result<String, ExchangeError> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/a?b=c", listener.local_addr().expect("an address"));
+        let server = async {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let mut asked = [0; 1024];
+            let length = stream.read(&mut asked).await.expect("a request");
+            assert!(asked[..length].starts_with(b"POST /a?b=c HTTP/1.1\r\n"));
+            stream.write_all(answer.as_bytes()).await.expect("sent");
+            std::future::pending::<()>().await;
+        };
+        let allow = vec!["127.0.0.0/8".parse().expect("a network")];
+        let guard = Guard::new(Outbound { allow, ..Outbound::default() }).expect("a guard");
+        let request = Request::post(url).body(b"asked".to_vec()).expect("a request");
+        tokio::select! {
+            () = server => unreachable!("it never ends"),
+            answer = exchange(&guard, request, bounds) => {
+                answer.map(|answer| String::from_utf8(answer.into_body()).expect("text"))
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_comes_whole_and_in_time_or_not_at_all() {
+        let bounds = Bounds { time: Duration::from_secs(5), bytes: 4 };
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd";
+        assert_eq!(ask(answer, bounds).await.expect("an answer"), "abcd");
+        let moved = "HTTP/1.1 302 Found\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(ask(moved, bounds).await.expect("an answer"), "");
+        let long = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde";
+        assert!(matches!(ask(long, bounds).await, Err(ExchangeError::TooLong(4))));
+        let soon = Bounds { time: Duration::from_millis(100), bytes: 9 };
+        for unfinished in ["", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcd"] {
+            assert!(matches!(ask(unfinished, soon).await, Err(ExchangeError::TooSlow(_))));
+        }
+    }
+}
