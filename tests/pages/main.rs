@@ -7,6 +7,7 @@ mod events;
 mod issues;
 mod links;
 mod members;
+mod oidc;
 mod report;
 mod results;
 mod settings;

@@ -1,9 +1,11 @@
-//! Coming in and going out: a link is shown with a button, since mail scanners follow links, and the
-//! button signs in.
+//! Coming in and going out: an OpenID provider, or a link. That is shown with a button, since mail
+//! scanners follow links, and the button signs in.
 
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
-use maud::html;
+use maud::{Markup, html};
+use vedette_domain::alert::link;
+use vedette_domain::id::UserId;
 use vedette_domain::session::{Session, SessionCookie, SessionHash, SessionSecret, SignInLink};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -12,16 +14,28 @@ use crate::{Visit, layout, session};
 
 /// Says how to sign in.
 pub(crate) async fn explain(visit: Visit<'_>) -> Result<Response, ApiError> {
-    Ok(how_to(visit, StatusCode::OK, "Sign in", ""))
+    Ok(how_to(visit, StatusCode::OK, "Sign in", &html! {}))
 }
 
-fn how_to(visit: Visit<'_>, status: StatusCode, title: &str, lead: &str) -> Response {
+/// Says how to sign in, after something else.
+pub(crate) fn how_to(visit: Visit<'_>, status: StatusCode, title: &str, lead: &Markup) -> Response {
     let content = html! {
-        p { (lead) "A link signs you in, once. Who operates this service makes one with:" }
+        (lead)
+        (with_provider(visit))
+        p { "A link signs you in, once. Who operates this service makes one with:" }
         p { code { "vedette sign-in you@example.com" } }
         p { "Where the service runs on one machine, it also prints a link when it starts." }
     };
     layout::own_page(visit, status, title, &content)
+}
+
+/// The way to the OpenID provider, if there is one.
+pub(crate) fn with_provider(visit: Visit<'_>) -> Markup {
+    html! {
+        @if let Some(with) = &visit.app.service.sign_in_with {
+            p { a.action href=(link::SIGN_IN_WITH_PROVIDER) { "Sign in with " (with) } }
+        }
+    }
 }
 
 /// Asks whether to sign in.
@@ -37,17 +51,30 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// Signs in, once.
 pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
     let Some(link) = usable_link(visit).await? else { return Ok(spent(visit)) };
-    let app = visit.app;
-    let secret = app.entropy.session_secret().map_err(ApiError::internal)?;
-    let browser = visit.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
-    let session = Session::new(&secret, link.user, browser.unwrap_or_default(), app.clock.now());
-    match app.store.begin_session(&link, &session).await {
+    let (cookie, session) = new_session(visit, link.user)?;
+    match visit.app.store.begin_session(&link, &session).await {
         Err(error) if error.has_failed(LINK) => return Ok(spent(visit)),
         begun => begun?,
     }
-    let cookie = SessionCookie { user: link.user, secret };
+    entered(visit, &cookie)
+}
+
+/// A session of this browser, with the cookie for it.
+pub(crate) fn new_session(
+    visit: Visit<'_>,
+    user: UserId,
+) -> Result<(SessionCookie, Session), ApiError> {
+    let secret = visit.app.entropy.session_secret().map_err(ApiError::internal)?;
+    let browser = visit.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
+    let now = visit.app.clock.now();
+    let session = Session::new(&secret, user, browser.unwrap_or_default(), now);
+    Ok((SessionCookie { user, secret }, session))
+}
+
+/// Sends the browser to the first page, with the cookie of its session.
+pub(crate) fn entered(visit: Visit<'_>, cookie: &SessionCookie) -> Result<Response, ApiError> {
     let mut response = layout::see("/")?;
-    response.headers_mut().insert(SET_COOKIE, session::keep(app, visit.head, &cookie)?);
+    response.headers_mut().insert(SET_COOKIE, session::keep(visit.app, visit.head, cookie)?);
     Ok(response)
 }
 
@@ -62,8 +89,8 @@ async fn usable_link(visit: Visit<'_>) -> Result<Option<SignInLink>, ApiError> {
 }
 
 fn spent(visit: Visit<'_>) -> Response {
-    let lead = "It was used, it is older than 15 minutes, or it is not complete. ";
-    how_to(visit, StatusCode::NOT_FOUND, "This link does not work", lead)
+    let lead = html! { p { "It was used, it is older than 15 minutes, or it is not complete." } };
+    how_to(visit, StatusCode::NOT_FOUND, "This link does not work", &lead)
 }
 
 /// Ends the session of this browser.
