@@ -21,6 +21,8 @@ AIOSMTPD_VERSION := 1.4.6
 ADAPTIVECARDS_VERSION := 3.0.6
 DISCORDJS_BUILDERS_VERSION := 1.15.0
 SLACK_SDK_VERSION := 3.47.0
+# An OpenID provider, to sign in to the pages at.
+OIDC_PROVIDER_VERSION := 9.13.3
 SAM_VERSION := 1.170.0
 # Stands in for AWS; the other reads SAM's templates for it.
 MINISTACK_VERSION := 1.5.33
@@ -63,6 +65,7 @@ OPENAPI_PYTHON_CLIENT := .tools/openapi-python-client-$(OPENAPI_PYTHON_CLIENT_VE
 OPENAPI_TYPESCRIPT := .tools/openapi-typescript-$(OPENAPI_TYPESCRIPT_VERSION)-typescript-$(TYPESCRIPT_VERSION)
 RECEIVERS := .tools/receivers-$(STANDARDWEBHOOKS_PYTHON_VERSION)-aiosmtpd-$(AIOSMTPD_VERSION)-slack-$(SLACK_SDK_VERSION)
 CARDS := .tools/cards-$(ADAPTIVECARDS_VERSION)-standardwebhooks-$(STANDARDWEBHOOKS_VERSION)-discordjs-$(DISCORDJS_BUILDERS_VERSION)
+OIDC_PROVIDER := .tools/oidc-provider-$(OIDC_PROVIDER_VERSION)
 SAM := .tools/sam-$(SAM_VERSION)
 MINISTACK := .tools/ministack-$(MINISTACK_VERSION)-sam-translator-$(SAM_TRANSLATOR_VERSION)
 CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
@@ -98,7 +101,8 @@ check: rust lints ## Formatting and lints, while you work
 test: rust lints session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
 	cargo fmt --all --check
 	@$(MAKE) --no-print-directory --jobs=2 clippy dependencies template lighthouse $(SCHEMATHESIS)/ok \
-		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok
+		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok \
+		$(OIDC_PROVIDER)/ok
 	$(build_service)
 	$(hold_to_contract)
 	$(use_clients)
@@ -131,7 +135,7 @@ alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Have a running service send alerts o
 	$(build_service)
 	$(receive_alerts)
 
-pages: rust lighthouse ## Use the pages in a real Chromium, with scripts and without, and hold them to Lighthouse
+pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, with scripts and without, sign in at a real OpenID provider, and hold them to Lighthouse
 	$(build_service)
 	$(use_pages)
 
@@ -150,7 +154,7 @@ use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 
 receive_alerts = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
 	$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules $(or $(ARGS),5)
-use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
+use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(OIDC_PROVIDER)/node_modules
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart, so that they are as they are deployed.
@@ -278,6 +282,10 @@ $(SCHEMATHESIS)/ok:
 $(CARDS)/ok: | $(LIGHTHOUSE)/.ok
 	$(call npm,adaptivecards@$(ADAPTIVECARDS_VERSION) standardwebhooks@$(STANDARDWEBHOOKS_VERSION) \
 		@discordjs/builders@$(DISCORDJS_BUILDERS_VERSION))
+	@touch $@
+
+$(OIDC_PROVIDER)/ok: | $(LIGHTHOUSE)/.ok
+	$(call npm,oidc-provider@$(OIDC_PROVIDER_VERSION))
 	@touch $@
 
 $(RECEIVERS)/ok:

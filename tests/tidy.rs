@@ -55,7 +55,7 @@ fn dependencies_point_one_way() {
         ("shared/actions", &["domain", "store", "http", "runtime", "runs"]),
         ("functions/api", &["actions", "domain", "store", "http", "runtime"]),
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
-        ("functions/dashboard", &["actions", "domain", "store", "http", "runtime"]),
+        ("functions/dashboard", &["actions", "domain", "store", "probe", "http", "runtime"]),
         ("functions/notifier", &["actions", "domain", "store", "probe", "http", "runtime"]),
         ("functions/reconciler", &["domain", "store", "probe", "runs", "runtime"]),
     ]);

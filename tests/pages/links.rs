@@ -193,7 +193,7 @@ async fn a_mail_program_unsubscribes_in_its_readers_place() {
     assert_eq!((page.method, page.path), ("POST", link::UNSUBSCRIBE));
     let done = granted(
         [page.grant(), &Grant::NONE],
-        serve(&test.app, page, &head, |_| ready(Ok(Body::Empty))),
+        serve(&test.app, None, page, &head, |_| ready(Ok(Body::Empty))),
     )
     .await;
     assert_eq!(done.status(), 200);

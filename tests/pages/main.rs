@@ -8,6 +8,7 @@ mod issues;
 mod letters;
 mod links;
 mod members;
+mod oidc;
 mod report;
 mod results;
 mod settings;

@@ -206,7 +206,7 @@ async fn who_is_signed_in_is_known_behind_api_gateway() {
     let link = SignInLink::new(&secret, id, test.now());
     test.app.store.create_sign_in_link(&link).await.expect("a link");
     let session = Session::new(&secret, id, "Mozilla/5.0", test.now());
-    test.app.store.begin_session(&link, &session).await.expect("a session");
+    test.app.store.begin_session(&link, &session, false).await.expect("a session");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../events/dashboard/sites.json");
     let event = std::fs::read_to_string(path).expect("an event");
     let (head, _) = lambda_http::request::from_str(&event).expect("a request").into_parts();

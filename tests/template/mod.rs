@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
-use vedette_dashboard::PAGES;
+use vedette_dashboard::{ACCOUNTS, PAGES};
 use vedette_domain::alert::channel_state::LEASE;
 use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
@@ -160,6 +160,10 @@ fn what_functions_read_can_be_set() {
         match (is_checker, is_notifier) {
             (true, _) => read.extend(variables("functions/checker/src")),
             (_, true) => read.extend(variables("functions/notifier/src")),
+            // It asks the OpenID provider.
+            _ if template.handler(function) == ACCOUNTS => {
+                read.extend(variables("functions/dashboard/src"));
+            }
             // They connect to nobody.
             _ => read.retain(|name| !outbound.contains(name)),
         }

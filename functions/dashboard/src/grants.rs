@@ -30,13 +30,14 @@ pub const WRITE_GRANT: Grant = Grant {
     batch_delete: &[Channel, Delivery, Session],
 };
 
-/// What forms do that write users, members or tokens, and those that sign in. Of sites they read nothing that strangers wrote: the
+/// What forms do that write users, members or tokens, and what lets somebody in. Of sites they read nothing
+/// that strangers wrote: the
 /// connection alone is tried by a site that is not there.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, SignIn, Site, User],
     batch_get: &[Team, Token, TokenUse, User],
     query: &[Team, User],
-    put: &[Email, Invitation, Session, Team, Token, User],
+    put: &[Email, Invitation, Session, SignIn, Team, Token, User],
     update: &[Team, Throttle, User],
     delete: &[Invitation, SignIn, Team, User],
     batch_delete: &[Invitation, Token, TokenUse, User],

@@ -15,6 +15,7 @@ mod grants;
 mod issues;
 mod layout;
 mod members;
+mod oidc;
 mod plan;
 mod reports;
 mod session;
@@ -47,9 +48,11 @@ use vedette_store::{Grant, TeamWithSettings, budget, retry_on_conflict};
 
 use self::session::SignedIn;
 
+pub use self::oidc::{Provider, ProviderConfig};
 pub use grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 
-/// All pages. GET shows one and changes nothing, since mail scanners follow links; POST acts.
+/// All pages. GET shows one and changes nothing, since mail scanners follow links; POST acts. Only the answer
+/// of an OpenID provider comes by GET and signs in, but in no browser that has not asked for it.
 pub const PAGES: &[Page] = &[
     page("GET", link::CONFIRM, For::Linked, |visit| Box::pin(channels::ask_to_confirm(visit))),
     page("POST", link::CONFIRM, For::Linked, |visit| Box::pin(channels::confirm(visit))),
@@ -62,6 +65,8 @@ pub const PAGES: &[Page] = &[
     account_form(link::SIGN_IN, For::Anybody, |visit| Box::pin(sign_in::mail(visit))),
     page("GET", link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::ask(visit))),
     account_form(link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::confirm(visit))),
+    provider_page(link::SIGN_IN_WITH_PROVIDER, |visit| Box::pin(oidc::begin(visit))),
+    provider_page(link::PROVIDER_ANSWER, |visit| Box::pin(oidc::answer(visit))),
     page("POST", "/sign-out", For::Member, |visit| Box::pin(sign_in::out(visit))),
     page("GET", "/sessions", For::Member, |visit| Box::pin(sign_in::sessions(visit))),
     page("POST", "/sessions/{session}/end", For::Member, |visit| Box::pin(sign_in::end(visit))),
@@ -148,7 +153,7 @@ pub struct Page {
     /// Path with `{parameters}`, from the root.
     pub path: &'static str,
     audience: For,
-    /// Whether it writes users, members or tokens.
+    /// Whether it writes users, members or tokens, or asks the OpenID provider.
     writes_accounts: bool,
     /// Whether it counts among the runs of checks, which a user may order so many of in a minute.
     runs_checks: bool,
@@ -182,12 +187,18 @@ const fn check_run(path: &'static str, handler: Handler) -> Page {
     Page { runs_checks: true, ..page("POST", path, For::Member, handler) }
 }
 
+/// What asks the OpenID provider. That knows who has an address, which is written with the user; and no other
+/// function knows the secret by which the provider knows this service.
+const fn provider_page(path: &'static str, handler: Handler) -> Page {
+    Page { writes_accounts: true, ..page("GET", path, For::Anybody, handler) }
+}
+
 impl Page {
     /// The `Handler` of the Lambda function that serves the page.
     pub fn function(&self) -> &'static str {
         match self.method {
-            "GET" => READ,
             _ if self.writes_accounts => ACCOUNTS,
+            "GET" => READ,
             _ => WRITE,
         }
     }
@@ -195,8 +206,8 @@ impl Page {
     /// What serving it may do with the table.
     pub fn grant(&self) -> &'static Grant {
         match self.method {
-            "GET" => &READ_GRANT,
             _ if self.writes_accounts => &ACCOUNTS_GRANT,
+            "GET" => &READ_GRANT,
             _ => &WRITE_GRANT,
         }
     }
@@ -207,13 +218,15 @@ pub const READ: &str = "pages.read";
 /// The `Handler` of the Lambda function that does what forms ask for.
 pub const WRITE: &str = "pages.write";
 /// The `Handler` of the Lambda function that does what forms ask for that write users, members or
-/// tokens.
+/// tokens, and asks the OpenID provider.
 pub const ACCOUNTS: &str = "pages.accounts";
 
 /// What a handler works with.
 #[derive(Debug, Clone, Copy)]
 struct Visit<'a> {
     app: &'a App,
+    /// The OpenID provider, if there is one and this function asks it.
+    provider: Option<&'a Provider>,
     head: &'a Parts,
     /// The values in the path.
     values: &'a HashMap<String, String>,
@@ -256,6 +269,7 @@ const STRANGERS: UserId = UserId(Uuid::nil());
 /// Serves a page. `body` reads what a form sent, for a user.
 pub async fn serve<F>(
     app: &App,
+    provider: Option<&Provider>,
     page: &Page,
     head: &Parts,
     body: impl FnOnce(UserId) -> F + Send,
@@ -265,7 +279,7 @@ where
 {
     let id = RequestId::of(&head.extensions);
     let span = error_span!("page", path = page.path, request_id = id.as_ref().map(display));
-    let response = answer(app, page, head, body).instrument(span).await;
+    let response = answer(app, provider, page, head, body).instrument(span).await;
     let mut response = compress(response, &head.headers);
     if let Some(id) = id {
         id.add_to_fault(&mut response);
@@ -275,6 +289,7 @@ where
 
 async fn answer<F>(
     app: &App,
+    provider: Option<&Provider>,
     page: &Page,
     head: &Parts,
     body: impl FnOnce(UserId) -> F + Send,
@@ -283,7 +298,7 @@ where
     F: Future<Output = Result<Body, ApiError>> + Send,
 {
     let values = parameters(page.path, head.uri.path()).unwrap_or_default();
-    let visit = Visit { app, head, values: &values, signed_in: None, body: &[] };
+    let visit = Visit { app, provider, head, values: &values, signed_in: None, body: &[] };
     let signed_in = match admit(app, page, head).await {
         Ok(signed_in) => signed_in,
         Err(error) => return refuse(None, &error),

@@ -1,17 +1,21 @@
 //! Who is signed in: the cookie of a session, and the caller that it stands for.
 
-use lambda_http::http::header::{COOKIE, HeaderName};
+use lambda_http::http::header::{COOKIE, HOST, HeaderName};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderMap, HeaderValue};
-use vedette_domain::session::{SESSION_LIFETIME, Session, SessionCookie};
+use vedette_domain::session::{
+    ATTEMPT_LIFETIME, SESSION_LIFETIME, Session, SessionCookie, SignInAttempt,
+};
 use vedette_http::access::{Caller, hold_requests};
 use vedette_http::error::ApiError;
 use vedette_runtime::App;
 
-/// A browser's cookie is bound to host and path by this prefix, and needs TLS.
-const SECURE_COOKIE: &str = "__Host-vedette";
-/// Where there is no TLS.
-const PLAIN_COOKIE: &str = "vedette";
+/// A browser binds a cookie to host and path by this prefix, and it needs TLS.
+const SECURE: &str = "__Host-";
+/// By which somebody is signed in.
+const SESSION: &str = "vedette";
+/// By which an answer of the OpenID provider is known to be for this browser.
+const ATTEMPT: &str = "vedette-sign-in";
 
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
@@ -30,18 +34,19 @@ fn is_secure(app: &App, headers: &HeaderMap) -> bool {
     }
 }
 
-fn cookie_of(app: &App, headers: &HeaderMap) -> Option<SessionCookie> {
-    let wanted = if is_secure(app, headers) { SECURE_COOKIE } else { PLAIN_COOKIE };
+fn cookie_of<'h>(app: &App, headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let prefix = if is_secure(app, headers) { SECURE } else { "" };
     let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
     let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
-    let (_, value) = pairs.find(|(name, _)| name.trim() == wanted)?;
-    SessionCookie::parse(value.trim())
+    let (_, value) = pairs.find(|(sent, _)| sent.trim().strip_prefix(prefix) == Some(name))?;
+    Some(value.trim())
 }
 
 /// Who is signed in, if anybody is. The user and their teams are read at each request, so that who was
 /// removed sees nothing any more.
 pub(crate) async fn signed_in(app: &App, head: &Parts) -> Result<Option<SignedIn>, ApiError> {
-    let Some(cookie) = cookie_of(app, &head.headers) else { return Ok(None) };
+    let cookie = cookie_of(app, &head.headers, SESSION).and_then(SessionCookie::parse);
+    let Some(cookie) = cookie else { return Ok(None) };
     let (store, now) = (&app.store, app.clock.now());
     let hash = cookie.secret.hash();
     let (session, account) =
@@ -60,19 +65,55 @@ pub(crate) fn keep(
     head: &Parts,
     cookie: &SessionCookie,
 ) -> Result<HeaderValue, ApiError> {
-    set_cookie(app, head, &cookie.reveal(), SESSION_LIFETIME.as_secs())
+    set_cookie(app, head, SESSION, &cookie.reveal(), SESSION_LIFETIME.as_secs())
 }
 
 /// The cookie by which a browser forgets that it was.
 pub(crate) fn forget(app: &App, head: &Parts) -> Result<HeaderValue, ApiError> {
-    set_cookie(app, head, "", 0)
+    set_cookie(app, head, SESSION, "", 0)
 }
 
-fn set_cookie(app: &App, head: &Parts, value: &str, age: i64) -> Result<HeaderValue, ApiError> {
-    let (name, secure) = match is_secure(app, &head.headers) {
-        true => (SECURE_COOKIE, "; Secure"),
-        false => (PLAIN_COOKIE, ""),
+/// The sign-in at the OpenID provider that the browser has begun.
+pub(crate) fn attempt(app: &App, head: &Parts) -> Option<SignInAttempt> {
+    cookie_of(app, &head.headers, ATTEMPT).and_then(SignInAttempt::parse)
+}
+
+/// The cookie by which a browser keeps such a sign-in. It comes along from the provider's page, as links do.
+pub(crate) fn keep_attempt(
+    app: &App,
+    head: &Parts,
+    attempt: &SignInAttempt,
+) -> Result<HeaderValue, ApiError> {
+    set_cookie(app, head, ATTEMPT, &attempt.reveal(), ATTEMPT_LIFETIME.as_secs())
+}
+
+/// The cookie by which a browser forgets it.
+pub(crate) fn forget_attempt(app: &App, head: &Parts) -> Result<HeaderValue, ApiError> {
+    set_cookie(app, head, ATTEMPT, "", 0)
+}
+
+fn set_cookie(
+    app: &App,
+    head: &Parts,
+    name: &str,
+    value: &str,
+    age: i64,
+) -> Result<HeaderValue, ApiError> {
+    let (prefix, secure) = match is_secure(app, &head.headers) {
+        true => (SECURE, "; Secure"),
+        false => ("", ""),
     };
-    let cookie = format!("{name}={value}; Max-Age={age}; Path=/; HttpOnly; SameSite=Lax{secure}");
+    let cookie =
+        format!("{prefix}{name}={value}; Max-Age={age}; Path=/; HttpOnly; SameSite=Lax{secure}");
     HeaderValue::try_from(cookie).map_err(ApiError::internal)
+}
+
+/// Where browsers reach the pages, without a slash at the end: as it is configured, or as the request came.
+pub(crate) fn address(app: &App, head: &Parts) -> String {
+    if let (Some(_), Some(base)) = (&app.service.base_url, app.service.pages_base()) {
+        return base.to_owned();
+    }
+    let scheme = if is_secure(app, &head.headers) { "https" } else { "http" };
+    let host = head.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    format!("{scheme}://{host}")
 }

@@ -1,12 +1,14 @@
-//! Coming in and going out: a link is shown with a button, since mail scanners follow links, and the
-//! button signs in.
+//! Coming in and going out: an OpenID provider, or a link. That is shown with a button, since mail
+//! scanners follow links, and the button signs in.
 
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
-use maud::html;
+use maud::{Markup, html};
 use vedette_actions::mail_sign_in;
+use vedette_domain::account::User;
 use vedette_domain::alert::link;
 use vedette_domain::email::parse_email;
+use vedette_domain::id::UserId;
 use vedette_domain::session::{Session, SessionCookie, SessionHash, SessionSecret, SignInLink};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -17,25 +19,28 @@ use crate::{Visit, layout, session};
 
 /// Says how to sign in.
 pub(crate) async fn explain(visit: Visit<'_>) -> Result<Response, ApiError> {
-    Ok(how_to(visit, StatusCode::OK, "Sign in", "", &Filled::default()))
+    Ok(how_to(visit, StatusCode::OK, "Sign in", &html! {}, &Filled::default()))
 }
 
-fn how_to(
+/// Says how to sign in, after something else.
+pub(crate) fn how_to(
     visit: Visit<'_>,
     status: StatusCode,
     title: &str,
-    lead: &str,
+    lead: &Markup,
     filled: &Filled,
 ) -> Response {
     let content = html! {
+        (lead)
+        (with_provider(visit))
         @if visit.app.service.sends_mail {
-            p { (lead) "A link signs you in, once. It is sent to the address of your account." }
+            p { "A link signs you in, once. It is sent to the address of your account." }
             form method="post" action=(link::SIGN_IN) {
                 (filled.input("email", "email", "Your address"))
                 p { button { "Send a link" } }
             }
         } @else {
-            p { (lead) "A link signs you in, once. Who operates this service makes one with:" }
+            p { "A link signs you in, once. Who operates this service makes one with:" }
             p { code { "vedette sign-in you@example.com" } }
             p { "Where the service runs on one machine, it also prints a link when it starts." }
         }
@@ -54,7 +59,7 @@ pub(crate) async fn mail(visit: Visit<'_>) -> Result<Response, ApiError> {
         Err(error) => {
             let why = ValidationError::new("email", sentence(&error.to_string()));
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            return Ok(how_to(visit, status, "Sign in", "", &filled.refused(why)));
+            return Ok(how_to(visit, status, "Sign in", &html! {}, &filled.refused(why)));
         }
     };
     mail_sign_in(visit.app, email).await?;
@@ -63,6 +68,15 @@ pub(crate) async fn mail(visit: Visit<'_>) -> Result<Response, ApiError> {
         p { "It works for 15 minutes. An address is sent a few links an hour and no more." }
     };
     Ok(layout::own_page(visit, StatusCode::OK, "Look into your mail", &content))
+}
+
+/// The way to the OpenID provider, if there is one.
+pub(crate) fn with_provider(visit: Visit<'_>) -> Markup {
+    html! {
+        @if let Some(with) = &visit.app.service.sign_in_with {
+            p { a.action href=(link::SIGN_IN_WITH_PROVIDER) { "Sign in with " (with) } }
+        }
+    }
 }
 
 /// Asks whether to sign in.
@@ -78,22 +92,36 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// Signs in, once.
 pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
     let Some(link) = usable_link(visit).await? else { return Ok(spent(visit)) };
-    let app = visit.app;
-    let secret = app.entropy.session_secret().map_err(ApiError::internal)?;
-    let browser = visit.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
-    let session = Session::new(&secret, link.user, browser.unwrap_or_default(), app.clock.now());
-    match app.store.begin_session(&link, &session).await {
+    let (cookie, session) = new_session(visit, link.user)?;
+    let store = &visit.app.store;
+    // Who follows a link from the mailbox has the address.
+    let verifies = match link.by_mail {
+        true => store.users([link.user]).await?.remove(&link.user).filter(User::is_unverified),
+        false => None,
+    };
+    match store.begin_session(&link, &session, verifies.is_some()).await {
         Err(error) if error.has_failed(LINK) => return Ok(spent(visit)),
         begun => begun?,
     }
-    // Who follows a link from the mailbox has the address.
-    let user = app.store.users([link.user]).await?.remove(&link.user);
-    if link.by_mail && user.is_some_and(|user| user.email_verified_at.is_none()) {
-        app.store.verify_email(link.user, app.clock.now()).await?;
-    }
-    let cookie = SessionCookie { user: link.user, secret };
+    entered(visit, &cookie)
+}
+
+/// A session of this browser, with the cookie for it.
+pub(crate) fn new_session(
+    visit: Visit<'_>,
+    user: UserId,
+) -> Result<(SessionCookie, Session), ApiError> {
+    let secret = visit.app.entropy.session_secret().map_err(ApiError::internal)?;
+    let browser = visit.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
+    let now = visit.app.clock.now();
+    let session = Session::new(&secret, user, browser.unwrap_or_default(), now);
+    Ok((SessionCookie { user, secret }, session))
+}
+
+/// Sends the browser to the first page, with the cookie of its session.
+pub(crate) fn entered(visit: Visit<'_>, cookie: &SessionCookie) -> Result<Response, ApiError> {
     let mut response = layout::see("/")?;
-    response.headers_mut().insert(SET_COOKIE, session::keep(app, visit.head, &cookie)?);
+    response.headers_mut().insert(SET_COOKIE, session::keep(visit.app, visit.head, cookie)?);
     Ok(response)
 }
 
@@ -108,8 +136,8 @@ async fn usable_link(visit: Visit<'_>) -> Result<Option<SignInLink>, ApiError> {
 }
 
 fn spent(visit: Visit<'_>) -> Response {
-    let lead = "It was used, it is older than 15 minutes, or it is not complete. ";
-    how_to(visit, StatusCode::NOT_FOUND, "This link does not work", lead, &Filled::default())
+    let lead = html! { p { "It was used, it is older than 15 minutes, or it is not complete." } };
+    how_to(visit, StatusCode::NOT_FOUND, "This link does not work", &lead, &Filled::default())
 }
 
 /// Ends the session of this browser.

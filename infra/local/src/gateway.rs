@@ -26,6 +26,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
+use vedette_dashboard::Provider;
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
@@ -57,6 +58,8 @@ const BREATH: Duration = Duration::from_millis(100);
 /// The API's routes and the pages, and what they work with.
 pub(crate) struct Gateway {
     app: App,
+    /// The OpenID provider, if there is one.
+    provider: Option<Provider>,
     connections: Arc<Connections>,
     body_memory: BodyMemory,
 }
@@ -73,9 +76,14 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 impl Gateway {
-    /// A gateway before the API's routes.
-    pub(crate) fn new(app: App) -> Self {
-        Self { app, connections: Arc::new(Connections::default()), body_memory: BodyMemory::new() }
+    /// A gateway before the API's routes and the pages.
+    pub(crate) fn new(app: App, provider: Option<Provider>) -> Self {
+        Self {
+            app,
+            provider,
+            connections: Arc::new(Connections::default()),
+            body_memory: BodyMemory::new(),
+        }
     }
 
     /// Takes connections until it is stopped; then running requests get a few seconds.
@@ -194,9 +202,13 @@ impl Gateway {
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
         if let Some(page) = vedette_dashboard::find(&head) {
             let headers = &head.headers;
-            let served = vedette_dashboard::serve(&self.app, page, &head, move |user| {
-                body.read(headers, user)
-            });
+            let served = vedette_dashboard::serve(
+                &self.app,
+                self.provider.as_ref(),
+                page,
+                &head,
+                move |user| body.read(headers, user),
+            );
             return within_time(page.path, served).await;
         }
         let (route, head) = vedette_api::dispatch(head);
@@ -242,7 +254,7 @@ mod tests {
     use crate::tests::app_without_table;
 
     fn gateway() -> Gateway {
-        Gateway::new(app_without_table(&LocalQueue::new()))
+        Gateway::new(app_without_table(&LocalQueue::new()), None)
     }
 
     /// A client of a gateway, over a stream that buffers only a part of a response.

@@ -8,6 +8,7 @@ use clap::Parser as _;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vedette_checker::Config;
+use vedette_dashboard::ProviderConfig;
 use vedette_domain::ErrorChain;
 use vedette_local::{Options, Service, process, welcome};
 use vedette_notifier::send::{MailConfig, MailWay};
@@ -34,8 +35,12 @@ fn main() -> ExitCode {
         Ok(mail) => mail,
         Err(error) => return refuse(WRONG_CONFIGURATION, &error),
     };
+    let provider = match ProviderConfig::read(&environment) {
+        Ok(provider) => provider,
+        Err(error) => return refuse(WRONG_CONFIGURATION, &error),
+    };
     let ended = Runtime::new().map_err(Into::into).and_then(|runtime| {
-        let ended = runtime.block_on(run(options, config, mail));
+        let ended = runtime.block_on(run(options, config, mail, provider));
         // Whatever still waits for the disk or the resolver is not waited for.
         runtime.shutdown_background();
         ended
@@ -43,10 +48,15 @@ fn main() -> ExitCode {
     ended.map_or_else(|error| refuse(1, error.as_ref()), |()| ExitCode::SUCCESS)
 }
 
-async fn run(options: Options, config: Config, mail: MailConfig) -> Result<(), Box<dyn Error>> {
+async fn run(
+    options: Options,
+    config: Config,
+    mail: MailConfig,
+    provider: Option<ProviderConfig>,
+) -> Result<(), Box<dyn Error>> {
     let mut signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let service = tokio::select! {
-        started = Service::start(options, config, mail) => started?,
+        started = Service::start(options, config, mail, provider) => started?,
         () = asked_to_stop(&mut signals) => return Ok(()),
     };
     welcome::announce(&service);

@@ -18,6 +18,8 @@ Environment:
                          separated by commas: 127.0.0.0/8,10.0.0.0/8
   VEDETTE_CONNECT_TO     Detours of checks, separated by commas: HOST:PORT:ADDRESS:PORT
   VEDETTE_EXTRA_ROOTS    PEM file of certificate authorities that checks trust as well
+  VEDETTE_OIDC_ISSUER    OpenID provider at which people sign in to the pages, with VEDETTE_OIDC_CLIENT_ID,
+                         VEDETTE_OIDC_CLIENT_SECRET and VEDETTE_OIDC_LABEL
   VEDETTE_LOG            What is logged of faults: info, debug, vedette_checker=debug
   NO_COLOR               Set to anything: no colours on a terminal";
 

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, warn};
 use vedette_checker::{Config, Engines, GuardError};
+use vedette_dashboard::{Provider, ProviderConfig};
 use vedette_domain::alert::link;
 use vedette_embedded::{Database, DatabaseError, Expiry, Folder, FolderError, Reached, reach};
 use vedette_notifier::send::{MailConfig, Sender};
@@ -84,6 +85,7 @@ impl Service {
         options: Options,
         config: Config,
         mail: MailConfig,
+        provider: Option<ProviderConfig>,
     ) -> Result<Self, StartError> {
         Folder::make(&options.data)?;
         let Reached::Free(folder) = reach(&options.data).await? else {
@@ -108,6 +110,8 @@ impl Service {
         // A user who may add a site must not have us call ourselves.
         outbound.own_listeners.push(listen);
         let sender = Arc::new(Sender::new(Arc::new(Guard::new(outbound.clone())?), mail));
+        let provider =
+            provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;
         let engines = Engines::new(outbound, engines)?;
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
@@ -119,7 +123,7 @@ impl Service {
             entropy,
             service,
         };
-        let gateway = Arc::new(Gateway::new(app.clone()));
+        let gateway = Arc::new(Gateway::new(app.clone(), provider));
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
 
         let stop = CancellationToken::new();

@@ -117,6 +117,13 @@ impl Team {
     }
 }
 
+impl User {
+    /// Whether nobody has said yet that the address is theirs.
+    pub const fn is_unverified(&self) -> bool {
+        self.email_verified_at.is_none()
+    }
+}
+
 /// A user's place in a team.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Membership {

@@ -1,4 +1,5 @@
-//! Who is signed in to the pages: links that sign in once, and the sessions that they begin.
+//! Who is signed in to the pages: links that sign in once, sign-ins at an OpenID provider, and the sessions
+//! that they begin.
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use jiff::{SignedDuration, Timestamp};
@@ -44,6 +45,8 @@ pub struct SessionHash(pub String);
 
 /// How long a link signs in.
 pub const LINK_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
+/// How long a sign-in at an OpenID provider may take.
+pub const ATTEMPT_LIFETIME: SignedDuration = SignedDuration::from_mins(15);
 /// How long a session lasts.
 pub const SESSION_LIFETIME: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// Characters of a browser's name that are kept.
@@ -83,6 +86,70 @@ impl SignInLink {
     /// Whether it still works.
     pub fn works(&self, now: Timestamp) -> bool {
         now < self.expires_at
+    }
+}
+
+/// A sign-in at an OpenID provider that a browser has begun, as that browser keeps it. All that goes to and
+/// fro follows from its secret and its beginning, so that nothing is stored of it until it succeeds, and
+/// whoever alters one of them has a nonce that the provider did not sign.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SignInAttempt {
+    secret: SessionSecret,
+    /// In seconds since 1970.
+    begun_at: i64,
+}
+
+impl SignInAttempt {
+    /// One that begins now.
+    pub fn new(secret: SessionSecret, now: Timestamp) -> Self {
+        Self { secret, begun_at: now.as_second() }
+    }
+
+    /// Reads what a browser sent.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (begun_at, secret) = text.split_once('.')?;
+        Some(Self { begun_at: begun_at.parse().ok()?, secret: SessionSecret::parse(secret)? })
+    }
+
+    /// As a browser keeps it.
+    pub fn reveal(&self) -> String {
+        format!("{}.{}", self.begun_at, self.secret.reveal())
+    }
+
+    /// When it is too late for an answer.
+    pub fn expires_at(&self) -> Timestamp {
+        let begun_at = Timestamp::from_second(self.begun_at).unwrap_or(Timestamp::MIN);
+        begun_at.saturating_add(ATTEMPT_LIFETIME).unwrap_or(begun_at)
+    }
+
+    /// Whether an answer may still come.
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        now < self.expires_at()
+    }
+
+    /// What the provider sends back with its answer, by which the answer is known to be for this browser.
+    pub fn state(&self) -> String {
+        BASE64URL_NOPAD.encode(&self.derive("state"))
+    }
+
+    /// What the provider signs, by which its token is known to be for this sign-in.
+    pub fn nonce(&self) -> String {
+        BASE64URL_NOPAD.encode(&self.derive("nonce"))
+    }
+
+    /// What proves to the provider that who uses its code has begun the sign-in (RFC 7636).
+    pub fn code_verifier(&self) -> String {
+        BASE64URL_NOPAD.encode(&self.derive("code verifier"))
+    }
+
+    /// What is stored of it once it has succeeded.
+    pub fn hash(&self) -> SessionHash {
+        SessionHash(HEXLOWER.encode(&self.derive("hash")))
+    }
+
+    fn derive(&self, what: &str) -> [u8; 32] {
+        let digest = Sha256::new().chain_update(self.secret.0);
+        digest.chain_update(self.begun_at.to_be_bytes()).chain_update(what).finalize().into()
     }
 }
 
@@ -168,13 +235,42 @@ mod tests {
     }
 
     #[test]
+    fn what_a_sign_in_sends_follows_from_its_secret_and_its_beginning() {
+        let [secret, other] = [7, 8].map(|byte| SessionSecret::from_random([byte; 32]));
+        let attempt = SignInAttempt::new(secret.clone(), now());
+        let read = SignInAttempt::parse(&attempt.reveal()).expect("an attempt");
+        assert!(read == attempt && read.state() == attempt.state());
+        let late = SignInAttempt::new(secret, now() + SignedDuration::from_secs(1));
+        let attempts = [attempt, late, SignInAttempt::new(other, now())];
+        let mut sent: Vec<_> = attempts
+            .iter()
+            .flat_map(|it| [it.state(), it.nonce(), it.code_verifier(), it.hash().0])
+            .collect();
+        // RFC 7636 wants 43 characters of a verifier at least.
+        assert!(sent.iter().all(|text| text.len() >= 43));
+        sent.sort();
+        sent.dedup();
+        assert_eq!(sent.len(), 12);
+        for other in ["", ".", "1.", "x.AAAA", &attempts[0].reveal()[1..].replace('.', "")] {
+            assert!(SignInAttempt::parse(other).is_none(), "{other}");
+        }
+        // Whatever a browser sends: no time is too early or too late to be looked at.
+        for begun_at in [i64::MIN, i64::MAX] {
+            let text = format!("{begun_at}.{}", SessionSecret::from_random([7; 32]).reveal());
+            assert!(!SignInAttempt::parse(&text).expect("an attempt").is_open(now()));
+        }
+    }
+
+    #[test]
     fn links_and_sessions_end() {
         let (secret, user) = (SessionSecret::from_random([7; 32]), UserId(Uuid::from_u128(7)));
         let link = SignInLink::new(&secret, user, now());
+        let attempt = SignInAttempt::new(secret.clone(), now());
         let session = Session::new(&secret, user, &"x".repeat(1_000), now());
         assert_eq!(session.browser.len(), BROWSER_MAX);
         for (lifetime, ends) in [
             (SignedDuration::from_mins(15), &(|at| link.works(at)) as &dyn Fn(Timestamp) -> bool),
+            (SignedDuration::from_mins(15), &|at| attempt.is_open(at)),
             (SignedDuration::from_hours(336), &|at| session.lasts(at)),
         ] {
             let end = now() + lifetime;

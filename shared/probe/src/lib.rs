@@ -9,6 +9,7 @@
 //! - [`dns`] looks up a host's records through several resolvers.
 //! - [`links`] crawls a site, and reports its broken links.
 //! - [`performance`] audits a page with Lighthouse.
+//! - [`exchange`] asks a service that the operator chose.
 //! - [`post`] sends a message to an address that somebody else chose.
 //!
 //! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
@@ -17,6 +18,7 @@
 pub mod browser;
 pub mod connectivity;
 pub mod dns;
+pub mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;

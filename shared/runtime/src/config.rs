@@ -16,6 +16,8 @@ pub struct Service {
     /// Where this process can be reached, ending in `/api/v1`: for links outside of a request, where
     /// `base_url` is not set.
     pub own_url: Option<String>,
+    /// What people sign in with at the OpenID provider, as the pages call it; none where there is no provider.
+    pub sign_in_with: Option<String>,
     /// Requests a minute and token.
     pub throttle: u32,
     /// The length of a monitoring minute; only one machine's process may change it.
@@ -117,6 +119,9 @@ impl Service {
     /// The variable that names the sender of mails.
     pub const MAIL_FROM: &'static str = "VEDETTE_MAIL_FROM";
 
+    /// The variable that says what people sign in with at the OpenID provider.
+    pub const SIGN_IN_WITH: &'static str = "VEDETTE_OIDC_LABEL";
+
     /// The variable that names the resolvers of DNS checks.
     pub const RESOLVERS: &'static str = "VEDETTE_DOH";
 
@@ -155,6 +160,7 @@ impl Service {
         Ok(Self {
             base_url,
             own_url: None,
+            sign_in_with: read(Self::SIGN_IN_WITH).map(|label| label.trim().to_owned()),
             throttle,
             time_scale: TimeScale::default(),
             tools,

@@ -50,6 +50,15 @@ fn of_token(hash: &TokenHash) -> [Key; 2] {
     [keys::token(hash), keys::token_use(hash)]
 }
 
+/// The address is the user's.
+pub(crate) fn verified(at: Timestamp) -> Change {
+    Change {
+        expression: "SET email_verified_at = :at".into(),
+        values: vec![(":at", string(at.to_string()))],
+        ..Change::default()
+    }
+}
+
 fn set_role(role: Role) -> Change {
     Change {
         expression: "SET #role = :role".into(),
@@ -109,12 +118,7 @@ impl Store {
     ///
     /// A conflict when there is no such user.
     pub async fn verify_email(&self, user: UserId, at: Timestamp) -> Result<(), StoreError> {
-        let change = Change {
-            expression: "SET email_verified_at = :at".into(),
-            values: vec![(":at", string(at.to_string()))],
-            ..Change::default()
-        };
-        self.update(&keys::user(user), change, Some(Condition::Present)).await.map(drop)
+        self.update(&keys::user(user), verified(at), Some(Condition::Present)).await.map(drop)
     }
 
     /// A user with their memberships: one query.

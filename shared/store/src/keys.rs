@@ -361,6 +361,11 @@ pub(crate) fn sign_in(hash: &SessionHash) -> Key {
     Key::new(Prefix::SignIn.key(&hash.0), SELF)
 }
 
+/// Says that a sign-in at an OpenID provider has succeeded: no link is there.
+pub(crate) fn used_attempt(hash: &SessionHash) -> Key {
+    Key::new(Prefix::SignIn.key(&hash.0), "U")
+}
+
 /// A user's sessions, apart from the user: who writes these cannot write users.
 pub(crate) fn session_partition(user: UserId) -> String {
     Prefix::Session.key(user)

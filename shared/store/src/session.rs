@@ -1,12 +1,21 @@
-//! Links that sign in to the pages, and the sessions that they begin.
+//! Links and sign-ins at an OpenID provider, and the sessions that they begin.
 
+use serde::Serialize;
+use vedette_domain::account::User;
 use vedette_domain::id::UserId;
-use vedette_domain::session::{Session, SessionHash, SignInLink};
+use vedette_domain::session::{Session, SessionHash, SignInAttempt, SignInLink};
 
 use crate::StoreError;
+use crate::account::verified;
 use crate::item::{expiring, item, value};
 use crate::keys;
-use crate::table::{Condition, Range, Sort, Store};
+use crate::table::{Condition, Range, Sort, Store, Transaction};
+
+/// Whom a sign-in at an OpenID provider has signed in.
+#[derive(Serialize)]
+struct UsedAttempt {
+    user: UserId,
+}
 
 impl Store {
     /// Stores a new link.
@@ -24,7 +33,8 @@ impl Store {
         self.get(&keys::sign_in(hash)).await?.map(value).transpose()
     }
 
-    /// Uses a link up and begins the session that it is for.
+    /// Uses a link up and begins the session that it is for. `verifies` writes down that the user's address
+    /// is theirs.
     ///
     /// # Errors
     ///
@@ -33,13 +43,27 @@ impl Store {
         &self,
         link: &SignInLink,
         session: &Session,
+        verifies: bool,
     ) -> Result<(), StoreError> {
-        let key = keys::session(session.user, &session.hash);
-        self.transaction()
-            .delete(&keys::sign_in(&link.hash), Condition::Present)
-            .put(expiring(item(&key, session)?, session.expires_at), Condition::Absent)
-            .commit()
-            .await
+        let used = self.transaction().delete(&keys::sign_in(&link.hash), Condition::Present);
+        begin(used, session, verifies)?.commit().await
+    }
+
+    /// Begins the session that a sign-in at an OpenID provider is for, once. The provider says that the
+    /// user's address is theirs: where nobody has said so before, it is written down.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the sign-in has succeeded before, or there is no such user.
+    pub async fn begin_session_by_provider(
+        &self,
+        attempt: &SignInAttempt,
+        user: &User,
+        session: &Session,
+    ) -> Result<(), StoreError> {
+        let used = item(&keys::used_attempt(&attempt.hash()), &UsedAttempt { user: user.id })?;
+        let used = self.transaction().put(expiring(used, attempt.expires_at()), Condition::Absent);
+        begin(used, session, user.is_unverified())?.commit().await
     }
 
     /// A user's session with this hash.
@@ -64,4 +88,21 @@ impl Store {
     pub async fn end_session(&self, user: UserId, hash: &SessionHash) -> Result<(), StoreError> {
         self.batch_delete(&[keys::session(user, hash)]).await
     }
+}
+
+/// What a sign-in uses up, and the session that it begins.
+fn begin<'a>(
+    used: Transaction<'a>,
+    session: &Session,
+    verifies: bool,
+) -> Result<Transaction<'a>, StoreError> {
+    let key = keys::session(session.user, &session.hash);
+    let begun = used.put(expiring(item(&key, session)?, session.expires_at), Condition::Absent);
+    Ok(match verifies {
+        true => {
+            let change = verified(session.created_at);
+            begun.update(&keys::user(session.user), change, Condition::Present)
+        }
+        false => begun,
+    })
 }

@@ -1,7 +1,7 @@
 //! Test support: an [`App`] on DynamoDB embedded in memory, a clock that stands still until it is
 //! moved, ids that are the same in every run, faults and a meter between the SDK and the
-//! table, a client of the API, runs without an engine, web servers to be watched, a resolver and a
-//! registry to be asked, and what the process of a Lambda function meets.
+//! table, a client of the API, runs without an engine, web servers to be watched, a resolver, a
+//! registry and an OpenID provider to be asked, and what the process of a Lambda function meets.
 
 pub mod aws;
 pub mod channels;
@@ -11,6 +11,7 @@ mod granted;
 pub mod lambda;
 mod meter;
 mod name_services;
+pub mod open_id;
 mod people;
 mod runs;
 mod table;
@@ -72,6 +73,7 @@ impl TestApp {
         let service = Service {
             base_url: Some("https://monitor.test/api/v1".to_owned()),
             own_url: None,
+            sign_in_with: None,
             throttle: 1_000_000,
             time_scale: TimeScale::default(),
             tools: vec![Tool::Status],

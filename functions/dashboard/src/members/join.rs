@@ -12,6 +12,7 @@ use vedette_store::TeamWithSettings;
 
 use super::role_word;
 use crate::form::sentence;
+use crate::sign_in::with_provider;
 use crate::{Visit, account_error, layout};
 
 /// Asks whether to join.
@@ -38,6 +39,7 @@ pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
                     "The account of " b { bdi { (invitation.email) } } " is a member of the team "
                     b { bdi { (team.team.name) } } "."
                 }
+                (with_provider(visit))
                 @if visit.app.service.sends_mail {
                     p { "A link that signs in is on its way to this address." }
                 } @else {

@@ -52,7 +52,7 @@ fn config() -> Config {
 
 /// A service on a folder, and a client with the demo user's token.
 async fn start(data: &Path) -> (Service, Client) {
-    let service = Service::start(options(data), config(), mail(data)).await.expect("started");
+    let service = Service::start(options(data), config(), mail(data), None).await.expect("started");
     let client = Client::with_token_file(service.listen(), &service.token_file());
     (service, client)
 }

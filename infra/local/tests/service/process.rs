@@ -98,7 +98,7 @@ async fn a_folder_is_for_one_process() {
     let mode = fs::metadata(service.token_file()).expect("a file").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
-    let second = Service::start(options(folder.path()), config(), mail(folder.path())).await;
+    let second = Service::start(options(folder.path()), config(), mail(folder.path()), None).await;
     assert!(matches!(second, Err(StartError::Folder(FolderError::InUse(_)))));
     let second = command(folder.path()).output().await.expect("ended");
     assert_eq!(second.status.code(), Some(1));
@@ -160,6 +160,14 @@ async fn a_wrong_start_says_what_is_wrong() {
     let wrong = command(&data).env("VEDETTE_THROTTLE", "many").output().await.expect("ended");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("VEDETTE_THROTTLE"));
+    let half = command(&data).env("VEDETTE_OIDC_ISSUER", "https://id.example.com").output().await;
+    let half = half.expect("ended");
+    assert_eq!(half.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&half.stderr);
+    assert!(
+        said.contains("VEDETTE_OIDC_CLIENT_ID: is not set, while VEDETTE_OIDC_ISSUER is"),
+        "{said}"
+    );
     let wrong = command(&data).args(["--minute", "soon"]).output().await.expect("ended");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(!data.exists(), "nothing was begun");
@@ -168,7 +176,7 @@ async fn a_wrong_start_says_what_is_wrong() {
     let address = taken.local_addr().expect("an address");
     let mut options = options(&data);
     options.listen = address;
-    let refused = Service::start(options, config(), mail(&data)).await;
+    let refused = Service::start(options, config(), mail(&data), None).await;
     assert!(matches!(refused, Err(StartError::Listen { .. })));
     assert!(!data.join("token").exists(), "nobody was made");
 }

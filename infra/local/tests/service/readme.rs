@@ -31,7 +31,7 @@ async fn every_example_of_the_first_session_answers_as_shown() {
     let minute = TimeScale::new(Duration::from_secs(1)).expect("a time scale");
     let options = Options { minute, ..options(&folder.path().join("data")) };
     let mail = mail(&options.data);
-    let service = Service::start(options, config(), mail).await.expect("started");
+    let service = Service::start(options, config(), mail, None).await.expect("started");
     let mut server = WebServer::start().await;
     let mut shell = Shell {
         folder: folder.path(),

@@ -12,6 +12,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+use vedette_runtime::Clock;
+use vedette_testkit::open_id::{Answer, CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider};
 
 use crate::client::Client;
 use crate::process::{announced, command};
@@ -79,5 +81,73 @@ async fn a_log_of_everything_tells_no_token_and_no_header_of_a_site() {
     for secret in [SECRET, token.trim()] {
         let line = said.lines().find(|line| line.contains(secret));
         assert_eq!(line, None);
+    }
+}
+
+/// Signs in at the provider; returns the status at the end, and what nobody else is to know.
+async fn sign_in(client: &Client, provider: &OpenIdProvider, email: &str) -> (u16, [String; 2]) {
+    let begun = client.get("/oidc").await;
+    assert_eq!(begun.status, 303, "{begun:?}");
+    let cookie = begun.headers["set-cookie"].split(';').next().expect("a cookie").to_owned();
+    let now = Clock::system().now();
+    let back = provider.sign_in(&begun.headers["location"], email, now);
+    let path = format!("{}?{}", back.path(), back.query().expect("a query"));
+    let request = client.head("GET", &path, &format!("Cookie: {cookie}\r\n"));
+    let answer = client.send_raw(request.as_bytes()).await.expect("an answer");
+    let secret = cookie.rsplit('.').next().expect("a secret").to_owned();
+    (answer.status, [secret, path.rsplit('=').next().expect("a state").to_owned()])
+}
+
+#[tokio::test]
+async fn a_log_of_everything_tells_nothing_of_a_sign_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let provider = OpenIdProvider::start().await;
+    let mut command = command(&data);
+    command
+        .env("VEDETTE_LOG", "trace,h2=trace,openidconnect=trace,oauth2=trace")
+        .env("VEDETTE_OIDC_ISSUER", &provider.issuer)
+        .envs([("VEDETTE_OIDC_CLIENT_ID", CLIENT_ID), ("VEDETTE_OIDC_LABEL", "Keycloak")])
+        .env("VEDETTE_OIDC_CLIENT_SECRET", CLIENT_SECRET)
+        .envs([("VEDETTE_DOH", "none"), ("VEDETTE_RDAP", "none"), ("VEDETTE_AUDITOR", "none")])
+        .stderr(File::create(&log).expect("a file"));
+    let (_child, client) = announced(command, &data).await;
+    let me = client.get("/api/v1/me").await.body;
+    let email = me["data"]["user"]["email"].as_str().expect("an address");
+    let answer = |body: &str| Answer::Status(200, body.to_owned());
+    let mut secrets = vec![CLIENT_SECRET.to_owned(), "secret%3A+of".to_owned()];
+    // As it is sent: in the header, in the body, in the tokens.
+    secrets.extend(
+        ["dmVkZXR0ZTph", "an access token", "eyJhbGciOi", "code-0", SECRET].map(str::to_owned),
+    );
+    for (lies, status) in [
+        (Lies::default(), 303),
+        (Lies { claims: json!({ "nonce": SECRET, "aud": SECRET }), ..Lies::default() }, 502),
+        (Lies { claims: json!({ "exp": SECRET }), ..Lies::default() }, 502),
+        (
+            Lies {
+                answers: [("/token", answer(&format!("\"{SECRET}\"")))].into(),
+                ..Lies::default()
+            },
+            502,
+        ),
+        (
+            Lies {
+                answers: [("/token", Answer::Status(500, SECRET.to_owned()))].into(),
+                ..Lies::default()
+            },
+            502,
+        ),
+    ] {
+        provider.lie(lies);
+        let (ended, sent) = sign_in(&client, &provider, email).await;
+        assert_eq!(ended, status);
+        secrets.extend(sent);
+    }
+    let said = fs::read_to_string(&log).expect("a log");
+    assert_eq!(said.matches("a sign-in at the OpenID provider failed").count(), 4, "{said}");
+    for secret in secrets {
+        let line = said.lines().find(|line| line.contains(&secret));
+        assert_eq!(line, None, "{secret}");
     }
 }

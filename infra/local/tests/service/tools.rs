@@ -59,7 +59,7 @@ async fn every_tool_completes_on_a_site_of_this_machine() {
     let tools = config.service.tools.clone();
     let options = options(&folder.path().join("data"));
     let mail = mail(&options.data);
-    let service = Service::start(options, config, mail).await.expect("started");
+    let service = Service::start(options, config, mail, None).await.expect("started");
     let client = Client::with_token_file(service.listen(), &service.token_file());
 
     let site = client.add_site("http://shop.test").await;

@@ -14,6 +14,10 @@ pub const UNSUBSCRIBE: &str = "/channels/{team}/{channel}/unsubscribe";
 pub const SIGN_IN: &str = "/sign-in";
 /// The path of a link that signs in, once.
 pub const SIGN_IN_LINK: &str = "/sign-in/{secret}";
+/// The path that leads to the OpenID provider.
+pub const SIGN_IN_WITH_PROVIDER: &str = "/oidc";
+/// The path to which the provider sends people back.
+pub const PROVIDER_ANSWER: &str = "/oidc/callback";
 /// The path of a link that accepts an invitation, once.
 pub const INVITATION: &str = "/join/{secret}";
 /// The parameter of the query that holds a channel's key.

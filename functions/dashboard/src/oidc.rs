@@ -1,0 +1,141 @@
+//! Signing in at an OpenID provider (the authorization code flow with PKCE): a browser is sent there, and
+//! comes back with a code. What it has begun it keeps itself, so that strangers who begin write nothing.
+//!
+//! Nobody gets an account by this: it is found by the address that the provider vouches for.
+
+mod config;
+mod provider;
+
+use lambda_http::http::StatusCode;
+use lambda_http::http::header::SET_COOKIE;
+use maud::{Markup, html};
+use openidconnect::RedirectUrl;
+use tracing::warn;
+use vedette_domain::ErrorChain;
+use vedette_domain::alert::link;
+use vedette_domain::email::parse_email;
+use vedette_domain::session::SignInAttempt;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+
+pub use self::config::ProviderConfig;
+pub use self::provider::Provider;
+
+use self::provider::{Exchange, Failure};
+use crate::form::{Filled, field};
+use crate::{Visit, layout, session, sign_in};
+
+/// Sends the browser to the provider. This is a link and no form: what forms lead to is held by the pages' own
+/// policy, wherever that is redirected.
+pub(crate) async fn begin(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let provider = visit.provider.ok_or(ApiError::NotFound)?;
+    let now = visit.app.clock.now();
+    let secret = visit.app.entropy.session_secret().map_err(ApiError::internal)?;
+    let attempt = SignInAttempt::new(secret, now);
+    let redirect = redirect(visit)?;
+    let address = provider.address(Exchange { attempt: &attempt, redirect: &redirect, now }).await;
+    let address = match address {
+        Ok(address) => address,
+        Err(failure) => return Ok(failed(visit, &failure)),
+    };
+    let mut response = layout::see(address.as_str())?;
+    let kept = session::keep_attempt(visit.app, visit.head, &attempt)?;
+    response.headers_mut().insert(SET_COOKIE, kept);
+    Ok(response)
+}
+
+/// Takes the provider's answer: signs in, once.
+pub(crate) async fn answer(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let provider = visit.provider.ok_or(ApiError::NotFound)?;
+    let now = visit.app.clock.now();
+    let sent = visit.head.uri.query().unwrap_or_default().as_bytes();
+    let attempt = session::attempt(visit.app, visit.head)
+        .filter(|attempt| attempt.is_open(now) && field(sent, "state") == attempt.state());
+    // The browser keeps what it has begun: the answer may be of somebody else's making.
+    let Some(attempt) = attempt else { return Ok(spent(visit)) };
+    let mut response = match &*field(sent, "error") {
+        "" => {
+            let redirect = redirect(visit)?;
+            let of = Exchange { attempt: &attempt, redirect: &redirect, now };
+            match provider.email(of, &field(sent, "code")).await {
+                Ok(email) => enter(visit, &attempt, &email).await?,
+                Err(failure) => failed(visit, &failure),
+            }
+        }
+        "access_denied" => declined(visit),
+        _ => failed(visit, &Failure::Unusable("answer to the browser")),
+    };
+    let over = session::forget_attempt(visit.app, visit.head)?;
+    response.headers_mut().append(SET_COOKIE, over);
+    Ok(response)
+}
+
+/// Signs in who has this address.
+async fn enter(
+    visit: Visit<'_>,
+    attempt: &SignInAttempt,
+    email: &str,
+) -> Result<Response, ApiError> {
+    let Ok(email) = parse_email(email) else { return Ok(failed(visit, &Failure::NoAddress)) };
+    let Some(user) = visit.app.store.user_by_email(email).await? else {
+        return Ok(stranger(visit, email));
+    };
+    let (cookie, session) = sign_in::new_session(visit, user.id)?;
+    match visit.app.store.begin_session_by_provider(attempt, &user, &session).await {
+        // The code is used up: nothing is to be had by doing this again.
+        Err(error) if error.is_conflict() => return Ok(spent(visit)),
+        begun => begun?,
+    }
+    sign_in::entered(visit, &cookie)
+}
+
+/// Where the provider sends people back to, as it is registered there.
+fn redirect(visit: Visit<'_>) -> Result<RedirectUrl, ApiError> {
+    let address = session::address(visit.app, visit.head);
+    RedirectUrl::new(format!("{address}{}", link::PROVIDER_ANSWER))
+        .map_err(|_| ApiError::BadRequest("The request does not say where the pages are."))
+}
+
+fn refused(visit: Visit<'_>, status: StatusCode, title: &str, why: &Markup) -> Response {
+    sign_in::how_to(visit, status, title, &html! { p { (why) } }, &Filled::default())
+}
+
+fn spent(visit: Visit<'_>) -> Response {
+    let why = html! {
+        "It was not begun in this browser, it is over, or it took more than 15 minutes. Begin again."
+    };
+    refused(visit, StatusCode::BAD_REQUEST, "This sign-in does not work", &why)
+}
+
+fn declined(visit: Visit<'_>) -> Response {
+    let why = html! { "You declined, or the provider does not admit you to this service." };
+    refused(visit, StatusCode::FORBIDDEN, "You are not signed in", &why)
+}
+
+fn stranger(visit: Visit<'_>, email: &str) -> Response {
+    let why = html! {
+        b { bdi { (email) } } " has no account here. An owner or admin of a team can invite that address, and \
+        who operates this service can make an account."
+    };
+    refused(visit, StatusCode::FORBIDDEN, "You have no account", &why)
+}
+
+fn failed(visit: Visit<'_>, failure: &Failure) -> Response {
+    warn!(error = %ErrorChain(failure), "a sign-in at the OpenID provider failed");
+    match failure {
+        Failure::UnknownCode => spent(visit),
+        Failure::NoAddress => {
+            let why = html! {
+                "The provider must say which mail address is yours, and that it has verified it."
+            };
+            refused(visit, StatusCode::FORBIDDEN, "Your address is not known", &why)
+        }
+        Failure::NoAnswer(_) | Failure::Unusable(_) | Failure::Untrusted(_) => {
+            let why = html! {
+                "The provider did not answer, or not as it should. Who operates this service finds the reason in \
+                its log."
+            };
+            refused(visit, StatusCode::BAD_GATEWAY, "The sign-in failed", &why)
+        }
+    }
+}

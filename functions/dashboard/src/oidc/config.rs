@@ -1,0 +1,126 @@
+//! Which OpenID provider there is, and who we are to it.
+
+use openidconnect::{ClientId, ClientSecret, IssuerUrl};
+use url::{Host, Url};
+use vedette_runtime::config::{ConfigError, Read, Service};
+
+const ISSUER: &str = "VEDETTE_OIDC_ISSUER";
+const CLIENT_ID: &str = "VEDETTE_OIDC_CLIENT_ID";
+const CLIENT_SECRET: &str = "VEDETTE_OIDC_CLIENT_SECRET";
+
+/// An OpenID provider, and what this service is registered with there.
+#[derive(Debug, Clone)]
+pub struct ProviderConfig {
+    pub(super) issuer: IssuerUrl,
+    pub(super) client_id: ClientId,
+    /// Its `Debug` does not show it.
+    pub(super) client_secret: ClientSecret,
+}
+
+impl ProviderConfig {
+    /// Reads all that is to be known of the provider; `None` if nothing is.
+    ///
+    /// # Errors
+    ///
+    /// The first variable that is invalid, or that is missing while others are set.
+    pub fn read(read: Read<'_>) -> Result<Option<Self>, ConfigError> {
+        let names = [ISSUER, CLIENT_ID, CLIENT_SECRET, Service::SIGN_IN_WITH];
+        let values = names.map(|name| read(name).map(|value| value.trim().to_owned()));
+        let Some(set) =
+            names.iter().zip(&values).find_map(|(name, value)| value.as_ref().and(Some(name)))
+        else {
+            return Ok(None);
+        };
+        let missing = names.iter().zip(&values).find(|(_, value)| value.is_none());
+        if let Some((name, _)) = missing {
+            return Err(ConfigError { name, problem: format!("is not set, while {set} is") });
+        }
+        let [Some(issuer), Some(id), Some(secret), _] = values else { return Ok(None) };
+        let invalid = |problem: &str| ConfigError { name: ISSUER, problem: problem.to_owned() };
+        let url = Url::parse(&issuer).map_err(|_| invalid("must be a URL"))?;
+        if !is_private(&url) {
+            return Err(invalid("must be an https URL; http is for this machine only"));
+        }
+        let is_plain = url.query().or(url.fragment()).or(url.password()).is_none();
+        if !is_plain || !url.username().is_empty() {
+            return Err(invalid("must have no query, no fragment and no password"));
+        }
+        Ok(Some(Self {
+            // As it is written: the provider's tokens must name it letter by letter.
+            issuer: IssuerUrl::new(issuer).map_err(|_| invalid("must be a URL"))?,
+            client_id: ClientId::new(id),
+            client_secret: ClientSecret::new(secret),
+        }))
+    }
+}
+
+/// Whether nobody on the way can read what goes there: by https, or within this machine.
+pub(super) fn is_private(url: &Url) -> bool {
+    match (url.scheme(), url.host()) {
+        ("https", Some(_)) => true,
+        ("http", Some(Host::Domain(name))) => name == "localhost",
+        ("http", Some(Host::Ipv4(address))) => address.is_loopback(),
+        ("http", Some(Host::Ipv6(address))) => address.is_loopback(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [(&str, &str); 4] = [
+        (ISSUER, "https://id.example.com/realms/ops"),
+        (CLIENT_ID, "vedette"),
+        (CLIENT_SECRET, "s3cret"),
+        (Service::SIGN_IN_WITH, "Keycloak"),
+    ];
+
+    fn read(set: &[(&str, &str)]) -> Result<Option<ProviderConfig>, String> {
+        let read = |name: &str| {
+            set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned())
+        };
+        ProviderConfig::read(&read).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn there_is_a_provider_only_where_all_of_it_is_said() {
+        assert!(read(&[]).expect("nothing").is_none());
+        let config = read(&ALL).expect("all").expect("a provider");
+        assert_eq!(config.issuer.as_str(), "https://id.example.com/realms/ops");
+        assert!(!format!("{config:?}").contains("s3cret"));
+        for left_out in 0..ALL.len() {
+            let mut some = ALL.to_vec();
+            let (name, _) = some.remove(left_out);
+            let said = read(&some).expect_err(name);
+            assert_eq!(said, format!("{name}: is not set, while {} is", some[0].0));
+        }
+    }
+
+    #[test]
+    fn only_what_nobody_can_read_on_the_way_is_an_issuer() {
+        let issuer = |url| {
+            let mut all = ALL;
+            all[0].1 = url;
+            read(&all).map(|config| config.is_some())
+        };
+        for url in
+            ["https://id.test", "http://127.0.0.1:9000", "http://[::1]/a", "http://localhost"]
+        {
+            assert_eq!(issuer(url), Ok(true), "{url}");
+        }
+        for (url, problem) in [
+            ("id.example.com", "a URL"),
+            ("http://id.example.com", "https"),
+            ("http://127.0.0.1.example.com", "https"),
+            ("ftp://id.example.com", "https"),
+            ("https://id.example.com?a=b", "no query"),
+            ("https://id.example.com#a", "no fragment"),
+            ("https://me:me@id.example.com", "no password"),
+            ("https://me@id.example.com", "no password"),
+        ] {
+            let said = issuer(url).expect_err(url);
+            assert!(said.starts_with("VEDETTE_OIDC_ISSUER: ") && said.contains(problem), "{said}");
+        }
+    }
+}

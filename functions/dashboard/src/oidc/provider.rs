@@ -1,0 +1,361 @@
+//! What the OpenID provider is asked: where people sign in there, and who has. Nothing that it answers is
+//! repeated in an error, since its answers hold tokens.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::DateTime;
+use jiff::{SignedDuration, Timestamp};
+use openidconnect::core::{
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreErrorResponseType,
+    CoreIdTokenClaims, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreTokenResponse,
+    CoreUserInfoClaims,
+};
+use openidconnect::{
+    AsyncHttpClient, AuthType, AuthorizationCode, ClaimsVerificationError, CsrfToken,
+    DiscoveryError, EndUserEmail, EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest,
+    HttpResponse, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier,
+    RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
+    UserInfoError,
+};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use url::Url;
+use vedette_domain::session::SignInAttempt;
+use vedette_probe::exchange::{Bounds, ExchangeError, exchange};
+use vedette_probe::guard::{Guard, GuardError, Outbound};
+
+use super::config::{ProviderConfig, is_private};
+
+/// What one question to the provider may take.
+const BOUNDS: Bounds = Bounds { time: Duration::from_secs(6), bytes: 256 * 1024 };
+
+/// What all questions of a request may take together: a function has less than half a minute.
+const DEADLINE: Duration = Duration::from_secs(15);
+
+/// How long what the provider says of itself, its keys included, is taken for true.
+const LASTS: SignedDuration = SignedDuration::from_hours(1);
+
+/// Signatures that the provider alone can make. One by a shared secret is none.
+const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
+    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
+    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
+    CoreJwsSigningAlgorithm::EdDsa,
+];
+
+/// The OpenID provider at which people may sign in.
+pub struct Provider {
+    config: ProviderConfig,
+    way: Way,
+    /// What it says of itself. Who finds that too old asks anew, and the others wait for the answer.
+    known: Mutex<Option<Arc<Known>>>,
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Provider").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+/// What the provider says of itself.
+struct Known {
+    since: Timestamp,
+    client: Client,
+}
+
+/// A client that knows the provider's addresses and keys.
+type Client = CoreClient<
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointMaybeSet,
+    EndpointMaybeSet,
+>;
+
+/// Why a sign-in at the provider came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// Nobody answers.
+    #[error("the provider does not answer")]
+    NoAnswer(#[source] WayError),
+    /// The provider answers something else than it should.
+    #[error("the provider's {0} is not as it should be")]
+    Unusable(&'static str),
+    /// The provider's token is not to be trusted.
+    #[error("the provider's token is refused: {}", .0.as_str())]
+    Untrusted(Untrusted),
+    /// The code was used, or never given out.
+    #[error("the provider does not know the code")]
+    UnknownCode,
+    /// The provider does not say that the user has an address, or that it is theirs.
+    #[error("the provider vouches for no address")]
+    NoAddress,
+}
+
+/// What a sign-in sends to the provider, and expects back.
+#[derive(Clone, Copy)]
+pub(super) struct Exchange<'a> {
+    pub(super) attempt: &'a SignInAttempt,
+    /// Where the provider sends people back.
+    pub(super) redirect: &'a RedirectUrl,
+    pub(super) now: Timestamp,
+}
+
+impl Provider {
+    /// The provider, reached as `outbound` says, but wherever it is: the operator has named it.
+    ///
+    /// # Errors
+    ///
+    /// When the system's resolver, or a root certificate, cannot be used.
+    pub fn new(config: ProviderConfig, outbound: Outbound) -> Result<Self, GuardError> {
+        let everywhere = ["0.0.0.0/0", "::/0"].into_iter().filter_map(|net| net.parse().ok());
+        let outbound = Outbound { allow: everywhere.collect(), ..outbound };
+        let way = Way { guard: Guard::new(outbound)? };
+        Ok(Self { config, way, known: Mutex::default() })
+    }
+
+    /// Where people sign in.
+    pub(super) async fn address(&self, of: Exchange<'_>) -> Result<Url, Failure> {
+        let known = in_time(self.known(of.now)).await?;
+        let verifier = PkceCodeVerifier::new(of.attempt.code_verifier());
+        let (state, nonce) = (of.attempt.state(), of.attempt.nonce());
+        let (address, ..) = known
+            .client
+            .authorize_url(
+                CoreAuthenticationFlow::AuthorizationCode,
+                || CsrfToken::new(state),
+                || Nonce::new(nonce),
+            )
+            .add_scope(Scope::new("email".to_owned()))
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
+            .set_redirect_uri(Cow::Borrowed(of.redirect))
+            .url();
+        // Whoever is on the way could ask for passwords.
+        is_private(&address).then_some(address).ok_or(Failure::NoAnswer(WayError::NotPrivate))
+    }
+
+    /// The address of who has signed in there and got a code, if the provider vouches for it.
+    pub(super) async fn email(&self, of: Exchange<'_>, code: &str) -> Result<String, Failure> {
+        in_time(self.identify(of, code)).await
+    }
+
+    async fn identify(&self, of: Exchange<'_>, code: &str) -> Result<String, Failure> {
+        let mut known = self.known(of.now).await?;
+        let tokens = self.exchange(&known, of, code).await?;
+        let mut claims = known.claims(&tokens, of);
+        if matches!(claims, Err(Untrusted::UnknownKey)) {
+            // It may have a new key since we asked for its keys.
+            known = self.learn(&known, of.now).await?;
+            claims = known.claims(&tokens, of);
+        }
+        let claims = claims.map_err(Failure::Untrusted)?;
+        if claims.email().is_some() && claims.email_verified().is_some() {
+            return vouched(claims.email(), claims.email_verified());
+        }
+        // Some providers say more to who asks with the token.
+        if known.client.user_info_url().is_none() {
+            return Err(Failure::NoAddress);
+        }
+        let told = self.user_info(&known, &tokens, &claims).await?;
+        vouched(told.email(), told.email_verified())
+    }
+
+    async fn known(&self, now: Timestamp) -> Result<Arc<Known>, Failure> {
+        let mut known = self.known.lock().await;
+        if let Some(known) = &*known
+            && now.duration_since(known.since).abs() < LASTS
+        {
+            return Ok(Arc::clone(known));
+        }
+        Ok(Arc::clone(known.insert(self.discover(now).await?)))
+    }
+
+    /// What the provider says of itself now, or has said since `before`.
+    async fn learn(&self, before: &Arc<Known>, now: Timestamp) -> Result<Arc<Known>, Failure> {
+        let mut known = self.known.lock().await;
+        if let Some(known) = &*known
+            && !Arc::ptr_eq(known, before)
+        {
+            return Ok(Arc::clone(known));
+        }
+        Ok(Arc::clone(known.insert(self.discover(now).await?)))
+    }
+
+    async fn discover(&self, now: Timestamp) -> Result<Arc<Known>, Failure> {
+        let ProviderConfig { issuer, client_id, client_secret } = self.config.clone();
+        let metadata = CoreProviderMetadata::discover_async(issuer, &self.way).await;
+        let metadata = metadata.map_err(|error| match error {
+            DiscoveryError::Request(error) => Failure::NoAnswer(error),
+            _ => Failure::Unusable("description of itself"),
+        })?;
+        let auth_type = auth_type(&metadata);
+        let client = CoreClient::from_provider_metadata(metadata, client_id, Some(client_secret));
+        Ok(Arc::new(Known { since: now, client: client.set_auth_type(auth_type) }))
+    }
+
+    async fn exchange(
+        &self,
+        known: &Known,
+        of: Exchange<'_>,
+        code: &str,
+    ) -> Result<CoreTokenResponse, Failure> {
+        let unusable = Failure::Unusable("answer to the code");
+        let asked = known.client.exchange_code(AuthorizationCode::new(code.to_owned()));
+        let Ok(asked) = asked else { return Err(Failure::Unusable("description of itself")) };
+        let asked = asked
+            .set_pkce_verifier(PkceCodeVerifier::new(of.attempt.code_verifier()))
+            .set_redirect_uri(Cow::Borrowed(of.redirect));
+        asked.request_async(&self.way).await.map_err(|error| match error {
+            RequestTokenError::Request(error) => Failure::NoAnswer(error),
+            RequestTokenError::ServerResponse(answer) => match answer.error() {
+                CoreErrorResponseType::InvalidGrant => Failure::UnknownCode,
+                CoreErrorResponseType::InvalidClient
+                | CoreErrorResponseType::UnauthorizedClient => {
+                    Failure::Unusable("opinion of this client")
+                }
+                _ => unusable,
+            },
+            _ => unusable,
+        })
+    }
+
+    async fn user_info(
+        &self,
+        known: &Known,
+        tokens: &CoreTokenResponse,
+        claims: &CoreIdTokenClaims,
+    ) -> Result<CoreUserInfoClaims, Failure> {
+        let subject = claims.subject().clone();
+        let asked = known.client.user_info(tokens.access_token().clone(), Some(subject));
+        let Ok(asked) = asked else { return Err(Failure::NoAddress) };
+        asked.request_async(&self.way).await.map_err(|error| match error {
+            UserInfoError::Request(error) => Failure::NoAnswer(error),
+            UserInfoError::ClaimsVerification(_) => Failure::Untrusted(Untrusted::Claims),
+            _ => Failure::Unusable("word on the user"),
+        })
+    }
+}
+
+impl Known {
+    /// What the ID token says, if the provider has signed it for us, for this sign-in, and lately.
+    fn claims(
+        &self,
+        tokens: &CoreTokenResponse,
+        of: Exchange<'_>,
+    ) -> Result<CoreIdTokenClaims, Untrusted> {
+        let now = DateTime::from_timestamp(of.now.as_second(), 0).unwrap_or_default();
+        let verifier =
+            self.client.id_token_verifier().set_allowed_algs(SIGNATURES).set_time_fn(move || now);
+        let token = tokens.id_token().ok_or(Untrusted::Missing)?;
+        let claims = token.claims(&verifier, &Nonce::new(of.attempt.nonce()));
+        claims.cloned().map_err(|error| Untrusted::from(&error))
+    }
+}
+
+/// What is asked for, unless it takes too long, or others who ask for it do.
+async fn in_time<T>(asked: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let too_slow = |_| WayError::Exchange(ExchangeError::TooSlow(DEADLINE));
+    timeout(DEADLINE, asked).await.map_err(too_slow).map_err(Failure::NoAnswer)?
+}
+
+/// How the provider wants to be told our secret: in a header, unless it takes it in the body alone.
+fn auth_type(metadata: &CoreProviderMetadata) -> AuthType {
+    let taken = metadata.token_endpoint_auth_methods_supported();
+    let takes = |method| taken.is_some_and(|taken| taken.contains(&method));
+    let in_body = takes(CoreClientAuthMethod::ClientSecretPost)
+        && !takes(CoreClientAuthMethod::ClientSecretBasic);
+    if in_body { AuthType::RequestBody } else { AuthType::BasicAuth }
+}
+
+/// The address, where the provider says that it is the user's.
+fn vouched(email: Option<&EndUserEmail>, is_verified: Option<bool>) -> Result<String, Failure> {
+    match (email, is_verified) {
+        (Some(email), Some(true)) => Ok(email.as_str().to_owned()),
+        _ => Err(Failure::NoAddress),
+    }
+}
+
+/// Why an ID token is not to be trusted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Untrusted {
+    Missing,
+    UnknownKey,
+    Signature,
+    Issuer,
+    Audience,
+    Nonce,
+    Expired,
+    Claims,
+}
+
+impl Untrusted {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "there is none",
+            Self::UnknownKey => "no key of the provider's has signed it",
+            Self::Signature => "its signature is wrong",
+            Self::Issuer => "another issuer made it",
+            Self::Audience => "it is for somebody else",
+            Self::Nonce => "it is for another sign-in",
+            Self::Expired => "it has expired",
+            Self::Claims => "what it says is wrong",
+        }
+    }
+}
+
+impl From<&ClaimsVerificationError> for Untrusted {
+    fn from(error: &ClaimsVerificationError) -> Self {
+        match error {
+            ClaimsVerificationError::SignatureVerification(
+                SignatureVerificationError::NoMatchingKey,
+            ) => Self::UnknownKey,
+            ClaimsVerificationError::SignatureVerification(_) => Self::Signature,
+            ClaimsVerificationError::InvalidIssuer(_) => Self::Issuer,
+            ClaimsVerificationError::InvalidAudience(_) => Self::Audience,
+            ClaimsVerificationError::InvalidNonce(_) => Self::Nonce,
+            ClaimsVerificationError::Expired(_) => Self::Expired,
+            _ => Self::Claims,
+        }
+    }
+}
+
+/// The way to the provider: the connections of checks, and none that others could read.
+struct Way {
+    guard: Guard,
+}
+
+/// Why there is no way.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WayError {
+    /// It has named an address that we do not go to.
+    #[error("it has named an address that is neither https nor on this machine")]
+    NotPrivate,
+    /// Nobody answers there.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+}
+
+impl<'c> AsyncHttpClient<'c> for Way {
+    type Error = WayError;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, WayError>> + Send + 'c>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(async move {
+            let url = Url::parse(&request.uri().to_string());
+            if !url.is_ok_and(|url| is_private(&url)) {
+                return Err(WayError::NotPrivate);
+            }
+            Ok(exchange(&self.guard, request, BOUNDS).await?)
+        })
+    }
+}
