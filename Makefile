@@ -81,7 +81,7 @@ LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check clippy test test-aws test-image contract clients alerts pages simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
+.PHONY: help run check clippy test test-aws test-image contract clients alerts pages pictures simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -142,6 +142,10 @@ pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, 
 simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, SITES=200 DAYS=60 says how large and long, ARGS='decisions 7' repeats one of the decisions alone)
 	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS)" cargo test --locked --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
+
+pictures: rust lighthouse ## Take the pictures of the README, of a service with a month of history, in five minutes
+	cargo build --locked --package vedette-local --package vedette-cli --package vedette-bench
+	infra/pictures/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
 # compiled twice.

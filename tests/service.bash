@@ -1,6 +1,7 @@
 # Sourced by tests that ask a whole service: starts one on this machine, on a free port and an empty
 # folder, and ends it with the script. Leaves $url, $work (a folder that goes) and operate(). Its arguments
-# and variables, besides those below, may stand in the arrays service_options and service_environment.
+# and variables, besides those below, may stand in the arrays service_options and service_environment, and a
+# folder to begin with in service_data.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 built=${CARGO_TARGET_DIR:-$root/target}/debug
@@ -28,6 +29,8 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# A folder with something in it already may be given.
+[[ ! -v service_data ]] || cp -a "$service_data" "$work/data"
 # Read from at once.
 touch "$work/out"
 # Nobody outside this machine is asked, and nothing is audited.

@@ -1,8 +1,12 @@
 //! Links that come by mail: to sign in, and to join a team.
 
+use std::time::Duration;
+
 use jiff::SignedDuration;
 use vedette_domain::account::{Role, Scope};
 use vedette_domain::alert::mail::LetterKind;
+use vedette_domain::invitation::Invitation;
+use vedette_domain::letters::REQUESTS_OF_TEAM;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_domain::plan::Plan;
 use vedette_notifier::send::SendOutcome;
@@ -139,7 +143,7 @@ async fn an_address_is_sent_five_links_an_hour_and_a_late_one_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_letter_that_does_not_arrive_is_written_again_unless_it_is_refused() {
+async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
     let test = start().await;
     let owner = new_team(&test, Plan::Agency).await;
     said(
@@ -149,16 +153,23 @@ async fn a_letter_that_does_not_arrive_is_written_again_unless_it_is_refused() {
     );
     let [message] = <[AlertMessage; 1]>::try_from(asked(&test)).expect("one message");
     let why = || "the server is full".to_owned();
-    for (outcome, is_done) in [
-        (SendOutcome::Retry { after: None, why: why() }, false),
-        (SendOutcome::Refused { why: why() }, true),
-        (SendOutcome::Gone { why: why() }, true),
-        (SendOutcome::Delivered, true),
+    let retry = |after| SendOutcome::Retry { after, why: why() };
+    for (outcome, waits) in [
+        (retry(None), Some(120)),
+        (retry(Some(Duration::from_secs(7))), Some(7)),
+        (retry(Some(Duration::from_hours(1))), Some(900)),
+        (SendOutcome::Refused { why: why() }, None),
+        (SendOutcome::Gone { why: why() }, None),
+        (SendOutcome::Delivered, None),
     ] {
         let receivers = Receivers::default();
         receivers.answer_letters(outcome.clone());
-        let done = notify(&test, &receivers, &message).await;
-        assert_eq!(done.is_ok(), is_done, "{outcome:?}");
+        notify(&test, &receivers, &message).await.expect("done");
+        let again: Vec<_> = test.queue.drain(Destination::Alerts);
+        let expected = waits.map(|waits| (Message::Alert(message.clone()), waits));
+        let again =
+            again.into_iter().map(|(message, delay)| (message, delay.as_secs_f64().ceil() as u64));
+        assert_eq!(again.collect::<Vec<_>>(), Vec::from_iter(expected), "{outcome:?}");
     }
 }
 
@@ -278,4 +289,44 @@ async fn seats_are_counted_as_they_are_when_they_are_taken() {
     let why = "The starter plan has 3 seats, and all are taken.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     assert_eq!(Browser::new(&test).get(&path).await.status(), 200, "it still works");
+}
+
+#[tokio::test]
+async fn a_link_admits_to_nothing_but_what_its_team_lists() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = format!("/teams/{}/members", owner.team);
+    sent_to(&browser.post(&page, "email=grace%40example.com&role=viewer").await);
+    let (_, path) = letter(&test).await;
+    let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
+    let listed = team.team.invitations[0].clone();
+    for forged in [
+        Invitation { role: Role::Owner, ..listed.clone() },
+        Invitation { email: "boss@example.com".to_owned(), ..listed.clone() },
+    ] {
+        let secret = test.app.entropy.session_secret().expect("a secret");
+        test.app.store.put_invitation_link(&secret.hash(), &forged).await.expect("written");
+        let path = format!("/join/{}", secret.reveal());
+        assert_eq!(browser.get(&path).await.status(), 404, "{forged:?}");
+        assert_eq!(Browser::new(&test).post(&path, "").await.status(), 404, "{forged:?}");
+    }
+    assert_eq!(browser.get(&path).await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_team_asks_anybody_a_hundred_times_a_day() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let team = owner.team;
+    for number in 0..100 {
+        let subject = format!("asked#{team}");
+        let counted = test.app.store.count(&subject, REQUESTS_OF_TEAM.window, test.now()).await;
+        assert_eq!(counted.expect("counted"), number + 1);
+    }
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = format!("/teams/{team}/members");
+    let refused = browser.post(&page, "email=grace%40example.com&role=viewer").await;
+    assert_eq!(refused.status(), 422);
+    assert!(asked(&test).is_empty());
 }

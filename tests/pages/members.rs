@@ -100,6 +100,13 @@ async fn anybody_may_leave_but_the_last_owner() {
     let mut browser = Browser::of(&test, owner.user).await;
     let refused = browser.post(&format!("{page}/{}/remove", owner.user), "").await;
     assert_eq!(refused.status(), 422);
+    // A team whose plan has ended can be left, too.
+    let member = member_of(&test, owner.team, Role::Viewer, &Scope::ALL).await;
+    let store = &test.app.store;
+    store.set_plan(owner.team, Plan::Agency, false, test.now()).await.expect("set");
+    let mut theirs = Browser::of(&test, member.user).await;
+    sent_to(&theirs.post(&format!("{page}/{}/remove", member.user), "").await);
+    assert_eq!(role_of(&test, &owner, member.user).await, None);
     assert_eq!(role_of(&test, &owner, owner.user).await, Some(Role::Owner));
 }
 

@@ -30,9 +30,8 @@ pub const WRITE_GRANT: Grant = Grant {
     batch_delete: &[Channel, Delivery, Session],
 };
 
-/// What forms do that write users, members or tokens, and what lets somebody in. Of sites they read nothing
-/// that strangers wrote: the
-/// connection alone is tried by a site that is not there.
+/// What forms do that write users, members or tokens, and what lets somebody in. A site is read only to try
+/// the connection, and one that is not there: nothing that strangers wrote is read.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, SignIn, Site, User],
     batch_get: &[Team, Token, TokenUse, User],

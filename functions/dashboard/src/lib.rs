@@ -153,7 +153,7 @@ pub struct Page {
     /// Path with `{parameters}`, from the root.
     pub path: &'static str,
     audience: For,
-    /// Whether it writes users, members or tokens, or asks the OpenID provider.
+    /// Whether it writes users, members or tokens, lets somebody in, or asks the OpenID provider.
     writes_accounts: bool,
     /// Whether it counts among the runs of checks, which a user may order so many of in a minute.
     runs_checks: bool,

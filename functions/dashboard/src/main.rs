@@ -5,9 +5,23 @@ use std::future::ready;
 use std::sync::Arc;
 
 use lambda_http::{Error, Request, run, service_fn};
+use tracing::error;
 use vedette_dashboard::{ACCOUNTS, Provider, ProviderConfig, READ, WRITE, find, not_found, serve};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{aws, outbound, telemetry};
+
+/// The OpenID provider, if there is one. Where its configuration is wrong, people still sign in by links.
+fn provider() -> Option<Arc<Provider>> {
+    let read = || {
+        let Some(config) = ProviderConfig::read(&environment)? else { return Ok(None) };
+        Provider::new(config, outbound(&environment)?).map(Some).map_err(Error::from)
+    };
+    let provider = read().unwrap_or_else(|problem: Error| {
+        error!(%problem, "nobody signs in at the OpenID provider until this is mended");
+        None
+    });
+    provider.map(Arc::new)
+}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -18,11 +32,7 @@ async fn main() -> Result<(), Error> {
     }
     let sdk = aws::lambda_sdk_config(&environment)?;
     // One function alone asks the OpenID provider.
-    let config = if name == ACCOUNTS { ProviderConfig::read(&environment)? } else { None };
-    let provider = match config {
-        Some(config) => Some(Arc::new(Provider::new(config, outbound(&environment)?)?)),
-        None => None,
-    };
+    let provider = if name == ACCOUNTS { provider() } else { None };
     let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
     app.warm_up().await;
     run(service_fn(|request: Request| {

@@ -82,8 +82,13 @@ pub(crate) fn with_provider(visit: Visit<'_>) -> Markup {
 /// Asks whether to sign in.
 pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
     Ok(match usable_link(visit).await? {
-        Some(_) => {
-            layout::form("Sign in", &html! { "Sign in to Vedette in this browser?" }, "Sign in")
+        Some(link) => {
+            let user = visit.app.store.users([link.user]).await?.remove(&link.user);
+            // Somebody may have sent a link of their own.
+            let email = user.ok_or(ApiError::NotFound)?.email;
+            let question =
+                html! { "Sign in to Vedette in this browser as " b { bdi { (email) } } "?" };
+            layout::form("Sign in", &question, "Sign in")
         }
         None => spent(visit),
     })

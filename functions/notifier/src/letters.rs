@@ -1,18 +1,25 @@
 //! Letters to people: links to sign in, and invitations. Their secrets are made here, so that nobody has
 //! them but who reads the mail.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use tracing::warn;
 use vedette_domain::alert::link;
 use vedette_domain::alert::mail::{Letter, LetterKind};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::invitation::Invitation;
+use vedette_domain::limits::LONGEST_DELAY;
+use vedette_domain::message::{AlertMessage, Message};
 use vedette_domain::session::{LINK_LIFETIME, SessionHash, SignInLink};
 use vedette_runtime::App;
 
 use crate::NotifierError;
 use crate::deliver::Transport;
 use crate::send::SendOutcome;
+
+/// When a letter that did not arrive is written anew, unless the receiver says so.
+const RETRY: Duration = Duration::from_mins(2);
 
 /// Sends a user a link that signs in, unless it comes too late.
 pub(crate) async fn sign_in(
@@ -25,13 +32,14 @@ pub(crate) async fn sign_in(
     if now.duration_since(asked_at) >= LINK_LIFETIME {
         return Ok(());
     }
+    let message = AlertMessage::SignIn { user, asked_at };
     let Some(user) = app.store.users([user]).await?.remove(&user) else { return Ok(()) };
     let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
     let secret = app.entropy.session_secret()?;
     let link = SignInLink::new(&secret, user.id, now).by_mail();
     app.store.create_sign_in_link(&link).await?;
     let letter = Letter { kind: LetterKind::SignIn, url: link::sign_in(base, &secret) };
-    send(app, transport, &user.email, letter, &link.hash).await
+    send(app, transport, &user.email, letter, &link.hash, message).await
 }
 
 /// Sends an invitation to the address that it is for, unless it was accepted or withdrawn.
@@ -44,7 +52,7 @@ pub(crate) async fn invitation(
     let now = app.clock.now();
     let found = futures::try_join!(app.store.team(team, now), app.store.invitation(listed))?;
     let (Some(team), Some(invitation)) = found else { return Ok(()) };
-    if team.team.invitation(&invitation.hash).is_none() || !invitation.works(now) {
+    if team.team.invitation(&invitation.hash).is_none() {
         return Ok(());
     }
     let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
@@ -56,20 +64,27 @@ pub(crate) async fn invitation(
     app.store.put_invitation_link(&hash, &mailed).await?;
     let kind = LetterKind::Invitation { asked_by, team: team.team.name };
     let letter = Letter { kind, url: link::invitation(base, &secret) };
-    send(app, transport, &mailed.email, letter, &hash).await
+    let message = AlertMessage::Invitation { team: mailed.team, invitation: listed.clone() };
+    send(app, transport, &mailed.email, letter, &hash, message).await
 }
 
-/// A letter that does not arrive is written again, with another secret.
+/// A letter that does not arrive is written anew, with another secret, for as long as its link would be
+/// good: `message` asks for it again. It stands in no table.
 async fn send(
     app: &App,
     transport: &impl Transport,
     to: &str,
     letter: Letter,
     hash: &SessionHash,
+    message: AlertMessage,
 ) -> Result<(), NotifierError> {
     match transport.write(to, letter, hash.0.clone(), app.clock.now()).await {
         SendOutcome::Delivered => Ok(()),
-        SendOutcome::Retry { why, .. } => Err(NotifierError::Letter(why)),
+        SendOutcome::Retry { after, why } => {
+            warn!(why, "a letter waits");
+            let delay = after.unwrap_or(RETRY).min(LONGEST_DELAY.unsigned_abs());
+            Ok(app.queue.send(&Message::Alert(message), delay).await?)
+        }
         SendOutcome::Refused { why } | SendOutcome::Gone { why } => {
             warn!(why, "a letter was refused");
             Ok(())

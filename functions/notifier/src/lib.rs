@@ -1,4 +1,4 @@
-//! The notifier: tells channels of what happens to issues.
+//! The notifier: tells channels of what happens to issues, and writes letters.
 //!
 //! A change of an issue is written with an entry of the outbox. [`fan_out`] says of each channel what it
 //! is to learn of that; [`deliver`] sends to one channel what is due, and saves what it was told.
@@ -17,7 +17,7 @@ mod webhooks;
 
 use tracing::info;
 use vedette_domain::message::AlertMessage;
-use vedette_runtime::{App, EntropyError};
+use vedette_runtime::{App, EntropyError, QueueError};
 use vedette_store::{ChannelRef, MayConflict, StoreError};
 
 pub use deliver::{Delivered, Transport, deliver};
@@ -27,15 +27,15 @@ pub use rederive::{Rebuilt, rebuild, rederive};
 pub use release::release;
 pub use vedette_actions::wake;
 
-/// Why alerts are not sent now. Nothing is lost: they are found in the table again.
+/// Why something is not sent now. No alert is lost: they are found in the table again.
 #[derive(Debug, thiserror::Error)]
 pub enum NotifierError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A letter does not arrive now.
-    #[error("a letter does not arrive: {0}")]
-    Letter(String),
+    /// A letter that did not arrive cannot be asked for again.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
     /// Links in letters would lead nowhere.
     #[error("nobody said where this service can be reached")]
     NoBase,

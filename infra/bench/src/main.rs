@@ -5,6 +5,7 @@ mod cadence;
 mod history;
 mod inside;
 mod lambda;
+mod pictures;
 mod process;
 mod rate;
 mod reconcile;
@@ -35,6 +36,8 @@ enum Measure {
     Alerts(alerts::Options),
     /// What the Lambda functions cost beside their work.
     Lambda(lambda::Options),
+    /// Measures nothing: writes a month of history, for `make pictures`.
+    Pictures(pictures::Options),
 }
 
 #[tokio::main]
@@ -51,5 +54,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Reconcile(options) => reconcile::measure(&options).await,
         Measure::Alerts(options) => alerts::measure(&options).await,
         Measure::Lambda(options) => lambda::measure(&options).await,
+        Measure::Pictures(options) => pictures::write(&options).await,
     }
 }

@@ -107,6 +107,7 @@ impl Service {
         service.time_scale = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
         service.own_url = Some(base_url.clone());
+        service.sends_mail = mail.reaches_people();
         // A user who may add a site must not have us call ourselves.
         outbound.own_listeners.push(listen);
         let sender = Arc::new(Sender::new(Arc::new(Guard::new(outbound.clone())?), mail));

@@ -129,7 +129,6 @@ pub async fn enable_channel(app: &App, channel: &Channel) -> Result<Channel, Cha
     app.store.request_rederivation(channel.team, due).await?;
     let enabled = match channel.enabled(now) {
         Some(enabled) => {
-            hold_questions(app, &enabled).await?;
             app.store.put_channel(&enabled).await?;
             enabled
         }
@@ -137,6 +136,7 @@ pub async fn enable_channel(app: &App, channel: &Channel) -> Result<Channel, Cha
     };
     resend::resend(app, &enabled).await?;
     if enabled.since.is_none() {
+        hold_questions(app, &enabled).await?;
         ask_for_confirmation(app, &enabled).await?;
     }
     let rederive = Message::Alert(AlertMessage::Team(enabled.team));
@@ -155,9 +155,9 @@ pub async fn resend_to_channel(app: &App, channel: &Channel) -> Result<(), Chann
         let (name, reason) = (channel.name.clone(), disabled.reason.clone());
         return Err(ChannelError::Disabled { name, reason });
     }
-    hold_questions(app, channel).await?;
     resend::resend(app, channel).await?;
     if channel.since.is_none() {
+        hold_questions(app, channel).await?;
         ask_for_confirmation(app, channel).await?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vedette_domain::id::TeamId;
 use vedette_domain::invitation::Invitation;
-use vedette_domain::letters::{REQUESTS, SIGN_INS};
+use vedette_domain::letters::{REQUESTS, REQUESTS_OF_TEAM, SIGN_INS};
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;
@@ -32,20 +32,25 @@ pub async fn mail_sign_in(app: &App, email: &str) -> Result<(), StoreError> {
 ///
 /// # Errors
 ///
-/// When the team has asked the address often enough, or a fault of the table.
+/// When the team has asked the address, or anybody, often enough, when the queue takes no message, or a
+/// fault of the table.
 pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), AccountError> {
     let Invitation { team, email, hash, .. } = invitation;
     if !may_ask(app, *team, email).await? {
         return Err(AccountError::AskedOften(email.clone()));
     }
     let message = AlertMessage::Invitation { team: *team, invitation: hash.clone() };
-    app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
-    Ok(())
+    let sent = app.queue.send(&Message::Alert(message), Duration::ZERO).await;
+    sent.map_err(|_| AccountError::NotSent(email.clone()))
 }
 
-/// Counts a request of a team to an address, and says whether it is one too many for today.
+/// Counts a request of a team to an address, and says whether it may be made.
 pub(crate) async fn may_ask(app: &App, team: TeamId, email: &str) -> Result<bool, StoreError> {
-    let subject = format!("asked#{team}#{}", email.to_lowercase());
-    let asked = app.store.count(&subject, REQUESTS.window, app.clock.now()).await?;
-    Ok(asked <= REQUESTS.times)
+    let (store, now) = (&app.store, app.clock.now());
+    let address = format!("asked#{team}#{}", email.to_lowercase());
+    if store.count(&address, REQUESTS.window, now).await? > REQUESTS.times {
+        return Ok(false);
+    }
+    let asked = store.count(&format!("asked#{team}"), REQUESTS_OF_TEAM.window, now).await?;
+    Ok(asked <= REQUESTS_OF_TEAM.times)
 }

@@ -32,6 +32,9 @@ pub enum AccountError {
         /// How many seats it has.
         seats: u32,
     },
+    /// An invitation stands, and its letter was not sent.
+    #[error("{0} is invited, but the letter was not sent; send it again")]
+    NotSent(String),
     /// Nobody is to be pestered.
     #[error("{0} was asked often enough today; ask again tomorrow")]
     AskedOften(String),

@@ -70,8 +70,14 @@ impl Opened {
         let id = UserId::parse(visit.value("user")).ok_or(ApiError::NotFound)?;
         // Anybody may leave.
         let leaves = role.is_none() && id == caller.user.id;
-        let needed = if leaves { Permission::View } else { Permission::ManageMembers };
-        let team = visit.team(needed).await?;
+        let team = match leaves {
+            // Also one whose plan is not active any more.
+            true => {
+                caller.role_in(visit.team_id()?)?;
+                store.team(visit.team_id()?, caller.now).await?.ok_or(ApiError::NotFound)?
+            }
+            false => visit.team(Permission::ManageMembers).await?,
+        };
         let members = store.members(team.id()).await?;
         let row = members.iter().find(|row| row.user == id).ok_or(ApiError::NotFound)?;
         let own = caller.role_in(team.id())?;

@@ -3,7 +3,9 @@
 
 use lambda_http::http::StatusCode;
 use maud::html;
+use tracing::warn;
 use vedette_actions::{AccountError, accept_invitation, mail_sign_in};
+use vedette_domain::ErrorChain;
 use vedette_domain::invitation::Invitation;
 use vedette_domain::session::SessionSecret;
 use vedette_http::error::ApiError;
@@ -31,8 +33,11 @@ pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
     let Some((team, invitation)) = usable(visit).await? else { return Ok(spent(visit)) };
     match accept_invitation(visit.app, &team, &invitation).await {
         Ok(()) => {
-            if visit.app.service.sends_mail {
-                mail_sign_in(visit.app, &invitation.email).await?;
+            // The account is made: whatever becomes of the letter, another one can be asked for.
+            if visit.app.service.sends_mail
+                && let Err(error) = mail_sign_in(visit.app, &invitation.email).await
+            {
+                warn!(error = %ErrorChain(&error), "a link that signs in was not sent");
             }
             let content = html! {
                 p {
@@ -80,10 +85,12 @@ async fn usable(visit: Visit<'_>) -> Result<Option<(TeamWithSettings, Invitation
         return Ok(None);
     };
     let Some(team) = store.team(invitation.team, now).await? else { return Ok(None) };
-    // What counts is what the team lists: a link from a mail outlives what was accepted or withdrawn.
-    let listed = team.team.invitation(&invitation.hash).cloned();
-    let by_mail = invitation.by_mail;
-    Ok(listed.map(|listed| (team, Invitation { by_mail, ..listed })))
+    // A link from a mail outlives what was accepted or withdrawn; and neither who may write teams nor who may
+    // write links says alone who comes in.
+    let is_listed = team.team.invitation(&invitation.hash).is_some_and(|listed| {
+        *listed == Invitation { by_mail: listed.by_mail, ..invitation.clone() }
+    });
+    Ok(is_listed.then_some((team, invitation)))
 }
 
 fn spent(visit: Visit<'_>) -> Response {

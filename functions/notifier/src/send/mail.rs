@@ -79,6 +79,11 @@ impl MailConfig {
         Ok(Self { from, way })
     }
 
+    /// Whether mails reach anybody else than who looks into a folder.
+    pub const fn reaches_people(&self) -> bool {
+        self.from.is_some() && !matches!(self.way, MailWay::Folder(_))
+    }
+
     /// Sends a mail to an address.
     pub(super) async fn send(&self, to: &str, message: &Message, now: Timestamp) -> SendOutcome {
         let Some(from) = &self.from else {
