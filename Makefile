@@ -162,12 +162,12 @@ use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(OIDC
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart, so that they are as they are deployed.
-bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests', 'reconcile', 'alerts' or 'lambda')
+bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests', 'reconcile', 'alerts', 'pages' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-api --package vedette-checker \
 		--package vedette-reconciler --package vedette-hello)
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(ARGS),target/release/vedette-bench $(ARGS),\
-		for measurement in rate cadence history requests reconcile alerts lambda; do target/release/vedette-bench $$measurement; done; \
+		for measurement in rate cadence history requests reconcile alerts pages lambda; do target/release/vedette-bench $$measurement; done; \
 		$(MAKE) --no-print-directory peers)
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no

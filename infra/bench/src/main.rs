@@ -5,6 +5,7 @@ mod cadence;
 mod history;
 mod inside;
 mod lambda;
+mod pages;
 mod pictures;
 mod process;
 mod rate;
@@ -36,6 +37,8 @@ enum Measure {
     Alerts(alerts::Options),
     /// What the Lambda functions cost beside their work.
     Lambda(lambda::Options),
+    /// What pages cost where there is much to show.
+    Pages(pages::Options),
     /// Measures nothing: writes a month of history, for `make pictures`.
     Pictures(pictures::Options),
 }
@@ -54,6 +57,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Reconcile(options) => reconcile::measure(&options).await,
         Measure::Alerts(options) => alerts::measure(&options).await,
         Measure::Lambda(options) => lambda::measure(&options).await,
+        Measure::Pages(options) => pages::measure(&options).await,
         Measure::Pictures(options) => pictures::write(&options).await,
     }
 }

@@ -12,6 +12,7 @@ use vedette_domain::id::{CheckId, SiteId, UserId};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
+use vedette_runtime::Clock;
 use vedette_testkit::{Client, Member, TestApp, status_result, store_team};
 
 #[derive(Debug, clap::Args)]
@@ -99,7 +100,7 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut test = TestApp::start().await;
     test.app.store = database.store();
     test.app.service.tools = Tool::ALL.to_vec();
-    let now = Timestamp::now();
+    let now = Clock::system().now();
     test.advance(now.duration_since(test.now()) - SignedDuration::from_hours(24 * DAYS));
     let owner = team(&test).await?;
     let mut sites = Vec::new();

@@ -76,14 +76,15 @@ async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
 async fn change(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
     team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
-    change_role(app, who.team, &user, role).await?;
+    // Who operates the service stands above all.
+    change_role(app, who.team, &user, role, Role::Owner).await?;
     Ok(Shown::new(who.team, user, role))
 }
 
 async fn remove(app: &App, who: &Who) -> Result<Removed, Failure> {
     team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
-    let role = remove_member(app, who.team, &user).await?;
+    let role = remove_member(app, who.team, &user, Some(Role::Owner)).await?;
     Ok(Removed(Shown::new(who.team, user, role)))
 }
 

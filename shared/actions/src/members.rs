@@ -21,6 +21,9 @@ pub enum AccountError {
     /// Who is to be changed does not.
     #[error("{0} is not a member of the team")]
     NoMember(String),
+    /// Owners stand above the others.
+    #[error("only an owner makes owners, or changes and removes them")]
+    OwnersOnly,
     /// A team keeps an owner.
     #[error("{0} is the team's last owner; make another member an owner first")]
     LastOwner(String),
@@ -89,19 +92,23 @@ pub(crate) fn need_seats(team: &TeamWithSettings, needed: u32) -> Result<(), Acc
     }
 }
 
-/// Gives a member another role; says which one they had.
+/// Gives a member another role, as somebody who has the role `by`.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table.
+/// The refusal, or a fault of the table; a conflict when the member's role changed meanwhile.
 pub async fn change_role(
     app: &App,
     team: TeamId,
     user: &User,
     role: Role,
-) -> Result<Role, AccountError> {
+    by: Role,
+) -> Result<(), AccountError> {
     let members = app.store.members(team).await?;
     let before = role_of(&members, user)?;
+    if !(by.governs(before) && by.governs(role)) {
+        return Err(AccountError::OwnersOnly);
+    }
     let membership = Membership { team, user: user.id, role };
     if before == Role::Owner && role != Role::Owner {
         let staying = other_owner(&members, user)?;
@@ -109,17 +116,26 @@ pub async fn change_role(
     } else {
         app.store.change_role(&membership, before).await?;
     }
-    Ok(before)
+    Ok(())
 }
 
-/// Takes a member out of a team; says which role they had.
+/// Takes a member out of a team, as somebody who has the role `by`, or who leaves; says which role they
+/// had.
 ///
 /// # Errors
 ///
-/// The refusal, or a fault of the table.
-pub async fn remove_member(app: &App, team: TeamId, user: &User) -> Result<Role, AccountError> {
+/// The refusal, or a fault of the table; a conflict when the member's role changed meanwhile.
+pub async fn remove_member(
+    app: &App,
+    team: TeamId,
+    user: &User,
+    by: Option<Role>,
+) -> Result<Role, AccountError> {
     let members = app.store.members(team).await?;
     let role = role_of(&members, user)?;
+    if by.is_some_and(|by| !by.governs(role)) {
+        return Err(AccountError::OwnersOnly);
+    }
     if role == Role::Owner {
         let staying = other_owner(&members, user)?;
         app.store.remove_owner(team, user.id, staying).await?;

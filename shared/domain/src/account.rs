@@ -168,6 +168,12 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.as_str() == value)
     }
 
+    /// Whether who has the role may make another member something of the role `other`, or that no longer:
+    /// owners are made and unmade by owners.
+    pub fn governs(self, other: Self) -> bool {
+        self.grants(Permission::ManageMembers) && (other != Self::Owner || self == Self::Owner)
+    }
+
     /// Whether the role grants the permission.
     pub fn grants(self, permission: Permission) -> bool {
         self >= permission.least_role()

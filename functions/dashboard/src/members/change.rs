@@ -9,7 +9,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
-use super::{answer, may_touch};
+use super::answer;
 use crate::form::field;
 use crate::{Visit, layout};
 
@@ -17,20 +17,28 @@ use crate::{Visit, layout};
 pub(crate) async fn role(visit: Visit<'_>) -> Result<Response, ApiError> {
     let chosen = Role::parse(&field(visit.body, "role"));
     let role = chosen.ok_or(ApiError::BadRequest("Choose a role."))?;
-    let opened = Opened::read(visit, Some(role)).await?;
-    let done = change_role(visit.app, opened.team.id(), &opened.user, role).await;
-    answer(visit, &opened.team, done.map(drop), "changed").await
+    let team = visit.team(Permission::ManageMembers).await?;
+    let (user, by) = (member(visit).await?, visit.member()?.caller.role_in(team.id())?);
+    let done = change_role(visit.app, team.id(), &user, role, by).await;
+    answer(visit, &team, done, "changed").await
 }
 
 /// Takes a member out of the team.
 pub(crate) async fn remove(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit, None).await?;
-    let done = remove_member(visit.app, opened.team.id(), &opened.user).await;
-    // Who has left does not see the team any more.
-    if done.is_ok() && opened.user.id == visit.member()?.caller.user.id {
+    let (caller, user) = (&visit.member()?.caller, member(visit).await?);
+    // Anybody may leave, also a team whose plan is not active any more.
+    let leaves = user.id == caller.user.id;
+    let by = caller.role_in(visit.team_id()?)?;
+    let team = match leaves {
+        true => visit.app.store.team(visit.team_id()?, caller.now).await?,
+        false => Some(visit.team(Permission::ManageMembers).await?),
+    };
+    let team = team.ok_or(ApiError::NotFound)?;
+    let done = remove_member(visit.app, team.id(), &user, (!leaves).then_some(by)).await;
+    if done.is_ok() && leaves {
         return layout::see("/");
     }
-    answer(visit, &opened.team, done.map(drop), "removed").await
+    answer(visit, &team, done.map(drop), "removed").await
 }
 
 /// Takes an invitation back.
@@ -58,35 +66,8 @@ async fn invitation(visit: Visit<'_>) -> Result<(TeamWithSettings, Invitation), 
     Ok((team, invitation))
 }
 
-/// A member of a team whom the one who is signed in may change.
-struct Opened {
-    team: TeamWithSettings,
-    user: User,
-}
-
-impl Opened {
-    async fn read(visit: Visit<'_>, role: Option<Role>) -> Result<Self, ApiError> {
-        let (store, caller) = (&visit.app.store, &visit.member()?.caller);
-        let id = UserId::parse(visit.value("user")).ok_or(ApiError::NotFound)?;
-        // Anybody may leave.
-        let leaves = role.is_none() && id == caller.user.id;
-        let team = match leaves {
-            // Also one whose plan is not active any more.
-            true => {
-                caller.role_in(visit.team_id()?)?;
-                store.team(visit.team_id()?, caller.now).await?.ok_or(ApiError::NotFound)?
-            }
-            false => visit.team(Permission::ManageMembers).await?,
-        };
-        let members = store.members(team.id()).await?;
-        let row = members.iter().find(|row| row.user == id).ok_or(ApiError::NotFound)?;
-        let own = caller.role_in(team.id())?;
-        let may_touch = |role| leaves || may_touch(own, role);
-        if !may_touch(row.role) || role.is_some_and(|role| !may_touch(role)) {
-            let message = "Only an owner makes owners, or changes and removes them.";
-            return Err(ApiError::Forbidden(message.to_owned()));
-        }
-        let user = store.users([id]).await?.remove(&id).ok_or(ApiError::NotFound)?;
-        Ok(Self { team, user })
-    }
+/// The user that the path names.
+async fn member(visit: Visit<'_>) -> Result<User, ApiError> {
+    let id = UserId::parse(visit.value("user")).ok_or(ApiError::NotFound)?;
+    visit.app.store.users([id]).await?.remove(&id).ok_or(ApiError::NotFound)
 }

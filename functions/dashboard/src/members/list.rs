@@ -10,7 +10,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::TeamWithSettings;
 
-use super::{NEW_ROLES, may_touch, role_word};
+use super::{NEW_ROLES, role_word};
 use crate::Visit;
 use crate::form::Problems;
 use crate::layout::{self, Part};
@@ -79,7 +79,7 @@ pub(super) async fn page(
                         td { (role_word(*role)) }
                         @if may_manage {
                             td {
-                                @if may_touch(own, *role) { (change(team, user, *role, own)) }
+                                @if own.governs(*role) { (change(team, user, *role, own)) }
                             }
                         }
                     }
@@ -116,7 +116,7 @@ fn change(team: &TeamWithSettings, user: &User, role: Role, own: Role) -> Markup
             label for=(id) { "Role of " bdi { (user.name) } }
             div.row {
                 select id=(id) name="role" {
-                    @for one in Role::ALL.into_iter().filter(|one| may_touch(own, *one)) {
+                    @for one in Role::ALL.into_iter().filter(|one| own.governs(*one)) {
                         option value=(one.as_str()) selected[one == role] { (role_word(one)) }
                     }
                 }

@@ -6,7 +6,7 @@ pub(crate) mod join;
 pub(crate) mod list;
 
 use vedette_actions::AccountError;
-use vedette_domain::account::{Permission, Role};
+use vedette_domain::account::Role;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
@@ -27,12 +27,6 @@ const fn role_word(role: Role) -> &'static str {
     }
 }
 
-/// Whether a member may make something of this role, or no longer: owners are made and unmade by
-/// owners.
-fn may_touch(own: Role, role: Role) -> bool {
-    own.grants(Permission::ManageMembers) && (role != Role::Owner || own == Role::Owner)
-}
-
 /// The list of members, with what was done or why it was not.
 async fn answer(
     visit: Visit<'_>,
@@ -45,6 +39,9 @@ async fn answer(
         Err(error @ (AccountError::Store(_) | AccountError::Entropy(_))) => {
             Err(account_error(error))
         }
+        // Who is no member is nobody here, whatever else they are.
+        Err(AccountError::NoMember(_)) => Err(ApiError::NotFound),
+        Err(why @ AccountError::OwnersOnly) => Err(ApiError::Forbidden(sentence(&why.to_string()))),
         Err(why) => list::page(visit, team, None, Some(&sentence(&why.to_string()))).await,
     }
 }

@@ -67,6 +67,8 @@ impl Process {
             .env("PATH", PATH)
             .env("HOME", home.path())
             .env("TMPDIR", home.path())
+            // Without, Chromium speaks a language that no page knows, and `Intl` throws an error at it.
+            .env("LC_ALL", "en_US.UTF-8")
             .current_dir(home.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

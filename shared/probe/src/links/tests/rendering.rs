@@ -30,7 +30,13 @@ async fn links_made_by_scripts_are_found_and_the_guard_holds() {
         )),
         "/data" => Reply::file("text/plain", "/made").after(Duration::from_millis(100)),
         "/made" => {
-            Reply::html("<script>document.write('<a href=/gone>x</a><img src=/no.png>')</script>")
+            // Pages write numbers in the language of who reads them.
+            Reply::html(
+                "<script>
+                   const one = new Intl.NumberFormat(navigator.language).format(1);
+                   document.write(`<a href=/gone>${one}</a><img src=/no.png>`);
+                 </script>",
+            )
         }
         _ => Reply::new(404),
     })

@@ -1,0 +1,146 @@
+//! What the pages for browsers cost where there is much to show: a team of very many sites, and a site with a
+//! very long history.
+
+use std::error::Error;
+use std::future::ready;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+use lambda_http::Body;
+use lambda_http::http::header::{ACCEPT_ENCODING, COOKIE};
+use lambda_http::http::request::Parts;
+use lambda_http::http::{Request, StatusCode};
+use vedette_dashboard::{find, serve};
+use vedette_domain::session::{Session, SessionCookie, SignInLink};
+use vedette_testkit::{Member, Spent};
+
+use crate::inside::Inside;
+use crate::report::{line, median_ms, table};
+use crate::seed;
+
+/// How much to measure.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Sites of the team.
+    #[arg(long, default_value_t = 10_000)]
+    sites: usize,
+    /// Checks of the site with the long history.
+    #[arg(long, default_value_t = 1_000_000)]
+    checks: u64,
+    /// How often each page is asked for.
+    #[arg(long, default_value_t = 25)]
+    rounds: usize,
+}
+
+/// Sites with a history to draw bars of: as many as the list shows at a time.
+const LISTED: usize = 50;
+/// Checks of each of them: some on each day of a year.
+const LISTED_CHECKS: u64 = 2_000;
+
+/// Fills the table, then asks for pages.
+pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
+    let inside = Inside::start().await?;
+    let midnight: Timestamp = "2026-11-21T00:00:00Z".parse()?;
+    inside.test.set_clock(midnight - SignedDuration::from_secs(1));
+    let owner = inside.team().await;
+    let began = Instant::now();
+    let mut sites = Vec::with_capacity(options.sites);
+    for number in 0..options.sites {
+        sites.push(inside.new_site(&owner, &format!("https://{number}.shop.example/")).await?);
+    }
+    let site = *sites.first().ok_or("no sites")?;
+    seed::history(&inside, site, options.checks).await?;
+    for listed in sites.iter().skip(1).take(LISTED) {
+        seed::history(&inside, *listed, LISTED_CHECKS).await?;
+    }
+    line(&format!("seeded in {:.0} s", began.elapsed().as_secs_f64()))?;
+
+    let cookie = sign_in(&inside, &owner).await?;
+    let team = format!("/teams/{}", owner.team);
+    let of_site = format!("/sites/{site}");
+    let mut rows = Vec::new();
+    for (name, path) in [
+        ("sites, the first 50", team.clone()),
+        ("sites, 50 that are up, with bars", format!("{team}?state=up")),
+        ("sites, a search", format!("{team}?search=77")),
+        ("sites, the last page", format!("{team}?page={}", options.sites.div_ceil(LISTED))),
+        ("site, 24 hours", of_site.clone()),
+        ("site, 30 days", format!("{of_site}?range=30d")),
+        ("site, a year", format!("{of_site}?range=1y")),
+        ("site, history of checks", format!("{of_site}/checks")),
+        ("site, report of a year", format!("{of_site}/report?from=2025-11-22&to=2026-11-20")),
+        ("events", format!("{team}/events")),
+        ("settings", format!("{team}/settings")),
+    ] {
+        rows.push(page(&inside, &cookie, name, &path, options.rounds).await?);
+    }
+    let headings =
+        ["page", "ms, median", "ms, slowest", "KB", "KB gzipped", "read units", "rounds"];
+    Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
+}
+
+/// The cookie of a new session.
+async fn sign_in(inside: &Inside, owner: &Member) -> Result<String, Box<dyn Error>> {
+    let (app, now) = (&inside.test.app, inside.test.now());
+    let secret = app.entropy.session_secret()?;
+    let link = SignInLink::new(&secret, owner.user, now);
+    app.store.create_sign_in_link(&link).await?;
+    let session = Session::new(&secret, owner.user, "", now);
+    app.store.begin_session(&link, &session, false).await?;
+    let cookie = SessionCookie { user: owner.user, secret };
+    Ok(format!("__Host-vedette={}", cookie.reveal()))
+}
+
+async fn page(
+    inside: &Inside,
+    cookie: &str,
+    name: &str,
+    path: &str,
+    rounds: usize,
+) -> Result<Vec<String>, Box<dyn Error>> {
+    let (whole, _) = ask(inside, cookie, path, "identity").await?;
+    inside.test.meter().start();
+    let (packed, _) = ask(inside, cookie, path, "gzip").await?;
+    let Spent { reads, rounds: trips, .. } = inside.test.meter().stop();
+    let mut times = Vec::with_capacity(rounds);
+    for _ in 0..rounds {
+        times.push(ask(inside, cookie, path, "gzip").await?.1);
+    }
+    let slowest = times.iter().max().copied().unwrap_or_default();
+    let kilobytes = |bytes: usize| format!("{:.1}", bytes as f64 / 1_000.0);
+    Ok(vec![
+        name.to_owned(),
+        format!("{:.1}", median_ms(&times)),
+        format!("{:.1}", slowest.as_secs_f64() * 1_000.0),
+        kilobytes(whole),
+        kilobytes(packed),
+        format!("{reads}"),
+        trips.to_string(),
+    ])
+}
+
+/// Asks for a page: its bytes, and how long they took, packed as they are sent.
+async fn ask(
+    inside: &Inside,
+    cookie: &str,
+    path: &str,
+    encoding: &str,
+) -> Result<(usize, Duration), Box<dyn Error>> {
+    let head = head(cookie, path, encoding)?;
+    let page = find(&head).ok_or("no page")?;
+    let began = Instant::now();
+    let served = serve(&inside.test.app, None, page, &head, |_| ready(Ok(Body::Empty))).await;
+    let took = began.elapsed();
+    if served.status() != StatusCode::OK {
+        return Err(format!("{path}: {}", served.status()).into());
+    }
+    Ok((served.body().len(), took))
+}
+
+fn head(cookie: &str, path: &str, encoding: &str) -> Result<Parts, Box<dyn Error>> {
+    let request = Request::get(format!("https://monitor.test{path}"))
+        .header(COOKIE, cookie)
+        .header(ACCEPT_ENCODING, encoding);
+    Ok(request.body(())?.into_parts().0)
+}
