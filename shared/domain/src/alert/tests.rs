@@ -559,9 +559,9 @@ fn an_address_is_asked_before_it_gets_alerts() {
     X-Auto-Response-Suppress: All
     MIME-Version: 1.0
     Content-Type: multipart/alternative;
-     boundary="c81171b327054d0e296c1074b92da1e6de892c62"
+     boundary="5562fe51196df3f62ca56aaf84284e376be6e770"
 
-    --c81171b327054d0e296c1074b92da1e6de892c62
+    --5562fe51196df3f62ca56aaf84284e376be6e770
     Content-Type: text/plain; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
@@ -572,27 +572,27 @@ fn an_address_is_asked_before_it_gets_alerts() {
 
     If you do not want them, do nothing: nothing else is sent to you.
 
-    --c81171b327054d0e296c1074b92da1e6de892c62
+    --5562fe51196df3f62ca56aaf84284e376be6e770
     Content-Type: text/html; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
     <!DOCTYPE html><html lang=3D"en"><head><meta charset=3D"utf-8"><meta name=
     =3D"viewport" content=3D"width=3Ddevice-width"><meta name=3D"color-scheme" =
     content=3D"light dark"><meta name=3D"supported-color-schemes" content=3D"li=
-    ght dark"><title>Confirm your address</title></head><body style=3D"font:15p=
-    x/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"><div s=
-    tyle=3D"display:none;max-height:0;overflow:hidden">Ada asks that alerts of =
-    the team =E2=80=9CWeb &lt;b&gt; Bcc: x@example.com=E2=80=9D be sent to this=
-     address.</div><table role=3D"presentation" width=3D"100%" style=3D"max-wid=
-    th:600px"><tr><td><h1 style=3D"border-left:4px solid #80848e;padding-left:1=
-    2px;font-size:18px">Confirm your address</h1><p>Ada asks that alerts of the=
-     team =E2=80=9CWeb &lt;b&gt; Bcc: x@example.com=E2=80=9D be sent to this ad=
-    dress.</p><p><a href=3D"https://vedette.example.com/channels/3/confirm?key=
-    =3D4" style=3D"display:inline-block;padding:8px 16px;border:1px solid;borde=
-    r-radius:4px;color:inherit;text-decoration:none">Confirm this address</a></=
-    p><p>If you do not want them, do nothing: nothing else is sent to you.</p><=
-    /td></tr></table></body></html>
-    --c81171b327054d0e296c1074b92da1e6de892c62--
+    ght dark"><title>Confirm your address for alerts</title></head><body style=
+    =3D"font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-s=
+    erif"><div style=3D"display:none;max-height:0;overflow:hidden">Ada asks tha=
+    t alerts of the team =E2=80=9CWeb &lt;b&gt; Bcc: x@example.com=E2=80=9D be =
+    sent to this address.</div><table role=3D"presentation" width=3D"100%" styl=
+    e=3D"max-width:600px"><tr><td><h1 style=3D"border-left:4px solid #80848e;pa=
+    dding-left:12px;font-size:18px">Confirm your address for alerts</h1><p>Ada =
+    asks that alerts of the team =E2=80=9CWeb &lt;b&gt; Bcc: x@example.com=E2=
+    =80=9D be sent to this address.</p><p><a href=3D"https://vedette.example.co=
+    m/channels/3/confirm?key=3D4" style=3D"display:inline-block;padding:8px 16p=
+    x;border:1px solid;border-radius:4px;color:inherit;text-decoration:none">Co=
+    nfirm this address</a></p><p>If you do not want them, do nothing: nothing e=
+    lse is sent to you.</p></td></tr></table></body></html>
+    --5562fe51196df3f62ca56aaf84284e376be6e770--
     "#);
 }
 
