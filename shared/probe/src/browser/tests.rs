@@ -348,8 +348,18 @@ async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
 
 /// What a browser finds in its environment: what we give it, what shells add, and where the script
 /// `chromium` finds libraries and fonts.
-const ENVIRONMENT: [&str; 9] =
-    ["PATH", "HOME", "TMPDIR", "PWD", "OLDPWD", "SHLVL", "_", "LD_LIBRARY_PATH", "FONTCONFIG_FILE"];
+const ENVIRONMENT: [&str; 10] = [
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "_",
+    "LD_LIBRARY_PATH",
+    "FONTCONFIG_FILE",
+    "LC_ALL",
+];
 
 #[tokio::test]
 async fn nothing_is_left_of_a_browser_whose_check_is_dropped() {

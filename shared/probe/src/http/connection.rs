@@ -217,6 +217,9 @@ pub(crate) async fn read<B: Body<Data = Bytes> + Unpin>(
         if let Some(bytes) = frame?.data_ref() {
             let taken = bytes.len().min(left);
             sink(&bytes[..taken]);
+            if taken < bytes.len() {
+                return Ok(false);
+            }
             left -= taken;
         }
     }

@@ -187,7 +187,7 @@ async fn the_browser_knows_nothing_of_our_environment() {
     let error = audit_by(script).await.expect_err("told");
     let ours =
         error.message.split(' ').filter(|name| !["_", "PWD", "SHLVL", "OLDPWD"].contains(name));
-    assert_eq!(ours.collect::<Vec<_>>(), ["HOME", "PATH", "TMPDIR"]);
+    assert_eq!(ours.collect::<Vec<_>>(), ["HOME", "LC_ALL", "PATH", "TMPDIR"]);
 }
 
 /// Whether a process is there and no zombie.
