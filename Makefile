@@ -52,6 +52,8 @@ CONFIG :=
 IMAGE :=
 # Passed on: `make run ARGS='--minute 1s'`, `make deploy ARGS=--guided`.
 ARGS :=
+# What else `make test` runs beside cargo's tests: CI has it run test-aws there, which mostly waits.
+BESIDE :=
 # Seconds for each target of `make fuzz`.
 TIME := 60
 # The lives of `make simulate`.
@@ -81,7 +83,7 @@ LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check clippy test test-aws test-image contract clients alerts pages pictures simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
+.PHONY: help run check clippy test rust-tests test-aws test-image contract clients alerts pages pictures simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -108,10 +110,13 @@ test: rust lints session ## Everything that must hold: formatting, lints, templa
 	$(use_clients)
 	$(receive_alerts)
 	$(use_pages)
-	cargo test --locked --workspace
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-tests $(BESIDE)
 
 clippy: rust lints
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+rust-tests: rust
+	cargo test --locked --workspace
 
 test-aws: rust $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in six minutes
 	$(build_service)
