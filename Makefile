@@ -59,6 +59,7 @@ TIME := 60
 # The lives of `make simulate`.
 SITES := 12
 DAYS := 4
+SLOWNESS := 1
 
 # The version is part of the path, so that a changed pin installs anew.
 CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
@@ -144,8 +145,8 @@ pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, 
 	$(build_service)
 	$(use_pages)
 
-simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, SITES=200 DAYS=60 says how large and long, ARGS='decisions 7' repeats one of the decisions alone)
-	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS)" cargo test --locked --workspace \
+simulate: rust ## Live a hundred lives of four days in a hostile world, in some hours (ARGS=7 repeats that of seed 7, SITES=200 DAYS=60 SLOWNESS=60 says how large, long and slow, ARGS='decisions 7' repeats one of the decisions alone)
+	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS) $(SLOWNESS)" cargo test --locked --workspace \
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
 pictures: rust lighthouse ## Take the pictures of the README, of a service with a month of history, in five minutes

@@ -2,7 +2,8 @@
 //! so, everybody is told what is, and nothing is outstanding in the end.
 //!
 //! A life that does not hold prints its seed and its last messages. `make simulate` lives long ones, `make
-//! simulate ARGS=7` that of seed 7, and `make simulate ARGS=1 SITES=200 DAYS=60` a large and long one.
+//! simulate ARGS=7` that of seed 7, and `make simulate ARGS=1 SITES=200 DAYS=60 SLOWNESS=60` a large and long
+//! one, in which a site is checked every five hours.
 
 mod random;
 mod receivers;
@@ -21,7 +22,7 @@ const CONCURRENCY: usize = 2;
 
 async fn live(seed: u64, scale: Scale) -> Life {
     let mut world = World::begin(seed, scale).await;
-    let lived = AssertUnwindSafe(Box::pin(world.live(scale))).catch_unwind().await;
+    let lived = AssertUnwindSafe(Box::pin(world.live())).catch_unwind().await;
     match lived {
         Ok(life) => life,
         Err(panic) => {
@@ -59,7 +60,7 @@ async fn live_all(seeds: impl Iterator<Item = u64>, scale: Scale) -> Life {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_short_lives() {
-    let scale = Scale { sites: 3, hours: 1 };
+    let scale = Scale { sites: 3, hours: 1, slowness: 1 };
     let all = live_all(1..=50, scale).await;
     assert!(all.transitions > 200, "{all:?}");
     assert!(all.deaths > 80, "{all:?}");
@@ -69,25 +70,28 @@ async fn fifty_short_lives() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_seed_repeats_its_life() {
-    let scale = Scale { sites: 3, hours: 1 };
+    let scale = Scale { sites: 3, hours: 1, slowness: 1 };
     let live = async || {
         let mut world = World::begin(13, scale).await;
-        Box::pin(world.live(scale)).await;
+        Box::pin(world.live()).await;
         world.log()
     };
     let (one, other) = tokio::join!(live(), live());
     assert_eq!(one, other);
 }
 
-/// `VEDETTE_SIMULATE` is how many lives, or `seed-N` for that one, and of how many sites and days.
+/// `VEDETTE_SIMULATE` is how many lives, or `seed-N` for that one, and of how many sites and days, and how slow.
 #[ignore = "for hours: make simulate"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_lives() {
     let asked = environment("VEDETTE_SIMULATE").unwrap_or_default();
     let words: Vec<&str> = asked.split(' ').collect();
-    let [which, sites, days] = words[..] else { panic!("which lives, of how many sites and days") };
-    let (sites, days) = (sites.parse().expect("sites"), days.parse::<i64>().expect("days"));
-    let scale = Scale { sites, hours: 24 * days };
+    let [which, sites, days, slowness] = words[..] else {
+        panic!("which lives, of how many sites and days, and how slow")
+    };
+    let days: i64 = days.parse().expect("days");
+    let (sites, slowness) = (sites.parse().expect("sites"), slowness.parse().expect("a factor"));
+    let scale = Scale { sites, hours: 24 * days, slowness };
     let all = match which.strip_prefix("seed-").map(str::parse) {
         Some(seed) => live_all(std::iter::once(seed.expect("a seed")), scale).await,
         None => live_all(1..=which.parse().expect("how many"), scale).await,

@@ -32,6 +32,21 @@ use crate::receivers::{Receivers, retry};
 pub(crate) struct Scale {
     pub(crate) sites: u64,
     pub(crate) hours: i64,
+    /// How many times slower than in a short life everything happens: an hour of a site costs as much
+    /// less.
+    pub(crate) slowness: u32,
+}
+
+impl Scale {
+    /// As long here as this is in a short life.
+    fn stretch(self, time: SignedDuration) -> SignedDuration {
+        time * i32::try_from(self.slowness).expect("a small number")
+    }
+
+    /// As likely in an hour here as this is in an hour of a short life, in a thousand of its steps.
+    fn condense(self, per_mille: u64) -> u64 {
+        per_mille * u64::from(self.slowness)
+    }
 }
 
 /// A site, and whether it answers.
@@ -43,6 +58,7 @@ struct Watched {
 
 pub(crate) struct World {
     service: Service,
+    scale: Scale,
     random: Random,
     receivers: Receivers,
     owner: Member,
@@ -76,6 +92,7 @@ impl World {
             Receivers::new(Random::new(random.below(u64::MAX)), service.test.faults().clone());
         let mut world = Self {
             service,
+            scale,
             random,
             receivers,
             owner,
@@ -121,27 +138,27 @@ impl World {
     }
 
     /// Lives for a while, and then sees to it that everything comes to rest.
-    pub(crate) async fn live(&mut self, scale: Scale) -> Life {
+    pub(crate) async fn live(&mut self) -> Life {
         let start = self.now();
-        let end = start + SignedDuration::from_hours(scale.hours);
+        let end = start + SignedDuration::from_hours(self.scale.hours);
         let mut redelivery = start;
         let mut checks = start;
         while self.now() < end {
             let pause = self.random.one_of(&[1, 5, 20, 60, 120]);
-            self.service.test.advance(SignedDuration::from_secs(pause));
+            self.service.test.advance(self.scale.stretch(SignedDuration::from_secs(pause)));
             self.act().await;
             if self.now() >= checks {
-                checks += CADENCE;
+                checks += self.scale.stretch(CADENCE);
                 self.check_all().await;
             }
             self.receive().await;
             if self.now() >= redelivery {
-                redelivery += REDELIVERY_EVERY;
+                redelivery += self.scale.stretch(REDELIVERY_EVERY);
                 self.redeliver().await;
                 self.receive().await;
             }
         }
-        self.come_to_rest(scale.hours).await;
+        self.come_to_rest().await;
         self.judge().await
     }
 
@@ -158,7 +175,8 @@ impl World {
         if self.random.happens(15) {
             self.sites.iter_mut().for_each(|site| site.is_up = true);
         }
-        if self.random.happens(40) {
+        // However slowly the rest happens, no receiver fails for as long as it takes to be given up.
+        if self.random.happens(self.scale.condense(40)) {
             let channel = self.channels[usize::try_from(self.random.below(3)).expect("small")].id;
             let after = self.random.happens(300).then_some(Duration::from_secs(60));
             let failing = self.random.happens(600).then(|| retry(after));
@@ -394,14 +412,15 @@ impl World {
     }
 
     /// Nothing goes wrong any more; whatever is outstanding is done.
-    async fn come_to_rest(&mut self, hours: i64) {
+    async fn come_to_rest(&mut self) {
         self.calm = true;
         self.receivers.heal();
         self.service.test.faults().forget();
         let never = json!({ "enabled": false, "starts_at": "01:00", "ends_at": "02:00" });
         self.save_settings(&never, false).await;
-        // The longest wait after so many hours of failures is as long again, and with jitter longer.
-        for _ in 0..12 + 3 * hours {
+        // The longest wait after so many hours of failures is as long again, and with jitter longer; and
+        // none fails for days.
+        for _ in 0..12 + 3 * self.scale.hours.min(48) {
             self.service.test.advance(SignedDuration::from_mins(60));
             self.redeliver().await;
             self.receive().await;
