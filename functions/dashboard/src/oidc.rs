@@ -5,6 +5,7 @@
 
 mod config;
 mod provider;
+mod way;
 
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::SET_COOKIE;

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,23 +14,20 @@ use openidconnect::core::{
     CoreUserInfoClaims,
 };
 use openidconnect::{
-    AsyncHttpClient, AuthType, AuthorizationCode, ClaimsVerificationError, CsrfToken,
-    DiscoveryError, EndUserEmail, EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest,
-    HttpResponse, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier,
-    RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse as _,
-    UserInfoError,
+    AuthType, AuthorizationCode, ClaimsVerificationError, CsrfToken, DiscoveryError, EndUserEmail,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, Nonce, OAuth2TokenResponse as _,
+    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RequestTokenError, Scope,
+    SignatureVerificationError, TokenResponse as _, UserInfoError,
 };
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use url::Url;
 use vedette_domain::session::SignInAttempt;
-use vedette_probe::exchange::{Bounds, ExchangeError, exchange};
-use vedette_probe::guard::{Guard, GuardError, Outbound};
+use vedette_probe::exchange::ExchangeError;
+use vedette_probe::guard::{GuardError, Outbound};
 
 use super::config::{ProviderConfig, is_private};
-
-/// What one question to the provider may take.
-const BOUNDS: Bounds = Bounds { time: Duration::from_secs(6), bytes: 256 * 1024 };
+use super::way::{Way, WayError};
 
 /// What all questions of a request may take together: a function has less than half a minute.
 const DEADLINE: Duration = Duration::from_secs(15);
@@ -118,10 +114,7 @@ impl Provider {
     ///
     /// When the system's resolver, or a root certificate, cannot be used.
     pub fn new(config: ProviderConfig, outbound: Outbound) -> Result<Self, GuardError> {
-        let everywhere = ["0.0.0.0/0", "::/0"].into_iter().filter_map(|net| net.parse().ok());
-        let outbound = Outbound { allow: everywhere.collect(), ..outbound };
-        let way = Way { guard: Guard::new(outbound)? };
-        Ok(Self { config, way, known: Mutex::default() })
+        Ok(Self { config, way: Way::new(outbound)?, known: Mutex::default() })
     }
 
     /// Where people sign in.
@@ -326,36 +319,5 @@ impl From<&ClaimsVerificationError> for Untrusted {
             ClaimsVerificationError::Expired(_) => Self::Expired,
             _ => Self::Claims,
         }
-    }
-}
-
-/// The way to the provider: the connections of checks, and none that others could read.
-struct Way {
-    guard: Guard,
-}
-
-/// Why there is no way.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum WayError {
-    /// It has named an address that we do not go to.
-    #[error("it has named an address that is neither https nor on this machine")]
-    NotPrivate,
-    /// Nobody answers there.
-    #[error(transparent)]
-    Exchange(#[from] ExchangeError),
-}
-
-impl<'c> AsyncHttpClient<'c> for Way {
-    type Error = WayError;
-    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, WayError>> + Send + 'c>>;
-
-    fn call(&'c self, request: HttpRequest) -> Self::Future {
-        Box::pin(async move {
-            let url = Url::parse(&request.uri().to_string());
-            if !url.is_ok_and(|url| is_private(&url)) {
-                return Err(WayError::NotPrivate);
-            }
-            Ok(exchange(&self.guard, request, BOUNDS).await?)
-        })
     }
 }

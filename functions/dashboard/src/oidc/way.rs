@@ -1,0 +1,57 @@
+//! The way to the provider: the connections of checks, and none that others could read.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
+use url::Url;
+use vedette_probe::exchange::{Bounds, ExchangeError, exchange};
+use vedette_probe::guard::{Guard, GuardError, Outbound};
+
+use super::config::is_private;
+
+/// What one question to the provider may take.
+const BOUNDS: Bounds = Bounds { time: Duration::from_secs(6), bytes: 256 * 1024 };
+
+/// Asks the provider, and nobody whom others could overhear.
+pub(super) struct Way {
+    guard: Guard,
+}
+
+/// Why there is no way.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WayError {
+    /// It has named an address that we do not go to.
+    #[error("it has named an address that is neither https nor on this machine")]
+    NotPrivate,
+    /// Nobody answers there.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+}
+
+impl Way {
+    /// A way that `outbound` describes, but to wherever the provider is: the operator has named it.
+    ///
+    /// # Errors
+    ///
+    /// When the system's resolver, or a root certificate, cannot be used.
+    pub(super) fn new(outbound: Outbound) -> Result<Self, GuardError> {
+        let everywhere = ["0.0.0.0/0", "::/0"].into_iter().filter_map(|net| net.parse().ok());
+        Ok(Self { guard: Guard::new(Outbound { allow: everywhere.collect(), ..outbound })? })
+    }
+}
+
+impl<'c> AsyncHttpClient<'c> for Way {
+    type Error = WayError;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, WayError>> + Send + 'c>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(async move {
+            let url = Url::parse(&request.uri().to_string());
+            if !url.is_ok_and(|url| is_private(&url)) {
+                return Err(WayError::NotPrivate);
+            }
+            Ok(exchange(&self.guard, request, BOUNDS).await?)
+        })
+    }
+}
