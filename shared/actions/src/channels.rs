@@ -90,9 +90,12 @@ pub async fn add_channel(
     }
     let (id, key) = (app.entropy.channel_id()?, app.entropy.link_key()?);
     let channel = Channel::new(id, team, &name, target, filter, key, app.clock.now());
-    hold_questions(app, &channel).await?;
+    let is_asked = channel.since.is_none();
+    if is_asked {
+        hold_questions(app, &channel).await?;
+    }
     app.store.put_channel(&channel).await?;
-    if channel.since.is_none() {
+    if is_asked {
         ask_for_confirmation(app, &channel).await?;
     }
     Ok(channel)
@@ -101,7 +104,7 @@ pub async fn add_channel(
 /// Refuses to ask the reader of an address once more if they were asked often enough today.
 async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError> {
     let Target::Email { address } = &channel.target else { return Ok(()) };
-    match channel.since.is_some() || may_ask(app, channel.team, address).await? {
+    match may_ask(app, channel.team, address).await? {
         true => Ok(()),
         false => Err(ChannelError::AskedOften(address.clone())),
     }
@@ -135,10 +138,7 @@ pub async fn enable_channel(app: &App, channel: &Channel) -> Result<Channel, Cha
         None => channel.clone(),
     };
     resend::resend(app, &enabled).await?;
-    if enabled.since.is_none() {
-        hold_questions(app, &enabled).await?;
-        ask_for_confirmation(app, &enabled).await?;
-    }
+    ask_again(app, &enabled).await?;
     let rederive = Message::Alert(AlertMessage::Team(enabled.team));
     app.enqueue_or_leave(rederive, Duration::ZERO).await;
     Ok(enabled)
@@ -156,6 +156,11 @@ pub async fn resend_to_channel(app: &App, channel: &Channel) -> Result<(), Chann
         return Err(ChannelError::Disabled { name, reason });
     }
     resend::resend(app, channel).await?;
+    ask_again(app, channel).await
+}
+
+/// Has the reader asked who has not agreed, or not any more.
+async fn ask_again(app: &App, channel: &Channel) -> Result<(), ChannelError> {
     if channel.since.is_none() {
         hold_questions(app, channel).await?;
         ask_for_confirmation(app, channel).await?;
