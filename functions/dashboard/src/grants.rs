@@ -10,7 +10,7 @@ use vedette_store::keys::Prefix::{
 /// own tokens; to who has the link from a mail, its channel; to who is invited, the team. Requests are
 /// counted, and nothing else is written.
 pub const READ_GRANT: Grant = Grant {
-    get: &[Channel, Invitation, Session, SignIn, Site],
+    get: &[Channel, Invitation, Session, SignIn, Site, User],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
     query: &[Channel, Directory, IssueIndex, Session, Site, Team, User],
     update: &[Throttle],

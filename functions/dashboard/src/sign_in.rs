@@ -83,7 +83,7 @@ pub(crate) fn with_provider(visit: Visit<'_>) -> Markup {
 pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
     Ok(match usable_link(visit).await? {
         Some(link) => {
-            let user = visit.app.store.users([link.user]).await?.remove(&link.user);
+            let user = visit.app.store.user(link.user).await?;
             // Somebody may have sent a link of their own.
             let email = user.ok_or(ApiError::NotFound)?.email;
             let question =
@@ -101,7 +101,7 @@ pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
     let store = &visit.app.store;
     // Who follows a link from the mailbox has the address.
     let verifies = match link.by_mail {
-        true => store.users([link.user]).await?.remove(&link.user).filter(User::is_unverified),
+        true => store.user(link.user).await?.filter(User::is_unverified),
         false => None,
     };
     match store.begin_session(&link, &session, verifies.is_some()).await {

@@ -8,8 +8,8 @@ use vedette_store::keys::Prefix::{
 /// The notifier reads what alerts say, and writes what is outstanding for channels, and the links of the
 /// letters that it sends. It talks to strangers, so it cannot write where a channel leads.
 pub const NOTIFIER: Grant = Grant {
-    get: &[Channel, Delivery, Invitation],
-    batch_get: &[Delivery, Site, Team, User],
+    get: &[Channel, Delivery, Invitation, User],
+    batch_get: &[Delivery, Site, Team],
     query: &[Channel, Delivery, IssueIndex, Site],
     put: &[Delivery, Invitation, SignIn],
     delete: &[Delivery, Site],

@@ -33,7 +33,7 @@ pub(crate) async fn sign_in(
         return Ok(());
     }
     let message = AlertMessage::SignIn { user, asked_at };
-    let Some(user) = app.store.users([user]).await?.remove(&user) else { return Ok(()) };
+    let Some(user) = app.store.user(user).await? else { return Ok(()) };
     let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
     let secret = app.entropy.session_secret()?;
     let link = SignInLink::new(&secret, user.id, now).by_mail();
@@ -56,7 +56,7 @@ pub(crate) async fn invitation(
         return Ok(());
     }
     let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
-    let by = app.store.users([invitation.by]).await?.remove(&invitation.by);
+    let by = app.store.user(invitation.by).await?;
     let asked_by = by.map_or_else(|| "Somebody".to_owned(), |by| by.name);
     let secret = app.entropy.session_secret()?;
     let hash = secret.hash();

@@ -100,7 +100,12 @@ impl Store {
             return Ok(None);
         };
         let UserRef { user } = value(found)?;
-        self.get(&keys::user(user)).await?.map(value).transpose()
+        self.user(user).await
+    }
+
+    /// The user with this id.
+    pub async fn user(&self, id: UserId) -> Result<Option<User>, StoreError> {
+        self.get(&keys::user(id)).await?.map(value).transpose()
     }
 
     /// Users by id; unknown ones are left out.

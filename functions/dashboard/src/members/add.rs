@@ -2,9 +2,8 @@
 //! shown in the answer, and nowhere else.
 
 use lambda_http::http::StatusCode;
-use lambda_http::http::header::HOST;
 use maud::html;
-use vedette_actions::{AccountError, add_member, invite, mail_invitation};
+use vedette_actions::{add_member, invite, mail_invitation};
 use vedette_domain::account::{Permission, Role};
 use vedette_domain::alert::link;
 use vedette_domain::email::parse_email;
@@ -16,12 +15,11 @@ use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 use vedette_store::TeamWithSettings;
 
-use super::answer;
 use super::list::{Refused, page};
-use super::{NEW_ROLES, role_word};
+use super::{NEW_ROLES, answer, refusal, role_word};
 use crate::form::{field, sentence};
 use crate::layout::{self, Part};
-use crate::{Visit, account_error};
+use crate::{Visit, session};
 
 /// Adds who has an account, and invites anybody else.
 pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
@@ -61,12 +59,8 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
             answer(visit, &team, mailed, "invited").await
         }
         Ok(Some((secret, invitation))) => Ok(link_page(visit, &team, &secret, &invitation)),
-        Err(error @ (AccountError::Store(_) | AccountError::Entropy(_))) => {
-            Err(account_error(error))
-        }
-        Err(why) => {
-            let why = sentence(&why.to_string());
-            let why = ValidationError::new("email", why);
+        Err(error) => {
+            let why = ValidationError::new("email", refusal(error)?);
             page(visit, &team, Some(&refused(why)), None).await
         }
     }
@@ -79,12 +73,10 @@ fn link_page(
     secret: &SessionSecret,
     invitation: &Invitation,
 ) -> Response {
-    let host = visit.head.headers.get(HOST).and_then(|host| host.to_str().ok());
-    let asked = format!("https://{}", host.unwrap_or_default());
-    let base = visit.app.service.pages_base().unwrap_or(&asked);
+    let address = session::address(visit.app, visit.head);
     let content = html! {
         p { "Send this link to " bdi { (invitation.email) } ":" }
-        p { code { (link::invitation(base, secret)) } }
+        p { code { (link::invitation(&address, secret)) } }
         p.note {
             "It works once, until " (layout::instant(invitation.expires_at))
             ", and cannot be shown again. Whoever has it becomes a member with the role "

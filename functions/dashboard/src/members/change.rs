@@ -69,5 +69,5 @@ async fn invitation(visit: Visit<'_>) -> Result<(TeamWithSettings, Invitation), 
 /// The user that the path names.
 async fn member(visit: Visit<'_>) -> Result<User, ApiError> {
     let id = UserId::parse(visit.value("user")).ok_or(ApiError::NotFound)?;
-    visit.app.store.users([id]).await?.remove(&id).ok_or(ApiError::NotFound)
+    visit.app.store.user(id).await?.ok_or(ApiError::NotFound)
 }

@@ -36,12 +36,17 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     match done {
         Ok(()) => layout::see(&format!("/teams/{}/members?said={said}", team.id())),
-        Err(error @ (AccountError::Store(_) | AccountError::Entropy(_))) => {
-            Err(account_error(error))
-        }
         // Who is no member is nobody here, whatever else they are.
         Err(AccountError::NoMember(_)) => Err(ApiError::NotFound),
         Err(why @ AccountError::OwnersOnly) => Err(ApiError::Forbidden(sentence(&why.to_string()))),
-        Err(why) => list::page(visit, team, None, Some(&sentence(&why.to_string()))).await,
+        Err(error) => list::page(visit, team, None, Some(&refusal(error)?)).await,
+    }
+}
+
+/// Why something was refused, in a sentence, unless it failed.
+fn refusal(error: AccountError) -> Result<String, ApiError> {
+    match error {
+        AccountError::Store(_) | AccountError::Entropy(_) => Err(account_error(error)),
+        refused => Ok(sentence(&refused.to_string())),
     }
 }
