@@ -15,7 +15,7 @@ use crate::sites::after;
 use crate::support::{Browser, main_part, said, sent_to};
 
 /// A site that has failed once, which opened an issue.
-async fn broken(service: &Service, owner: &Member) -> (WebServer, IssueId) {
+pub(crate) async fn broken(service: &Service, owner: &Member) -> (WebServer, IssueId) {
     let target = WebServer::start().await;
     target.answer(503);
     let body = json!({

@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use vedette_domain::account::{Role, Scope};
 use vedette_domain::alert::mail::LetterKind;
+use vedette_domain::audit::Actor;
 use vedette_domain::invitation::Invitation;
 use vedette_domain::letters::REQUESTS_OF_TEAM;
 use vedette_domain::message::{AlertMessage, Message};
@@ -275,9 +276,10 @@ async fn seats_are_counted_as_they_are_when_they_are_taken() {
     // Somebody is added who saw no invitation.
     let stranger = new_team(&test, Plan::Agency).await;
     let user = test.app.store.account(stranger.user).await.expect("read").expect("a user").user;
-    let late = vedette_actions::add_member(&test.app, &before, &user, Role::Member).await;
+    let late =
+        vedette_actions::add_member(&test.app, &before, &user, Role::Member, Actor::Operator).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
-    vedette_actions::add_member(&test.app, &read().await, &user, Role::Member)
+    vedette_actions::add_member(&test.app, &read().await, &user, Role::Member, Actor::Operator)
         .await
         .expect("added");
     // The plan has three seats; the team, by hand, five members.

@@ -8,6 +8,7 @@ use vedette_dashboard::{find, serve};
 use vedette_domain::alert::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
 use vedette_domain::alert::delivery::Content;
 use vedette_domain::alert::link;
+use vedette_domain::audit::Actor;
 use vedette_domain::id::{ChannelId, IssueId, SiteId, TeamId};
 use vedette_domain::issue::Fingerprint;
 use vedette_store::{ChannelRef, Grant};
@@ -92,7 +93,7 @@ async fn an_address_is_unsubscribed_by_its_reader() {
     }
     assert_eq!(stored(&test).await, channel);
     // Nobody else can agree in the reader's place.
-    vedette_actions::enable_channel(&test.app, &channel).await.expect("enabled");
+    vedette_actions::enable_channel(&test.app, &channel, Actor::Operator).await.expect("enabled");
     assert!(!stored(&test).await.is_on());
     let queued = test.app.store.deliveries((&channel).into()).await.expect("read").queued;
     assert!(queued.iter().any(|queued| queued.content == Content::Confirmation), "{queued:?}");

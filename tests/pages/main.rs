@@ -1,5 +1,6 @@
 //! The pages for browsers, by the real handlers, each with the rights that its function has on AWS.
 
+mod audit_log;
 mod channels;
 mod checks;
 mod edit;

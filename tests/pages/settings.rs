@@ -9,7 +9,7 @@ use vedette_testkit::{Member, TestApp, member_of, new_team};
 
 use crate::support::{Browser, main_part, said, sent_to};
 
-const STATUS: &str = "enabled=true&cadence_minutes=15&settings.incident_status_codes=500\
+pub(crate) const STATUS: &str = "enabled=true&cadence_minutes=15&settings.incident_status_codes=500\
                       &settings.incident_status_codes=503&settings.failures_to_open=3\
                       &settings.successes_to_resolve=1&settings.confirmation_retry_minutes=2\
                       &settings.incident_follow_up_minutes=5";
@@ -32,7 +32,7 @@ fn place(section: &str) -> String {
 }
 
 /// A section's form with these fields.
-fn form(section: &str, fields: &str) -> String {
+pub(crate) fn form(section: &str, fields: &str) -> String {
     let place = place(section);
     let fields = fields.split('&').filter(|field| !field.is_empty());
     fields.map(|field| format!("monitoring_settings.{place}.{field}&")).collect()

@@ -2,7 +2,7 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Delivery, Directory, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
+    Audit, Delivery, Directory, IssueIndex, Site, Team, Throttle, Token, TokenUse, User,
 };
 
 /// What every route does that knows its callers, and all that those do which read: look for the token
@@ -16,17 +16,21 @@ pub const EVERY_ROUTE: Grant = Grant {
 };
 
 pub(crate) const SAVE_MONITORING: Grant =
-    Grant { put: &[Team], update: &[Delivery, Team], ..Grant::NONE };
+    Grant { put: &[Audit, Team], update: &[Delivery, Team], ..Grant::NONE };
 
 pub(crate) const CREATE_SITE: Grant =
-    Grant { get: &[Team], put: &[Directory, Site, Team], update: &[Team], ..Grant::NONE };
+    Grant { get: &[Team], put: &[Audit, Directory, Site, Team], update: &[Team], ..Grant::NONE };
 
-pub(crate) const UPDATE_SITE: Grant =
-    Grant { put: &[Directory, Site], update: &[Directory], delete: &[Directory], ..Grant::NONE };
+pub(crate) const UPDATE_SITE: Grant = Grant {
+    put: &[Audit, Directory, Site],
+    update: &[Directory],
+    delete: &[Directory],
+    ..Grant::NONE
+};
 
 pub(crate) const DELETE_SITE: Grant = Grant {
     get: &[Team],
-    put: &[Site, Team],
+    put: &[Audit, Site, Team],
     update: &[Team],
     delete: &[Directory, IssueIndex, Site],
     ..Grant::NONE

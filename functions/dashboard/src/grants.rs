@@ -2,17 +2,17 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Channel, Delivery, Directory, Email, Invitation, IssueIndex, Session, SignIn, Site, Team,
-    Throttle, Token, TokenUse, User,
+    Audit, Channel, Delivery, Directory, Email, Invitation, IssueIndex, Session, SignIn, Site,
+    Team, Throttle, Token, TokenUse, User,
 };
 
-/// What pages show: to who is signed in, what the API shows, the team's channels and members, and their
-/// own tokens; to who has the link from a mail, its channel; to who is invited, the team. Requests are
+/// What pages show: to who is signed in, what the API shows, the team's channels, members and audit log, and
+/// their own tokens; to who has the link from a mail, its channel; to who is invited, the team. Requests are
 /// counted, and nothing else is written.
 pub const READ_GRANT: Grant = Grant {
     get: &[Channel, Invitation, Session, SignIn, Site, User],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
-    query: &[Channel, Directory, IssueIndex, Session, Site, Team, User],
+    query: &[Audit, Channel, Directory, IssueIndex, Session, Site, Team, User],
     update: &[Throttle],
     ..Grant::NONE
 };
@@ -24,10 +24,10 @@ pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, Site, Team],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, Site, User],
-    put: &[Channel, Delivery, Directory, IssueIndex, Site, Team],
+    put: &[Audit, Channel, Delivery, Directory, IssueIndex, Site, Team],
     update: &[Delivery, Directory, Team, Throttle],
-    delete: &[Delivery, Directory, IssueIndex, Site],
-    batch_delete: &[Channel, Delivery, Session],
+    delete: &[Channel, Delivery, Directory, IssueIndex, Site],
+    batch_delete: &[Delivery, Session],
 };
 
 /// What forms do that write users, members or tokens, and what lets somebody in. A site is read only to try
@@ -36,8 +36,8 @@ pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, SignIn, Site, User],
     batch_get: &[Team, Token, TokenUse, User],
     query: &[Team, User],
-    put: &[Email, Invitation, Session, SignIn, Team, Token, User],
+    put: &[Audit, Email, Invitation, Session, SignIn, Team, Token, User],
     update: &[Team, Throttle, User],
-    delete: &[Invitation, SignIn, Team, User],
-    batch_delete: &[Invitation, Token, TokenUse, User],
+    delete: &[Invitation, SignIn, Team, Token, TokenUse, User],
+    batch_delete: &[Invitation],
 };

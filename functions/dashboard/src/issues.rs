@@ -84,7 +84,7 @@ pub(crate) async fn snooze(visit: Visit<'_>) -> Result<Response, ApiError> {
         None if sent == "0" => None,
         None => return Err(ApiError::BadRequest("Choose for how long.")),
     };
-    carry_out(visit, Decision::Snooze(until)).await
+    carry_out(visit, Decision::Snooze(visit.member()?.caller.actor(), until)).await
 }
 
 /// Writes something about an issue.

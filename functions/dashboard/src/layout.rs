@@ -37,10 +37,11 @@ pub(crate) enum Part {
     Tokens,
     Members,
     Plan,
+    AuditLog,
 }
 
 impl Part {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Sites,
         Self::Events,
         Self::Settings,
@@ -48,6 +49,7 @@ impl Part {
         Self::Tokens,
         Self::Members,
         Self::Plan,
+        Self::AuditLog,
     ];
 
     const fn word(self) -> &'static str {
@@ -59,6 +61,7 @@ impl Part {
             Self::Tokens => "Tokens",
             Self::Members => "Members",
             Self::Plan => "Plan",
+            Self::AuditLog => "Audit log",
         }
     }
 
@@ -72,6 +75,7 @@ impl Part {
             Self::Tokens => "/tokens".to_owned(),
             Self::Members => format!("/teams/{team}/members"),
             Self::Plan => format!("/teams/{team}/plan"),
+            Self::AuditLog => format!("/teams/{team}/audit-log"),
         }
     }
 }

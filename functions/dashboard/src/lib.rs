@@ -5,6 +5,7 @@
 //! do, and one what those do that write users and tokens. One machine's process serves all of them beside the API's routes.
 
 mod assets;
+mod audit_log;
 mod channels;
 mod chart;
 mod checks;
@@ -118,6 +119,7 @@ pub const PAGES: &[Page] = &[
     }),
     page("GET", link::INVITATION, For::Anybody, |visit| Box::pin(members::join::ask(visit))),
     account_form(link::INVITATION, For::Anybody, |visit| Box::pin(members::join::accept(visit))),
+    page("GET", "/teams/{team}/audit-log", For::Member, |visit| Box::pin(audit_log::show(visit))),
     page("GET", "/teams/{team}/plan", For::Member, |visit| Box::pin(plan::show(visit))),
     page("GET", "/tokens", For::Member, |visit| Box::pin(tokens::list(visit))),
     account_form("/tokens", For::Member, |visit| Box::pin(tokens::create(visit))),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::create_token;
+use vedette_actions::{create_token, revoke_token};
 use vedette_domain::account::{Scope, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS};
 use vedette_domain::name::parse_name;
 use vedette_http::error::ApiError;
@@ -29,7 +29,7 @@ pub(crate) async fn list(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// Makes a token. Its secret is shown in the answer, and nowhere else.
 pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let user = visit.member()?.caller.user.id;
+    let caller = &visit.member()?.caller;
     let text = |name| field(visit.body, name).trim().to_owned();
     let scopes = fields(visit.body, "scopes");
     let typed = Typed { name: text("name"), days: text("days"), scopes };
@@ -50,7 +50,8 @@ pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
         Ok(read) => read,
         Err(why) => return page(visit, Some((&typed, &why))).await,
     };
-    let created = create_token(visit.app, user, name, &scopes, days).await;
+    let created =
+        create_token(visit.app, caller.user.id, name, &scopes, days, caller.actor()).await;
     let (secret, token) = created.map_err(account_error)?;
     let content = html! {
         p { code { (secret.reveal()) } }
@@ -62,11 +63,11 @@ pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// Makes a token stop working at once.
 pub(crate) async fn revoke(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let user = visit.member()?.caller.user.id;
-    let tokens = visit.app.store.tokens_of(user).await?;
+    let caller = &visit.member()?.caller;
+    let tokens = visit.app.store.tokens_of(caller.user.id).await?;
     let found = tokens.iter().find(|(token, _)| token.hash.0 == visit.value("token"));
     let (token, _) = found.ok_or(ApiError::NotFound)?;
-    visit.app.store.revoke_token(token).await?;
+    revoke_token(visit.app, token, caller.actor()).await?;
     layout::see("/tokens?said=revoked")
 }
 

@@ -12,7 +12,7 @@ pub const NOTIFIER: Grant = Grant {
     batch_get: &[Delivery, Site, Team],
     query: &[Channel, Delivery, IssueIndex, Site],
     put: &[Delivery, Invitation, SignIn],
-    delete: &[Delivery, Site],
-    batch_delete: &[Channel, Delivery],
+    delete: &[Channel, Delivery, Site],
+    batch_delete: &[Delivery],
     ..Grant::NONE
 };

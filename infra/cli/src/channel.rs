@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
-use vedette_actions::{enable_channel, resend_to_channel, try_channel};
+use vedette_actions::{
+    enable_channel, remove_channel, resend_to_channel, save_channel, try_channel,
+};
 use vedette_domain::alert::channel::Channel;
+use vedette_domain::audit::{Actor, ChannelChange};
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
@@ -118,19 +121,22 @@ impl Command {
             }
             Self::Confirm { which } => {
                 let confirmed = |channel: &Channel, now| channel.confirmed(now);
-                let channel = change(app, which, confirmed, "has been confirmed").await?;
+                let channel =
+                    change(app, which, confirmed, "has been confirmed", ChannelChange::Confirmed)
+                        .await?;
                 Ok(out.show(&Shown::read(app, &channel).await?)?)
             }
             Self::Enable { which } => Ok(out.show(&enable(app, which).await?)?),
             Self::Disable { which, reason } => {
                 let disabled = |channel: &Channel, now| channel.disabled_by_hand(reason, now);
-                let channel = change(app, which, disabled, "is disabled").await?;
+                let channel =
+                    change(app, which, disabled, "is disabled", ChannelChange::Disabled).await?;
                 Ok(out.show(&Shown::read(app, &channel).await?)?)
             }
             Self::Remove { which } => {
                 let channel = find(app, which).await?;
                 let shown = Shown::read(app, &channel).await?;
-                app.store.delete_channel((&channel).into()).await?;
+                remove_channel(app, &channel, Actor::Operator).await?;
                 Ok(out.show(&Removed(shown))?)
             }
             Self::Failures { which } => {
@@ -185,12 +191,13 @@ async fn change(
     which: &Which,
     decide: impl Fn(&Channel, Timestamp) -> Option<Channel>,
     is: &str,
+    change: ChannelChange,
 ) -> Result<Channel, Failure> {
     retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
         let next = decide(&channel, app.clock.now())
             .ok_or_else(|| Failure::refused(format!("{} {is} already", channel.name)))?;
-        app.store.put_channel(&next).await?;
+        save_channel(app, &next, change, Actor::Operator).await?;
         Ok(next)
     })
     .await
@@ -199,7 +206,7 @@ async fn change(
 async fn enable(app: &App, which: &Which) -> Result<Shown, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
-        Ok::<_, Failure>(enable_channel(app, &channel).await?)
+        Ok::<_, Failure>(enable_channel(app, &channel, Actor::Operator).await?)
     });
     Shown::read(app, &channel.await?).await
 }
@@ -223,7 +230,7 @@ async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {
             let (name, kind) = (&channel.name, channel.target.kind());
             Failure::refused(format!("{name} is a channel of the kind {kind}, which has no key"))
         })?;
-        app.store.put_channel(&next).await?;
+        save_channel(app, &next, ChannelChange::KeyRotated, Actor::Operator).await?;
         Ok::<_, Failure>(next)
     });
     Ok(NewKey::new(&key, Shown::read(app, &channel.await?).await?))

@@ -8,6 +8,7 @@ use serde::Serialize;
 use uuid::Uuid;
 use vedette_actions::{Decision, DecisionError};
 use vedette_domain::account::Permission;
+use vedette_domain::audit::Actor;
 use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issue::record::Issue;
 use vedette_domain::issue::{Fingerprint, IssueStatus, Severity};
@@ -133,7 +134,8 @@ async fn decide(app: &App, act: &Act, decision: fn(UserId) -> Decision) -> Resul
 
 /// Silences the reminders of an issue, or has them sent again.
 async fn snooze(app: &App, issue: Uuid, end: &SnoozeEnd) -> Result<Shown, Failure> {
-    carry_out(app, issue, async |_| Ok(Decision::Snooze(end.at(app.clock.now())?))).await
+    carry_out(app, issue, async |_| Ok(Decision::Snooze(Actor::Operator, end.at(app.clock.now())?)))
+        .await
 }
 
 /// Decides, and decides again on what is there by then, where a check or another person wrote the

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_actions::create_token;
+use vedette_actions::{create_token, revoke_token};
 use vedette_domain::account::{Scope, Secret, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, Token};
+use vedette_domain::audit::Actor;
 use vedette_runtime::App;
 
 use crate::output::{Output, Show, moment, moment_or_dash, printable, record, table, wire};
@@ -96,7 +97,7 @@ async fn create(
     let user = user::by_email(app, email).await?;
     let scopes: BTreeSet<Scope> =
         if scopes.is_empty() { Scope::ALL.into() } else { scopes.iter().copied().collect() };
-    let (secret, token) = create_token(app, user.id, name, &scopes, days).await?;
+    let (secret, token) = create_token(app, user.id, name, &scopes, days, Actor::Operator).await?;
     Ok(Created::new(&secret, token))
 }
 
@@ -112,7 +113,7 @@ async fn revoke(app: &App, email: &str, which: &Which) -> Result<Revoked, Failur
     tokens.retain(|(token, _)| which.is(token));
     match <[_; 1]>::try_from(tokens) {
         Ok([(token, last_use)]) => {
-            app.store.revoke_token(&token).await?;
+            revoke_token(app, &token, Actor::Operator).await?;
             Ok(Revoked(Shown::new(token, last_use)))
         }
         Err(tokens) if tokens.is_empty() => {

@@ -7,12 +7,16 @@ use std::time::Duration;
 
 use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, Target};
 use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_domain::audit::{Actor, AuditEvent, ChannelChange};
 use vedette_domain::id::TeamId;
 use vedette_domain::limits::ALERT_GRACE;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::{App, EntropyError};
-use vedette_store::{ChannelRef, MayConflict, StoreError, unless_conflict};
+use vedette_store::{
+    ChannelRef, MayConflict, StoreError, budget, retry_on_conflict, unless_conflict,
+};
 
+use crate::audit::recording;
 use crate::letters::may_ask;
 
 pub use resend::{look_again, send_again};
@@ -79,6 +83,7 @@ pub async fn add_channel(
     name: Option<&str>,
     target: Target,
     filter: Filter,
+    by: Actor,
 ) -> Result<Channel, ChannelError> {
     let others = app.store.channels(team).await?;
     if others.len() >= CHANNELS_MAX {
@@ -94,11 +99,37 @@ pub async fn add_channel(
     if is_asked {
         hold_questions(app, &channel).await?;
     }
-    app.store.put_channel(&channel).await?;
+    save_channel(app, &channel, ChannelChange::Added, by).await?;
     if is_asked {
         ask_for_confirmation(app, &channel).await?;
     }
     Ok(channel)
+}
+
+/// Saves a channel that was changed.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when it was written meanwhile.
+pub async fn save_channel(
+    app: &App,
+    channel: &Channel,
+    change: ChannelChange,
+    by: Actor,
+) -> Result<(), StoreError> {
+    let event = AuditEvent::channel(channel, change);
+    recording(app, channel.team, by, event).put_channel(channel).await
+}
+
+/// Removes a channel, with all that is outstanding for it.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
+    let event = AuditEvent::channel(channel, ChannelChange::Removed);
+    let store = recording(app, channel.team, by, event);
+    retry_on_conflict(budget::WRITE, || store.delete_channel(channel.into())).await
 }
 
 /// Refuses to ask the reader of an address once more if they were asked often enough today.
@@ -125,14 +156,18 @@ async fn ask_for_confirmation(app: &App, channel: &Channel) -> Result<(), StoreE
 /// # Errors
 ///
 /// A fault of the table; a conflict while somebody sends to the channel.
-pub async fn enable_channel(app: &App, channel: &Channel) -> Result<Channel, ChannelError> {
+pub async fn enable_channel(
+    app: &App,
+    channel: &Channel,
+    by: Actor,
+) -> Result<Channel, ChannelError> {
     let now = app.clock.now();
     // What opened while it was disabled, it has not learnt of.
     let due = now.saturating_add(ALERT_GRACE).unwrap_or(now);
     app.store.request_rederivation(channel.team, due).await?;
     let enabled = match channel.enabled(now) {
         Some(enabled) => {
-            app.store.put_channel(&enabled).await?;
+            save_channel(app, &enabled, ChannelChange::Enabled, by).await?;
             enabled
         }
         None => channel.clone(),

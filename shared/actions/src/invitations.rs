@@ -1,13 +1,15 @@
 //! Inviting people who have no account, and their coming.
 
 use vedette_domain::account::User;
+use vedette_domain::audit::{Actor, AuditEvent};
 use vedette_domain::id::UserId;
 use vedette_domain::invitation::{INVITATIONS_MAX, Invitation, Invited};
 use vedette_domain::session::SessionSecret;
 use vedette_runtime::App;
-use vedette_store::TeamWithSettings;
+use vedette_store::{StoreError, TeamWithSettings};
 
 use crate::AccountError;
+use crate::audit::recording;
 use crate::members::need_seats;
 
 /// Keeps a seat of a team for an address that has no account. The secret is to be shown once: it is
@@ -32,8 +34,27 @@ pub async fn invite(
     need_seats(team, team.team.seats_taken() + 1)?;
     let secret = app.entropy.session_secret()?;
     let invitation = Invitation::new(&secret, team.id(), invited, by, app.clock.now());
-    app.store.create_invitation(&team.team, &invitation).await?;
+    let (email, role) = (invitation.email.clone(), invitation.role);
+    let event = AuditEvent::Invited { email, role };
+    recording(app, team.id(), Actor::User(by), event)
+        .create_invitation(&team.team, &invitation)
+        .await?;
     Ok((secret, invitation))
+}
+
+/// Takes an invitation back; it stops working at once.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when members or invitations changed since the team was read.
+pub async fn withdraw_invitation(
+    app: &App,
+    team: &TeamWithSettings,
+    invitation: &Invitation,
+    by: Actor,
+) -> Result<(), StoreError> {
+    let event = AuditEvent::InvitationWithdrawn { email: invitation.email.clone() };
+    recording(app, team.id(), by, event).withdraw_invitation(&team.team, &invitation.hash).await
 }
 
 /// The place of the address in the transaction of `Store::accept_invitation`.
@@ -61,7 +82,9 @@ pub async fn accept_invitation(
         email_verified_at: invitation.by_mail.then_some(now),
         created_at: now,
     };
-    let accepted = app.store.accept_invitation(&team.team, invitation, &user).await;
+    let event = AuditEvent::MemberAdded { user: user.id, role: invitation.role };
+    let store = recording(app, team.id(), Actor::User(user.id), event);
+    let accepted = store.accept_invitation(&team.team, invitation, &user).await;
     accepted.map_err(|error| match error.has_failed(ADDRESS) {
         true => AccountError::AccountAlready(invitation.email.clone()),
         false => error.into(),

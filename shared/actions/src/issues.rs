@@ -1,13 +1,16 @@
 //! What a member decides about an issue.
 
 use jiff::Timestamp;
+use vedette_domain::audit::{Actor, AuditEvent, IssueDecision};
 use vedette_domain::id::UserId;
 use vedette_domain::issue::InvalidTransition;
 use vedette_domain::issue::note::Note;
-use vedette_domain::issue::record::{self, IssueChange};
+use vedette_domain::issue::record::{self, Issue, IssueChange};
 use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
 use vedette_store::{IssueWithSite, MayConflict, StoreError};
+
+use crate::audit::recording;
 
 /// A decision about an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +20,30 @@ pub enum Decision {
     /// Say that it is over; the next checks begin to count anew.
     Resolve(UserId),
     /// Send no reminders until then; none sends them again.
-    Snooze(Option<Timestamp>),
+    Snooze(Actor, Option<Timestamp>),
     /// Write something about it.
     Note(Note),
+}
+
+impl Decision {
+    const fn actor(&self) -> Actor {
+        match self {
+            Self::Acknowledge(by) | Self::Resolve(by) => Actor::User(*by),
+            Self::Snooze(by, _) => *by,
+            Self::Note(note) => Actor::User(note.by),
+        }
+    }
+
+    fn event(&self, issue: &Issue) -> AuditEvent {
+        let decision = match self {
+            Self::Acknowledge(_) => IssueDecision::Acknowledged,
+            Self::Resolve(_) => IssueDecision::Resolved,
+            Self::Snooze(_, Some(until)) => IssueDecision::Snoozed(*until),
+            Self::Snooze(_, None) => IssueDecision::Unsnoozed,
+            Self::Note(_) => IssueDecision::Noted,
+        };
+        AuditEvent::issue(issue, decision)
+    }
 }
 
 /// Why a decision was not carried out.
@@ -50,12 +74,13 @@ pub async fn decide(
     decision: Decision,
     now: Timestamp,
 ) -> Result<IssueChange, DecisionError> {
-    let (store, issue) = (&app.store, issue.clone());
+    let store = recording(app, site.team, decision.actor(), decision.event(issue));
+    let issue = issue.clone();
     let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {
         Decision::Acknowledge(by) => record::acknowledge(issue, by, now)?,
         Decision::Resolve(by) => record::resolve(issue, by, now)?,
-        Decision::Snooze(until) => record::snooze(issue, until, now)?,
+        Decision::Snooze(_, until) => record::snooze(issue, until, now)?,
         Decision::Note(note) => record::note(issue, note, now),
     };
     match resolves {

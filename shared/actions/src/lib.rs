@@ -1,6 +1,7 @@
 //! What people do to sites, issues, settings, channels and accounts, in one way for the API, the pages and the command line: load,
 //! decide, save, send.
 
+mod audit;
 mod channels;
 mod checks;
 mod invitations;
@@ -12,11 +13,11 @@ mod sites;
 mod tokens;
 
 pub use channels::{
-    ChannelError, add_channel, enable_channel, look_again, resend_to_channel, send_again,
-    try_channel, wake,
+    ChannelError, add_channel, enable_channel, look_again, remove_channel, resend_to_channel,
+    save_channel, send_again, try_channel, wake,
 };
 pub use checks::order_checks;
-pub use invitations::{accept_invitation, invite};
+pub use invitations::{accept_invitation, invite, withdraw_invitation};
 pub use issues::{Decision, DecisionError, decide};
 pub use letters::{mail_invitation, mail_sign_in};
 pub use members::{AccountError, add_member, change_role, remove_member};
@@ -25,4 +26,4 @@ pub use sites::{
     OneOfMany, SITES_MAX, SiteInput, SiteUpdate, TeamWithCooldowns, create_one_of_many,
     create_site, delete_site, duplicate_url, pause_site, resume_site, save_site,
 };
-pub use tokens::create_token;
+pub use tokens::{create_token, revoke_token};

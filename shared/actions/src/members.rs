@@ -1,11 +1,14 @@
 //! Who belongs to a team.
 
 use vedette_domain::account::{Membership, Role, User};
+use vedette_domain::audit::{Actor, AuditEvent};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::invitation::INVITATIONS_MAX;
 use vedette_domain::plan::Plan;
 use vedette_runtime::{App, EntropyError};
 use vedette_store::{MayConflict, MemberRow, StoreError, TeamWithSettings};
+
+use crate::audit::recording;
 
 /// Why something was not done with users, members or tokens.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +77,7 @@ pub async fn add_member(
     team: &TeamWithSettings,
     user: &User,
     role: Role,
+    by: Actor,
 ) -> Result<(), AccountError> {
     let members = app.store.members(team.id()).await?;
     if let Some(row) = members.iter().find(|row| row.user == user.id) {
@@ -81,7 +85,8 @@ pub async fn add_member(
     }
     need_seats(team, team.team.seats_taken() + 1)?;
     let membership = Membership { team: team.id(), user: user.id, role };
-    Ok(app.store.put_member(&membership, Some(&team.team)).await?)
+    let event = AuditEvent::MemberAdded { user: user.id, role };
+    Ok(recording(app, team.id(), by, event).put_member(&membership, Some(&team.team)).await?)
 }
 
 /// Refuses more seats than the team's plan has.
@@ -92,7 +97,7 @@ pub(crate) fn need_seats(team: &TeamWithSettings, needed: u32) -> Result<(), Acc
     }
 }
 
-/// Gives a member another role, as somebody who has the role `by`.
+/// Gives a member another role, as somebody who has the role `own`.
 ///
 /// # Errors
 ///
@@ -102,24 +107,27 @@ pub async fn change_role(
     team: TeamId,
     user: &User,
     role: Role,
-    by: Role,
+    own: Role,
+    by: Actor,
 ) -> Result<(), AccountError> {
     let members = app.store.members(team).await?;
     let before = role_of(&members, user)?;
-    if !(by.governs(before) && by.governs(role)) {
+    if !(own.governs(before) && own.governs(role)) {
         return Err(AccountError::OwnersOnly);
     }
     let membership = Membership { team, user: user.id, role };
+    let event = AuditEvent::MemberChanged { user: user.id, before, after: role };
+    let store = recording(app, team, by, event);
     if before == Role::Owner && role != Role::Owner {
         let staying = other_owner(&members, user)?;
-        app.store.demote_owner(&membership, staying).await?;
+        store.demote_owner(&membership, staying).await?;
     } else {
-        app.store.change_role(&membership, before).await?;
+        store.change_role(&membership, before).await?;
     }
     Ok(())
 }
 
-/// Takes a member out of a team, as somebody who has the role `by`, or who leaves; says which role they
+/// Takes a member out of a team, as somebody who has the role `own`, or who leaves; says which role they
 /// had.
 ///
 /// # Errors
@@ -129,18 +137,20 @@ pub async fn remove_member(
     app: &App,
     team: TeamId,
     user: &User,
-    by: Option<Role>,
+    own: Option<Role>,
+    by: Actor,
 ) -> Result<Role, AccountError> {
     let members = app.store.members(team).await?;
     let role = role_of(&members, user)?;
-    if by.is_some_and(|by| !by.governs(role)) {
+    if own.is_some_and(|own| !own.governs(role)) {
         return Err(AccountError::OwnersOnly);
     }
+    let store = recording(app, team, by, AuditEvent::MemberRemoved { user: user.id, role });
     if role == Role::Owner {
         let staying = other_owner(&members, user)?;
-        app.store.remove_owner(team, user.id, staying).await?;
+        store.remove_owner(team, user.id, staying).await?;
     } else {
-        app.store.remove_member(team, user.id, role).await?;
+        store.remove_member(team, user.id, role).await?;
     }
     Ok(role)
 }

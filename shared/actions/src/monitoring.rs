@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use vedette_domain::audit::{Actor, AuditEvent};
 use vedette_domain::limits::ALERT_GRACE;
 use vedette_domain::message::{AlertMessage, Maintenance, Message};
 use vedette_domain::settings::Settings;
 use vedette_runtime::App;
 use vedette_store::{StoreError, TeamWithSettings};
+
+use crate::audit::recording;
 
 /// Saves a team's monitoring settings, and has schedules and alerts follow them; settings that are the
 /// team's already change nothing.
@@ -19,6 +22,7 @@ pub async fn change_monitoring(
     app: &App,
     team: TeamWithSettings,
     settings: Settings,
+    by: Actor,
     now: Timestamp,
 ) -> Result<TeamWithSettings, StoreError> {
     if settings == team.settings {
@@ -32,7 +36,8 @@ pub async fn change_monitoring(
         let due = now.saturating_add(ALERT_GRACE).unwrap_or(Timestamp::MAX);
         app.store.request_rederivation(next.id, due).await?;
     }
-    app.store.save_settings(&team.team, &next, &settings).await?;
+    let event = AuditEvent::settings(&team.settings, &settings);
+    recording(app, next.id, by, event).save_settings(&team.team, &next, &settings).await?;
     if next.work_due().is_some() {
         let resync = Message::Maintenance(Maintenance::Resync(next.id));
         app.enqueue_or_leave(resync, Duration::ZERO).await;

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use tracing::error;
 use vedette_domain::ErrorChain;
 use vedette_domain::account::Permission;
+use vedette_domain::audit::AuditEvent;
 use vedette_domain::cooldown::{Beginning, Cooldowns};
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
@@ -22,6 +23,8 @@ use vedette_runtime::App;
 use vedette_store::{
     Backoff, CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, budget, create_refusal,
 };
+
+use crate::audit::recording;
 
 pub use delete::delete_site;
 pub use input::SiteInput;
@@ -70,7 +73,10 @@ pub async fn create_site(
     check_texts(&site)?;
     let Beginning { tools, cooldowns } = team.begin(app, &site).await?;
     let stored = SiteWithTools { site, tools };
-    if let Err(error) = app.store.create_site(&team.team.team, &stored, cooldowns.as_ref()).await {
+    let (id, name) = (stored.site.id, stored.site.name.clone());
+    let event = AuditEvent::SiteCreated { site: id, name };
+    let store = recording(app, team.team.id(), caller.actor(), event);
+    if let Err(error) = store.create_site(&team.team.team, &stored, cooldowns.as_ref()).await {
         return match create_refusal(&error) {
             Some(CreateRefusal::DuplicateUrl) => Ok(None),
             Some(CreateRefusal::SiteLimit) if is_full(app, caller, &team.team).await? => {

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use vedette_domain::account::{Scope, Secret, Token};
+use vedette_domain::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::id::UserId;
 use vedette_runtime::App;
+use vedette_store::{Store, StoreError, budget, retry_on_conflict};
 
 use crate::AccountError;
 
@@ -20,6 +22,7 @@ pub async fn create_token(
     name: &str,
     scopes: &BTreeSet<Scope>,
     days: i64,
+    by: Actor,
 ) -> Result<(Secret, Token), AccountError> {
     let now = app.clock.now();
     let secret = app.entropy.secret()?;
@@ -31,6 +34,43 @@ pub async fn create_token(
         expires_at: now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(now),
         created_at: now,
     };
-    app.store.create_token(&token).await?;
+    let event = |name| AuditEvent::TokenCreated { user, name, scopes: token.scopes.clone() };
+    recording(app, &token, by, event).await?.create_token(&token).await?;
     Ok((secret, token))
 }
+
+/// Makes a token stop working at once.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn revoke_token(app: &App, token: &Token, by: Actor) -> Result<(), StoreError> {
+    let event = |name| AuditEvent::TokenRevoked { user: token.user, name };
+    let store = recording(app, token, by, event).await?;
+    retry_on_conflict(budget::WRITE, || store.revoke_token(token)).await
+}
+
+/// The table, whose transactions tell each team of the token's user what becomes of it.
+async fn recording(
+    app: &App,
+    token: &Token,
+    by: Actor,
+    event: impl Fn(String) -> AuditEvent + Send,
+) -> Result<Store, StoreError> {
+    let account = app.store.account(token.user).await?;
+    let memberships = account.map_or_else(Vec::new, |account| account.memberships);
+    let now = app.clock.now();
+    let entries: Vec<AuditEntry> = memberships
+        .iter()
+        .map(|place| AuditEntry::new(place.team, by, event(token.name.clone()), now))
+        .collect();
+    // A user of very many teams has not all of them told with the token, but before.
+    let told_before = entries.len().saturating_sub(TOLD_AT_ONCE);
+    for some in entries[..told_before].chunks(TOLD_AT_ONCE) {
+        app.store.recording(some.to_vec()).record().await?;
+    }
+    Ok(app.store.recording(entries[told_before..].to_vec()))
+}
+
+/// The most teams that are told in the token's own transaction, which may have a hundred items.
+const TOLD_AT_ONCE: usize = 90;

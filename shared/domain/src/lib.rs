@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod alert;
+pub mod audit;
 mod bytes;
 pub mod check;
 pub mod concurrency;

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use tracing::warn;
 use vedette_domain::ErrorChain;
 use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
+use vedette_domain::audit::Actor;
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, UserId};
 use vedette_domain::settings::Settings;
 use vedette_store::{
@@ -189,6 +190,11 @@ fn require_scope(token: &Token, scope: Scope) -> Result<(), ApiError> {
 }
 
 impl Caller {
+    /// As the audit log names them.
+    pub const fn actor(&self) -> Actor {
+        Actor::User(self.user.id)
+    }
+
     /// The caller's role in a team.
     ///
     /// # Errors

@@ -186,11 +186,19 @@ impl Store {
         Ok(tokens)
     }
 
-    /// Removes a token; it stops working at once, also where we do not come to the rest.
+    /// Removes a token; it stops working at once.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it is used at this moment.
     pub async fn revoke_token(&self, token: &Token) -> Result<(), StoreError> {
         let [works, last_use] = of_token(&token.hash);
-        self.batch_delete(&[works]).await?;
-        self.batch_delete(&[last_use, keys::user_token(token.user, &token.hash)]).await
+        self.transaction()
+            .delete(&works, Condition::Always)
+            .delete(&last_use, Condition::Always)
+            .delete(&keys::user_token(token.user, &token.hash), Condition::Always)
+            .commit()
+            .await
     }
 
     /// Writes down that a token was used, unless that was done within the hour.

@@ -106,9 +106,13 @@ impl Store {
     }
 
     /// Deletes a channel with all that is outstanding for it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it is written at this moment.
     pub async fn delete_channel(&self, channel: ChannelRef) -> Result<(), StoreError> {
         let key = keys::channel(channel.team, channel.id);
-        self.batch_delete(&[key]).await?;
+        self.transaction().delete(&key, Condition::Always).commit().await?;
         let pk = keys::delivery_partition(channel.team, channel.id);
         let left = self.query(Range { keys_only: true, ..Range::new(&pk, Sort::All) }).await?;
         let left: Vec<Key> = left.iter().map(key_of).collect::<Result<_, _>>()?;

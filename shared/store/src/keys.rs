@@ -5,6 +5,7 @@ use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use vedette_domain::account::TokenHash;
+use vedette_domain::audit::AuditEntry;
 use vedette_domain::history::Kind;
 use vedette_domain::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
 use vedette_domain::issue::{Fingerprint, IssueStatus};
@@ -67,11 +68,13 @@ pub enum Prefix {
     Session,
     /// An invitation to a team.
     Invitation,
+    /// The audit log of a team.
+    Audit,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -90,6 +93,7 @@ impl Prefix {
         Self::SignIn,
         Self::Session,
         Self::Invitation,
+        Self::Audit,
     ];
 
     /// As a key is written.
@@ -113,6 +117,7 @@ impl Prefix {
             Self::SignIn => "X#",
             Self::Session => "Y#",
             Self::Invitation => "J#",
+            Self::Audit => "A#",
         }
     }
 
@@ -378,6 +383,17 @@ pub(crate) fn session(user: UserId, hash: &SessionHash) -> Key {
 /// What an invitation admits to, apart from the team: who writes teams cannot invite.
 pub(crate) fn invitation(hash: &SessionHash) -> Key {
     Key::new(Prefix::Invitation.key(&hash.0), SELF)
+}
+
+pub(crate) fn audit_partition(team: TeamId) -> String {
+    Prefix::Audit.key(team)
+}
+
+/// An entry of a team's audit log, apart from the team: who may write entries need not write teams.
+pub(crate) fn audit(entry: &AuditEntry) -> Key {
+    let place =
+        format!("{:013}#{}", entry.at.as_millisecond().max(0), HEXLOWER.encode(&entry.digest()));
+    Key::new(audit_partition(entry.team), place)
 }
 
 /// What is counted of a subject, a token's or a user's requests for one, in a window of time.

@@ -11,6 +11,7 @@
 //! another way says so.
 
 mod account;
+mod audit;
 mod bucket;
 mod changes;
 mod channel;
@@ -34,6 +35,7 @@ mod throttling;
 mod work;
 
 pub use account::{Account, MemberRow};
+pub use audit::AuditPage;
 pub use bucket::{BucketPage, BucketPlace, BucketRow};
 pub use changes::{Changes, Usage};
 pub use channel::{ChannelRef, Deliveries, Lesson, Rederivation};

@@ -12,7 +12,9 @@ use aws_sdk_dynamodb::types::{
     Update, WriteRequest,
 };
 use futures::future::try_join_all;
+use vedette_domain::audit::AuditEntry;
 
+use crate::audit;
 use crate::item::{Item, key_of, number, string};
 use crate::keys::{self, Key, PK, SK, WORK_INDEX};
 use crate::throttling::{ThrottledTransactions, retry_config};
@@ -23,6 +25,8 @@ use crate::{Backoff, StoreError, budget};
 pub struct Store {
     pub(crate) client: Client,
     pub(crate) table: String,
+    /// What the next transaction writes as well.
+    pub(crate) audit: Vec<AuditEntry>,
 }
 
 /// When a write may happen.
@@ -34,6 +38,8 @@ pub(crate) enum Condition {
     Present,
     /// The item's `rev` is still this one.
     Rev(u64),
+    /// Whatever is there.
+    Always,
     /// An expression of its own, with values.
     When(&'static str, Vec<(&'static str, AttributeValue)>),
 }
@@ -47,21 +53,23 @@ impl Condition {
     /// What an expression of its own calls attributes whose names DynamoDB reserves.
     fn names(&self) -> Option<HashMap<String, String>> {
         let role = ("#role".to_owned(), "role".to_owned());
-        self.expression().contains("#role").then(|| HashMap::from([role]))
+        self.expression()?.contains("#role").then(|| HashMap::from([role]))
     }
 
-    fn expression(&self) -> &'static str {
-        match self {
+    fn expression(&self) -> Option<String> {
+        let expression = match self {
             Self::Absent => "attribute_not_exists(pk)",
             Self::Present => "attribute_exists(pk)",
             Self::Rev(_) => "rev = :rev",
             Self::When(expression, _) => expression,
-        }
+            Self::Always => return None,
+        };
+        Some(expression.to_owned())
     }
 
     fn values(self) -> Vec<(&'static str, AttributeValue)> {
         match self {
-            Self::Absent | Self::Present => Vec::new(),
+            Self::Absent | Self::Present | Self::Always => Vec::new(),
             Self::Rev(rev) => vec![(":rev", number(rev))],
             Self::When(_, values) => values,
         }
@@ -116,7 +124,7 @@ impl Store {
     /// The table of this name, asked as the configuration says.
     pub fn new(config: Builder, table: String) -> Self {
         let config = config.retry_classifier(ThrottledTransactions).retry_config(retry_config());
-        Self { client: Client::from_conf(config.build()), table }
+        Self { client: Client::from_conf(config.build()), table, audit: Vec::new() }
     }
 
     /// Opens the connection to DynamoDB, so that the first request does not wait for a handshake.
@@ -288,7 +296,7 @@ impl Store {
             request = request.expression_attribute_values(name, value);
         }
         if let Some(condition) = condition {
-            request = request.condition_expression(condition.expression());
+            request = request.set_condition_expression(condition.expression());
             for (name, value) in condition.values() {
                 request = request.expression_attribute_values(name, value);
             }
@@ -350,6 +358,7 @@ pub(crate) enum Sort {
     All,
     Prefix(String),
     After(String),
+    Before(String),
     /// Both ends included.
     Between(String, String),
 }
@@ -362,6 +371,7 @@ impl Sort {
                 ("pk = :pk AND begins_with(sk, :sk)", vec![(":sk", string(prefix.as_str()))])
             }
             Self::After(last) => ("pk = :pk AND sk > :sk", vec![(":sk", string(last.as_str()))]),
+            Self::Before(next) => ("pk = :pk AND sk < :sk", vec![(":sk", string(next.as_str()))]),
             Self::Between(from, to) => (
                 "pk = :pk AND sk BETWEEN :from AND :to",
                 vec![(":from", string(from.as_str())), (":to", string(to.as_str()))],
@@ -389,7 +399,7 @@ impl Transaction<'_> {
         let put = Put::builder()
             .table_name(&self.store.table)
             .set_item(Some(item))
-            .condition_expression(condition.expression())
+            .set_condition_expression(condition.expression())
             .set_expression_attribute_values(values(condition.values()));
         self.push(put.build().map(|put| TransactWriteItem::builder().put(put).build()))
     }
@@ -403,7 +413,7 @@ impl Transaction<'_> {
             .table_name(&self.store.table)
             .set_key(Some(HashMap::from(key.attributes())))
             .update_expression(change.expression)
-            .condition_expression(expression)
+            .set_condition_expression(expression)
             .set_expression_attribute_names((!names.is_empty()).then_some(names))
             .set_expression_attribute_values(values(all_values));
         self.push(update.build().map(|update| TransactWriteItem::builder().update(update).build()))
@@ -413,7 +423,7 @@ impl Transaction<'_> {
         let delete = Delete::builder()
             .table_name(&self.store.table)
             .set_key(Some(HashMap::from(key.attributes())))
-            .condition_expression(condition.expression())
+            .set_condition_expression(condition.expression())
             .set_expression_attribute_names(condition.names())
             .set_expression_attribute_values(values(condition.values()));
         self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()))
@@ -430,7 +440,12 @@ impl Transaction<'_> {
         self
     }
 
-    pub(crate) async fn commit(self) -> Result<(), StoreError> {
+    pub(crate) async fn commit(mut self) -> Result<(), StoreError> {
+        // After the others, whose places say what a conflict means.
+        for entry in &self.store.audit {
+            let stored = audit::stored(entry)?;
+            self = self.put(stored, Condition::Always);
+        }
         if let Some(failure) = self.failure {
             return Err(failure);
         }

@@ -16,7 +16,7 @@ pub(crate) async fn handle(
     let (store, now) = (&context.app.store, context.caller.now);
     let update = SiteUpdate::parse(&parse_body(context.body)?, &access.team)?;
     let next = update.as_written_back(&access).apply_to(&access)?;
-    save_site(context.app, &mut access, next, now).await?;
+    save_site(context.app, &mut access, next, context.caller.actor(), now).await?;
 
     let retention = access.team.retention(now);
     let checks = store.checks(access.stored.latest().map(|latest| (latest, retention))).await?;

@@ -124,7 +124,8 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         Ok(target) => target,
         Err(why) => return page(visit, &team, Some(Refused::Addition(typed, why))).await,
     };
-    let why = match add_channel(visit.app, team.id(), name, target, filter).await {
+    let by = visit.member()?.caller.actor();
+    let why = match add_channel(visit.app, team.id(), name, target, filter, by).await {
         Ok(channel) => return added(visit, &team, &channel),
         Err(ChannelError::Store(error)) => return Err(error.into()),
         Err(ChannelError::Entropy(error)) => return Err(ApiError::internal(error)),

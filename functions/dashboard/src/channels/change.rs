@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use vedette_actions::{ChannelError, enable_channel, resend_to_channel, try_channel};
+use vedette_actions::{
+    ChannelError, enable_channel, remove_channel, resend_to_channel, save_channel, try_channel,
+};
 use vedette_domain::account::Permission;
 use vedette_domain::alert::channel::Channel;
+use vedette_domain::audit::ChannelChange;
 use vedette_domain::id::ChannelId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -27,7 +30,8 @@ pub(crate) async fn test(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// Has the channel receive alerts again.
 pub(crate) async fn enable(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
-    let enabled = enable_channel(visit.app, &opened.channel).await.map(drop);
+    let by = visit.member()?.caller.actor();
+    let enabled = enable_channel(visit.app, &opened.channel, by).await.map(drop);
     opened.answer(visit, enabled, "enabled").await
 }
 
@@ -37,7 +41,8 @@ pub(crate) async fn disable(visit: Visit<'_>) -> Result<Response, ApiError> {
     let caller = &visit.member()?.caller;
     let reason = format!("disabled by {}", caller.user.name);
     if let Some(disabled) = opened.channel.disabled_by_hand(&reason, visit.app.clock.now()) {
-        visit.app.store.put_channel(&disabled).await?;
+        let (change, by) = (ChannelChange::Disabled, caller.actor());
+        save_channel(visit.app, &disabled, change, by).await?;
     }
     opened.answer(visit, Ok(()), "disabled").await
 }
@@ -52,7 +57,7 @@ pub(crate) async fn resend(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// Removes the channel.
 pub(crate) async fn remove(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
-    visit.app.store.delete_channel((&opened.channel).into()).await?;
+    remove_channel(visit.app, &opened.channel, visit.member()?.caller.actor()).await?;
     opened.answer(visit, Ok(()), "removed").await
 }
 

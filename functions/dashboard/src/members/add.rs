@@ -44,12 +44,13 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         Ok(invited) => invited,
         Err(why) => return page(visit, &team, Some(&refused(why)), None).await,
     };
+    let caller = &visit.member()?.caller;
     let done = match visit.app.store.user_by_email(invited.email).await? {
-        Some(user) => add_member(visit.app, &team, &user, invited.role).await.map(|()| None),
-        None => {
-            let by = visit.member()?.caller.user.id;
-            invite(visit.app, &team, by, invited).await.map(Some)
+        Some(user) => {
+            let added = add_member(visit.app, &team, &user, invited.role, caller.actor()).await;
+            added.map(|()| None)
         }
+        None => invite(visit.app, &team, caller.user.id, invited).await.map(Some),
     };
     match done {
         Ok(None) => layout::see(&format!("/teams/{}/members?said=added", team.id())),

@@ -1,6 +1,6 @@
 //! Changing and removing members, and withdrawing invitations.
 
-use vedette_actions::{change_role, mail_invitation, remove_member};
+use vedette_actions::{change_role, mail_invitation, remove_member, withdraw_invitation};
 use vedette_domain::account::{Permission, Role, User};
 use vedette_domain::id::UserId;
 use vedette_domain::invitation::Invitation;
@@ -18,8 +18,9 @@ pub(crate) async fn role(visit: Visit<'_>) -> Result<Response, ApiError> {
     let chosen = Role::parse(&field(visit.body, "role"));
     let role = chosen.ok_or(ApiError::BadRequest("Choose a role."))?;
     let team = visit.team(Permission::ManageMembers).await?;
-    let (user, by) = (member(visit).await?, visit.member()?.caller.role_in(team.id())?);
-    let done = change_role(visit.app, team.id(), &user, role, by).await;
+    let (user, caller) = (member(visit).await?, &visit.member()?.caller);
+    let own = caller.role_in(team.id())?;
+    let done = change_role(visit.app, team.id(), &user, role, own, caller.actor()).await;
     answer(visit, &team, done, "changed").await
 }
 
@@ -28,13 +29,14 @@ pub(crate) async fn remove(visit: Visit<'_>) -> Result<Response, ApiError> {
     let (caller, user) = (&visit.member()?.caller, member(visit).await?);
     // Anybody may leave, also a team whose plan is not active any more.
     let leaves = user.id == caller.user.id;
-    let by = caller.role_in(visit.team_id()?)?;
+    let own = caller.role_in(visit.team_id()?)?;
     let team = match leaves {
         true => visit.app.store.team(visit.team_id()?, caller.now).await?,
         false => Some(visit.team(Permission::ManageMembers).await?),
     };
     let team = team.ok_or(ApiError::NotFound)?;
-    let done = remove_member(visit.app, team.id(), &user, (!leaves).then_some(by)).await;
+    let own = (!leaves).then_some(own);
+    let done = remove_member(visit.app, team.id(), &user, own, caller.actor()).await;
     if done.is_ok() && leaves {
         return layout::see("/");
     }
@@ -44,7 +46,8 @@ pub(crate) async fn remove(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// Takes an invitation back.
 pub(crate) async fn withdraw(visit: Visit<'_>) -> Result<Response, ApiError> {
     let (team, invitation) = invitation(visit).await?;
-    visit.app.store.withdraw_invitation(&team.team, &invitation.hash).await?;
+    let by = visit.member()?.caller.actor();
+    withdraw_invitation(visit.app, &team, &invitation, by).await?;
     layout::see(&format!("/teams/{}/members?said=withdrawn", team.id()))
 }
 

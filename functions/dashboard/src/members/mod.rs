@@ -18,7 +18,7 @@ use crate::{Visit, account_error, layout};
 const NEW_ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Admin];
 
 /// A role in words.
-const fn role_word(role: Role) -> &'static str {
+pub(crate) const fn role_word(role: Role) -> &'static str {
     match role {
         Role::Viewer => "Viewer",
         Role::Member => "Member",

@@ -24,7 +24,8 @@ pub(crate) async fn update(visit: Visit<'_>) -> Result<Response, ApiError> {
         Ok(settings) => settings,
         Err(refusal) => return page(visit, &team, Some((section, filled.refused(refusal)))),
     };
-    let team = change_monitoring(visit.app, team, settings, visit.member()?.caller.now).await?;
+    let caller = &visit.member()?.caller;
+    let team = change_monitoring(visit.app, team, settings, caller.actor(), caller.now).await?;
     let section = section.as_str();
     layout::see(&format!("/teams/{}/settings?saved={section}#{section}", team.id()))
 }

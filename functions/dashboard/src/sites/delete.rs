@@ -28,7 +28,8 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// Deletes a site.
 pub(crate) async fn delete(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let caller = &visit.member()?.caller;
     let access = access(visit, Permission::ManageSites).await?;
-    delete_site(visit.app, &access.stored, visit.member()?.caller.now).await?;
+    delete_site(visit.app, &access.stored, caller.actor(), caller.now).await?;
     layout::see(&format!("/teams/{}?said=deleted", access.stored.site.team))
 }

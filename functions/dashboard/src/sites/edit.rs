@@ -30,12 +30,13 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// Saves what was sent; what is refused stays in the form.
 pub(crate) async fn save(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let caller = &visit.member()?.caller;
     let mut access = access(visit, Permission::ManageSites).await?;
     let filled = Filled::sent(visit.body);
     let saved = async {
         let update = SiteUpdate::parse(&request(&filled, &access), &access.team)?;
         let wanted = update.as_chosen(&access).apply_to(&access)?;
-        save_site(visit.app, &mut access, wanted, visit.member()?.caller.now).await
+        save_site(visit.app, &mut access, wanted, caller.actor(), caller.now).await
     };
     match saved.await {
         Ok(()) => layout::see(&format!("/sites/{}?said=saved", access.stored.site.id)),
@@ -49,15 +50,17 @@ pub(crate) async fn save(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// Disables every tool of the site.
 pub(crate) async fn pause(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let caller = &visit.member()?.caller;
     let mut access = access(visit, Permission::ManageSites).await?;
-    pause_site(visit.app, &mut access, visit.member()?.caller.now).await?;
+    pause_site(visit.app, &mut access, caller.actor(), caller.now).await?;
     layout::see(&format!("/sites/{}?said=paused", access.stored.site.id))
 }
 
 /// Has the site checked again, by the tools that its team enables.
 pub(crate) async fn resume(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let caller = &visit.member()?.caller;
     let mut access = access(visit, Permission::ManageSites).await?;
-    resume_site(visit.app, &mut access, visit.member()?.caller.now).await?;
+    resume_site(visit.app, &mut access, caller.actor(), caller.now).await?;
     layout::see(&format!("/sites/{}?said=resumed", access.stored.site.id))
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use vedette_actions::{ChannelError, add_channel};
 use vedette_domain::alert::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
+use vedette_domain::audit::Actor;
 use vedette_domain::id::TeamId;
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;
@@ -133,7 +134,7 @@ pub(super) async fn add(app: &App, team: TeamId, kind: &Kind) -> Result<Added, F
     let target = kind.target(app)?;
     let Common { name, events, tools, severities } = kind.common();
     let filter = Filter { events: set(events), tools: set(tools), severities: set(severities) };
-    let channel = add_channel(app, team, name.as_deref(), target, filter).await;
+    let channel = add_channel(app, team, name.as_deref(), target, filter, Actor::Operator).await;
     let channel = channel.map_err(|error| match error {
         ChannelError::NameTaken(_) => {
             Failure::refused(format!("{error}; --name gives this one another name"))

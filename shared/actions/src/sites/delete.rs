@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use vedette_domain::audit::{Actor, AuditEvent};
 use vedette_domain::cooldown::outlive_their_site;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError};
+
+use crate::audit::recording;
 
 /// Deletes a site as it was read: it is gone at once, with its schedules, checks and issues.
 ///
@@ -16,6 +19,7 @@ use vedette_store::{SiteWithTools, StoreError};
 pub async fn delete_site(
     app: &App,
     stored: &SiteWithTools,
+    by: Actor,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (store, SiteWithTools { site, tools }) = (&app.store, stored);
@@ -26,6 +30,8 @@ pub async fn delete_site(
     } else {
         None
     };
+    let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
+    let store = recording(app, site.team, by, event);
     store.delete_site(stored, &issues, cooldowns.as_ref(), now).await?;
     let purge = Message::Maintenance(Maintenance::Purge { team: site.team, site: site.id });
     app.enqueue_or_leave(purge, Duration::ZERO).await;

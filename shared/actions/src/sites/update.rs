@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use vedette_domain::audit::{Actor, AuditEvent};
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::settings::SiteOverrides;
 use vedette_domain::site::Site;
@@ -17,6 +18,7 @@ use vedette_store::{StoreError, TeamWithSettings, is_taken_url};
 
 use super::input::SiteInput;
 use super::{check_texts, duplicate_url};
+use crate::audit::recording;
 
 /// What somebody wants changed of a site.
 #[derive(Debug)]
@@ -100,9 +102,10 @@ impl SiteUpdate {
 pub async fn pause_site(
     app: &App,
     access: &mut SiteAccess,
+    by: Actor,
     now: Timestamp,
 ) -> Result<(), ApiError> {
-    save_overrides(app, access, SiteOverrides::paused, now).await
+    save_overrides(app, access, SiteOverrides::paused, by, now).await
 }
 
 /// Has a site checked by the tools that its team enables.
@@ -113,20 +116,22 @@ pub async fn pause_site(
 pub async fn resume_site(
     app: &App,
     access: &mut SiteAccess,
+    by: Actor,
     now: Timestamp,
 ) -> Result<(), ApiError> {
-    save_overrides(app, access, SiteOverrides::resumed, now).await
+    save_overrides(app, access, SiteOverrides::resumed, by, now).await
 }
 
 async fn save_overrides(
     app: &App,
     access: &mut SiteAccess,
     next: fn(&SiteOverrides) -> SiteOverrides,
+    by: Actor,
     now: Timestamp,
 ) -> Result<(), ApiError> {
     let site = access.stored.site.clone();
     let wanted = Site { overrides: next(&site.overrides), ..site };
-    save_site(app, access, wanted, now).await
+    save_site(app, access, wanted, by, now).await
 }
 
 /// Saves a site as it is `wanted`, if that changes anything, and has its schedules follow.
@@ -138,6 +143,7 @@ pub async fn save_site(
     app: &App,
     access: &mut SiteAccess,
     wanted: Site,
+    by: Actor,
     now: Timestamp,
 ) -> Result<(), ApiError> {
     let site = &access.stored.site;
@@ -146,7 +152,8 @@ pub async fn save_site(
     if next.listed_texts() > site.listed_texts() {
         check_texts(&next)?;
     }
-    if let Err(error) = app.store.update_site(&access.stored, &next, now).await {
+    let store = recording(app, site.team, by, AuditEvent::site(site, &next));
+    if let Err(error) = store.update_site(&access.stored, &next, now).await {
         let is_duplicate = next.url != site.url && is_taken_url(&error);
         return Err(if is_duplicate { duplicate_url().into() } else { error.into() });
     }

@@ -1,0 +1,189 @@
+//! Who changed what in a team.
+
+use std::collections::BTreeMap;
+
+use lambda_http::http::StatusCode;
+use maud::{Markup, html};
+use url::form_urlencoded;
+use vedette_domain::account::{Permission, User};
+use vedette_domain::audit::{
+    AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IssueDecision,
+};
+use vedette_domain::id::UserId;
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+
+use crate::layout::Part;
+use crate::members::role_word;
+use crate::{Visit, layout};
+
+/// The entries of a page.
+const PAGE: usize = 50;
+
+/// Shows a page of the log, newest first.
+pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let (store, id) = (&visit.app.store, visit.team_id()?);
+    visit.member()?.caller.role_in(id)?;
+    let query = Query::parse(visit.head.uri.query());
+    let before = query.search("before").filter(|place| !place.is_empty());
+    let (team, page) = futures::try_join!(visit.team(Permission::View), async {
+        Ok(store.audit_log(id, before, PAGE).await?)
+    })?;
+    let people: Vec<UserId> = page.entries.iter().flat_map(people).collect();
+    let users = store.users(people).await?;
+    let path = format!("/teams/{id}/audit-log");
+    let content = html! {
+        @if page.entries.is_empty() {
+            p { "Nothing was changed in the last " (AUDIT_LIFETIME.as_hours() / 24) " days." }
+        } @else {
+            table {
+                (layout::columns(
+                    "What was changed in settings, sites, tokens, members, channels and issues, the newest first",
+                    &["When", "Who", "What"],
+                ))
+                tbody { @for entry in &page.entries { (row(entry, &users)) } }
+            }
+        }
+        @if before.is_some() || page.next.is_some() {
+            nav aria-label="Pages" {
+                p {
+                    @if before.is_some() { a href=(path) { "Newest" } " " }
+                    @if let Some(place) = &page.next {
+                        a rel="next" href=(older(&path, place)) { "Older" }
+                    }
+                }
+            }
+        }
+    };
+    let title = format!("Audit log of {}", team.team.name);
+    Ok(layout::team_page(visit, (id, Part::AuditLog), StatusCode::OK, &title, &content))
+}
+
+/// The users whom an entry names.
+fn people(entry: &AuditEntry) -> impl Iterator<Item = UserId> {
+    Option::from(entry.actor).into_iter().chain(entry.user())
+}
+
+fn older(path: &str, place: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    format!("{path}?{}", query.append_pair("before", place).finish())
+}
+
+fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>) -> Markup {
+    html! {
+        tr {
+            td { (layout::instant(entry.at)) }
+            td {
+                @match entry.actor {
+                    Actor::User(user) => (name(user, users)),
+                    Actor::Operator => "The operator",
+                }
+            }
+            td { (what(entry, users)) }
+        }
+    }
+}
+
+fn name(user: UserId, users: &BTreeMap<UserId, User>) -> Markup {
+    html! {
+        @match users.get(&user) {
+            Some(user) => bdi title=(user.email) { (user.name) },
+            None => code { (user) },
+        }
+    }
+}
+
+fn what(AuditEntry { actor, event, .. }: &AuditEntry, users: &BTreeMap<UserId, User>) -> Markup {
+    let is_own = |user: &UserId| *actor == Actor::User(*user);
+    let whose = |user: &UserId| match is_own(user) {
+        true => html! { "their" },
+        false => html! { (name(*user, users)) "’s" },
+    };
+    let whom = |user: &UserId| name(*user, users);
+    let called = |name: &str| html! { b { bdi { (name) } } };
+    match event {
+        AuditEvent::SettingsChanged { differences } => {
+            html! { "Changed the monitoring settings" (list(differences)) }
+        }
+        AuditEvent::SiteCreated { site, name } => {
+            html! { "Added the site " a href={ "/sites/" (site) } { bdi { (name) } } }
+        }
+        AuditEvent::SiteChanged { site, name, differences } => html! {
+            "Changed the site " a href={ "/sites/" (site) } { bdi { (name) } } (list(differences))
+        },
+        AuditEvent::SiteDeleted { name, .. } => html! { "Deleted the site " (called(name)) },
+        AuditEvent::TokenCreated { user, name, scopes } => {
+            let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
+            html! { "Made " (whose(user)) " API token " (called(name)) ", for " (scopes.join(", ")) }
+        }
+        AuditEvent::TokenRevoked { user, name } => {
+            html! { "Revoked " (whose(user)) " API token " (called(name)) }
+        }
+        AuditEvent::MemberAdded { user, role } => html! {
+            @if is_own(user) { "Accepted an invitation" } @else { "Added " (whom(user)) }
+            ", as " (role_word(*role))
+        },
+        AuditEvent::MemberChanged { user, before, after } => html! {
+            "Gave " (whom(user)) " the role " (role_word(*after)) ", before " (role_word(*before))
+        },
+        AuditEvent::MemberRemoved { user, role } => html! {
+            @if is_own(user) { "Left the team" } @else { "Removed " (whom(user)) }
+            ", with the role " (role_word(*role))
+        },
+        AuditEvent::Invited { email, role } => {
+            html! { "Invited " (called(email)) ", as " (role_word(*role)) }
+        }
+        AuditEvent::InvitationWithdrawn { email } => {
+            html! { "Withdrew the invitation of " (called(email)) }
+        }
+        AuditEvent::Channel { name, change } => html! { (of_channel(*change)) " " (called(name)) },
+        AuditEvent::Issue { issue, summary, decision } => html! {
+            (of_issue(*decision)) " " a href={ "/issues/" (issue) } { bdi { (summary) } }
+        },
+    }
+}
+
+const fn of_channel(change: ChannelChange) -> &'static str {
+    match change {
+        ChannelChange::Added => "Added the channel",
+        ChannelChange::Confirmed => "Confirmed the channel",
+        ChannelChange::Enabled => "Enabled the channel",
+        ChannelChange::Disabled => "Disabled the channel",
+        ChannelChange::KeyRotated => "Gave another key to the channel",
+        ChannelChange::Removed => "Removed the channel",
+    }
+}
+
+fn of_issue(decision: IssueDecision) -> Markup {
+    html! {
+        @match decision {
+            IssueDecision::Acknowledged => "Acknowledged",
+            IssueDecision::Resolved => "Resolved",
+            IssueDecision::Snoozed(until) => { "Snoozed until " (layout::instant(until)) ":" }
+            IssueDecision::Unsnoozed => "Ended the snooze of",
+            IssueDecision::Noted => "Wrote a note about",
+        }
+    }
+}
+
+fn list(differences: &[Difference]) -> Markup {
+    html! {
+        @if !differences.is_empty() {
+            ul { @for difference in differences { li { (changed(difference)) } } }
+        }
+    }
+}
+
+/// A setting with what it was and is, as far as that is kept.
+fn changed(Difference { setting, before, after }: &Difference) -> Markup {
+    html! {
+        code { (setting) } ": "
+        @match (before, after) {
+            (Some(before), Some(after)) => { bdi { (before) } " → " bdi { (after) } }
+            (None, Some(after)) => { "set to " bdi { (after) } }
+            (Some(before), None) => { "was " bdi { (before) } }
+            (None, None) => "changed",
+        }
+    }
+}

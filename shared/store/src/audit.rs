@@ -1,0 +1,58 @@
+//! The audit logs of teams. An entry is written in the transaction of what it tells of, and never again.
+
+use vedette_domain::audit::AuditEntry;
+use vedette_domain::id::TeamId;
+
+use crate::StoreError;
+use crate::item::{Item, expiring, item, key_of, value};
+use crate::keys;
+use crate::table::{Range, Sort, Store};
+
+/// A page of an audit log.
+#[derive(Debug)]
+pub struct AuditPage {
+    /// Entries, newest first.
+    pub entries: Vec<AuditEntry>,
+    /// After which of them the next page begins, if there is one.
+    pub next: Option<String>,
+}
+
+impl Store {
+    /// The same table, whose transactions write these entries as well: each is as true as what it tells of.
+    #[must_use]
+    pub fn recording(&self, entries: impl IntoIterator<Item = AuditEntry>) -> Self {
+        Self { audit: entries.into_iter().collect(), ..self.clone() }
+    }
+
+    /// Writes the entries alone.
+    pub async fn record(&self) -> Result<(), StoreError> {
+        self.transaction().commit().await
+    }
+
+    /// A page of so many entries of a team's audit log: the newest, or those before the end of another page.
+    pub async fn audit_log(
+        &self,
+        team: TeamId,
+        before: Option<&str>,
+        count: usize,
+    ) -> Result<AuditPage, StoreError> {
+        let pk = keys::audit_partition(team);
+        let sort = before.map_or(Sort::All, |place| Sort::Before(place.to_owned()));
+        let range = Range {
+            newest_first: true,
+            limit: Some(count.saturating_add(1)),
+            relaxed: true,
+            ..Range::new(&pk, sort)
+        };
+        let mut found = self.query(range).await?;
+        let has_more = found.len() > count;
+        found.truncate(count);
+        let next = found.last().filter(|_| has_more).map(key_of).transpose()?;
+        let entries = found.into_iter().map(value).collect::<Result<_, _>>()?;
+        Ok(AuditPage { entries, next: next.map(|key| key.sk) })
+    }
+}
+
+pub(crate) fn stored(entry: &AuditEntry) -> Result<Item, StoreError> {
+    Ok(expiring(item(&keys::audit(entry), entry)?, entry.expires_at()))
+}
