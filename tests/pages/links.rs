@@ -4,7 +4,7 @@ use std::future::ready;
 
 use futures::future::join;
 use lambda_http::Body;
-use vedette_dashboard::{find, serve};
+use vedette_dashboard::{Dashboard, find};
 use vedette_domain::alert::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
 use vedette_domain::alert::delivery::Content;
 use vedette_domain::alert::link;
@@ -194,7 +194,7 @@ async fn a_mail_program_unsubscribes_in_its_readers_place() {
     assert_eq!((page.method, page.path), ("POST", link::UNSUBSCRIBE));
     let done = granted(
         [page.grant(), &Grant::NONE],
-        serve(&test.app, None, page, &head, |_| ready(Ok(Body::Empty))),
+        Dashboard::default().serve(&test.app, page, &head, |_| ready(Ok(Body::Empty))),
     )
     .await;
     assert_eq!(done.status(), 200);

@@ -5,7 +5,7 @@ use lambda_http::Body;
 use lambda_http::http::header::{COOKIE, LOCATION, SET_COOKIE};
 use lambda_http::http::{HeaderValue, Response};
 use serde_json::{Value, json};
-use vedette_dashboard::{Provider, ProviderConfig};
+use vedette_dashboard::{Dashboard, Provider, ProviderConfig};
 use vedette_domain::account::User;
 use vedette_domain::id::UserId;
 use vedette_probe::guard::Outbound;
@@ -18,7 +18,7 @@ use crate::support::{ask, body, head, main_part, said, send_with, sent_to};
 struct Scene {
     test: TestApp,
     op: OpenIdProvider,
-    provider: Provider,
+    dashboard: Dashboard,
     owner: UserId,
 }
 
@@ -29,15 +29,15 @@ impl Scene {
         let mut test = TestApp::start().await;
         test.app.service.sign_in_with = Some("Keycloak <b>".to_owned());
         let op = OpenIdProvider::start().await;
-        let provider = provider(&op.issuer);
+        let dashboard = dashboard(&op.issuer);
         let owner = user(&test, "ada@example.com", true).await;
-        Self { test, op, provider, owner }
+        Self { test, op, dashboard, owner }
     }
 
     async fn get(&self, path: &str, cookies: &str) -> Response<Body> {
         let mut head = head("GET", path);
         head.headers.insert(COOKIE, HeaderValue::try_from(cookies).expect("cookies"));
-        send_with(&self.test, Some(&self.provider), &head, "").await
+        send_with(&self.test, &self.dashboard, &head, "").await
     }
 
     /// Begins a sign-in, and signs in there: the cookie, and the address that the browser is sent back to.
@@ -67,7 +67,8 @@ impl Scene {
     }
 }
 
-fn provider(issuer: &str) -> Provider {
+/// Pages at which people may sign in by this provider.
+fn dashboard(issuer: &str) -> Dashboard {
     let read = |name: &str| {
         let value = match name {
             "VEDETTE_OIDC_ISSUER" => issuer,
@@ -78,7 +79,7 @@ fn provider(issuer: &str) -> Provider {
         Some(value.to_owned())
     };
     let config = ProviderConfig::read(&read).expect("a configuration").expect("a provider");
-    Provider::new(config, Outbound::default()).expect("a provider")
+    Dashboard::new(Some(Provider::new(config, Outbound::default()).expect("a provider")))
 }
 
 async fn user(test: &TestApp, email: &str, is_verified: bool) -> UserId {
@@ -329,8 +330,8 @@ async fn a_provider_that_declines_fails_or_is_down_signs_nobody_in() {
     scene.refuses(with_answer("/token", unknown), 400, "Begin again").await;
     assert_eq!(scene.op.asked("/elsewhere"), 0, "no redirect is followed");
 
-    let fails_at_once = async |provider: &Provider| {
-        let begun = send_with(&scene.test, Some(provider), &head("GET", "/oidc"), "").await;
+    let fails_at_once = async |dashboard: &Dashboard| {
+        let begun = send_with(&scene.test, dashboard, &head("GET", "/oidc"), "").await;
         assert_eq!(begun.status(), 502, "{begun:?}");
         assert!(!begun.headers().contains_key(LOCATION) && cookies(&begun).is_empty());
         assert!(main_part(&begun).contains("finds the reason in its log"), "{begun:?}");
@@ -338,7 +339,7 @@ async fn a_provider_that_declines_fails_or_is_down_signs_nobody_in() {
     for path in ["/.well-known/openid-configuration", "/keys"] {
         for answer in useless.clone() {
             scene.op.lie(with_answer(path, answer));
-            fails_at_once(&provider(&scene.op.issuer)).await;
+            fails_at_once(&dashboard(&scene.op.issuer)).await;
         }
     }
     for description in [
@@ -348,18 +349,18 @@ async fn a_provider_that_declines_fails_or_is_down_signs_nobody_in() {
         json!({ "jwks_uri": "http://id.evil.test/keys" }),
     ] {
         scene.op.lie(Lies { description, ..Lies::default() });
-        fails_at_once(&provider(&scene.op.issuer)).await;
+        fails_at_once(&dashboard(&scene.op.issuer)).await;
     }
     scene.op.lie(Lies::default());
-    let (issuer, ours) = (scene.op.issuer.clone(), provider(&scene.op.issuer));
-    let begun = send_with(&scene.test, Some(&ours), &head("GET", "/oidc"), "").await;
+    let (issuer, ours) = (scene.op.issuer.clone(), dashboard(&scene.op.issuer));
+    let begun = send_with(&scene.test, &ours, &head("GET", "/oidc"), "").await;
     let back = scene.op.sign_in(sent_to(&begun), ADA, scene.test.now());
     let Scene { test, op, .. } = scene;
     drop(op);
     let mut head = head("GET", &back[url::Position::BeforePath..]);
     head.headers.insert(COOKIE, HeaderValue::try_from(&cookies(&begun)[0]).expect("a cookie"));
-    for provider in [ours, provider(&issuer)] {
-        assert_eq!(send_with(&test, Some(&provider), &head, "").await.status(), 502, "down");
+    for dashboard in [ours, dashboard(&issuer)] {
+        assert_eq!(send_with(&test, &dashboard, &head, "").await.status(), 502, "down");
     }
 }
 

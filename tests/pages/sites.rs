@@ -1,12 +1,19 @@
 //! The list of sites, adding some, and the page of one.
 
+use jiff::SignedDuration;
+use vedette_dashboard::Dashboard;
 use vedette_domain::account::{Membership, Role, Scope};
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::plan::Plan;
-use vedette_testkit::{WebServer, member_of, new_team};
+use vedette_domain::site::Site;
+use vedette_domain::site_url::SiteUrl;
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::ToolState;
+use vedette_store::SiteWithTools;
+use vedette_testkit::{TestApp, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
-use crate::support::{Browser, main_part, said, sent_to};
+use crate::support::{Browser, main_part, said, send_with, sent_to};
 
 /// What follows the text in a page, up to a double quote.
 pub(crate) fn after<'a>(page: &'a str, text: &str) -> &'a str {
@@ -34,7 +41,7 @@ async fn sites_are_pasted_and_then_listed_failing_ones_first() {
     service.advance_minutes(2);
     let down = service.test.app.store.directory(owner.team).await.expect("read");
     let down = down.iter().find(|row| row.url.as_str().starts_with(&bad.url)).expect("a site").id;
-    service.run_scheduled(down, vedette_domain::tool::Tool::Status).await;
+    service.run_scheduled(down, Tool::Status).await;
     service.work_off().await;
     let list = browser.get("/").await;
     let list = said(&list);
@@ -180,4 +187,45 @@ pub(crate) async fn add(
     let sites = service.test.app.store.directory(team).await.expect("read");
     let newest = sites.iter().max_by_key(|row| row.created_at).expect("a site");
     newest.id
+}
+
+#[tokio::test]
+async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_deleted_ones() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
+    let long = "a".repeat(1_900);
+    let add = async |name: &str| {
+        let url = SiteUrl::parse(&format!("https://{name}.test/{long}")).expect("a URL");
+        let id = test.app.entropy.site_id().expect("an id");
+        let site = Site::new(id, owner.team, url, test.now());
+        let tools = Tool::ALL.map(|tool| (tool, ToolState::new()));
+        let stored = SiteWithTools { site, tools: tools.into() };
+        test.app.store.create_site(&team.team, &stored, None).await.expect("created");
+        stored
+    };
+    for number in 0..1_100 {
+        add(&format!("site-{number}")).await;
+    }
+    let dashboard = Dashboard::default();
+    let browser = Browser::of(&test, owner.user).await;
+    let path = format!("/teams/{}", owner.team);
+    let list = async || {
+        let response = send_with(&test, &dashboard, &browser.head("GET", &path), "").await;
+        let (_, caption) = said(&response).split_once("<caption>").expect("a table");
+        caption.split(" of ").next().expect("a count").to_owned()
+    };
+    assert_eq!(list().await, "1100", "in ranges side by side");
+    test.meter().start();
+    assert_eq!(list().await, "1100");
+    let again = test.meter().stop();
+    assert!(again.reads < 100.0, "kept for a moment: {again:?}");
+    let new = add("new").await;
+    assert_eq!(list().await, "1101");
+    test.app.store.delete_site(&new, &[], None, test.now()).await.expect("deleted");
+    assert_eq!(list().await, "1100");
+    test.advance(SignedDuration::from_secs(10));
+    test.meter().start();
+    assert_eq!(list().await, "1100");
+    assert!(test.meter().stop().reads > 400.0, "read again");
 }

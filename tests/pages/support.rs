@@ -7,7 +7,7 @@ use lambda_http::Body;
 use lambda_http::http::header::{COOKIE, LOCATION, SET_COOKIE};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderValue, Request, Response, Uri};
-use vedette_dashboard::{Provider, find, serve};
+use vedette_dashboard::{Dashboard, find};
 use vedette_domain::alert::link;
 use vedette_domain::id::UserId;
 use vedette_domain::session::{SessionSecret, SignInLink};
@@ -26,19 +26,19 @@ pub(crate) async fn ask(test: &TestApp, method: &str, path: &str) -> Response<Bo
 }
 
 pub(crate) async fn send(test: &TestApp, head: &Parts, form: &str) -> Response<Body> {
-    send_with(test, None, head, form).await
+    send_with(test, &Dashboard::default(), head, form).await
 }
 
-/// As `send`, where there is an OpenID provider.
+/// As `send`, where there may be an OpenID provider.
 pub(crate) async fn send_with(
     test: &TestApp,
-    provider: Option<&Provider>,
+    dashboard: &Dashboard,
     head: &Parts,
     form: &str,
 ) -> Response<Body> {
     let page = find(head).unwrap_or_else(|| panic!("no page is at {} {}", head.method, head.uri));
     let form = Body::Text(form.to_owned());
-    let served = serve(&test.app, provider, page, head, |_| ready(Ok(form)));
+    let served = dashboard.serve(&test.app, page, head, |_| ready(Ok(form)));
     let response = Box::pin(granted([page.grant(), &Grant::NONE], served)).await;
     if matches!(response.body(), Body::Text(text) if text.starts_with("<!DOCTYPE")) {
         assert_sound(body(&response));

@@ -19,38 +19,26 @@ mod members;
 mod oidc;
 mod plan;
 mod reports;
+mod serve;
 mod session;
 mod settings;
 mod sign_in;
 mod sites;
 mod tokens;
 
-use std::collections::HashMap;
-
 use futures::future::BoxFuture;
-use lambda_http::Body;
-use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
-use tracing::{Instrument as _, error, error_span};
-use uuid::Uuid;
-use vedette_actions::AccountError;
-use vedette_domain::ErrorChain;
-use vedette_domain::account::Permission;
 use vedette_domain::alert::link;
-use vedette_domain::id::{TeamId, UserId};
-use vedette_http::access::hold_check_runs;
-use vedette_http::body;
 use vedette_http::error::ApiError;
 use vedette_http::path::parameters;
-use vedette_http::request_id::RequestId;
-use vedette_http::response::{Response, compress};
-use vedette_runtime::App;
-use vedette_store::{Grant, TeamWithSettings, budget, retry_on_conflict};
+use vedette_http::response::Response;
+use vedette_store::Grant;
 
-use self::session::SignedIn;
+use self::serve::{Visit, account_error};
 
+pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};
-pub use grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
+pub use self::serve::{Dashboard, not_found};
 
 /// All pages. GET shows one and changes nothing, since mail scanners follow links; POST acts. Only the answer
 /// of an OpenID provider comes by GET and signs in, but in no browser that has not asked for it.
@@ -223,145 +211,11 @@ pub const WRITE: &str = "pages.write";
 /// tokens, and asks the OpenID provider.
 pub const ACCOUNTS: &str = "pages.accounts";
 
-/// What a handler works with.
-#[derive(Debug, Clone, Copy)]
-struct Visit<'a> {
-    app: &'a App,
-    /// The OpenID provider, if there is one and this function asks it.
-    provider: Option<&'a Provider>,
-    head: &'a Parts,
-    /// The values in the path.
-    values: &'a HashMap<String, String>,
-    signed_in: Option<&'a SignedIn>,
-    /// The form's fields, as they were sent.
-    body: &'a [u8],
-}
-
-impl<'a> Visit<'a> {
-    fn value(&self, name: &str) -> &'a str {
-        self.values.get(name).map(String::as_str).unwrap_or_default()
-    }
-
-    /// The team that the path names.
-    fn team_id(&self) -> Result<TeamId, ApiError> {
-        TeamId::parse(self.value("team")).ok_or(ApiError::NotFound)
-    }
-
-    /// The team that the path names, for who may do this with it.
-    async fn team(&self, permission: Permission) -> Result<TeamWithSettings, ApiError> {
-        self.member()?.caller.team(&self.app.store, self.team_id()?, permission).await
-    }
-
-    /// Who is signed in.
-    fn member(&self) -> Result<&'a SignedIn, ApiError> {
-        self.signed_in.ok_or(ApiError::Unauthenticated("Nobody is signed in."))
-    }
-}
-
 /// The page that a request is for, by its method and path; none where it is for no page.
 pub fn find(head: &Parts) -> Option<&'static Page> {
     let path = head.uri.path();
     let mut pages = PAGES.iter().filter(|page| page.method == head.method.as_str());
     pages.find(|page| parameters(page.path, path).is_some())
-}
-
-/// All who are not signed in, as one user: what they send at a time is limited together.
-const STRANGERS: UserId = UserId(Uuid::nil());
-
-/// Serves a page. `body` reads what a form sent, for a user.
-pub async fn serve<F>(
-    app: &App,
-    provider: Option<&Provider>,
-    page: &Page,
-    head: &Parts,
-    body: impl FnOnce(UserId) -> F + Send,
-) -> Response
-where
-    F: Future<Output = Result<Body, ApiError>> + Send,
-{
-    let id = RequestId::of(&head.extensions);
-    let span = error_span!("page", path = page.path, request_id = id.as_ref().map(display));
-    let response = answer(app, provider, page, head, body).instrument(span).await;
-    let mut response = compress(response, &head.headers);
-    if let Some(id) = id {
-        id.add_to_fault(&mut response);
-    }
-    response
-}
-
-async fn answer<F>(
-    app: &App,
-    provider: Option<&Provider>,
-    page: &Page,
-    head: &Parts,
-    body: impl FnOnce(UserId) -> F + Send,
-) -> Response
-where
-    F: Future<Output = Result<Body, ApiError>> + Send,
-{
-    let values = parameters(page.path, head.uri.path()).unwrap_or_default();
-    let visit = Visit { app, provider, head, values: &values, signed_in: None, body: &[] };
-    let signed_in = match admit(app, page, head).await {
-        Ok(signed_in) => signed_in,
-        Err(error) => return refuse(None, &error),
-    };
-    let visit = Visit { signed_in: signed_in.as_ref(), ..visit };
-    let sent = match head.method == Method::POST && page.audience != For::Linked {
-        true => body(signed_in.as_ref().map_or(STRANGERS, |known| known.caller.user.id)).await,
-        false => Ok(Body::Empty),
-    };
-    let served = async {
-        let sent = sent?;
-        let body = body::decode(&head.headers, &sent)?;
-        let visit = Visit { body: &body, ..visit };
-        retry_on_conflict(budget::WRITE, || (page.handler)(visit)).await
-    };
-    served.await.unwrap_or_else(|error| refuse(Some(visit), &error))
-}
-
-/// Who is signed in, for a page that asks; refuses forms of other sites, and strangers.
-async fn admit(app: &App, page: &Page, head: &Parts) -> Result<Option<SignedIn>, ApiError> {
-    if page.audience == For::Linked {
-        return Ok(None);
-    }
-    if head.method == Method::POST {
-        cross_origin::check(&head.headers, app.service.base_url.as_deref())?;
-    }
-    let signed_in = session::signed_in(app, head).await?;
-    if page.audience == For::Member && signed_in.is_none() {
-        return Err(ApiError::Unauthenticated("Nobody is signed in."));
-    }
-    if let Some(SignedIn { caller, .. }) = &signed_in
-        && page.runs_checks
-    {
-        hold_check_runs(&app.store, caller.user.id, caller.now).await?;
-    }
-    Ok(signed_in)
-}
-
-fn refuse(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {
-    if refusal.is_fault() {
-        error!(error = %ErrorChain(refusal), "a page could not be served");
-    }
-    if matches!(refusal, ApiError::Unauthenticated(_))
-        && let Ok(response) = layout::see(link::SIGN_IN)
-    {
-        return response;
-    }
-    layout::refusal(visit, refusal)
-}
-
-/// A fault behind something that was to be done with users, members or tokens.
-fn account_error(error: AccountError) -> ApiError {
-    match error {
-        AccountError::Store(error) => error.into(),
-        other => ApiError::internal(other),
-    }
-}
-
-/// What is said where there is no page.
-pub fn not_found() -> Response {
-    layout::refusal(None, &ApiError::NotFound)
 }
 
 #[cfg(test)]

@@ -6,21 +6,22 @@ use std::sync::Arc;
 
 use lambda_http::{Error, Request, run, service_fn};
 use tracing::error;
-use vedette_dashboard::{ACCOUNTS, Provider, ProviderConfig, READ, WRITE, find, not_found, serve};
+use vedette_dashboard::{
+    ACCOUNTS, Dashboard, Provider, ProviderConfig, READ, WRITE, find, not_found,
+};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{aws, outbound, telemetry};
 
 /// The OpenID provider, if there is one. Where its configuration is wrong, people still sign in by links.
-fn provider() -> Option<Arc<Provider>> {
+fn provider() -> Option<Provider> {
     let read = || {
         let Some(config) = ProviderConfig::read(&environment)? else { return Ok(None) };
         Provider::new(config, outbound(&environment)?).map(Some).map_err(Error::from)
     };
-    let provider = read().unwrap_or_else(|problem: Error| {
+    read().unwrap_or_else(|problem: Error| {
         error!(%problem, "nobody signs in at the OpenID provider until this is mended");
         None
-    });
-    provider.map(Arc::new)
+    })
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -33,16 +34,15 @@ async fn main() -> Result<(), Error> {
     let sdk = aws::lambda_sdk_config(&environment)?;
     // One function alone asks the OpenID provider.
     let provider = if name == ACCOUNTS { provider() } else { None };
+    let dashboard = Arc::new(Dashboard::new(provider));
     let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
     app.warm_up().await;
     run(service_fn(|request: Request| {
-        let (app, provider) = (Arc::clone(&app), provider.clone());
+        let (app, dashboard) = (Arc::clone(&app), Arc::clone(&dashboard));
         async move {
             let (head, body) = request.into_parts();
             Ok::<_, Error>(match find(&head) {
-                Some(page) => {
-                    serve(&app, provider.as_deref(), page, &head, |_| ready(Ok(body))).await
-                }
+                Some(page) => dashboard.serve(&app, page, &head, |_| ready(Ok(body))).await,
                 None => not_found(),
             })
         }

@@ -29,7 +29,7 @@ use crate::{Visit, layout, session, sign_in};
 /// Sends the browser to the provider. This is a link and no form: what forms lead to is held by the pages' own
 /// policy, wherever that is redirected.
 pub(crate) async fn begin(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let provider = visit.provider.ok_or(ApiError::NotFound)?;
+    let provider = visit.dashboard.provider.as_ref().ok_or(ApiError::NotFound)?;
     let now = visit.app.clock.now();
     let secret = visit.app.entropy.session_secret().map_err(ApiError::internal)?;
     let attempt = SignInAttempt::new(secret, now);
@@ -47,7 +47,7 @@ pub(crate) async fn begin(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// Takes the provider's answer: signs in, once.
 pub(crate) async fn answer(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let provider = visit.provider.ok_or(ApiError::NotFound)?;
+    let provider = visit.dashboard.provider.as_ref().ok_or(ApiError::NotFound)?;
     let now = visit.app.clock.now();
     let sent = visit.head.uri.query().unwrap_or_default().as_bytes();
     let attempt = session::attempt(visit.app, visit.head)

@@ -11,7 +11,7 @@ use lambda_http::Body;
 use lambda_http::http::header::{ACCEPT_ENCODING, COOKIE};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{Request, StatusCode};
-use vedette_dashboard::{find, serve};
+use vedette_dashboard::{Dashboard, find};
 use vedette_domain::session::{Session, SessionCookie, SignInLink};
 use vedette_testkit::{Member, Spent};
 
@@ -75,8 +75,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     ] {
         rows.push(page(&inside, &cookie, name, &path, options.rounds).await?);
     }
-    let headings =
-        ["page", "ms, median", "ms, slowest", "KB", "KB gzipped", "read units", "rounds"];
+    let headings = ["page", "ms, first", "ms, again", "KB", "KB gzipped", "read units", "rounds"];
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }
 
@@ -99,20 +98,24 @@ async fn page(
     path: &str,
     rounds: usize,
 ) -> Result<Vec<String>, Box<dyn Error>> {
-    let (whole, _) = ask(inside, cookie, path, "identity").await?;
+    let ask = async |dashboard: &Dashboard, encoding| {
+        ask(inside, dashboard, cookie, path, encoding).await
+    };
+    let dashboard = Dashboard::default();
+    let (whole, _) = ask(&dashboard, "identity").await?;
     inside.test.meter().start();
-    let (packed, _) = ask(inside, cookie, path, "gzip").await?;
+    let (packed, _) = ask(&Dashboard::default(), "gzip").await?;
     let Spent { reads, rounds: trips, .. } = inside.test.meter().stop();
-    let mut times = Vec::with_capacity(rounds);
+    let (mut first, mut again) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
     for _ in 0..rounds {
-        times.push(ask(inside, cookie, path, "gzip").await?.1);
+        first.push(ask(&Dashboard::default(), "gzip").await?.1);
+        again.push(ask(&dashboard, "gzip").await?.1);
     }
-    let slowest = times.iter().max().copied().unwrap_or_default();
     let kilobytes = |bytes: usize| format!("{:.1}", bytes as f64 / 1_000.0);
     Ok(vec![
         name.to_owned(),
-        format!("{:.1}", median_ms(&times)),
-        format!("{:.1}", slowest.as_secs_f64() * 1_000.0),
+        format!("{:.1}", median_ms(&first)),
+        format!("{:.1}", median_ms(&again)),
         kilobytes(whole),
         kilobytes(packed),
         format!("{reads}"),
@@ -123,6 +126,7 @@ async fn page(
 /// Asks for a page: its bytes, and how long they took, packed as they are sent.
 async fn ask(
     inside: &Inside,
+    dashboard: &Dashboard,
     cookie: &str,
     path: &str,
     encoding: &str,
@@ -130,7 +134,7 @@ async fn ask(
     let head = head(cookie, path, encoding)?;
     let page = find(&head).ok_or("no page")?;
     let began = Instant::now();
-    let served = serve(&inside.test.app, None, page, &head, |_| ready(Ok(Body::Empty))).await;
+    let served = dashboard.serve(&inside.test.app, page, &head, |_| ready(Ok(Body::Empty))).await;
     let took = began.elapsed();
     if served.status() != StatusCode::OK {
         return Err(format!("{path}: {}", served.status()).into());

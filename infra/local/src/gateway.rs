@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use vedette_dashboard::Provider;
+use vedette_dashboard::{Dashboard, Provider};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
@@ -58,8 +58,7 @@ const BREATH: Duration = Duration::from_millis(100);
 /// The API's routes and the pages, and what they work with.
 pub(crate) struct Gateway {
     app: App,
-    /// The OpenID provider, if there is one.
-    provider: Option<Provider>,
+    dashboard: Dashboard,
     connections: Arc<Connections>,
     body_memory: BodyMemory,
 }
@@ -80,7 +79,7 @@ impl Gateway {
     pub(crate) fn new(app: App, provider: Option<Provider>) -> Self {
         Self {
             app,
-            provider,
+            dashboard: Dashboard::new(provider),
             connections: Arc::new(Connections::default()),
             body_memory: BodyMemory::new(),
         }
@@ -202,13 +201,8 @@ impl Gateway {
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
         if let Some(page) = vedette_dashboard::find(&head) {
             let headers = &head.headers;
-            let served = vedette_dashboard::serve(
-                &self.app,
-                self.provider.as_ref(),
-                page,
-                &head,
-                move |user| body.read(headers, user),
-            );
+            let served =
+                self.dashboard.serve(&self.app, page, &head, move |user| body.read(headers, user));
             return within_time(page.path, served).await;
         }
         let (route, head) = vedette_api::dispatch(head);

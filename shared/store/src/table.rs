@@ -225,31 +225,43 @@ impl Store {
         let mut items = Vec::new();
         let mut start = None;
         loop {
-            let (condition, values) = range.sort.condition();
             let left = range.limit.map(|limit| limit.saturating_sub(items.len()));
-            let answer = self
-                .client
-                .query()
-                .table_name(&self.table)
-                .consistent_read(!range.relaxed)
-                .scan_index_forward(!range.newest_first)
-                .key_condition_expression(condition)
-                .expression_attribute_values(":pk", string(range.pk))
-                .set_limit(left.map(|left| i32::try_from(left).unwrap_or(i32::MAX)))
-                .set_exclusive_start_key(start);
-            let answer = values
-                .into_iter()
-                .fold(answer, |query, (name, value)| query.expression_attribute_values(name, value))
-                .set_projection_expression(range.keys_only.then(|| format!("{PK}, {SK}")))
-                .send()
-                .await
-                .map_err(unavailable)?;
-            items.extend(answer.items.unwrap_or_default());
-            start = answer.last_evaluated_key;
+            let (page, last) = self.query_page(&range, left, start).await?;
+            items.extend(page);
+            start = last;
             if start.is_none() || range.limit.is_some_and(|limit| items.len() >= limit) {
                 return Ok(items);
             }
         }
+    }
+
+    /// Reads a page of a range, a megabyte at most; where it is not the last one, with the key that it ends
+    /// at.
+    pub(crate) async fn query_page(
+        &self,
+        range: &Range<'_>,
+        limit: Option<usize>,
+        start: Option<Item>,
+    ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
+        let (condition, values) = range.sort.condition();
+        let asked = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .consistent_read(!range.relaxed)
+            .scan_index_forward(!range.newest_first)
+            .key_condition_expression(condition)
+            .expression_attribute_values(":pk", string(range.pk))
+            .set_limit(limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)))
+            .set_exclusive_start_key(start);
+        let answer = values
+            .into_iter()
+            .fold(asked, |query, (name, value)| query.expression_attribute_values(name, value))
+            .set_projection_expression(range.keys_only.then(|| format!("{PK}, {SK}")))
+            .send()
+            .await
+            .map_err(unavailable)?;
+        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
     }
 
     /// The oldest entries of a shard of the work index that are due; the index follows the table

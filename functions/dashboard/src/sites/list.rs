@@ -1,6 +1,7 @@
 //! A team's sites, the failing ones first.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
@@ -54,8 +55,8 @@ pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
 }
 
 /// A site as the list has it.
-struct Listed {
-    row: DirectoryRow,
+struct Listed<'a> {
+    row: &'a DirectoryRow,
     state: SiteState,
     /// How many issues are active, and since when there are any.
     issues: usize,
@@ -64,24 +65,36 @@ struct Listed {
 
 async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
     let (store, caller) = (&visit.app.store, &visit.member()?.caller);
-    let team = caller.team(store, team, Permission::View).await?;
-    let may_add = caller.role_in(team.id())?.grants(Permission::ManageSites);
-    let (rows, issues) =
-        futures::try_join!(store.directory(team.id()), store.issue_index(team.id(), true))?;
-    let sites = listed(visit, &team, rows, issues);
+    let may_add = caller.role_in(team)?.grants(Permission::ManageSites);
+    let directories = &visit.dashboard.directories;
+    let recent = directories.recent(team, caller.now);
+    let rows = async {
+        match &recent {
+            Some(rows) => Ok(Arc::clone(rows)),
+            None => Ok(directories.read(store, team, caller.now).await?),
+        }
+    };
+    let issues = async { Ok(store.issue_index(team, true).await?) };
+    let (team, mut rows, issues) =
+        futures::try_join!(caller.team(store, team, Permission::View), rows, issues)?;
+    // A site that was just added or deleted is seen at once.
+    if recent.is_some_and(|rows| u32::try_from(rows.len()) != Ok(team.team.sites)) {
+        rows = directories.read(store, team.id(), caller.now).await?;
+    }
+    let sites = listed(visit, &team, &rows, issues);
 
     let query = Query::parse(visit.head.uri.query());
     let wanted = query.one_of("state", SiteState::parse, &mut Errors::new());
     let search = query.search("search").unwrap_or_default();
     let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
     let part = search.to_lowercase();
-    let found: Vec<&Listed> = sites
+    let found: Vec<&Listed<'_>> = sites
         .iter()
         .filter(|site| wanted.is_none_or(|state| site.state == state))
         .filter(|site| site.row.contains(&part))
         .collect();
     let skipped = usize::try_from(number - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
-    let shown: Vec<&Listed> = found.iter().copied().skip(skipped).take(PAGE).collect();
+    let shown: Vec<&Listed<'_>> = found.iter().copied().skip(skipped).take(PAGE).collect();
     let partitions: Vec<_> = shown.iter().map(|site| site.row.id.partition()).collect();
     let states = store.tool_states(partitions, Tool::Status).await?;
     let retention = team.retention(caller.now);
@@ -137,7 +150,7 @@ fn added(query: &Query) -> Markup {
 }
 
 fn filters(
-    sites: &[Listed],
+    sites: &[Listed<'_>],
     wanted: Option<SiteState>,
     address: &dyn Fn(Option<SiteState>, u64) -> String,
 ) -> Markup {
@@ -160,7 +173,7 @@ fn filters(
 }
 
 fn row(
-    Listed { row, state: is, issues, since }: &Listed,
+    Listed { row, state: is, issues, since }: &Listed<'_>,
     status: Option<&ToolState>,
     retention: Retention,
 ) -> Markup {
@@ -184,18 +197,18 @@ fn row(
 }
 
 /// All sites of a team with their states, the worst first and then by name.
-fn listed(
+fn listed<'a>(
     visit: Visit<'_>,
     team: &TeamWithSettings,
-    rows: Vec<DirectoryRow>,
+    rows: &'a [DirectoryRow],
     issues: Vec<IndexRow>,
-) -> Vec<Listed> {
+) -> Vec<Listed<'a>> {
     let mut by_site: BTreeMap<SiteId, Vec<IndexRow>> = BTreeMap::new();
     for issue in issues {
         by_site.entry(issue.site).or_default().push(issue);
     }
-    let mut sites: Vec<Listed> = rows
-        .into_iter()
+    let mut sites: Vec<Listed<'_>> = rows
+        .iter()
         .map(|row| {
             let issues = by_site.remove(&row.id).unwrap_or_default();
             let is_enabled = |tool: &Tool| {

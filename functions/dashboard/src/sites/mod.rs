@@ -1,6 +1,7 @@
 //! The pages of sites.
 
 pub(crate) mod delete;
+pub(crate) mod directories;
 pub(crate) mod edit;
 pub(crate) mod list;
 pub(crate) mod new;

@@ -1,0 +1,175 @@
+//! Serving a page: who asks is found, the page's handler answers, and what it refuses is said in a page.
+
+use std::collections::HashMap;
+
+use lambda_http::Body;
+use lambda_http::http::Method;
+use lambda_http::http::request::Parts;
+use tracing::{Instrument as _, error, error_span};
+use uuid::Uuid;
+use vedette_actions::AccountError;
+use vedette_domain::ErrorChain;
+use vedette_domain::account::Permission;
+use vedette_domain::alert::link;
+use vedette_domain::id::{TeamId, UserId};
+use vedette_http::access::hold_check_runs;
+use vedette_http::body;
+use vedette_http::error::ApiError;
+use vedette_http::path::parameters;
+use vedette_http::request_id::RequestId;
+use vedette_http::response::{Response, compress};
+use vedette_runtime::App;
+use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
+
+use crate::session::SignedIn;
+use crate::sites::directories::Directories;
+use crate::{For, Page, Provider, cross_origin, layout, session};
+
+/// What the pages of a process have beside the service itself.
+#[derive(Debug, Default)]
+pub struct Dashboard {
+    /// The OpenID provider, if there is one and this process asks it.
+    pub(crate) provider: Option<Provider>,
+    pub(crate) directories: Directories,
+}
+
+impl Dashboard {
+    /// The pages, where people may sign in at this provider.
+    pub fn new(provider: Option<Provider>) -> Self {
+        Self { provider, ..Self::default() }
+    }
+
+    /// Serves a page. `body` reads what a form sent, for a user.
+    pub async fn serve<F>(
+        &self,
+        app: &App,
+        page: &Page,
+        head: &Parts,
+        body: impl FnOnce(UserId) -> F + Send,
+    ) -> Response
+    where
+        F: Future<Output = Result<Body, ApiError>> + Send,
+    {
+        let id = RequestId::of(&head.extensions);
+        let span = error_span!("page", path = page.path, request_id = id.as_ref().map(display));
+        let response = self.answer(app, page, head, body).instrument(span).await;
+        let mut response = compress(response, &head.headers);
+        if let Some(id) = id {
+            id.add_to_fault(&mut response);
+        }
+        response
+    }
+
+    async fn answer<F>(
+        &self,
+        app: &App,
+        page: &Page,
+        head: &Parts,
+        body: impl FnOnce(UserId) -> F + Send,
+    ) -> Response
+    where
+        F: Future<Output = Result<Body, ApiError>> + Send,
+    {
+        let values = parameters(page.path, head.uri.path()).unwrap_or_default();
+        let visit =
+            Visit { app, dashboard: self, head, values: &values, signed_in: None, body: &[] };
+        let signed_in = match admit(app, page, head).await {
+            Ok(signed_in) => signed_in,
+            Err(error) => return refuse(None, &error),
+        };
+        let visit = Visit { signed_in: signed_in.as_ref(), ..visit };
+        let sent = match head.method == Method::POST && page.audience != For::Linked {
+            true => body(signed_in.as_ref().map_or(STRANGERS, |known| known.caller.user.id)).await,
+            false => Ok(Body::Empty),
+        };
+        let served = async {
+            let sent = sent?;
+            let body = body::decode(&head.headers, &sent)?;
+            let visit = Visit { body: &body, ..visit };
+            retry_on_conflict(budget::WRITE, || (page.handler)(visit)).await
+        };
+        served.await.unwrap_or_else(|error| refuse(Some(visit), &error))
+    }
+}
+
+/// What a handler works with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Visit<'a> {
+    pub(crate) app: &'a App,
+    pub(crate) dashboard: &'a Dashboard,
+    pub(crate) head: &'a Parts,
+    /// The values in the path.
+    pub(crate) values: &'a HashMap<String, String>,
+    pub(crate) signed_in: Option<&'a SignedIn>,
+    /// The form's fields, as they were sent.
+    pub(crate) body: &'a [u8],
+}
+
+impl<'a> Visit<'a> {
+    pub(crate) fn value(&self, name: &str) -> &'a str {
+        self.values.get(name).map(String::as_str).unwrap_or_default()
+    }
+
+    /// The team that the path names.
+    pub(crate) fn team_id(&self) -> Result<TeamId, ApiError> {
+        TeamId::parse(self.value("team")).ok_or(ApiError::NotFound)
+    }
+
+    /// The team that the path names, for who may do this with it.
+    pub(crate) async fn team(&self, permission: Permission) -> Result<TeamWithSettings, ApiError> {
+        self.member()?.caller.team(&self.app.store, self.team_id()?, permission).await
+    }
+
+    /// Who is signed in.
+    pub(crate) fn member(&self) -> Result<&'a SignedIn, ApiError> {
+        self.signed_in.ok_or(ApiError::Unauthenticated("Nobody is signed in."))
+    }
+}
+
+/// All who are not signed in, as one user: what they send at a time is limited together.
+const STRANGERS: UserId = UserId(Uuid::nil());
+
+/// Who is signed in, for a page that asks; refuses forms of other sites, and strangers.
+async fn admit(app: &App, page: &Page, head: &Parts) -> Result<Option<SignedIn>, ApiError> {
+    if page.audience == For::Linked {
+        return Ok(None);
+    }
+    if head.method == Method::POST {
+        cross_origin::check(&head.headers, app.service.base_url.as_deref())?;
+    }
+    let signed_in = session::signed_in(app, head).await?;
+    if page.audience == For::Member && signed_in.is_none() {
+        return Err(ApiError::Unauthenticated("Nobody is signed in."));
+    }
+    if let Some(SignedIn { caller, .. }) = &signed_in
+        && page.runs_checks
+    {
+        hold_check_runs(&app.store, caller.user.id, caller.now).await?;
+    }
+    Ok(signed_in)
+}
+
+fn refuse(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {
+    if refusal.is_fault() {
+        error!(error = %ErrorChain(refusal), "a page could not be served");
+    }
+    if matches!(refusal, ApiError::Unauthenticated(_))
+        && let Ok(response) = layout::see(link::SIGN_IN)
+    {
+        return response;
+    }
+    layout::refusal(visit, refusal)
+}
+
+/// A fault behind something that was to be done with users, members or tokens.
+pub(crate) fn account_error(error: AccountError) -> ApiError {
+    match error {
+        AccountError::Store(error) => error.into(),
+        other => ApiError::internal(other),
+    }
+}
+
+/// What is said where there is no page.
+pub fn not_found() -> Response {
+    layout::refusal(None, &ApiError::NotFound)
+}

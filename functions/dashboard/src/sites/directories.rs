@@ -1,0 +1,53 @@
+//! The directories of large teams, kept for a few seconds: they take long to read, and every look at the list
+//! needs them whole, for its counts and its order.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use vedette_domain::id::TeamId;
+use vedette_store::{DirectoryRow, Store, StoreError};
+
+/// How long a directory is taken for what it is.
+const LASTS: SignedDuration = SignedDuration::from_secs(10);
+/// The least sites of a directory that is kept: fewer are read in one call.
+const LARGE: usize = 1_000;
+/// How many directories are kept, each of some megabytes.
+const KEPT: usize = 4;
+
+/// The directories that were read lately.
+#[derive(Debug, Default)]
+pub(crate) struct Directories(Mutex<Vec<Directory>>);
+
+#[derive(Debug, Clone)]
+struct Directory {
+    team: TeamId,
+    read_at: Timestamp,
+    rows: Arc<Vec<DirectoryRow>>,
+}
+
+impl Directories {
+    /// A team's directory as it was a few seconds ago, if somebody has read it then.
+    pub(super) fn recent(&self, team: TeamId, now: Timestamp) -> Option<Arc<Vec<DirectoryRow>>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().find(|directory| directory.team == team)?;
+        let is_recent = now.duration_since(found.read_at).abs() < LASTS;
+        is_recent.then(|| Arc::clone(&found.rows))
+    }
+
+    /// A team's directory as it is.
+    pub(super) async fn read(
+        &self,
+        store: &Store,
+        team: TeamId,
+        now: Timestamp,
+    ) -> Result<Arc<Vec<DirectoryRow>>, StoreError> {
+        let rows = Arc::new(store.directory(team).await?);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|directory| directory.team != team);
+        if rows.len() >= LARGE {
+            kept.insert(0, Directory { team, read_at: now, rows: Arc::clone(&rows) });
+            kept.truncate(KEPT);
+        }
+        Ok(rows)
+    }
+}
