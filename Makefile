@@ -166,15 +166,17 @@ receive_alerts = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
 	$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules $(or $(ARGS),5)
 use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(OIDC_PROVIDER)/node_modules
 
+judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
+
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart, so that they are as they are deployed.
-bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests', 'reconcile', 'alerts', 'pages' or 'lambda')
+bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'lighthouse' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-api --package vedette-checker \
 		--package vedette-reconciler --package vedette-hello)
 	cargo build --locked --release --package vedette-local --package vedette-bench
-	$(if $(ARGS),target/release/vedette-bench $(ARGS),\
+	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\
 		for measurement in rate cadence history requests reconcile alerts pages lambda; do target/release/vedette-bench $$measurement; done; \
-		$(MAKE) --no-print-directory peers)
+		$(judge_pages); $(MAKE) --no-print-directory peers))
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no
 # unsafe code here for them to look at. What is found stays in fuzz/corpus, and what fails in

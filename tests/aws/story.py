@@ -656,7 +656,7 @@ def use_the_pages(team, site, target):
 def run_the_team(team, cookie):
     """Somebody saves settings, has a channel, a token and a member, and invites somebody who comes."""
     pages = f"/teams/{team}"
-    for page in ("settings", "channels", "members", "plan"):
+    for page in ("settings", "channels", "members", "plan", "audit-log"):
         visit("GET", f"{pages}/{page}", cookie=cookie)
     visit("GET", "/tokens", cookie=cookie)
     quiet = "monitoring_settings.quiet_time"

@@ -112,12 +112,18 @@ export class Window {
     assert.deepEqual(this.complaints, [], where);
   }
 
-  /** Holds a page to all points of Lighthouse. */
-  async audit(path) {
-    const config = { extends: "lighthouse:default", settings: { onlyCategories: PERFECT, disableStorageReset: true } };
+  /** What Lighthouse says of a page in these categories. */
+  async judge(path, onlyCategories) {
+    const config = { extends: "lighthouse:default", settings: { onlyCategories, disableStorageReset: true } };
     const { lhr } = await lighthouse(this.address + path, { logLevel: "error" }, config, this.page);
     assert.equal(lhr.runtimeError, undefined, path);
-    assert.equal(new URL(lhr.finalDisplayedUrl).pathname, path);
+    assert.equal(new URL(lhr.finalDisplayedUrl).pathname, new URL(path, this.address).pathname);
+    return lhr;
+  }
+
+  /** Holds a page to all points of Lighthouse. */
+  async audit(path) {
+    const lhr = await this.judge(path, PERFECT);
     for (const category of PERFECT) {
       const { score, auditRefs } = lhr.categories[category];
       const lost = auditRefs.map(({ id, weight }) => [id, weight, lhr.audits[id].score])

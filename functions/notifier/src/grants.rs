@@ -9,7 +9,7 @@ use vedette_store::keys::Prefix::{
 /// letters that it sends. It talks to strangers, so it cannot write where a channel leads.
 pub const NOTIFIER: Grant = Grant {
     get: &[Channel, Delivery, Invitation, User],
-    batch_get: &[Delivery, Site, Team],
+    batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, IssueIndex, Site],
     put: &[Delivery, Invitation, SignIn],
     delete: &[Channel, Delivery, Site],

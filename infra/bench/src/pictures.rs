@@ -1,5 +1,5 @@
 //! A month of history for pictures of the pages: written by the service's own handlers into a folder, on
-//! which `vedette-local` then runs.
+//! which `vedette-local` then runs. A link that signs in there is printed, as a path.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -7,25 +7,29 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vedette_domain::account::{Team, User};
+use vedette_domain::alert::link;
 use vedette_domain::check::{Finish, ToolResult};
 use vedette_domain::id::{CheckId, SiteId, UserId};
 use vedette_domain::plan::Plan;
+use vedette_domain::session::SignInLink;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
 use vedette_runtime::Clock;
 use vedette_testkit::{Client, Member, TestApp, status_result, store_team};
 
+use crate::report::line;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The data folder: empty, or not there yet
     folder: PathBuf,
+    /// Further sites, which are checked once a day
+    #[arg(long, default_value_t = 0)]
+    more: u32,
 }
 
 /// Days of history.
 const DAYS: i64 = 30;
-/// An address for `vedette sign-in`.
-const EMAIL: &str = "ada@example.com";
-
 /// A site, and how it fares.
 struct Story {
     name: &'static str,
@@ -105,7 +109,12 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
     let owner = team(&test).await?;
     let mut sites = Vec::new();
     for story in &SITES {
-        sites.push((story, site(&test, &owner, story).await?));
+        sites.push((story, site(&test, &owner, story.url, story.name).await?));
+    }
+    let mut more = Vec::new();
+    for number in 0..options.more {
+        let url = format!("https://{number}.shop.example/");
+        more.push((site(&test, &owner, &url, &format!("Branch {number}")).await?, url));
     }
     for hour in (0..24 * DAYS).rev() {
         test.advance(SignedDuration::from_hours(1));
@@ -120,7 +129,13 @@ pub(crate) async fn write(options: &Options) -> Result<(), Box<dyn Error>> {
                 end(&test, *id, Tool::BrokenLinks, links(story)?).await;
             }
         }
+        for (number, (id, url)) in more.iter().enumerate().filter(|_| hour % 24 == 6) {
+            let code = if number % 50 == 0 && hour < 72 { 503 } else { 200 };
+            end(&test, *id, Tool::Status, ToolResult::Status(status_result(url, code, 120.0)))
+                .await;
+        }
     }
+    line(&link(&test, &owner).await?)?;
     database.close().await;
     Ok(())
 }
@@ -130,7 +145,7 @@ async fn team(test: &TestApp) -> Result<Member, Box<dyn Error>> {
     let user = User {
         id: UserId(test.app.entropy.user_id()?.0),
         name: "Ada".to_owned(),
-        email: EMAIL.to_owned(),
+        email: "ada@example.com".to_owned(),
         email_verified_at: Some(now),
         created_at: now,
     };
@@ -138,8 +153,21 @@ async fn team(test: &TestApp) -> Result<Member, Box<dyn Error>> {
     Ok(store_team(test, &team, &user).await)
 }
 
-async fn site(test: &TestApp, owner: &Member, story: &Story) -> Result<SiteId, Box<dyn Error>> {
-    let body = json!({ "url": story.url, "name": story.name });
+/// The path of a link that signs in.
+async fn link(test: &TestApp, owner: &Member) -> Result<String, Box<dyn Error>> {
+    let secret = test.app.entropy.session_secret()?;
+    let link = SignInLink::new(&secret, owner.user, Clock::system().now());
+    test.app.store.create_sign_in_link(&link).await?;
+    Ok(link::sign_in("", &secret))
+}
+
+async fn site(
+    test: &TestApp,
+    owner: &Member,
+    url: &str,
+    name: &str,
+) -> Result<SiteId, Box<dyn Error>> {
+    let body = json!({ "url": url, "name": name });
     let path = format!("/teams/{}/sites", owner.team);
     let created = Client::new(&test.app, owner).without_grants().post(&path, &body).await;
     Ok(SiteId::parse(&created.data("uuid")).ok_or("no site")?)

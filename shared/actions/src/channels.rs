@@ -118,7 +118,7 @@ pub async fn save_channel(
     by: Actor,
 ) -> Result<(), StoreError> {
     let event = AuditEvent::channel(channel, change);
-    recording(app, channel.team, by, event).put_channel(channel).await
+    recording(app, channel.team, by, event, app.clock.now()).put_channel(channel).await
 }
 
 /// Removes a channel, with all that is outstanding for it.
@@ -128,7 +128,7 @@ pub async fn save_channel(
 /// A fault of the table.
 pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
     let event = AuditEvent::channel(channel, ChannelChange::Removed);
-    let store = recording(app, channel.team, by, event);
+    let store = recording(app, channel.team, by, event, app.clock.now());
     retry_on_conflict(budget::WRITE, || store.delete_channel(channel.into())).await
 }
 

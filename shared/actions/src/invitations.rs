@@ -36,7 +36,7 @@ pub async fn invite(
     let invitation = Invitation::new(&secret, team.id(), invited, by, app.clock.now());
     let (email, role) = (invitation.email.clone(), invitation.role);
     let event = AuditEvent::Invited { email, role };
-    recording(app, team.id(), Actor::User(by), event)
+    recording(app, team.id(), Actor::User(by), event, invitation.created_at)
         .create_invitation(&team.team, &invitation)
         .await?;
     Ok((secret, invitation))
@@ -54,7 +54,9 @@ pub async fn withdraw_invitation(
     by: Actor,
 ) -> Result<(), StoreError> {
     let event = AuditEvent::InvitationWithdrawn { email: invitation.email.clone() };
-    recording(app, team.id(), by, event).withdraw_invitation(&team.team, &invitation.hash).await
+    recording(app, team.id(), by, event, app.clock.now())
+        .withdraw_invitation(&team.team, &invitation.hash)
+        .await
 }
 
 /// The place of the address in the transaction of `Store::accept_invitation`.
@@ -83,7 +85,7 @@ pub async fn accept_invitation(
         created_at: now,
     };
     let event = AuditEvent::MemberAdded { user: user.id, role: invitation.role };
-    let store = recording(app, team.id(), Actor::User(user.id), event);
+    let store = recording(app, team.id(), Actor::User(user.id), event, now);
     let accepted = store.accept_invitation(&team.team, invitation, &user).await;
     accepted.map_err(|error| match error.has_failed(ADDRESS) {
         true => AccountError::AccountAlready(invitation.email.clone()),

@@ -74,7 +74,7 @@ pub async fn decide(
     decision: Decision,
     now: Timestamp,
 ) -> Result<IssueChange, DecisionError> {
-    let store = recording(app, site.team, decision.actor(), decision.event(issue));
+    let store = recording(app, site.team, decision.actor(), decision.event(issue), now);
     let issue = issue.clone();
     let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {

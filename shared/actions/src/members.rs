@@ -86,7 +86,9 @@ pub async fn add_member(
     need_seats(team, team.team.seats_taken() + 1)?;
     let membership = Membership { team: team.id(), user: user.id, role };
     let event = AuditEvent::MemberAdded { user: user.id, role };
-    Ok(recording(app, team.id(), by, event).put_member(&membership, Some(&team.team)).await?)
+    Ok(recording(app, team.id(), by, event, app.clock.now())
+        .put_member(&membership, Some(&team.team))
+        .await?)
 }
 
 /// Refuses more seats than the team's plan has.
@@ -117,7 +119,7 @@ pub async fn change_role(
     }
     let membership = Membership { team, user: user.id, role };
     let event = AuditEvent::MemberChanged { user: user.id, before, after: role };
-    let store = recording(app, team, by, event);
+    let store = recording(app, team, by, event, app.clock.now());
     if before == Role::Owner && role != Role::Owner {
         let staying = other_owner(&members, user)?;
         store.demote_owner(&membership, staying).await?;
@@ -145,7 +147,8 @@ pub async fn remove_member(
     if own.is_some_and(|own| !own.governs(role)) {
         return Err(AccountError::OwnersOnly);
     }
-    let store = recording(app, team, by, AuditEvent::MemberRemoved { user: user.id, role });
+    let event = AuditEvent::MemberRemoved { user: user.id, role };
+    let store = recording(app, team, by, event, app.clock.now());
     if role == Role::Owner {
         let staying = other_owner(&members, user)?;
         store.remove_owner(team, user.id, staying).await?;

@@ -37,7 +37,7 @@ pub async fn change_monitoring(
         app.store.request_rederivation(next.id, due).await?;
     }
     let event = AuditEvent::settings(&team.settings, &settings);
-    recording(app, next.id, by, event).save_settings(&team.team, &next, &settings).await?;
+    recording(app, next.id, by, event, now).save_settings(&team.team, &next, &settings).await?;
     if next.work_due().is_some() {
         let resync = Message::Maintenance(Maintenance::Resync(next.id));
         app.enqueue_or_leave(resync, Duration::ZERO).await;

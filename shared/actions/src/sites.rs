@@ -75,7 +75,7 @@ pub async fn create_site(
     let stored = SiteWithTools { site, tools };
     let (id, name) = (stored.site.id, stored.site.name.clone());
     let event = AuditEvent::SiteCreated { site: id, name };
-    let store = recording(app, team.team.id(), caller.actor(), event);
+    let store = recording(app, team.team.id(), caller.actor(), event, stored.site.created_at);
     if let Err(error) = store.create_site(&team.team.team, &stored, cooldowns.as_ref()).await {
         return match create_refusal(&error) {
             Some(CreateRefusal::DuplicateUrl) => Ok(None),

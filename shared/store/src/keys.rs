@@ -294,23 +294,6 @@ pub(crate) fn directory(team: TeamId, url: &SiteUrl) -> Key {
     Key::new(directory_partition(team), HEXLOWER.encode(&url.hash()))
 }
 
-/// The ranges of sort keys that are left of a directory of which a page was read up to a row, about a page
-/// each: the keys are hashes, and so spread evenly.
-pub(crate) fn directory_ranges_after(last: &Key) -> Vec<(String, String)> {
-    const END: u32 = 0x1_0000;
-    let read = last.sk.get(..4).and_then(|prefix| u32::from_str_radix(prefix, 16).ok());
-    let read = read.unwrap_or_default() + 1;
-    let count = (END - read).div_ceil(read).clamp(1, DIRECTORY_RANGES_MAX);
-    let bound = |number: u32| read + (END - read) * number / count;
-    let text = |bound: u32| if bound == END { "g".to_owned() } else { format!("{bound:04x}") };
-    // Nothing stands between a key and the same with a space.
-    let from = |number| if number == 0 { format!("{} ", last.sk) } else { text(bound(number)) };
-    (0..count).map(|number| (from(number), text(bound(number + 1)))).collect()
-}
-
-/// The most calls that are made at once for a directory.
-const DIRECTORY_RANGES_MAX: u32 = 16;
-
 pub(crate) fn team_partition(team: TeamId) -> String {
     Prefix::Team.key(team)
 }
@@ -508,24 +491,6 @@ mod tests {
     use vedette_domain::tool::RunReason;
 
     use super::*;
-
-    #[test]
-    fn what_is_left_of_a_directory_is_in_one_of_its_ranges() {
-        for last in ["0000", "0fff", "5fff", "8000", "fffe", "ffff"] {
-            let last = Key::new("L#team", format!("{last}{}", "7".repeat(60)));
-            let ranges = directory_ranges_after(&last);
-            let holding =
-                |sk: &str| ranges.iter().filter(|(from, to)| (&**from..=&**to).contains(&sk));
-            for prefix in 0..=0xffff {
-                let sk = format!("{prefix:04x}{}", "a".repeat(60));
-                let is_left = sk > last.sk;
-                assert_eq!(holding(&sk).count(), usize::from(is_left), "{sk} after {last:?}");
-            }
-            assert_eq!(holding(&last.sk).count(), 0);
-        }
-        let after = |prefix: &str| directory_ranges_after(&Key::new("L#team", prefix)).len();
-        assert_eq!([after("7fff"), after("5555"), after("3fff"), after("0001")], [1, 2, 3, 16]);
-    }
 
     #[test]
     fn keys_are_those_of_the_architecture_page() {

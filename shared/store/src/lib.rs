@@ -16,6 +16,7 @@ mod bucket;
 mod changes;
 mod channel;
 mod definition;
+mod directory;
 mod error;
 mod grant;
 mod history;

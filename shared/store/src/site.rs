@@ -4,7 +4,6 @@ mod update;
 
 use std::collections::BTreeMap;
 
-use futures::future::try_join_all;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::account::Team;
@@ -286,24 +285,6 @@ impl Store {
             Some(document(item).map(|state| (partition, state)))
         });
         states.collect()
-    }
-
-    /// A team's directory, in its order; where it takes several calls, the first one shows how many, and
-    /// the others are made at once.
-    pub async fn directory(&self, team: TeamId) -> Result<Vec<DirectoryRow>, StoreError> {
-        let pk = keys::directory_partition(team);
-        let (first, last) = self.query_page(&Range::new(&pk, Sort::All), None, None).await?;
-        let ranges = match last {
-            Some(last) => keys::directory_ranges_after(&key_of(&last)?),
-            None => Vec::new(),
-        };
-        let rest = ranges.into_iter().map(|(from, to)| {
-            let range = Range::new(&pk, Sort::Between(from, to));
-            async { self.query(range).await?.into_iter().map(value).collect::<Result<Vec<_>, _>>() }
-        });
-        let mut rows: Vec<DirectoryRow> = first.into_iter().map(value).collect::<Result<_, _>>()?;
-        rows.extend(try_join_all(rest).await?.into_iter().flatten());
-        Ok(rows)
     }
 
     /// Writes down that a site's schedules follow its `cfg`.

@@ -31,7 +31,7 @@ pub async fn delete_site(
         None
     };
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
-    let store = recording(app, site.team, by, event);
+    let store = recording(app, site.team, by, event, now);
     store.delete_site(stored, &issues, cooldowns.as_ref(), now).await?;
     let purge = Message::Maintenance(Maintenance::Purge { team: site.team, site: site.id });
     app.enqueue_or_leave(purge, Duration::ZERO).await;

@@ -152,7 +152,7 @@ pub async fn save_site(
     if next.listed_texts() > site.listed_texts() {
         check_texts(&next)?;
     }
-    let store = recording(app, site.team, by, AuditEvent::site(site, &next));
+    let store = recording(app, site.team, by, AuditEvent::site(site, &next), now);
     if let Err(error) = store.update_site(&access.stored, &next, now).await {
         let is_duplicate = next.url != site.url && is_taken_url(&error);
         return Err(if is_duplicate { duplicate_url().into() } else { error.into() });
