@@ -150,7 +150,7 @@ simulate: rust ## Live a hundred lives of four days in a hostile world, in some 
 		--test $(if $(filter decisions,$(ARGS)),decisions,simulation) -- --ignored --nocapture
 
 pictures: rust lighthouse ## Take the pictures of the README, of a service with a month of history, in five minutes
-	cargo build --locked --package vedette-local --package vedette-cli --package vedette-bench
+	cargo build --locked --package vedette-local --package vedette-bench
 	infra/pictures/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
@@ -176,7 +176,7 @@ bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\
 		for measurement in rate cadence history requests reconcile alerts pages lambda; do target/release/vedette-bench $$measurement; done; \
-		$(judge_pages); $(MAKE) --no-print-directory peers))
+		failed=0; ($(judge_pages)) || failed=1; $(MAKE) --no-print-directory peers; exit $$failed))
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no
 # unsafe code here for them to look at. What is found stays in fuzz/corpus, and what fails in

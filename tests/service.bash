@@ -1,11 +1,13 @@
 # Sourced by tests that ask a whole service: starts one on this machine, on a free port and an empty
 # folder, and ends it with the script. Leaves $url, $work (a folder that goes) and operate(). Its arguments
 # and variables, besides those below, may stand in the arrays service_options and service_environment, and a
-# folder to begin with in service_data; the profile that it was built with in service_profile.
+# folder to begin with in service_data; the profile
+# that it was built with in service_profile, if there is no operate(), and what builds it in service_target.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 built=${CARGO_TARGET_DIR:-$root/target}/${service_profile:-debug}
-[[ -x $built/vedette-local ]] || { echo "'make $(basename "$(dirname "$0")")' builds what is missing in $built" >&2; exit 1; }
+[[ -x $built/vedette-local && (-v service_profile || -x $built/vedette) ]] ||
+    { echo "'make ${service_target:-$(basename "$(dirname "$0")")}' builds what is missing in $built" >&2; exit 1; }
 
 [[ -v service_environment ]] || service_environment=()
 [[ -v service_options ]] || service_options=()

@@ -687,6 +687,8 @@ def run_the_team(team, cookie):
     visit("POST", revoke, 303, cookie)
 
     guest = {"email": "guest@example.com", "role": "viewer"}
+    # What is refused is shown beside the members.
+    visit("POST", f"{pages}/members", 422, cookie, email="nobody", role="viewer")
     for accepts in (False, True):
         visit("POST", f"{pages}/members", 303, cookie, **guest)
         link = letter(guest["email"])

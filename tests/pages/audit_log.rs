@@ -7,10 +7,12 @@ use serde_json::json;
 use vedette_actions::{change_role, create_token, remove_channel, remove_member, revoke_token};
 use vedette_domain::account::{Membership, Role, Scope, Team};
 use vedette_domain::alert::channel::Filter;
+use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::audit::{AUDIT_LIFETIME, Actor};
+use vedette_domain::id::UserId;
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
-use vedette_testkit::channels::{add_channel, chat};
+use vedette_testkit::channels::{add_channel, chat, mail};
 use vedette_testkit::{Client, Fault, Member, TestApp, member_of, new_team};
 use vedette_tests::Service;
 
@@ -18,6 +20,10 @@ use crate::issues::broken;
 use crate::settings::{STATUS, form};
 use crate::sites::after;
 use crate::support::{Browser, main_part, said};
+
+async fn email_of(test: &TestApp, user: UserId) -> String {
+    test.app.store.user(user).await.expect("read").expect("a user").email
+}
 
 fn log(owner: &Member) -> String {
     format!("/teams/{}/audit-log", owner.team)
@@ -35,8 +41,10 @@ fn text(markup: &str) -> String {
     let mut text = String::new();
     for part in markup.split('<') {
         let (tag, rest) = part.split_once('>').unwrap_or(("", part));
-        if tag == "li" {
-            text.push_str("; ");
+        match tag {
+            "li" => text.push_str("; "),
+            "br" => text.push(' '),
+            _ => {}
         }
         text.push_str(rest);
     }
@@ -98,21 +106,21 @@ async fn what_members_do_on_the_pages_is_written_down_with_who_did_it() {
     assert!(!said(&shown).contains("let-me-in") && !said(&shown).contains("password"));
     insta::assert_debug_snapshot!(rows(&shown), @r#"
     [
-        "Grace | Left the team, with the role Admin",
-        "Grace | Revoked their API token ci",
-        "Grace | Made their API token ci, for teams:read, sites:read",
-        "Ada | Gave Grace the role Admin, before Member",
-        "Ada | Withdrew the invitation of alan@example.com",
-        "Ada | Invited alan@example.com, as Viewer",
-        "Ada | Removed the channel &lt;i&gt;Ops",
-        "Ada | Enabled the channel &lt;i&gt;Ops",
-        "Ada | Disabled the channel &lt;i&gt;Ops",
-        "Ada | Added the channel &lt;i&gt;Ops",
-        "Grace | Deleted the site shop.test",
-        "Grace | Changed the site shop.test; monitoring_settings.tools.broken-links.enabled: set to false; monitoring_settings.tools.dns.enabled: set to false; monitoring_settings.tools.performance.enabled: set to false; monitoring_settings.tools.ssl.enabled: set to false; monitoring_settings.tools.status.enabled: set to false",
-        "Grace | Added the site shop.test",
-        "Ada | Changed the monitoring settings; request_header.name: set to X-Key; request_header.value: changed",
-        "Ada | Changed the monitoring settings; tools.status.cadence_minutes: 5 → 15; tools.status.settings.failures_to_open: 2 → 3; tools.status.settings.incident_status_codes: 400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524 → 500, 503",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Left the team, with the role Admin",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Revoked their API token de996d391bbd",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Made their API token de996d391bbd, for teams:read, sites:read",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Gave Grace the role Admin, before Member",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Withdrew the invitation of alan@example.com",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Invited alan@example.com, as Viewer",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Removed the channel &lt;i&gt;Ops",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Enabled the channel &lt;i&gt;Ops",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Disabled the channel &lt;i&gt;Ops",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Added the channel &lt;i&gt;Ops",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Deleted the site shop.test",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Changed the site shop.test; monitoring_settings.tools.broken-links.enabled: set to false; monitoring_settings.tools.dns.enabled: set to false; monitoring_settings.tools.performance.enabled: set to false; monitoring_settings.tools.ssl.enabled: set to false; monitoring_settings.tools.status.enabled: set to false",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Added the site shop.test",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; request_header.name: set to X-Key; request_header.value: changed",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; tools.status.cadence_minutes: 5 → 15; tools.status.settings.failures_to_open: 2 → 3; tools.status.settings.incident_status_codes: 400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524 → 500, 503",
     ]
     "#);
 }
@@ -136,12 +144,12 @@ async fn what_is_decided_about_an_issue_is_written_down() {
     assert_eq!(said(&shown).matches(&format!("href=\"{issue}\"")).count(), 5);
     insta::assert_debug_snapshot!(rows(&shown), @r#"
     [
-        "Ada | Resolved 127.0.0.1 is down: HTTP 503 Service Unavailable",
-        "Ada | Wrote a note about 127.0.0.1 is down: HTTP 503 Service Unavailable",
-        "Ada | Ended the snooze of 127.0.0.1 is down: HTTP 503 Service Unavailable",
-        "Ada | Snoozed until 2026-11-20 13:56 UTC: 127.0.0.1 is down: HTTP 503 Service Unavailable",
-        "Ada | Acknowledged 127.0.0.1 is down: HTTP 503 Service Unavailable",
-        "Ada | Added the site &lt;b onclick=x&gt;\u{202e}",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Resolved 127.0.0.1 is down: HTTP 503 Service Unavailable",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Wrote a note about 127.0.0.1 is down: HTTP 503 Service Unavailable",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Ended the snooze of 127.0.0.1 is down: HTTP 503 Service Unavailable",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Snoozed until 2026-11-20 13:56 UTC: 127.0.0.1 is down: HTTP 503 Service Unavailable",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Acknowledged 127.0.0.1 is down: HTTP 503 Service Unavailable",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Added the site &lt;b onclick=x&gt;\u{202e}",
     ]
     "#);
 }
@@ -193,14 +201,14 @@ async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
     let browser = Browser::of(&test, owner.user).await;
     insta::assert_debug_snapshot!(rows(&browser.get(&log(&owner)).await), @r#"
     [
-        "The operator | Removed Grace, with the role Owner",
-        "The operator | Revoked Grace’s API token ci",
-        "The operator | Made Grace’s API token ci, for sites:read",
-        "The operator | Gave Grace the role Owner, before Member",
-        "Ada | Deleted the site Store",
-        "Ada | Changed the monitoring settings; escalation.enabled: false → true; escalation.intervals:  → 15",
-        "Ada | Changed the site Shop; dns_expected_records.A: set to 192.0.2.1, 192.0.2.2; monitoring_settings.tools.ssl.enabled: set to false; name: Shop → Store; notes: changed; url: https://a.test → https://b.test",
-        "Ada | Added the site Shop",
+        "the operator | Removed Grace, with the role Owner",
+        "the operator | Revoked Grace’s API token e45bad230d2f",
+        "the operator | Made Grace’s API token e45bad230d2f, for sites:read",
+        "the operator | Gave Grace the role Owner, before Member",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Deleted the site Store",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the monitoring settings; escalation.enabled: false → true; escalation.intervals:  → 15",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Changed the site Shop; dns_expected_records.A: set to 192.0.2.1, 192.0.2.2; monitoring_settings.tools.ssl.enabled: set to false; name: Shop → Store; notes: changed; url: https://a.test → https://b.test; learnt_dns_records: changed",
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Added the site Shop",
     ]
     "#);
 }
@@ -242,9 +250,9 @@ async fn a_log_has_pages_and_an_end() {
     assert_eq!(rows(&newest).len(), 50);
     let older = after(said(&newest), "rel=\"next\" href=\"").to_owned();
     let oldest = browser.get(&older).await;
-    assert_eq!(rows(&oldest), ["The operator | Gave Grace the role Member, before Viewer"]);
+    assert_eq!(rows(&oldest), ["the operator | Gave Grace the role Member, before Viewer"]);
     assert!(!said(&oldest).contains("rel=\"next\"") && said(&oldest).contains("Newest"));
-    for before in ["x%00", "%F0%9F%92%A5", "0"] {
+    for before in ["x%00", "%F0%9F%92%A5", "0", &"9".repeat(2_000)] {
         assert_eq!(browser.get(&format!("{}?before={before}", log(&owner))).await.status(), 200);
     }
     let stranger = new_team(&test, Plan::Agency).await;
@@ -277,12 +285,42 @@ async fn all_teams_of_a_user_are_told_of_their_tokens() {
     }
     let by = Actor::User(owner.user);
     let made = create_token(&test.app, owner.user, "ci", &[Scope::SitesRead].into(), 7, by).await;
-    made.expect("made");
+    let (_, token) = made.expect("made");
+    let (hash, email) = (token.hash.short(), email_of(&test, owner.user).await);
     let browser = Browser::of(&test, owner.user).await;
     for team in &teams {
         let told = rows(&browser.get(&log(team)).await);
-        assert_eq!(told, ["Ada | Made their API token ci, for sites:read"]);
+        assert_eq!(told, [format!("Ada {email} | Made their API token {hash}, for sites:read")]);
     }
+}
+
+#[tokio::test]
+async fn what_readers_of_addresses_and_receivers_change_is_told_apart() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let app = &test.app;
+    let address = add_channel(app, owner.team, ("Mail", mail()), Filter::default()).await;
+    let at = |verb: &str| {
+        let (team, id, key) = (address.team, address.id, address.key.reveal());
+        format!("/channels/{team}/{id}/{verb}?key={key}")
+    };
+    act(&mut browser, &at("unsubscribe"), "").await;
+    // Its receiver does not want it any more, and nobody has changed anything.
+    let chat = add_channel(app, owner.team, ("Ops", chat()), Filter::default()).await;
+    let state = app.store.channel_state((&chat).into()).await.expect("read");
+    let mut refused = ChannelState { rev: state.rev + 1, ..state };
+    let (what, why) = ("a test".to_owned(), "HTTP 410".to_owned());
+    refused.disable(FailedAttempt { at: test.now(), what, why });
+    app.store.put_channel_state((&chat).into(), &refused).await.expect("saved");
+    let enable = format!("/teams/{}/channels/{}/enable", owner.team, chat.id);
+    act(&mut browser, &enable, "").await;
+    insta::assert_debug_snapshot!(rows(&browser.get(&log(&owner)).await), @r#"
+    [
+        "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Enabled the channel Ops",
+        "the reader of the address | Unsubscribed from the channel Mail",
+    ]
+    "#);
 }
 
 #[tokio::test]

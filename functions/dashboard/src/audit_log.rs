@@ -20,17 +20,19 @@ use crate::{Visit, layout};
 
 /// The entries of a page.
 const PAGE: usize = 50;
+/// Longer than any place in a log.
+const PLACE_MAX: usize = 128;
 
 /// Shows a page of the log, newest first.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
     let (store, id) = (&visit.app.store, visit.team_id()?);
     visit.member()?.caller.role_in(id)?;
     let query = Query::parse(visit.head.uri.query());
-    let before = query.search("before").filter(|place| !place.is_empty());
+    let before = query.search("before").filter(|place| (1..=PLACE_MAX).contains(&place.len()));
     let (team, page) = futures::try_join!(visit.team(Permission::View), async {
         Ok(store.audit_log(id, before, PAGE).await?)
     })?;
-    let people: Vec<UserId> = page.entries.iter().flat_map(people).collect();
+    let people: Vec<UserId> = page.entries.iter().flat_map(AuditEntry::users).collect();
     let users = store.users(people).await?;
     let path = format!("/teams/{id}/audit-log");
     let content = html! {
@@ -60,11 +62,6 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
     Ok(layout::team_page(visit, (id, Part::AuditLog), StatusCode::OK, &title, &content))
 }
 
-/// The users whom an entry names.
-fn people(entry: &AuditEntry) -> impl Iterator<Item = UserId> {
-    Option::from(entry.actor).into_iter().chain(entry.user())
-}
-
 fn older(path: &str, place: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     format!("{path}?{}", query.append_pair("before", place).finish())
@@ -76,8 +73,13 @@ fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>) -> Markup {
             td { (layout::instant(entry.at)) }
             td {
                 @match entry.actor {
-                    Actor::User(user) => (name(user, users)),
-                    Actor::Operator => "The operator",
+                    // Names can be chosen.
+                    Actor::User(user) => {
+                        (name(user, users))
+                        @if let Some(user) = users.get(&user) { br; span.quiet { (user.email) } }
+                    }
+                    Actor::Operator => em { "the operator" },
+                    Actor::Reader => em { "the reader of the address" },
                 }
             }
             td { (what(entry, users)) }
@@ -88,7 +90,7 @@ fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>) -> Markup {
 fn name(user: UserId, users: &BTreeMap<UserId, User>) -> Markup {
     html! {
         @match users.get(&user) {
-            Some(user) => bdi title=(user.email) { (user.name) },
+            Some(user) => bdi { (user.name) },
             None => code { (user) },
         }
     }
@@ -113,12 +115,12 @@ fn what(AuditEntry { actor, event, .. }: &AuditEntry, users: &BTreeMap<UserId, U
             "Changed the site " a href={ "/sites/" (site) } { bdi { (name) } } (list(differences))
         },
         AuditEvent::SiteDeleted { name, .. } => html! { "Deleted the site " (called(name)) },
-        AuditEvent::TokenCreated { user, name, scopes } => {
+        AuditEvent::TokenCreated { user, hash, scopes } => {
             let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
-            html! { "Made " (whose(user)) " API token " (called(name)) ", for " (scopes.join(", ")) }
+            html! { "Made " (whose(user)) " API token " code { (hash) } ", for " (scopes.join(", ")) }
         }
-        AuditEvent::TokenRevoked { user, name } => {
-            html! { "Revoked " (whose(user)) " API token " (called(name)) }
+        AuditEvent::TokenRevoked { user, hash } => {
+            html! { "Revoked " (whose(user)) " API token " code { (hash) } }
         }
         AuditEvent::MemberAdded { user, role } => html! {
             @if is_own(user) { "Accepted an invitation" } @else { "Added " (whom(user)) }
@@ -148,6 +150,7 @@ const fn of_channel(change: ChannelChange) -> &'static str {
     match change {
         ChannelChange::Added => "Added the channel",
         ChannelChange::Confirmed => "Confirmed the channel",
+        ChannelChange::Unsubscribed => "Unsubscribed from the channel",
         ChannelChange::Enabled => "Enabled the channel",
         ChannelChange::Disabled => "Disabled the channel",
         ChannelChange::KeyRotated => "Gave another key to the channel",

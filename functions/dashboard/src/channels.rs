@@ -7,8 +7,10 @@ pub(crate) mod list;
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
+use vedette_actions::save_channel;
 use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::link;
+use vedette_domain::audit::{Actor, ChannelChange};
 use vedette_domain::id::ChannelId;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -36,7 +38,7 @@ pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
         Some(_) => None,
         None => opened.channel.confirmed(visit.app.clock.now()),
     };
-    Ok(opened.save(visit, next).await?.present_state())
+    Ok(opened.save(visit, next, ChannelChange::Confirmed).await?.present_state())
 }
 
 /// Asks whether an address is to be unsubscribed.
@@ -53,7 +55,7 @@ pub(crate) async fn ask_to_unsubscribe(visit: Visit<'_>) -> Result<Response, Api
 pub(crate) async fn unsubscribe(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
     let next = opened.channel.unsubscribed(visit.app.clock.now());
-    Ok(opened.save(visit, next).await?.present_state())
+    Ok(opened.save(visit, next, ChannelChange::Unsubscribed).await?.present_state())
 }
 
 /// A channel of mail whose key the visitor has.
@@ -78,9 +80,14 @@ impl Opened {
     }
 
     /// Writes the channel, if there is something to be changed.
-    async fn save(self, visit: Visit<'_>, next: Option<Channel>) -> Result<Self, ApiError> {
+    async fn save(
+        self,
+        visit: Visit<'_>,
+        next: Option<Channel>,
+        change: ChannelChange,
+    ) -> Result<Self, ApiError> {
         let Some(channel) = next else { return Ok(self) };
-        visit.app.store.put_channel(&channel).await?;
+        save_channel(visit.app, &channel, change, Actor::Reader).await?;
         Ok(Self { channel, ..self })
     }
 

@@ -39,5 +39,5 @@ pub const ACCOUNTS_GRANT: Grant = Grant {
     put: &[Audit, Email, Invitation, Session, SignIn, Team, Token, User],
     update: &[Team, Throttle, User],
     delete: &[Invitation, SignIn, Team, Token, TokenUse, User],
-    batch_delete: &[Invitation],
+    ..Grant::NONE
 };

@@ -84,7 +84,7 @@ pub(crate) async fn snooze(visit: Visit<'_>) -> Result<Response, ApiError> {
         None if sent == "0" => None,
         None => return Err(ApiError::BadRequest("Choose for how long.")),
     };
-    carry_out(visit, Decision::Snooze(visit.member()?.caller.actor(), until)).await
+    carry_out(visit, Decision::Snooze(until)).await
 }
 
 /// Writes something about an issue.
@@ -107,7 +107,7 @@ pub(crate) async fn note(visit: Visit<'_>) -> Result<Response, ApiError> {
 async fn carry_out(visit: Visit<'_>, decision: Decision) -> Result<Response, ApiError> {
     let (id, caller) = (id(visit)?, &visit.member()?.caller);
     let access = caller.issue(&visit.app.store, id, Permission::RunChecks).await?;
-    match decide(visit.app, &access.stored, decision, visit.app.clock.now()).await {
+    match decide(visit.app, &access.stored, decision, caller.actor(), visit.app.clock.now()).await {
         Ok(_) => layout::see(&format!("/issues/{id}")),
         Err(DecisionError::Store(error)) => Err(error.into()),
         // Somebody else was sooner: what is the case now is shown with it.

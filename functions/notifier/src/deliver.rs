@@ -102,7 +102,7 @@ pub async fn deliver(
         futures::try_join!(app.store.channel(channel), app.store.team(channel.team, now))?;
     let (Some(found), Some(team)) = (found, team) else {
         // What is left of a channel that was removed meanwhile.
-        app.store.delete_channel(channel).await?;
+        unless_conflict(app.store.delete_channel(channel).await)?;
         return Ok(Delivered::default());
     };
     let Some(Deliveries { state, cursors, queued }) = lease(app, channel, now).await? else {

@@ -134,8 +134,7 @@ async fn decide(app: &App, act: &Act, decision: fn(UserId) -> Decision) -> Resul
 
 /// Silences the reminders of an issue, or has them sent again.
 async fn snooze(app: &App, issue: Uuid, end: &SnoozeEnd) -> Result<Shown, Failure> {
-    carry_out(app, issue, async |_| Ok(Decision::Snooze(Actor::Operator, end.at(app.clock.now())?)))
-        .await
+    carry_out(app, issue, async |_| Ok(Decision::Snooze(end.at(app.clock.now())?))).await
 }
 
 /// Decides, and decides again on what is there by then, where a check or another person wrote the
@@ -148,7 +147,8 @@ async fn carry_out(
     retry_on_conflict(budget::WRITE, || async {
         let found = read(app, issue).await?;
         let decision = decision(&found).await?;
-        let change = vedette_actions::decide(app, &found, decision, app.clock.now()).await;
+        let change =
+            vedette_actions::decide(app, &found, decision, Actor::Operator, app.clock.now()).await;
         let change = change.map_err(|error| match error {
             DecisionError::Transition(refusal) => Failure::because(refusal),
             DecisionError::Store(error) => error.into(),

@@ -165,14 +165,18 @@ pub async fn enable_channel(
     // What opened while it was disabled, it has not learnt of.
     let due = now.saturating_add(ALERT_GRACE).unwrap_or(now);
     app.store.request_rederivation(channel.team, due).await?;
+    // Who disabled it says where that is written: a person with the channel, its receiver with the state. The
+    // entry of both is one.
+    let event = AuditEvent::channel(channel, ChannelChange::Enabled);
+    let store = recording(app, channel.team, by, event, now);
     let enabled = match channel.enabled(now) {
         Some(enabled) => {
-            save_channel(app, &enabled, ChannelChange::Enabled, by).await?;
+            store.put_channel(&enabled).await?;
             enabled
         }
         None => channel.clone(),
     };
-    resend::resend(app, &enabled).await?;
+    resend::resend(app, &store, &enabled).await?;
     ask_again(app, &enabled).await?;
     let rederive = Message::Alert(AlertMessage::Team(enabled.team));
     app.enqueue_or_leave(rederive, Duration::ZERO).await;
@@ -190,7 +194,7 @@ pub async fn resend_to_channel(app: &App, channel: &Channel) -> Result<(), Chann
         let (name, reason) = (channel.name.clone(), disabled.reason.clone());
         return Err(ChannelError::Disabled { name, reason });
     }
-    resend::resend(app, channel).await?;
+    resend::resend(app, &app.store, channel).await?;
     ask_again(app, channel).await
 }
 

@@ -20,26 +20,18 @@ pub enum Decision {
     /// Say that it is over; the next checks begin to count anew.
     Resolve(UserId),
     /// Send no reminders until then; none sends them again.
-    Snooze(Actor, Option<Timestamp>),
+    Snooze(Option<Timestamp>),
     /// Write something about it.
     Note(Note),
 }
 
 impl Decision {
-    const fn actor(&self) -> Actor {
-        match self {
-            Self::Acknowledge(by) | Self::Resolve(by) => Actor::User(*by),
-            Self::Snooze(by, _) => *by,
-            Self::Note(note) => Actor::User(note.by),
-        }
-    }
-
     fn event(&self, issue: &Issue) -> AuditEvent {
         let decision = match self {
             Self::Acknowledge(_) => IssueDecision::Acknowledged,
             Self::Resolve(_) => IssueDecision::Resolved,
-            Self::Snooze(_, Some(until)) => IssueDecision::Snoozed(*until),
-            Self::Snooze(_, None) => IssueDecision::Unsnoozed,
+            Self::Snooze(Some(until)) => IssueDecision::Snoozed(*until),
+            Self::Snooze(None) => IssueDecision::Unsnoozed,
             Self::Note(_) => IssueDecision::Noted,
         };
         AuditEvent::issue(issue, decision)
@@ -72,15 +64,16 @@ pub async fn decide(
     app: &App,
     IssueWithSite { issue, site, state }: &IssueWithSite,
     decision: Decision,
+    by: Actor,
     now: Timestamp,
 ) -> Result<IssueChange, DecisionError> {
-    let store = recording(app, site.team, decision.actor(), decision.event(issue), now);
+    let store = recording(app, site.team, by, decision.event(issue), now);
     let issue = issue.clone();
     let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {
-        Decision::Acknowledge(by) => record::acknowledge(issue, by, now)?,
-        Decision::Resolve(by) => record::resolve(issue, by, now)?,
-        Decision::Snooze(_, until) => record::snooze(issue, until, now)?,
+        Decision::Acknowledge(user) => record::acknowledge(issue, user, now)?,
+        Decision::Resolve(user) => record::resolve(issue, user, now)?,
+        Decision::Snooze(until) => record::snooze(issue, until, now)?,
         Decision::Note(note) => record::note(issue, note, now),
     };
     match resolves {

@@ -34,7 +34,7 @@ pub async fn create_token(
         expires_at: now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(now),
         created_at: now,
     };
-    let event = |name| AuditEvent::TokenCreated { user, name, scopes: token.scopes.clone() };
+    let event = |hash| AuditEvent::TokenCreated { user, hash, scopes: token.scopes.clone() };
     recording(app, &token, by, event).await?.create_token(&token).await?;
     Ok((secret, token))
 }
@@ -45,7 +45,7 @@ pub async fn create_token(
 ///
 /// A fault of the table.
 pub async fn revoke_token(app: &App, token: &Token, by: Actor) -> Result<(), StoreError> {
-    let event = |name| AuditEvent::TokenRevoked { user: token.user, name };
+    let event = |hash| AuditEvent::TokenRevoked { user: token.user, hash };
     let store = recording(app, token, by, event).await?;
     retry_on_conflict(budget::WRITE, || store.revoke_token(token)).await
 }
@@ -62,7 +62,7 @@ async fn recording(
     let now = app.clock.now();
     let entries: Vec<AuditEntry> = memberships
         .iter()
-        .map(|place| AuditEntry::new(place.team, by, event(token.name.clone()), now))
+        .map(|place| AuditEntry::new(place.team, by, event(token.hash.short().to_owned()), now))
         .collect();
     // A user of very many teams has not all of them told with the token, but before.
     let told_before = entries.len().saturating_sub(TOLD_AT_ONCE);

@@ -16,34 +16,21 @@ use crate::site::Site;
 
 /// How long an entry is kept.
 pub const AUDIT_LIFETIME: SignedDuration = SignedDuration::from_hours(400 * 24);
-/// The most differences of an entry, and the most characters of each of their values: more is named, and not
-/// shown.
-const DIFFERENCES_MAX: usize = 40;
+/// The most differences of an entry: more than there are settings.
+const DIFFERENCES_MAX: usize = 64;
+/// The most characters of a value that is kept.
 const VALUE_MAX: usize = 100;
 
 /// Who changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Option<UserId>", into = "Option<UserId>")]
+#[serde(rename_all = "snake_case")]
 pub enum Actor {
     /// A user, by the API or the pages.
     User(UserId),
     /// Who operates the service, by its command line.
     Operator,
-}
-
-impl From<Option<UserId>> for Actor {
-    fn from(user: Option<UserId>) -> Self {
-        user.map_or(Self::Operator, Self::User)
-    }
-}
-
-impl From<Actor> for Option<UserId> {
-    fn from(actor: Actor) -> Self {
-        match actor {
-            Actor::User(user) => Some(user),
-            Actor::Operator => None,
-        }
-    }
+    /// The reader of a mail address, by a link in a mail.
+    Reader,
 }
 
 /// An entry of a team's audit log.
@@ -75,16 +62,21 @@ impl AuditEntry {
         Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into()
     }
 
-    /// The user whom it is about, beside the one who acted.
-    pub const fn user(&self) -> Option<UserId> {
-        match self.event {
+    /// The users whom it names: the one who acted, and the one whom it is about.
+    pub fn users(&self) -> impl Iterator<Item = UserId> {
+        let actor = match self.actor {
+            Actor::User(user) => Some(user),
+            Actor::Operator | Actor::Reader => None,
+        };
+        let about = match self.event {
             AuditEvent::MemberAdded { user, .. }
             | AuditEvent::MemberChanged { user, .. }
             | AuditEvent::MemberRemoved { user, .. }
             | AuditEvent::TokenCreated { user, .. }
             | AuditEvent::TokenRevoked { user, .. } => Some(user),
             _ => None,
-        }
+        };
+        actor.into_iter().chain(about)
     }
 }
 
@@ -124,8 +116,8 @@ pub enum AuditEvent {
     TokenCreated {
         /// Whose it is.
         user: UserId,
-        /// Its name.
-        name: String,
+        /// The hash of its secret, in short: its name is its user's, who may have other teams.
+        hash: String,
         /// What it may be used for.
         scopes: Vec<Scope>,
     },
@@ -133,8 +125,8 @@ pub enum AuditEvent {
     TokenRevoked {
         /// Whose it was.
         user: UserId,
-        /// Its name.
-        name: String,
+        /// The hash of its secret, in short.
+        hash: String,
     },
     /// A user belongs to the team.
     MemberAdded {
@@ -195,8 +187,10 @@ pub enum AuditEvent {
 pub enum ChannelChange {
     /// It is new.
     Added,
-    /// It may be sent to, without its reader having said so.
+    /// It may be sent to.
     Confirmed,
+    /// Its reader wants nothing more.
+    Unsubscribed,
     /// It receives alerts again.
     Enabled,
     /// It receives nothing.
@@ -231,7 +225,10 @@ impl AuditEvent {
 
     /// A site, changed.
     pub fn site(before: &Site, after: &Site) -> Self {
-        let differences = differences(&chosen(before), &chosen(after));
+        let mut differences = differences(&chosen(before), &chosen(after));
+        if before.records != after.records {
+            differences.push(Difference::unshown("learnt_dns_records"));
+        }
         Self::SiteChanged { site: before.id, name: before.name.clone(), differences }
     }
 
@@ -251,12 +248,25 @@ impl AuditEvent {
 pub struct Difference {
     /// Its path, as in `tools.status.cadence_minutes`.
     pub setting: String,
-    /// What it was, if it was anything, in text; of what may be secret, and of what is too much, nothing.
+    /// What it was, if it was anything, in text. Neither is kept of what may be secret, or too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// What it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+}
+
+impl Difference {
+    /// One that is named and not shown.
+    fn unshown(setting: &str) -> Self {
+        Self { setting: setting.to_owned(), before: None, after: None }
+    }
+}
+
+/// Whether a setting may hold what is not to be kept: a header that is sent to sites may let whoever knows it in,
+/// and notes are free text, which somebody may want to be gone.
+fn is_private(setting: &str) -> bool {
+    setting == "notes" || setting.ends_with("header.value")
 }
 
 /// What members choose of a site, by the API's names.
@@ -283,12 +293,17 @@ fn differences(before: &Value, after: &Value) -> Vec<Difference> {
     let changed = settings.filter(|setting| before.get(*setting) != after.get(*setting));
     let mut differences: Vec<Difference> = changed
         .map(|setting| {
-            // A header that is sent to sites may let whoever knows it in.
-            let is_secret = setting.ends_with("header.value");
-            let text = |of: &BTreeMap<String, &Value>| {
-                of.get(setting).filter(|_| !is_secret).and_then(|value| text(value))
-            };
-            Difference { setting: setting.clone(), before: text(&before), after: text(&after) }
+            // Of what is not there, there is nothing to show; of the rest all or nothing.
+            let text = |of: &BTreeMap<String, &Value>| of.get(setting).map(|value| text(value));
+            match [text(&before), text(&after)] {
+                [Some(None), _] | [_, Some(None)] => Difference::unshown(setting),
+                _ if is_private(setting) => Difference::unshown(setting),
+                [before, after] => Difference {
+                    setting: setting.clone(),
+                    before: before.flatten(),
+                    after: after.flatten(),
+                },
+            }
         })
         .collect();
     differences.sort_by(|one, other| one.setting.cmp(&other.setting));
@@ -358,10 +373,13 @@ mod tests {
         let expected = ["request_header.value: - to -"];
         assert_eq!(between(header("one"), header("other")), expected);
         assert_eq!(between(json!({}), header("one")), expected);
-        let notes = |length| json!({ "notes": "é".repeat(length) });
+        assert_eq!(between(json!({ "notes": "password" }), json!({})), ["notes: - to -"]);
+        let url = |length| json!({ "url": "é".repeat(length) });
         let longest = "é".repeat(VALUE_MAX);
-        assert_eq!(between(json!({}), notes(VALUE_MAX)), [format!("notes: - to {longest}")]);
-        assert_eq!(between(json!({}), notes(VALUE_MAX + 1)), ["notes: - to -"]);
+        assert_eq!(between(json!({}), url(VALUE_MAX)), [format!("url: - to {longest}")]);
+        for (before, after) in [(1, VALUE_MAX + 1), (VALUE_MAX + 1, 1)] {
+            assert_eq!(between(url(before), url(after)), ["url: - to -"], "not as if it was gone");
+        }
         let many: Value = (0..100).map(|number| (number.to_string(), json!(1))).collect();
         assert_eq!(between(json!({}), many).len(), DIFFERENCES_MAX);
     }

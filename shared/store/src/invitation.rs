@@ -60,9 +60,12 @@ impl Store {
         team: &Team,
         hash: &SessionHash,
     ) -> Result<(), StoreError> {
-        self.batch_delete(&[keys::invitation(hash)]).await?;
         let change = change(team, without(team, hash), 0)?;
-        self.transaction().update(&keys::team(team.id), change, unchanged(team)).commit().await
+        self.transaction()
+            .update(&keys::team(team.id), change, unchanged(team))
+            .delete(&keys::invitation(hash), Condition::Always)
+            .commit()
+            .await
     }
 
     /// Uses an invitation up: adds a new user, who belongs to the team.

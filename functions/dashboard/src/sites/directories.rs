@@ -25,13 +25,18 @@ struct Directory {
     rows: Arc<Vec<DirectoryRow>>,
 }
 
+impl Directory {
+    fn is_recent(&self, now: Timestamp) -> bool {
+        now.duration_since(self.read_at).abs() < LASTS
+    }
+}
+
 impl Directories {
     /// A team's directory as it was a few seconds ago, if somebody has read it then.
     pub(super) fn recent(&self, team: TeamId, now: Timestamp) -> Option<Arc<Vec<DirectoryRow>>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept.iter().find(|directory| directory.team == team)?;
-        let is_recent = now.duration_since(found.read_at).abs() < LASTS;
-        is_recent.then(|| Arc::clone(&found.rows))
+        found.is_recent(now).then(|| Arc::clone(&found.rows))
     }
 
     /// A team's directory as it is.
@@ -41,6 +46,7 @@ impl Directories {
         team: TeamId,
         now: Timestamp,
     ) -> Result<Arc<Vec<DirectoryRow>>, StoreError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|kept| kept.is_recent(now));
         let rows = Arc::new(store.directory(team).await?);
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|directory| directory.team != team);

@@ -5,22 +5,22 @@ use std::time::Duration;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::delivery::{Cursor, Queued};
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, StoreError, unless_conflict};
+use vedette_store::{ChannelRef, Store, StoreError, unless_conflict};
 
 use super::wake;
 
 /// Has everything that waits for a channel sent now, what was given up included, and everything that
-/// it knows looked at again.
+/// it knows looked at again. `store` is what the channel's state is written by.
 ///
 /// # Errors
 ///
 /// When the table does not answer; a conflict while somebody sends to the channel, which ends before
 /// long.
-pub(super) async fn resend(app: &App, channel: &Channel) -> Result<(), StoreError> {
+pub(super) async fn resend(app: &App, store: &Store, channel: &Channel) -> Result<(), StoreError> {
     let place = ChannelRef::from(channel);
     let deliveries = app.store.deliveries(place).await?;
     let state = deliveries.state.enabled(app.clock.now()).ok_or(StoreError::STALE)?;
-    app.store.put_channel_state(place, &state).await?;
+    store.put_channel_state(place, &state).await?;
     for queued in deliveries.queued {
         send_again(app, place, &queued).await?;
     }
