@@ -166,7 +166,7 @@ def attempt(call, **request):
 
 
 # What the function may do that writes members and tokens.
-ACCOUNTS = {("puts", "K#"), ("puts", "U#"), ("updates", "U#"), ("deletes", "U#")}
+ACCOUNTS = {("puts", "K#"), ("deletes", "K#"), ("puts", "U#"), ("updates", "U#"), ("deletes", "U#")}
 
 
 def plant():
