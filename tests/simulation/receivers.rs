@@ -163,6 +163,8 @@ impl Inner {
                         knows.is_some() || is_repeated,
                         "{title}: reminded of what they did not know"
                     );
+                    // Who may have missed it in an alert of many sites knows it by now.
+                    self.told.entry(place.clone()).or_insert(down_since.unwrap_or(now));
                 }
                 AlertKind::Resolved => {
                     assert!(knows.is_some() || is_repeated, "{title}: they did not know");
