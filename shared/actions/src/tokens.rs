@@ -34,8 +34,9 @@ pub async fn create_token(
         expires_at: now.saturating_add(SignedDuration::from_hours(24 * days)).unwrap_or(now),
         created_at: now,
     };
-    let event = |hash| AuditEvent::TokenCreated { user, hash, scopes: token.scopes.clone() };
-    recording(app, &token, by, event).await?.create_token(&token).await?;
+    let (hash, scopes) = (token.hash.short().to_owned(), token.scopes.clone());
+    let event = AuditEvent::TokenCreated { user, hash, scopes };
+    recording(app, user, by, &event).await?.create_token(&token).await?;
     Ok((secret, token))
 }
 
@@ -45,24 +46,25 @@ pub async fn create_token(
 ///
 /// A fault of the table.
 pub async fn revoke_token(app: &App, token: &Token, by: Actor) -> Result<(), StoreError> {
-    let event = |hash| AuditEvent::TokenRevoked { user: token.user, hash };
-    let store = recording(app, token, by, event).await?;
+    let (user, hash) = (token.user, token.hash.short().to_owned());
+    let event = AuditEvent::TokenRevoked { user, hash };
+    let store = recording(app, user, by, &event).await?;
     retry_on_conflict(budget::WRITE, || store.revoke_token(token)).await
 }
 
-/// The table, whose transactions tell each team of the token's user what becomes of it.
+/// The table, whose transactions tell each team of a token's user what becomes of it.
 async fn recording(
     app: &App,
-    token: &Token,
+    user: UserId,
     by: Actor,
-    event: impl Fn(String) -> AuditEvent + Send,
+    event: &AuditEvent,
 ) -> Result<Store, StoreError> {
-    let account = app.store.account(token.user).await?;
+    let account = app.store.account(user).await?;
     let memberships = account.map_or_else(Vec::new, |account| account.memberships);
     let now = app.clock.now();
     let entries: Vec<AuditEntry> = memberships
         .iter()
-        .map(|place| AuditEntry::new(place.team, by, event(token.hash.short().to_owned()), now))
+        .map(|place| AuditEntry::new(place.team, by, event.clone(), now))
         .collect();
     // A user of very many teams has not all of them told with the token, but before.
     let told_before = entries.len().saturating_sub(TOLD_AT_ONCE);

@@ -1,6 +1,6 @@
 //! The audit log of a team: who changed what, in its settings, sites, tokens, members, channels and issues.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -289,9 +289,11 @@ fn document(settings: &Settings) -> Value {
 /// In what two documents differ, setting by setting.
 fn differences(before: &Value, after: &Value) -> Vec<Difference> {
     let (before, after) = (leaves(before), leaves(after));
-    let settings = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
-    let changed = settings.filter(|setting| before.get(*setting) != after.get(*setting));
-    let mut differences: Vec<Difference> = changed
+    let settings: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let changed =
+        settings.into_iter().filter(|setting| before.get(*setting) != after.get(*setting));
+    changed
+        .take(DIFFERENCES_MAX)
         .map(|setting| {
             // Of what is not there, there is nothing to show; of the rest all or nothing.
             let text = |of: &BTreeMap<String, &Value>| of.get(setting).map(|value| text(value));
@@ -305,10 +307,7 @@ fn differences(before: &Value, after: &Value) -> Vec<Difference> {
                 },
             }
         })
-        .collect();
-    differences.sort_by(|one, other| one.setting.cmp(&other.setting));
-    differences.truncate(DIFFERENCES_MAX);
-    differences
+        .collect()
 }
 
 /// Everything that a document says, by its path.
