@@ -141,8 +141,8 @@ async fn a_sync_of_a_known_site_updates_and_that_of_a_new_one_creates() {
     service.deliver(&sync).await;
     assert_eq!(story.calls("UpdateSchedule"), TOOLS.len() as u64 - 1);
     assert_eq!(story.calls("CreateSchedule"), 0);
-    assert!(!story.aws.account().schedules.contains(&name(sites[0], Tool::Ssl)));
-    assert!(story.aws.account().schedules.contains(&name(sites[0], Tool::Dns)));
+    assert!(!story.aws.account().schedules.contains_key(&name(sites[0], Tool::Ssl)));
+    assert!(story.aws.account().schedules.contains_key(&name(sites[0], Tool::Dns)));
 
     // One that was lost is made again.
     story.aws.account().schedules.clear();
@@ -166,10 +166,10 @@ async fn drift_is_told_and_mended() {
     let [first, second] = [story.teams[0].1[3], story.teams[1].1[17]];
     let unknown = story.scene.service.test.app.entropy.site_id().expect("an id");
     let mut schedules = std::mem::take(&mut story.aws.account().schedules);
-    assert!(schedules.remove(&name(first, Tool::Status)));
-    assert!(schedules.insert(name(second, Tool::Performance)), "it does not run");
-    assert!(schedules.insert(name(unknown, Tool::Status)));
-    assert!(schedules.insert("somebody-elses".to_owned()));
+    schedules.remove(&name(first, Tool::Status)).expect("a schedule");
+    let stray = [name(second, Tool::Performance), name(unknown, Tool::Status)];
+    let strange = stray.into_iter().chain(["somebody-elses".to_owned()]);
+    schedules.extend(strange.map(|name| (name, Value::Null)));
     story.aws.account().schedules = schedules;
     story.forget_calls();
     assert_eq!(story.drift().await, Drift { missing: 1, stray: 2, ..whole });
@@ -179,7 +179,7 @@ async fn drift_is_told_and_mended() {
     let reconciled = story.reconcile().await;
     assert_eq!((reconciled.missing, reconciled.removed), (1, 2));
     assert_eq!(story.drift().await, whole);
-    assert!(story.aws.account().schedules.contains("somebody-elses"));
+    assert!(story.aws.account().schedules.contains_key("somebody-elses"));
 }
 
 #[tokio::test]
@@ -198,17 +198,16 @@ async fn what_cannot_be_read_stops_no_other_reconciliation() {
         pk.starts_with("L#") && row["id"] == sites[2].to_string()
     };
     let (row, _) = dump.iter().find(|(key, row)| is_row(key, row)).expect("a row");
-    story.spoil(&row.0, &row.1, "id").await;
+    story.spoil(&row.0, &row.1, "doc").await;
     // A whole team, and an entry in the list of teams.
     story.spoil(&format!("T#{}", third.team), "A", "plan").await;
     story.spoil("G", &format!("T#{}", story.scene.owner.team), "team").await;
 
-    let lost: Vec<_> = std::mem::take(&mut story.aws.account().schedules).into_iter().collect();
     // Those of what cannot be read are still there.
     let unread = |name: &String| {
         [sites[0], sites[1]].iter().chain(of_third).any(|site| name.starts_with(&site.to_string()))
     };
-    story.aws.account().schedules.extend(lost.iter().filter(|name| unread(name)).cloned());
+    story.aws.account().schedules.retain(|name, _| unread(name));
     let kept = story.aws.account().schedules.len() as u64;
     assert_eq!(kept, ((2 + SITES) * TOOLS.len()) as u64);
 

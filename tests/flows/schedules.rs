@@ -1,4 +1,5 @@
-//! Schedules are a projection of the table: they follow settings and plan, and are rebuilt.
+//! Schedules are a projection of the table: they follow settings and plan, and are rebuilt, whoever fires
+//! the runs.
 
 use std::time::Duration;
 
@@ -7,68 +8,155 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use vedette_domain::id::SiteId;
 use vedette_domain::limits::MAINTENANCE_GRACE;
-use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::message::{CheckMessage, Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_reconciler::{Reconciled, reconcile, redeliver_all};
-use vedette_runtime::{LocalScheduler, Presence, Schedule, Scheduler};
+use vedette_reconciler::{Reconciled, dispatch, reconcile, redeliver_all};
+use vedette_runtime::aws::app as on_aws;
+use vedette_runtime::config::Schedules;
+use vedette_runtime::{Presence, Schedule, Scheduler};
+use vedette_testkit::aws::{Aws, deployment};
 
 use crate::census::kinds;
-use crate::scene::{Scene, URL};
+use crate::scene::{Scene, URL, check_message};
 
-impl Scene {
+/// Who fires recurring runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Timers,
+    Schedules,
+    Buckets,
+}
+
+struct Story {
+    scene: Scene,
+    by: By,
+    aws: Aws,
+}
+
+impl Story {
+    async fn begin(by: By) -> Self {
+        let mut scene = Scene::start().await;
+        let aws = Aws::default();
+        let sdk = aws.sdk(scene.service.test.table.database.http_client());
+        let app = &mut scene.service.test.app;
+        let deployed = |how| on_aws(app.service.clone(), deployment(how), &sdk).scheduler;
+        match by {
+            By::Timers => {}
+            By::Schedules => app.scheduler = deployed(Schedules::Each),
+            By::Buckets => app.scheduler = deployed(Schedules::Buckets),
+        }
+        Self { scene, by, aws }
+    }
+
     async fn schedules(&self) -> Vec<(SiteId, Tool)> {
-        let mut schedules = self.service.test.app.scheduler.list().await.expect("schedules");
+        let mut schedules = self.scene.service.test.app.scheduler.list().await.expect("schedules");
         schedules.sort_unstable();
         schedules
+    }
+
+    /// The runs that are sent at this instant.
+    async fn fired(&self) -> Vec<CheckMessage> {
+        let test = &self.scene.service.test;
+        let now = test.now();
+        match &test.app.scheduler {
+            Scheduler::Local(scheduler) => {
+                let mut fired = Vec::new();
+                while let Ok(run) = timeout(Duration::ZERO, scheduler.next()).await {
+                    fired.push(run);
+                }
+                fired
+            }
+            Scheduler::EventBridge(_) => self.aws.account().fired(now),
+            Scheduler::Buckets(_) => {
+                let minute = now.as_second().div_euclid(60);
+                test.app.store.set_sent_minute(minute - 1).await.expect("set");
+                Box::pin(dispatch(&test.app)).await.expect("dispatched");
+                let sent = self.scene.service.waiting().into_iter();
+                sent.map(|(message, _)| check_message(&message)).collect()
+            }
+        }
     }
 
     /// Asserts that the only schedule there is fires at the slots of this cadence: not before the
     /// first after now, and then at the one after it.
     async fn assert_cadence(&self, site: SiteId, tool: Tool, minutes: u32) {
-        let test = &self.service.test;
+        let test = &self.scene.service.test;
         assert_eq!(self.schedules().await, [(site, tool)]);
-        let Scheduler::Local(scheduler) = &test.app.scheduler else { panic!("not local") };
+        let cadence = SignedDuration::from_mins(i64::from(minutes));
         let now = test.now();
         let mut slot = test.app.service.time_scale.next_after(site, tool, minutes, now);
         for _ in 0..2 {
-            test.set_clock(slot - SignedDuration::from_millis(1));
-            let early = timeout(Duration::ZERO, scheduler.next()).await;
-            assert!(early.is_err(), "{early:?} comes before {slot}");
+            // Others than timers fire in whole minutes.
+            let before = match self.by {
+                By::Timers => SignedDuration::from_millis(1),
+                By::Schedules | By::Buckets => SignedDuration::from_mins(1),
+            };
+            if before < cadence {
+                test.set_clock(slot - before);
+                assert_eq!(self.fired().await, [], "before {slot}");
+            }
             test.set_clock(slot);
-            let fired = timeout(Duration::from_secs(5), scheduler.next()).await.expect("a run");
-            assert_eq!(fired, self.scheduled(site, tool, slot));
-            slot += SignedDuration::from_mins(i64::from(minutes));
+            assert_eq!(self.fired().await, [self.scene.scheduled(site, tool, slot)]);
+            slot += cadence;
         }
         test.set_clock(now);
     }
 
+    /// Has all schedules lost.
+    async fn lose_schedules(&self) {
+        for (site, tool) in self.schedules().await {
+            let scheduler = &self.scene.service.test.app.scheduler;
+            scheduler.delete(site, tool).await.expect("deleted");
+        }
+    }
+
     /// Changes the plan as the command line does; redelivery finds it.
     async fn set_plan(&self, plan: Plan, is_active: bool) {
-        let test = &self.service.test;
-        let store = &test.app.store;
-        store.set_plan(self.owner.team, plan, is_active, test.now()).await.expect("set");
-        let sent = self.redeliver().await;
-        assert_eq!(
-            sent,
-            [(Message::Maintenance(Maintenance::Resync(self.owner.team)), Duration::ZERO)]
-        );
-        self.service.deliver(&sent[0].0).await;
-        self.service.waiting();
+        let Scene { service, owner, .. } = &self.scene;
+        let (store, now) = (&service.test.app.store, service.test.now());
+        store.set_plan(owner.team, plan, is_active, now).await.expect("set");
+        let sent = self.scene.redeliver().await;
+        let resync = Message::Maintenance(Maintenance::Resync(owner.team));
+        assert_eq!(sent, [(resync.clone(), Duration::ZERO)]);
+        service.deliver(&resync).await;
+        service.waiting();
     }
 
     /// A client changes the monitoring settings of a site.
     async fn patch(&self, site: SiteId, settings: &Value) {
         let body = json!({ "url": URL, "monitoring_settings": settings }).to_string();
-        let patched = self.client().send("PATCH", &format!("/sites/{site}"), body.into()).await;
+        let client = self.scene.client();
+        let patched = client.send("PATCH", &format!("/sites/{site}"), body.into()).await;
         assert_eq!(patched.status, 200, "{patched:?}");
-        self.service.work_off().await;
+        self.scene.service.work_off().await;
     }
 
     async fn reconcile(&self) -> Reconciled {
-        reconcile(&self.service.test.app, &|_| {}).await.expect("reconciled")
+        Box::pin(reconcile(&self.scene.service.test.app, &|_| {})).await.expect("reconciled")
     }
 }
+
+/// Tells a story of each kind of scheduler.
+macro_rules! told_of_each {
+    ($($story:ident),* $(,)?) => {
+        mod timers { $(#[tokio::test] async fn $story() { super::$story(super::By::Timers).await; })* }
+        mod event_bridge { $(#[tokio::test] async fn $story() { super::$story(super::By::Schedules).await; })* }
+        mod buckets { $(#[tokio::test] async fn $story() { super::$story(super::By::Buckets).await; })* }
+    };
+}
+
+told_of_each!(
+    every_tool_with_an_engine_is_scheduled_at_its_cadence_and_runs_at_once,
+    nothing_is_scheduled_of_a_tool_that_is_off,
+    first_runs_happen_once_however_often_they_are_sent,
+    a_site_whose_messages_are_lost_is_found_by_redelivery,
+    schedules_follow_the_plan,
+    an_inactive_plan_stops_schedules_retries_and_follow_ups,
+    schedules_follow_the_settings_of_a_site,
+    a_reconciliation_makes_lost_schedules_and_removes_strays,
+    a_reconciliation_finds_sites_of_every_team,
+);
 
 /// Settings under which one tool runs, if it is enabled, and no other.
 fn only(tool: Tool, enabled: bool, cadence_minutes: u32) -> Value {
@@ -83,168 +171,156 @@ fn only(tool: Tool, enabled: bool, cadence_minutes: u32) -> Value {
     json!({ "tools": tools.collect::<serde_json::Map<_, _>>() })
 }
 
-#[tokio::test]
-async fn every_tool_with_an_engine_is_scheduled_at_its_cadence_and_runs_at_once() {
+async fn every_tool_with_an_engine_is_scheduled_at_its_cadence_and_runs_at_once(by: By) {
     for tool in Tool::ALL {
-        let mut scene = Scene::start().await;
-        scene.service.test.app.service.tools = Tool::ALL.to_vec();
+        let mut story = Story::begin(by).await;
+        story.scene.service.test.app.service.tools = Tool::ALL.to_vec();
         let body = json!({ "url": URL, "monitoring_settings": only(tool, true, 1_440) });
-        let path = format!("/teams/{}/sites", scene.owner.team);
-        let created = scene.client().post(&path, &body).await;
+        let path = format!("/teams/{}/sites", story.scene.owner.team);
+        let created = story.scene.client().post(&path, &body).await;
         let site = SiteId::parse(&created.data("uuid")).expect("an id");
-        let [(sync, _)] = <[_; 1]>::try_from(scene.service.waiting()).expect("one message");
-        assert_eq!(sync, scene.sync(site));
-        scene.service.deliver(&sync).await;
-        let first = scene.scheduled(site, tool, scene.service.test.now());
-        assert_eq!(scene.service.waiting(), [(Message::Check(first), Duration::ZERO)]);
-        scene.assert_cadence(site, tool, 1_440).await;
+        let [(sync, _)] = <[_; 1]>::try_from(story.scene.service.waiting()).expect("one message");
+        assert_eq!(sync, story.scene.sync(site));
+        story.scene.service.deliver(&sync).await;
+        let first = story.scene.scheduled(site, tool, story.scene.service.test.now());
+        assert_eq!(story.scene.service.waiting(), [(Message::Check(first), Duration::ZERO)]);
+        story.assert_cadence(site, tool, 1_440).await;
     }
 }
 
-#[tokio::test]
-async fn nothing_is_scheduled_of_a_tool_that_is_off() {
-    let scene = Scene::start().await;
+async fn nothing_is_scheduled_of_a_tool_that_is_off(by: By) {
+    let story = Story::begin(by).await;
     let body = json!({ "url": URL, "monitoring_settings": only(Tool::Status, false, 5) });
-    scene.client().post(&format!("/teams/{}/sites", scene.owner.team), &body).await;
-    scene.service.work_off().await;
-    assert_eq!(scene.schedules().await, []);
-    assert_eq!(scene.target.requests(), 0);
-    scene.service.advance_minutes(60);
-    assert_eq!(scene.redeliver().await, [], "its first run is not outstanding any more");
+    story.scene.client().post(&format!("/teams/{}/sites", story.scene.owner.team), &body).await;
+    story.scene.service.work_off().await;
+    assert_eq!(story.schedules().await, []);
+    assert_eq!(story.scene.target.requests(), 0);
+    story.scene.service.advance_minutes(60);
+    assert_eq!(story.scene.redeliver().await, [], "its first run is not outstanding any more");
 }
 
-#[tokio::test]
-async fn first_runs_happen_once_however_often_they_are_sent() {
-    let scene = Scene::start().await;
-    let site = scene.create(URL, &json!({})).await;
-    let app = &scene.service.test.app;
+async fn first_runs_happen_once_however_often_they_are_sent(by: By) {
+    let story = Story::begin(by).await;
+    let site = story.scene.create(URL, &json!({})).await;
+    let app = &story.scene.service.test.app;
     for _ in 0..3 {
-        scene.service.deliver(&scene.sync(site)).await;
-        scene.reconcile().await;
+        story.scene.service.deliver(&story.scene.sync(site)).await;
+        story.reconcile().await;
         redeliver_all(app).await.expect("resent");
     }
-    assert!(scene.service.waiting().len() > 3);
+    assert!(story.scene.service.waiting().len() > 3);
     redeliver_all(app).await.expect("resent");
-    scene.service.work_off().await;
-    scene.service.advance_minutes(10);
-    assert_eq!(scene.redeliver().await, []);
-    assert_eq!(scene.target.requests(), 1);
-    let kinds = kinds(&scene.service.test.table.dump().await);
+    story.scene.service.work_off().await;
+    story.scene.service.advance_minutes(10);
+    assert_eq!(story.scene.redeliver().await, []);
+    assert_eq!(story.scene.target.requests(), 1);
+    let kinds = kinds(&story.scene.service.test.table.dump().await);
     assert_eq!(kinds, [("sc".to_owned(), 1)].into());
 }
 
-#[tokio::test]
-async fn a_site_whose_messages_are_lost_is_found_by_redelivery() {
-    let scene = Scene::start().await;
-    let site = scene.create(URL, &json!({})).await;
-    scene.service.waiting();
-    scene.service.test.advance(Tool::Status.limits().run);
-    for (message, _) in scene.redeliver().await {
-        scene.service.deliver(&message).await;
+async fn a_site_whose_messages_are_lost_is_found_by_redelivery(by: By) {
+    let story = Story::begin(by).await;
+    let site = story.scene.create(URL, &json!({})).await;
+    story.scene.service.waiting();
+    story.scene.service.test.advance(Tool::Status.limits().run);
+    for (message, _) in story.scene.redeliver().await {
+        story.scene.service.deliver(&message).await;
     }
-    assert_eq!(scene.target.requests(), 1, "the first run does not wait for the sync");
-    assert_eq!(scene.schedules().await, []);
-    scene.service.test.advance(MAINTENANCE_GRACE);
-    let sent = scene.redeliver().await;
-    assert_eq!(sent, [(scene.sync(site), Duration::ZERO)]);
+    assert_eq!(story.scene.target.requests(), 1, "the first run does not wait for the sync");
+    assert_eq!(story.schedules().await, []);
+    story.scene.service.test.advance(MAINTENANCE_GRACE);
+    let sent = story.scene.redeliver().await;
+    assert_eq!(sent, [(story.scene.sync(site), Duration::ZERO)]);
     // Lost again, and found again.
-    scene.service.test.advance(MAINTENANCE_GRACE);
-    assert!(scene.redeliver().await.contains(&sent[0]));
-    scene.service.deliver(&sent[0].0).await;
-    scene.assert_cadence(site, Tool::Status, 5).await;
-    scene.service.advance_minutes(60);
-    assert_eq!(scene.redeliver().await, [], "nothing is outstanding");
+    story.scene.service.test.advance(MAINTENANCE_GRACE);
+    assert!(story.scene.redeliver().await.contains(&sent[0]));
+    story.scene.service.deliver(&sent[0].0).await;
+    story.assert_cadence(site, Tool::Status, 5).await;
+    story.scene.service.advance_minutes(60);
+    assert_eq!(story.scene.redeliver().await, [], "nothing is outstanding");
 }
 
-#[tokio::test]
-async fn schedules_follow_the_plan() {
-    let scene = Scene::start().await;
-    let site = scene.watch_with(&json!({ "cadence_minutes": 1 })).await;
-    scene.assert_cadence(site, Tool::Status, 1).await;
-    scene.set_plan(Plan::Starter, true).await;
-    scene.assert_cadence(site, Tool::Status, 30).await;
-    scene.set_plan(Plan::Growth, true).await;
-    scene.assert_cadence(site, Tool::Status, 5).await;
-    scene.set_plan(Plan::Agency, true).await;
-    scene.assert_cadence(site, Tool::Status, 1).await;
+async fn schedules_follow_the_plan(by: By) {
+    let story = Story::begin(by).await;
+    let site = story.scene.watch_with(&json!({ "cadence_minutes": 1 })).await;
+    story.assert_cadence(site, Tool::Status, 1).await;
+    story.set_plan(Plan::Starter, true).await;
+    story.assert_cadence(site, Tool::Status, 30).await;
+    story.set_plan(Plan::Growth, true).await;
+    story.assert_cadence(site, Tool::Status, 5).await;
+    story.set_plan(Plan::Agency, true).await;
+    story.assert_cadence(site, Tool::Status, 1).await;
 }
 
-#[tokio::test]
-async fn an_inactive_plan_stops_schedules_retries_and_follow_ups() {
-    let scene = Scene::start().await;
-    let site = scene.watch_down(&json!({ "cadence_minutes": 5 })).await;
-    scene.set_plan(Plan::Agency, false).await;
-    assert_eq!(scene.schedules().await, []);
-    assert_eq!(scene.state(site).await.timer, None);
-    scene.service.advance_minutes(60);
-    assert_eq!(scene.redeliver().await, [], "nothing is outstanding");
+async fn an_inactive_plan_stops_schedules_retries_and_follow_ups(by: By) {
+    let story = Story::begin(by).await;
+    let site = story.scene.watch_down(&json!({ "cadence_minutes": 5 })).await;
+    story.set_plan(Plan::Agency, false).await;
+    assert_eq!(story.schedules().await, []);
+    assert_eq!(story.scene.state(site).await.timer, None);
+    story.scene.service.advance_minutes(60);
+    assert_eq!(story.scene.redeliver().await, [], "nothing is outstanding");
 
-    scene.set_plan(Plan::Agency, true).await;
-    scene.assert_cadence(site, Tool::Status, 5).await;
-    scene.service.run_scheduled(site, Tool::Status).await;
-    assert!(scene.state(site).await.timer.is_some(), "the issue is followed again");
+    story.set_plan(Plan::Agency, true).await;
+    story.assert_cadence(site, Tool::Status, 5).await;
+    story.scene.service.run_scheduled(site, Tool::Status).await;
+    assert!(story.scene.state(site).await.timer.is_some(), "the issue is followed again");
 }
 
-#[tokio::test]
-async fn schedules_follow_the_settings_of_a_site() {
-    let scene = Scene::start().await;
-    let site = scene.watch_down(&json!({ "cadence_minutes": 5 })).await;
-    scene.patch(site, &only(Tool::Status, true, 60)).await;
-    scene.assert_cadence(site, Tool::Status, 60).await;
-    assert!(scene.state(site).await.timer.is_some());
-    scene.patch(site, &only(Tool::Status, false, 60)).await;
-    assert_eq!(scene.schedules().await, []);
-    assert_eq!(scene.state(site).await.timer, None, "a tool that is off is not followed");
-    scene.patch(site, &only(Tool::Status, true, 15)).await;
-    scene.assert_cadence(site, Tool::Status, 15).await;
+async fn schedules_follow_the_settings_of_a_site(by: By) {
+    let story = Story::begin(by).await;
+    let site = story.scene.watch_down(&json!({ "cadence_minutes": 5 })).await;
+    story.patch(site, &only(Tool::Status, true, 60)).await;
+    story.assert_cadence(site, Tool::Status, 60).await;
+    assert!(story.scene.state(site).await.timer.is_some());
+    story.patch(site, &only(Tool::Status, false, 60)).await;
+    assert_eq!(story.schedules().await, []);
+    assert_eq!(story.scene.state(site).await.timer, None, "a tool that is off is not followed");
+    story.patch(site, &only(Tool::Status, true, 15)).await;
+    story.assert_cadence(site, Tool::Status, 15).await;
 }
 
-#[tokio::test]
-async fn a_reconciliation_makes_lost_schedules_and_removes_strays() {
-    let mut scene = Scene::start().await;
-    let site = scene.watch().await;
-    let team = scene.owner.team;
-    let app = &mut scene.service.test.app;
-    app.scheduler =
-        Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.time_scale));
+async fn a_reconciliation_makes_lost_schedules_and_removes_strays(by: By) {
+    let story = Story::begin(by).await;
+    let site = story.scene.watch().await;
+    let team = story.scene.owner.team;
+    story.lose_schedules().await;
+    let app = &story.scene.service.test.app;
     let unknown = app.entropy.site_id().expect("an id");
     for (site, tool) in [(unknown, Tool::Status), (site, Tool::Performance)] {
         let stray = Schedule { team, site, tool, cadence_minutes: 5 };
         app.scheduler.put(stray, Presence::Absent).await.expect("put");
     }
-    let reconciled = scene.reconcile().await;
+    let reconciled = story.reconcile().await;
     assert_eq!(
         reconciled,
         Reconciled { sites: 1, put: 1, missing: 1, removed: 2, unreadable: 0, retired: 0 }
     );
-    scene.assert_cadence(site, Tool::Status, 5).await;
-    assert_eq!(scene.service.waiting(), [], "nothing runs because of it");
+    story.assert_cadence(site, Tool::Status, 5).await;
+    assert_eq!(story.scene.service.waiting(), [], "nothing runs because of it");
     let nothing = Reconciled { missing: 0, removed: 0, ..reconciled };
-    assert_eq!(scene.reconcile().await, nothing, "once is enough");
+    assert_eq!(story.reconcile().await, nothing, "once is enough");
 }
 
-#[tokio::test]
-async fn a_reconciliation_finds_sites_of_every_team() {
-    let mut scene = Scene::start().await;
-    scene.watch().await;
-    let other = vedette_testkit::new_team(&scene.service.test, Plan::Growth).await;
+async fn a_reconciliation_finds_sites_of_every_team(by: By) {
+    let story = Story::begin(by).await;
+    story.scene.watch().await;
+    let other = vedette_testkit::new_team(&story.scene.service.test, Plan::Growth).await;
     let path = format!("/teams/{}/sites", other.team);
-    let client = scene.service.client(&other);
+    let client = story.scene.service.client(&other);
     for number in 0..20 {
         let body = json!({
             "url": format!("{URL}/{number}"), "monitoring_settings": only(Tool::Status, true, 5),
         });
         assert_eq!(client.post(&path, &body).await.status, 201);
     }
-    scene.service.work_off().await;
-    let schedules = scene.schedules().await;
+    story.scene.service.work_off().await;
+    let schedules = story.schedules().await;
     assert_eq!(schedules.len(), 21);
-    let app = &mut scene.service.test.app;
-    app.scheduler =
-        Scheduler::Local(LocalScheduler::new(app.clock.clone(), app.service.time_scale));
+    story.lose_schedules().await;
     assert_eq!(
-        scene.reconcile().await,
+        story.reconcile().await,
         Reconciled { sites: 21, put: 21, missing: 21, removed: 0, unreadable: 0, retired: 0 }
     );
-    assert_eq!(scene.schedules().await, schedules);
+    assert_eq!(story.schedules().await, schedules);
 }

@@ -43,8 +43,8 @@ pub struct Aws(Arc<Mutex<Account>>);
 /// What is in the account, for tests to look at and to arrange.
 #[derive(Debug, Default)]
 pub struct Account {
-    /// Names of the schedules, whatever their group.
-    pub schedules: BTreeSet<String>,
+    /// The schedules by name, whatever their group, as they were last written.
+    pub schedules: BTreeMap<String, Value>,
     /// The queues by name, without the deployment's prefix.
     pub queues: BTreeMap<String, Vec<Sent>>,
     /// Whether SQS moves dead letters by itself.
