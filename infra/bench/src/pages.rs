@@ -54,6 +54,9 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     for listed in sites.iter().skip(1).take(LISTED) {
         seed::history(&inside, *listed, LISTED_CHECKS).await?;
     }
+    for listed in sites.iter().skip(1 + LISTED) {
+        seed::first_checks(&inside, *listed).await?;
+    }
     line(&format!("seeded in {:.0} s", began.elapsed().as_secs_f64()))?;
 
     let cookie = sign_in(&inside, &owner).await?;

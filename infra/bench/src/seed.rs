@@ -84,6 +84,26 @@ pub(crate) async fn history(
     import(&inside.database, rows)
 }
 
+/// One check of each tool of a new site, as it has them within its first minutes.
+pub(crate) async fn first_checks(inside: &Inside, site: SiteId) -> Result<(), Box<dyn Error>> {
+    let (app, now) = (&inside.test.app, inside.test.now());
+    let found = app.store.site(site.partition()).await?.ok_or("no site")?;
+    let kind =
+        Kind { trigger: Trigger::Automatic(RunReason::Scheduled), status: CheckStatus::Completed };
+    let mut tools = Vec::with_capacity(Tool::ALL.len());
+    for (&tool, state) in &found.tools {
+        let seed =
+            Seed { tool, kind, id: CheckId::automatic(site, tool, RunReason::Scheduled, now) };
+        let check = Check::finished(seed.id, Finish::Skipped, now);
+        let check = Check { status: kind.status, ..check };
+        let today = Day::new(day_of(now), DAYS);
+        let expires_at = today.rows_expire_at();
+        tools.push(changed(state, &seed, check, Some(today), expires_at));
+    }
+    let changes = Changes { site: &found.site, tools: &tools, issues: &[], usage: None, now };
+    Ok(app.store.commit(&changes).await?)
+}
+
 /// Adds checks of these sites to a closed table, copies of the one that each has.
 /// The oldest of each site have expired since the expiry came by: as many as make it remove, on its
 /// way through the table, what sites checked every minute add. The rest stays.
@@ -252,6 +272,7 @@ fn changed(
     }
     let closed = opened.and_then(|day| state.day.replace(day));
     let day = closed.map(|day| DayWrite::Close(Day { rev: 1, ..day }));
+    let newest = state.newest();
     ToolChange {
         state,
         check,
@@ -259,7 +280,7 @@ fn changed(
         expires_at,
         day,
         events: Vec::new(),
-        newest: None,
+        newest,
         timer: None,
     }
 }
