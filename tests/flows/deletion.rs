@@ -41,7 +41,7 @@ async fn assert_gone(scene: &Scene, site: SiteId, others: usize) {
     let store = &scene.service.test.app.store;
     let found = store.team(team, scene.service.test.now()).await.expect("read").expect("a team");
     assert_eq!(found.team.sites as usize, others, "the team's count");
-    assert_eq!(store.directory(team).await.expect("read").len(), others);
+    assert_eq!(store.directory(team, None).await.expect("read").len(), others);
     for is_active in [true, false] {
         let index = store.issue_index(team, is_active).await.expect("read");
         assert!(index.iter().all(|row| row.site != site), "{index:?}");

@@ -262,7 +262,7 @@ mod tests {
         }
         fs::write(&format, "1").expect("written");
         Database::open(&folder, Fsync::Always).await.expect("opened").close().await;
-        assert_eq!(fs::read_to_string(&format).expect("read"), "2", "taken over");
+        assert_eq!(fs::read_to_string(&format).expect("read"), "3", "taken over");
         fs::remove_file(&format).expect("removed");
         Database::open(&folder, Fsync::Always).await.expect_err("made before formats were told");
     }

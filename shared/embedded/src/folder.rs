@@ -57,7 +57,7 @@ pub enum FolderError {
 
 /// The format in which the table's items are written; it rises when the version before cannot read
 /// them.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The oldest format that is still read.
 const OLDEST_FORMAT: u32 = 1;

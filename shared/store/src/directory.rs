@@ -1,47 +1,169 @@
-//! Reading the directory of a team, which may take megabytes.
+//! The directory of a team: what is asked of all its sites at once, which may take megabytes.
+
+use std::collections::BTreeMap;
 
 use futures::future::try_join_all;
-use vedette_domain::id::TeamId;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::plan::Plan;
+use vedette_domain::settings::Settings;
+use vedette_domain::site::Site;
+use vedette_domain::site_url::SiteUrl;
+use vedette_domain::tool::Tool;
+use vedette_domain::tool_state::Newest;
 
-use crate::item::{key_of, value};
-use crate::table::{Range, Sort, Store};
-use crate::{DirectoryRow, StoreError, keys};
+use crate::StoreError;
+use crate::item::{DOCUMENT, Item, document, document_attribute, document_item, key_of};
+use crate::keys::{self, Key};
+use crate::table::{Change, Range, Sort, Store};
 
+/// How many rows are read by a call: so few that an answer is parsed while the table looks for the next.
+const ROWS: usize = 600;
 /// The most calls that are made at once for a directory.
-const RANGES_MAX: u32 = 16;
+const CALLS_MAX: usize = 16;
+
+/// What a team's directory says of a site: enough to filter and sort without loading it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectoryRow {
+    /// The site.
+    pub id: SiteId,
+    /// Its name.
+    pub name: String,
+    /// Its canonical URL.
+    pub url: SiteUrl,
+    /// Whether it is pinned.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Its creation.
+    pub created_at: Timestamp,
+    /// Tools that the site itself enables or disables; the others follow the team.
+    #[serde(default)]
+    pub enabled: BTreeMap<Tool, bool>,
+    /// Each tool's newest check. An attribute beside the document, since each tool writes its own.
+    #[serde(skip)]
+    pub newest: BTreeMap<Tool, Newest>,
+}
+
+/// The attribute of the newest checks.
+const NEWEST: &str = "newest";
+
+impl DirectoryRow {
+    /// The row of a site that has no checks yet.
+    pub(crate) fn of(site: &Site) -> Self {
+        let overrides = &site.overrides.tools;
+        let enabled = [
+            (Tool::Status, overrides.status.enabled),
+            (Tool::Ssl, overrides.ssl.enabled),
+            (Tool::Dns, overrides.dns.enabled),
+            (Tool::BrokenLinks, overrides.broken_links.enabled),
+            (Tool::Performance, overrides.performance.enabled),
+        ];
+        Self {
+            id: site.id,
+            name: site.name.clone(),
+            url: site.url.clone(),
+            pinned: site.pinned,
+            created_at: site.created_at,
+            enabled: enabled.into_iter().filter_map(|(tool, said)| Some((tool, said?))).collect(),
+            newest: BTreeMap::new(),
+        }
+    }
+
+    /// Whether name or canonical URL contain a part, which is in lower case.
+    pub fn contains(&self, part: &str) -> bool {
+        self.name.to_lowercase().contains(part) || self.url.as_str().to_lowercase().contains(part)
+    }
+
+    /// Whether a tool is among the site's `enabled_checks`: by its own setting or else its team's, and
+    /// part of the plan.
+    pub fn is_enabled(&self, tool: Tool, team: &Settings, plan: Plan) -> bool {
+        let own = self.enabled.get(&tool).copied();
+        own.unwrap_or_else(|| team.tools.is_enabled(tool)) && plan.allows(tool)
+    }
+
+    pub(crate) fn item(&self, key: &Key) -> Result<Item, StoreError> {
+        let mut item = document_item(key, self)?;
+        item.insert(NEWEST.to_owned(), serde_dynamo::to_attribute_value(&self.newest)?);
+        Ok(item)
+    }
+
+    /// The change of a row into this one, without its newest checks.
+    pub(crate) fn change(&self) -> Result<Change, StoreError> {
+        Ok(Change {
+            expression: format!("SET {DOCUMENT} = :row").into(),
+            values: vec![(":row", document_attribute(self)?)],
+            ..Change::default()
+        })
+    }
+
+    fn read(mut item: Item) -> Result<Self, StoreError> {
+        let newest = item.remove(NEWEST).map(serde_dynamo::from_attribute_value).transpose()?;
+        Ok(Self { newest: newest.unwrap_or_default(), ..document(item)? })
+    }
+}
 
 impl Store {
-    /// A team's directory, in its order; where it takes several calls, the first one shows how many, and
-    /// the others are made at once.
-    pub async fn directory(&self, team: TeamId) -> Result<Vec<DirectoryRow>, StoreError> {
+    /// A team's directory, in its order, by calls that are made at once: as many as it takes for so many
+    /// sites, or where their number is not known, as many as a first call shows.
+    pub async fn directory(
+        &self,
+        team: TeamId,
+        sites: Option<usize>,
+    ) -> Result<Vec<DirectoryRow>, StoreError> {
         let pk = keys::directory_partition(team);
-        let (first, last) = self.query_page(&Range::new(&pk, Sort::All), None, None).await?;
-        let ranges = match last {
-            Some(last) => ranges_after(&key_of(&last)?.sk),
-            None => Vec::new(),
+        let (mut rows, ranges) = match sites {
+            Some(sites) => (Vec::with_capacity(sites), ranges(None, sites)),
+            None => {
+                let all = Range::new(&pk, Sort::All);
+                let (items, last) = self.query_page(&all, Some(ROWS), None).await?;
+                let rows = read(items)?;
+                let last = last.map(|last| key_of(&last)).transpose()?;
+                let ranges =
+                    last.map(|Key { sk, .. }| ranges(Some(&sk), estimate(rows.len(), &sk)));
+                (rows, ranges.unwrap_or_default())
+            }
         };
-        let rest = ranges.into_iter().map(|(from, to)| {
+        let calls = ranges.into_iter().map(|(from, to)| {
             let range = Range::new(&pk, Sort::Between(from, to));
-            async { self.query(range).await?.into_iter().map(value).collect::<Result<Vec<_>, _>>() }
+            async { read(self.query(range).await?) }
         });
-        let mut rows: Vec<DirectoryRow> = first.into_iter().map(value).collect::<Result<_, _>>()?;
-        rows.extend(try_join_all(rest).await?.into_iter().flatten());
+        rows.extend(try_join_all(calls).await?.into_iter().flatten());
         Ok(rows)
     }
 }
 
-/// The ranges of sort keys that are left of a directory of which a page was read up to a row, about a page
-/// each: the keys are hashes, and so spread evenly.
-fn ranges_after(last: &str) -> Vec<(String, String)> {
-    const END: u32 = 0x1_0000;
-    let read = last.get(..4).and_then(|prefix| u32::from_str_radix(prefix, 16).ok());
-    let read = read.unwrap_or_default() + 1;
-    let count = (END - read).div_ceil(read).clamp(1, RANGES_MAX);
-    let bound = |number: u32| read + (END - read) * number / count;
-    let text = |bound: u32| if bound == END { "g".to_owned() } else { format!("{bound:04x}") };
+fn read(items: Vec<Item>) -> Result<Vec<DirectoryRow>, StoreError> {
+    items.into_iter().map(DirectoryRow::read).collect()
+}
+
+/// Sort keys are hashes in hexadecimal digits, and so spread evenly: a number below this one begins each.
+const KEYS: usize = 0x1_0000;
+
+/// How many of those numbers are read when a key is.
+fn read_until(key: &str) -> usize {
+    let number = key.get(..4).and_then(|digits| usize::from_str_radix(digits, 16).ok());
+    number.unwrap_or_default() + 1
+}
+
+/// How many rows a directory has of which so many are read up to a key.
+fn estimate(rows: usize, last: &str) -> usize {
+    rows * KEYS / read_until(last)
+}
+
+/// The ranges of sort keys after a key, or of all, in which the rows are of a directory of so many sites.
+fn ranges(last: Option<&str>, sites: usize) -> Vec<(String, String)> {
+    let begin = last.map_or(0, read_until);
+    let left = KEYS - begin;
+    let count = (sites * left / KEYS).div_ceil(ROWS).clamp(1, CALLS_MAX);
+    let bound = |number: usize| match begin + left * number / count {
+        KEYS => "g".to_owned(),
+        bound => format!("{bound:04x}"),
+    };
     // Nothing stands between a key and the same with a space.
-    let from = |number| if number == 0 { format!("{last} ") } else { text(bound(number)) };
-    (0..count).map(|number| (from(number), text(bound(number + 1)))).collect()
+    let first = last.map_or_else(|| bound(0), |last| format!("{last} "));
+    let from = |number| if number == 0 { first.clone() } else { bound(number) };
+    (0..count).map(|number| (from(number), bound(number + 1))).collect()
 }
 
 #[cfg(test)]
@@ -49,23 +171,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_a_directory_is_in_one_of_its_ranges() {
-        for last in ["0000", "0fff", "5fff", "8000", "fffe", "ffff"] {
-            let last = format!("{last}{}", "7".repeat(60));
-            let ranges = ranges_after(&last);
-            let holding = |sk: &str| {
-                let holds =
-                    |(from, to): &&(String, String)| (from.as_str()..=to.as_str()).contains(&sk);
-                ranges.iter().filter(holds).count()
-            };
-            for prefix in 0..=0xffff {
-                let sk = format!("{prefix:04x}{}", "a".repeat(60));
-                let is_left = sk > last;
-                assert_eq!(holding(&sk), usize::from(is_left), "{sk} after {last}");
+    fn each_row_that_is_left_of_a_directory_is_in_one_of_its_ranges() {
+        let starts = ["0000", "0fff", "5fff", "8000", "fffe", "ffff"];
+        let starts = starts.map(|digits| Some(format!("{digits}{}", "7".repeat(60))));
+        for last in starts.into_iter().chain([None]) {
+            for sites in [0, 1, 1_000, 100_000] {
+                let ranges = ranges(last.as_deref(), sites);
+                let holding = |sk: &str| {
+                    let holds = |(from, to): &&(String, String)| {
+                        (from.as_str()..=to.as_str()).contains(&sk)
+                    };
+                    ranges.iter().filter(holds).count()
+                };
+                for digits in 0..=0xffff {
+                    let sk = format!("{digits:04x}{}", "a".repeat(60));
+                    let is_left = last.as_ref().is_none_or(|last| sk > *last);
+                    assert_eq!(holding(&sk), usize::from(is_left), "{sk} after {last:?}");
+                }
+                assert_eq!(last.as_ref().map_or(0, |last| holding(last)), 0);
             }
-            assert_eq!(holding(&last), 0);
         }
-        let after = |prefix: &str| ranges_after(prefix).len();
-        assert_eq!([after("7fff"), after("5555"), after("3fff"), after("0001")], [1, 2, 3, 16]);
+    }
+
+    #[test]
+    fn a_directory_is_read_by_as_many_calls_as_its_rows_take() {
+        let calls = |sites| ranges(None, sites).len();
+        assert_eq!([calls(0), calls(600), calls(601), calls(9_600)], [1, 1, 2, 16]);
+        assert_eq!(calls(1_000_000), 16);
+        assert_eq!([estimate(600, "0fff"), estimate(600, "7fff")], [9_600, 1_200]);
+        assert_eq!(ranges(Some("0fff"), 9_600).len(), 15);
     }
 }

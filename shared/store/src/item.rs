@@ -39,7 +39,7 @@ pub(crate) fn value<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
 pub(crate) const REV: &str = "rev";
 
 /// Holds a whole value, as MessagePack.
-const DOCUMENT: &str = "doc";
+pub(crate) const DOCUMENT: &str = "doc";
 
 /// The item for a value that is read and written whole: one attribute with all of it.
 ///
@@ -48,9 +48,13 @@ const DOCUMENT: &str = "doc";
 /// that took half of a check's processor time.
 pub(crate) fn document_item<T: Serialize>(key: &Key, value: &T) -> Result<Item, StoreError> {
     let mut item = Item::from(key.attributes());
-    let document = rmp_serde::to_vec_named(value)?;
-    item.insert(DOCUMENT.to_owned(), AttributeValue::B(Blob::new(document)));
+    item.insert(DOCUMENT.to_owned(), document_attribute(value)?);
     Ok(item)
+}
+
+/// The attribute with all of a value.
+pub(crate) fn document_attribute<T: Serialize>(value: &T) -> Result<AttributeValue, StoreError> {
+    Ok(AttributeValue::B(Blob::new(rmp_serde::to_vec_named(value)?)))
 }
 
 /// The value that a document holds. Version 0.1 had its fields as attributes.

@@ -41,6 +41,7 @@ pub use bucket::{BucketPage, BucketPlace, BucketRow};
 pub use changes::{Changes, Usage};
 pub use channel::{ChannelRef, Deliveries, Lesson, Rederivation};
 pub use definition::TableState;
+pub use directory::DirectoryRow;
 pub use error::{StoreError, unless_conflict};
 pub use grant::{Action, Grant};
 pub use history::StoredCheck;
@@ -48,9 +49,7 @@ pub use issue::{IndexRow, IssueWithSite};
 pub use item::Readable;
 pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};
 pub use run::RunContext;
-pub use site::{
-    CreateRefusal, DeletedSite, DirectoryRow, SiteWithTools, create_refusal, is_taken_url,
-};
+pub use site::{CreateRefusal, DeletedSite, SiteWithTools, create_refusal, is_taken_url};
 pub use sync::{ResyncSlice, Versions};
 pub use table::Store;
 pub use team::TeamWithSettings;

@@ -11,19 +11,16 @@ use vedette_domain::cooldown::Cooldowns;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issue::record::Issue;
 use vedette_domain::limits::MAINTENANCE_GRACE;
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
-use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::{Latest, Newest, ToolState};
+use vedette_domain::tool_state::{Latest, ToolState};
 
-use crate::StoreError;
 use crate::item::{
     Item, REV, document, document_item, item, key_of, number, outstanding, string, value,
 };
 use crate::keys::{self, Key, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
+use crate::{DirectoryRow, StoreError};
 
 pub use update::is_taken_url;
 
@@ -54,42 +51,6 @@ impl SiteWithTools {
     }
 }
 
-/// What a team's directory says of a site: enough to filter and sort without loading it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct DirectoryRow {
-    /// The site.
-    pub id: SiteId,
-    /// Its name.
-    pub name: String,
-    /// Its canonical URL.
-    pub url: SiteUrl,
-    /// Whether it is pinned.
-    #[serde(default)]
-    pub pinned: bool,
-    /// Its creation.
-    pub created_at: Timestamp,
-    /// Tools that the site itself enables or disables; the others follow the team.
-    #[serde(default)]
-    pub enabled: BTreeMap<Tool, bool>,
-    /// Each tool's newest check.
-    #[serde(default)]
-    pub newest: BTreeMap<Tool, Newest>,
-}
-
-impl DirectoryRow {
-    /// Whether name or canonical URL contain a part, which is in lower case.
-    pub fn contains(&self, part: &str) -> bool {
-        self.name.to_lowercase().contains(part) || self.url.as_str().to_lowercase().contains(part)
-    }
-
-    /// Whether a tool is among the site's `enabled_checks`: by its own setting or else its team's, and
-    /// part of the plan.
-    pub fn is_enabled(&self, tool: Tool, team: &Settings, plan: Plan) -> bool {
-        let own = self.enabled.get(&tool).copied();
-        own.unwrap_or_else(|| team.tools.is_enabled(tool)) && plan.allows(tool)
-    }
-}
-
 /// What remains of a deleted site until everything else of it is gone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeletedSite {
@@ -98,26 +59,6 @@ pub struct DeletedSite {
     /// The team that it was of.
     pub team: TeamId,
     deleted_at: Timestamp,
-}
-
-fn directory_row(site: &Site) -> DirectoryRow {
-    let overrides = &site.overrides.tools;
-    let enabled = [
-        (Tool::Status, overrides.status.enabled),
-        (Tool::Ssl, overrides.ssl.enabled),
-        (Tool::Dns, overrides.dns.enabled),
-        (Tool::BrokenLinks, overrides.broken_links.enabled),
-        (Tool::Performance, overrides.performance.enabled),
-    ];
-    DirectoryRow {
-        id: site.id,
-        name: site.name.clone(),
-        url: site.url.clone(),
-        pinned: site.pinned,
-        created_at: site.created_at,
-        enabled: enabled.into_iter().filter_map(|(tool, said)| Some((tool, said?))).collect(),
-        newest: BTreeMap::new(),
-    }
 }
 
 /// The site of an item that may be a tombstone.
@@ -208,7 +149,7 @@ impl Store {
             ],
         );
         let count = Change { names: vec![("#plan", "plan".to_owned())], ..count };
-        let row = item(&keys::directory(site.team, &site.url), &directory_row(site))?;
+        let row = DirectoryRow::of(site).item(&keys::directory(site.team, &site.url))?;
         let mut transaction = self
             .transaction()
             .update(&keys::team(site.team), count, seen)

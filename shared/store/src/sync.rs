@@ -8,7 +8,7 @@ use serde::Deserialize;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::limits::MAINTENANCE_GRACE;
 
-use crate::item::{Item, Readable, key_of, number, string, value};
+use crate::item::{Item, Readable, document, key_of, number, string, value};
 use crate::keys;
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{SiteWithTools, StoreError, TeamWithSettings};
@@ -71,7 +71,7 @@ fn listed_site(row: Item) -> Result<Partition, StoreError> {
     struct Listed {
         id: SiteId,
     }
-    value::<Listed>(row).map(|listed| listed.id.partition())
+    document::<Listed>(row).map(|listed| listed.id.partition())
 }
 
 impl Store {

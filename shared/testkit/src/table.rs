@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use vedette_domain::settings::Settings;
 use vedette_domain::tool_state::ToolState;
 use vedette_embedded::{Database, TABLE, sdk_client};
+use vedette_store::DirectoryRow;
 
 use crate::{Faults, Meter};
 
@@ -34,7 +35,7 @@ impl TestTable {
 
     /// Every item, by key, as JSON that shows what is stored.
     pub async fn dump(&self) -> BTreeMap<(String, String), Value> {
-        self.scan().await.iter().map(|(key, item)| (key.clone(), shown(&key.1, item))).collect()
+        self.scan().await.iter().map(|(key, item)| (key.clone(), shown(key, item))).collect()
     }
 
     /// The bytes by which DynamoDB counts each item, by key.
@@ -103,11 +104,12 @@ fn bytes(value: &AttributeValue) -> usize {
 }
 
 /// An item as JSON, a document by its fields.
-fn shown(sort_key: &str, item: &Item) -> Value {
+fn shown((partition, sort_key): &(String, String), item: &Item) -> Value {
     let mut fields: Map<String, Value> =
         item.iter().map(|(name, value)| (name.clone(), show(value))).collect();
     if let Some(AttributeValue::B(document)) = item.get("doc") {
-        let document = match sort_key {
+        let document = match sort_key.as_str() {
+            _ if partition.starts_with("L#") => fields_of::<DirectoryRow>(document.as_ref()),
             "M" => fields_of::<Settings>(document.as_ref()),
             _ => fields_of::<ToolState>(document.as_ref()),
         };

@@ -21,7 +21,7 @@ pub(crate) async fn handle(
     let (listing, page) = parse(&query)?;
 
     let retention = team.retention(context.caller.now);
-    let rows = store.directory(id).await?;
+    let rows = store.directory(id, Some(team.team.sites as usize)).await?;
     let rows = listing.of(rows, &team.settings, team.plan(), retention);
     let shown = page.slice(&rows);
     let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();

@@ -1,7 +1,7 @@
 //! The directories of large teams, kept for a few seconds: they take long to read, and every look at the list
 //! needs them whole, for its counts and its order.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::id::TeamId;
@@ -34,9 +34,7 @@ impl Directory {
 impl Directories {
     /// A team's directory as it was a few seconds ago, if somebody has read it then.
     pub(super) fn recent(&self, team: TeamId, now: Timestamp) -> Option<Arc<Vec<DirectoryRow>>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().find(|directory| directory.team == team)?;
-        found.is_recent(now).then(|| Arc::clone(&found.rows))
+        self.last(team).filter(|directory| directory.is_recent(now)).map(|directory| directory.rows)
     }
 
     /// A team's directory as it is.
@@ -46,14 +44,23 @@ impl Directories {
         team: TeamId,
         now: Timestamp,
     ) -> Result<Arc<Vec<DirectoryRow>>, StoreError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|kept| kept.is_recent(now));
-        let rows = Arc::new(store.directory(team).await?);
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let about = self.last(team).map(|directory| directory.rows.len());
+        let rows = Arc::new(store.directory(team, about).await?);
+        let mut kept = self.kept();
         kept.retain(|directory| directory.team != team);
         if rows.len() >= LARGE {
             kept.insert(0, Directory { team, read_at: now, rows: Arc::clone(&rows) });
             kept.truncate(KEPT);
         }
         Ok(rows)
+    }
+
+    /// A team's directory as it was when it was read last, however long ago.
+    fn last(&self, team: TeamId) -> Option<Directory> {
+        self.kept().iter().find(|directory| directory.team == team).cloned()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Directory>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use vedette_domain::site::Site;
 
-use super::{DirectoryRow, SiteWithTools, directory_row, put_state, site_item};
-use crate::StoreError;
-use crate::item::{item, number, string};
+use super::{SiteWithTools, put_state, site_item};
+use crate::item::number;
 use crate::keys;
-use crate::table::{Change, Condition, Store, Transaction};
+use crate::table::{Condition, Store, Transaction};
+use crate::{DirectoryRow, StoreError};
 
 /// The place of the site in the transaction of [`Store::update_site`].
 const SITE: usize = 0;
@@ -56,33 +56,20 @@ fn write_directory<'a>(
     next: &Site,
 ) -> Result<Transaction<'a>, StoreError> {
     let site = &stored.site;
-    let (old, new) = (directory_row(site), directory_row(next));
+    let (old, new) = (DirectoryRow::of(site), DirectoryRow::of(next));
     let [old_key, new_key] = [site, next].map(|site| keys::directory(site.team, &site.url));
     if old_key != new_key {
         // The newest checks come from the tools' states, which are written under conditions too.
         let newest = stored.tools.iter().filter_map(|(&tool, state)| Some((tool, state.newest()?)));
         let moved = DirectoryRow { newest: newest.collect(), ..new };
         return Ok(transaction
-            .put(item(&new_key, &moved)?, Condition::Absent)
+            .put(moved.item(&new_key)?, Condition::Absent)
             .delete(&old_key, Condition::Present));
     }
-    if (&old.name, old.pinned, &old.enabled) == (&new.name, new.pinned, &new.enabled) {
+    if old == new {
         return Ok(transaction);
     }
-    let change = Change {
-        expression: "SET #name = :name, #pinned = :pinned, #enabled = :enabled".into(),
-        names: ["name", "pinned", "enabled"]
-            .into_iter()
-            .zip(["#name", "#pinned", "#enabled"])
-            .map(|(attribute, name)| (name, attribute.to_owned()))
-            .collect(),
-        values: vec![
-            (":name", string(new.name)),
-            (":pinned", aws_sdk_dynamodb::types::AttributeValue::Bool(new.pinned)),
-            (":enabled", serde_dynamo::to_attribute_value(&new.enabled)?),
-        ],
-    };
-    Ok(transaction.update(&old_key, change, Condition::Present))
+    Ok(transaction.update(&old_key, new.change()?, Condition::Present))
 }
 
 /// Whether a conflict of [`Store::update_site`], asked to move a site to another URL, means that
