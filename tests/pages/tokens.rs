@@ -1,7 +1,7 @@
 //! The API tokens of who is signed in.
 
 use jiff::SignedDuration;
-use vedette_domain::account::{Role, Scope};
+use vedette_domain::account::{Role, Scope, Secret, TOKENS_MAX, Token};
 use vedette_domain::plan::Plan;
 use vedette_testkit::{Client, TestApp, member_of, new_team};
 
@@ -78,6 +78,27 @@ async fn what_is_wrong_with_a_token_stands_beside_its_field() {
         assert!(!page.contains("value=\"issues:read\" checked"), "what was typed is kept");
     }
     assert_eq!(test.app.store.tokens_of(owner.user).await.expect("read").len(), before);
+
+    let now = test.now();
+    for number in before..TOKENS_MAX {
+        let [tens, ones] = [number / 10, number % 10].map(|digit| digit.try_into().expect("small"));
+        let mut random = [7; Secret::RANDOM_BYTES];
+        (random[0], random[1]) = (tens, ones);
+        let token = Token {
+            hash: Secret::from_random(random).hash(),
+            user: owner.user,
+            name: "ci".to_owned(),
+            scopes: vec![Scope::TeamsRead],
+            expires_at: now + SignedDuration::from_hours(24),
+            created_at: now,
+        };
+        test.app.store.create_token(&token).await.expect("made");
+    }
+    let refused = browser.post("/tokens", "name=ci&days=7&scopes=teams%3Aread").await;
+    assert_eq!(refused.status(), 422);
+    let page = main_part(&refused);
+    assert!(page.contains("You have 100 tokens, as many as one may."), "{page}");
+
     let scopes = Scope::ALL.len();
     let form = browser.get("/tokens").await;
     assert_eq!(said(&form).matches("checked").count(), scopes, "all, unless somebody says less");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{create_token, revoke_token};
-use vedette_domain::account::{Scope, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS};
+use vedette_domain::account::{Scope, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, TOKENS_MAX};
 use vedette_domain::name::parse_name;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -45,6 +45,11 @@ pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
     if days.is_none() {
         let message = format!("The days field must be a number from 1 to {TOKEN_DAYS_MAX}.");
         errors.push("days", message);
+    }
+    let held = visit.app.store.tokens_of(caller.user.id).await?.len();
+    if held >= TOKENS_MAX {
+        errors
+            .push("name", format!("You have {held} tokens, as many as one may. Revoke one first."));
     }
     let (name, days) = match errors.finish(name.ok().zip(days)) {
         Ok(read) => read,

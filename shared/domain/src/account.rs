@@ -295,6 +295,8 @@ pub struct Token {
 pub const TOKEN_LIFETIME_DAYS: i64 = 183;
 /// The longest that a token can work, in days: ten years.
 pub const TOKEN_DAYS_MAX: i64 = 3_650;
+/// The most tokens that a user makes by themselves.
+pub const TOKENS_MAX: usize = 100;
 
 /// SHA-256 of a token's secret, in lower-case hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
