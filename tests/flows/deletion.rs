@@ -42,6 +42,11 @@ async fn assert_gone(scene: &Scene, site: SiteId, others: usize) {
     let found = store.team(team, scene.service.test.now()).await.expect("read").expect("a team");
     assert_eq!(found.team.sites as usize, others, "the team's count");
     assert_eq!(store.directory(team, None).await.expect("read").len(), others);
+    let id = site.to_string();
+    let dump = scene.service.test.table.dump().await;
+    let named: Vec<_> =
+        dump.keys().filter(|(pk, sk)| pk.contains(&id) || sk.contains(&id)).collect();
+    assert!(named.is_empty(), "{named:?}");
     for is_active in [true, false] {
         let index = store.issue_index(team, is_active).await.expect("read");
         assert!(index.iter().all(|row| row.site != site), "{index:?}");

@@ -145,6 +145,8 @@ pub struct ToolChange {
     pub events: Vec<IssueEvent>,
     /// The newest check, where the directory says something else of it.
     pub newest: Option<Newest>,
+    /// Whether no check of the tool had completed before, as far as it is remembered.
+    pub is_first: bool,
     /// The retry or follow-up to send, where it is a new one.
     pub timer: Option<Timer>,
 }
@@ -276,6 +278,7 @@ impl ToolState {
         }
         Ok(ToolChange {
             newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
+            is_first: self.latest_completed().is_none() && next.latest_completed().is_some(),
             state: next,
             check,
             was_pending: !trigger.is_automatic(),
@@ -390,6 +393,7 @@ impl ToolState {
         });
         ToolChange {
             newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
+            is_first: false,
             state: next,
             check: Check::pending(check, now),
             was_pending: false,

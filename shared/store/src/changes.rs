@@ -12,12 +12,12 @@ use vedette_domain::tool_state::{
     CheckDeletion, DayWrite, Newest, NewestChange, ToolChange, ToolState,
 };
 
-use crate::StoreError;
 use crate::item::{expiring, item, number, outstanding, string};
 use crate::keys;
 use crate::row::{self, Written};
 use crate::site::put_state;
 use crate::table::{Change, Condition, Store, Transaction};
+use crate::{DirectoryRow, StoreError};
 
 /// What happens to one site's records together.
 ///
@@ -95,17 +95,15 @@ impl Store {
         let change = match newest {
             NewestChange::Same => return transaction.commit().await,
             NewestChange::Now(newest) => Change {
-                expression: "SET newest.#tool = :newest".into(),
+                expression: "SET #tool = :newest".into(),
                 values: vec![(":newest", serde_dynamo::to_attribute_value(newest)?)],
                 ..Change::default()
             },
-            NewestChange::Gone => {
-                Change { expression: "REMOVE newest.#tool".into(), ..Change::default() }
-            }
+            NewestChange::Gone => Change { expression: "REMOVE #tool".into(), ..Change::default() },
         };
         let change = Change { names: vec![("#tool", tool.to_string())], ..change };
-        let row = keys::directory(site.team, &site.url);
-        transaction.update(&row, change, Condition::Present).commit().await
+        let row = keys::newest(site.team, site.id);
+        transaction.update(&row, change, Condition::Always).commit().await
     }
 
     /// Writes a person's decision about an issue, with the tool's state where a resolution resets
@@ -181,7 +179,7 @@ fn write_day<'a>(
     Ok(transaction.put(expiring(stored, day.item_expires_at()), condition))
 }
 
-/// Keeps the directory's idea of the newest checks; one update for all tools.
+/// Keeps the directory's idea of the newest checks, in one update for all tools, and of whether there was any.
 fn write_newest<'a>(
     transaction: Transaction<'a>,
     changes: &Changes<'_>,
@@ -199,13 +197,18 @@ fn write_newest<'a>(
     let mut change = Change::default();
     let mut sets = Vec::with_capacity(changed.len());
     for ((tool, newest), (name, value)) in changed.into_iter().zip(SLOTS) {
-        sets.push(format!("newest.{name} = {value}"));
+        sets.push(format!("{name} = {value}"));
         change.names.push((name, tool.to_string()));
         change.values.push((value, serde_dynamo::to_attribute_value(newest)?));
     }
     change.expression = format!("SET {}", sets.join(", ")).into();
-    let row = keys::directory(changes.site.team, &changes.site.url);
-    Ok(transaction.update(&row, change, Condition::Present))
+    let Site { team, id, ref url, .. } = *changes.site;
+    let transaction = transaction.update(&keys::newest(team, id), change, Condition::Always);
+    if changes.tools.iter().any(|change| change.is_first) {
+        let row = keys::directory(team, url);
+        return Ok(transaction.update(&row, DirectoryRow::checked(), Condition::Present));
+    }
+    Ok(transaction)
 }
 
 /// Writes an issue with what channels have to learn of it, which is looked for at `due` unless a message

@@ -1,7 +1,8 @@
 //! The directory of a team: what is asked of all its sites at once, which may take megabytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,13 +11,13 @@ use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::Tool;
+use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::Newest;
 
-use crate::StoreError;
-use crate::item::{DOCUMENT, Item, document, document_attribute, document_item, key_of};
-use crate::keys::{self, Key};
+use crate::item::{DOCUMENT, Item, document, document_attribute, document_item, key_of, value};
+use crate::keys::{self, Key, PK, SK};
 use crate::table::{Change, Range, Sort, Store};
+use crate::{Readable, StoreError};
 
 /// How many rows are read by a call: so few that an answer is parsed while the table looks for the next.
 const ROWS: usize = 600;
@@ -40,12 +41,17 @@ pub struct DirectoryRow {
     /// Tools that the site itself enables or disables; the others follow the team.
     #[serde(default)]
     pub enabled: BTreeMap<Tool, bool>,
-    /// Each tool's newest check. An attribute beside the document, since each tool writes its own.
+    /// Whether any check of it has completed. An attribute beside the document, since the check writes it.
+    #[serde(skip)]
+    pub is_checked: bool,
+    /// Each tool's newest check, where it was asked for. It has an item of its own, since few ask.
     #[serde(skip)]
     pub newest: BTreeMap<Tool, Newest>,
 }
 
-/// The attribute of the newest checks.
+/// The attribute that says whether any check has completed.
+const CHECKED: &str = "checked";
+/// The attribute in which version 0.1 had the newest checks.
 const NEWEST: &str = "newest";
 
 impl DirectoryRow {
@@ -66,8 +72,14 @@ impl DirectoryRow {
             pinned: site.pinned,
             created_at: site.created_at,
             enabled: enabled.into_iter().filter_map(|(tool, said)| Some((tool, said?))).collect(),
+            is_checked: false,
             newest: BTreeMap::new(),
         }
+    }
+
+    /// The range of a team's rows, or those of them that come after a place.
+    pub(crate) fn after(place: Option<&str>) -> Sort {
+        Sort::Between(place.map_or_else(|| "0".to_owned(), next), END.to_owned())
     }
 
     /// Whether name or canonical URL contain a part, which is in lower case.
@@ -84,11 +96,22 @@ impl DirectoryRow {
 
     pub(crate) fn item(&self, key: &Key) -> Result<Item, StoreError> {
         let mut item = document_item(key, self)?;
-        item.insert(NEWEST.to_owned(), serde_dynamo::to_attribute_value(&self.newest)?);
+        if self.is_checked {
+            item.insert(CHECKED.to_owned(), AttributeValue::Bool(true));
+        }
         Ok(item)
     }
 
-    /// The change of a row into this one, without its newest checks.
+    /// The change of a row whose site has been checked.
+    pub(crate) fn checked() -> Change {
+        Change {
+            expression: format!("SET {CHECKED} = :yes").into(),
+            values: vec![(":yes", AttributeValue::Bool(true))],
+            ..Change::default()
+        }
+    }
+
+    /// The change of a row into this one.
     pub(crate) fn change(&self) -> Result<Change, StoreError> {
         Ok(Change {
             expression: format!("SET {DOCUMENT} = :row").into(),
@@ -98,26 +121,32 @@ impl DirectoryRow {
     }
 
     fn read(mut item: Item) -> Result<Self, StoreError> {
-        let newest = item.remove(NEWEST).map(serde_dynamo::from_attribute_value).transpose()?;
-        Ok(Self { newest: newest.unwrap_or_default(), ..document(item)? })
+        let newest: BTreeMap<Tool, Newest> = match item.remove(NEWEST) {
+            Some(newest) => serde_dynamo::from_attribute_value(newest)?,
+            None => BTreeMap::new(),
+        };
+        let is_checked = item.contains_key(CHECKED)
+            || newest.values().any(|newest| newest.status == CheckStatus::Completed);
+        Ok(Self { is_checked, newest, ..document(item)? })
     }
 }
 
 impl Store {
-    /// A team's directory, in its order, by calls that are made at once: as many as it takes for so many
-    /// sites, or where their number is not known, as many as a first call shows.
+    /// A team's directory, in its order and as far as it can be read, by calls that are made at once: as
+    /// many as it takes for so many sites, or where their number is not known, as many as a first call shows.
     pub async fn directory(
         &self,
         team: TeamId,
         sites: Option<usize>,
     ) -> Result<Vec<DirectoryRow>, StoreError> {
         let pk = keys::directory_partition(team);
+        let readable = |items| Readable::of(items, DirectoryRow::read).items;
         let (mut rows, ranges) = match sites {
             Some(sites) => (Vec::with_capacity(sites), ranges(None, sites)),
             None => {
-                let all = Range::new(&pk, Sort::All);
+                let all = Range::new(&pk, DirectoryRow::after(None));
                 let (items, last) = self.query_page(&all, Some(ROWS), None).await?;
-                let rows = read(items)?;
+                let rows = readable(items);
                 let last = last.map(|last| key_of(&last)).transpose()?;
                 let ranges =
                     last.map(|Key { sk, .. }| ranges(Some(&sk), estimate(rows.len(), &sk)));
@@ -126,19 +155,46 @@ impl Store {
         };
         let calls = ranges.into_iter().map(|(from, to)| {
             let range = Range::new(&pk, Sort::Between(from, to));
-            async { read(self.query(range).await?) }
+            async { self.query(range).await.map(readable) }
         });
         rows.extend(try_join_all(calls).await?.into_iter().flatten());
         Ok(rows)
     }
+
+    /// The same, with each tool's newest check.
+    pub async fn directory_with_newest(
+        &self,
+        team: TeamId,
+        sites: usize,
+    ) -> Result<Vec<DirectoryRow>, StoreError> {
+        let pk = keys::directory_partition(team);
+        let newest = self.query(Range::new(&pk, Sort::Prefix(keys::NEWEST.to_owned())));
+        let (mut rows, newest) = futures::try_join!(self.directory(team, Some(sites)), newest)?;
+        let mut newest: HashMap<String, BTreeMap<Tool, Newest>> =
+            Readable::of(newest, newest_of).items.into_iter().collect();
+        for row in &mut rows {
+            row.newest.extend(newest.remove(&keys::newest(team, row.id).sk).unwrap_or_default());
+        }
+        Ok(rows)
+    }
 }
 
-fn read(items: Vec<Item>) -> Result<Vec<DirectoryRow>, StoreError> {
-    items.into_iter().map(DirectoryRow::read).collect()
+/// The newest checks of a site, and the item's place.
+fn newest_of(mut item: Item) -> Result<(String, BTreeMap<Tool, Newest>), StoreError> {
+    let Key { sk, .. } = key_of(&item)?;
+    item.retain(|name, _| name != PK && name != SK);
+    Ok((sk, value(item)?))
 }
 
 /// Sort keys are hashes in hexadecimal digits, and so spread evenly: a number below this one begins each.
 const KEYS: usize = 0x1_0000;
+/// Comes after all of them.
+const END: &str = "g";
+
+/// What comes after a key, before any other.
+fn next(key: &str) -> String {
+    format!("{key} ")
+}
 
 /// How many of those numbers are read when a key is.
 fn read_until(key: &str) -> usize {
@@ -157,11 +213,10 @@ fn ranges(last: Option<&str>, sites: usize) -> Vec<(String, String)> {
     let left = KEYS - begin;
     let count = (sites * left / KEYS).div_ceil(ROWS).clamp(1, CALLS_MAX);
     let bound = |number: usize| match begin + left * number / count {
-        KEYS => "g".to_owned(),
+        KEYS => END.to_owned(),
         bound => format!("{bound:04x}"),
     };
-    // Nothing stands between a key and the same with a space.
-    let first = last.map_or_else(|| bound(0), |last| format!("{last} "));
+    let first = last.map_or_else(|| bound(0), next);
     let from = |number| if number == 0 { first.clone() } else { bound(number) };
     (0..count).map(|number| (from(number), bound(number + 1))).collect()
 }

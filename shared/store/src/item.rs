@@ -84,19 +84,20 @@ pub struct Readable<T> {
 
 impl<T> Readable<T> {
     pub(crate) fn of(items: Vec<Item>, read: impl Fn(Item) -> Result<T, StoreError>) -> Self {
-        let mut readable = Self { items: Vec::with_capacity(items.len()), unreadable: 0 };
-        for item in items {
-            let key = key_of(&item);
-            match read(item) {
-                Ok(value) => readable.items.push(value),
-                Err(error) => {
-                    error!(?key, error = %ErrorChain(&error), "item left out");
-                    readable.unreadable += 1;
-                }
-            }
-        }
-        readable
+        let all = items.len();
+        let items: Vec<T> = items.into_iter().filter_map(|item| readable(item, &read)).collect();
+        Self { unreadable: (all - items.len()) as u64, items }
     }
+}
+
+/// What an item holds. The log names one that cannot be read.
+pub(crate) fn readable<T>(
+    item: Item,
+    read: impl FnOnce(Item) -> Result<T, StoreError>,
+) -> Option<T> {
+    let key = [PK, SK].map(|name| item.get(name).cloned());
+    let failed = |error| error!(?key, error = %ErrorChain(&error), "item left out");
+    read(item).map_err(failed).ok()
 }
 
 /// Adds the attributes by which DynamoDB forgets an item.

@@ -294,6 +294,14 @@ pub(crate) fn directory(team: TeamId, url: &SiteUrl) -> Key {
     Key::new(directory_partition(team), HEXLOWER.encode(&url.hash()))
 }
 
+/// The part of a directory with the newest checks.
+pub(crate) const NEWEST: &str = "n#";
+
+/// The item with the newest check of each tool of a site, beside the rows of the directory.
+pub(crate) fn newest(team: TeamId, site: SiteId) -> Key {
+    Key::new(directory_partition(team), format!("{NEWEST}{site}"))
+}
+
 pub(crate) fn team_partition(team: TeamId) -> String {
     Prefix::Team.key(team)
 }

@@ -16,7 +16,7 @@ use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Latest, ToolState};
 
 use crate::item::{
-    Item, REV, document, document_item, item, key_of, number, outstanding, string, value,
+    Item, REV, document, document_item, item, key_of, number, outstanding, readable, string, value,
 };
 use crate::keys::{self, Key, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
@@ -212,7 +212,7 @@ impl Store {
         Ok(site.zip(state))
     }
 
-    /// What is remembered of a tool on each of these sites; nothing of those that are gone.
+    /// What is remembered of a tool on each of these sites; nothing of those that are gone or cannot be read.
     pub async fn tool_states(
         &self,
         partitions: impl IntoIterator<Item = Partition>,
@@ -223,9 +223,9 @@ impl Store {
         let mut found = self.batch_get(keys).await?;
         let states = partitions.into_iter().filter_map(|partition| {
             let item = found.remove(&keys::tool(partition, tool))?;
-            Some(document(item).map(|state| (partition, state)))
+            Some((partition, readable(item, document)?))
         });
-        states.collect()
+        Ok(states.collect())
     }
 
     /// Writes down that a site's schedules follow its `cfg`.
@@ -297,6 +297,7 @@ impl Store {
             let key = keys::issue_index(site.team, issue.id, issue.status());
             transaction = transaction.delete(&key, Condition::Present);
         }
+        transaction = transaction.delete(&keys::newest(site.team, site.id), Condition::Always);
         write_cooldowns(transaction, site.team, cooldowns)?.commit().await
     }
 

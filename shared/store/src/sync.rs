@@ -10,8 +10,8 @@ use vedette_domain::limits::MAINTENANCE_GRACE;
 
 use crate::item::{Item, Readable, document, key_of, number, string, value};
 use crate::keys;
-use crate::table::{Change, Condition, Range, Sort, Store};
-use crate::{SiteWithTools, StoreError, TeamWithSettings};
+use crate::table::{Change, Condition, Range, Store};
+use crate::{DirectoryRow, SiteWithTools, StoreError, TeamWithSettings};
 
 /// The `cfg` of a team and of sites at one moment.
 #[derive(Debug, Clone)]
@@ -111,7 +111,7 @@ impl Store {
             return Ok(None);
         }
         let pk = keys::directory_partition(team);
-        let rest = resync.map_or(Sort::All, Sort::After);
+        let rest = DirectoryRow::after(resync.as_deref());
         let rows = self.query(Range { limit: Some(limit), ..Range::new(&pk, rest) }).await?;
         let last = match rows.last() {
             Some(row) if rows.len() >= limit => Some(key_of(row)?.sk),
@@ -124,7 +124,8 @@ impl Store {
     /// All sites of a team, and how many entries of its directory cannot be read.
     pub async fn listed_sites(&self, team: TeamId) -> Result<Readable<Partition>, StoreError> {
         let pk = keys::directory_partition(team);
-        Ok(Readable::of(self.query(Range::new(&pk, Sort::All)).await?, listed_site))
+        let all = Range::new(&pk, DirectoryRow::after(None));
+        Ok(Readable::of(self.query(all).await?, listed_site))
     }
 
     /// Writes down that a slice is done, and with the last one that all schedules follow. Says no

@@ -369,7 +369,6 @@ pub(crate) struct Range<'a> {
 pub(crate) enum Sort {
     All,
     Prefix(String),
-    After(String),
     Before(String),
     /// Both ends included.
     Between(String, String),
@@ -382,7 +381,6 @@ impl Sort {
             Self::Prefix(prefix) => {
                 ("pk = :pk AND begins_with(sk, :sk)", vec![(":sk", string(prefix.as_str()))])
             }
-            Self::After(last) => ("pk = :pk AND sk > :sk", vec![(":sk", string(last.as_str()))]),
             Self::Before(next) => ("pk = :pk AND sk < :sk", vec![(":sk", string(next.as_str()))]),
             Self::Between(from, to) => (
                 "pk = :pk AND sk BETWEEN :from AND :to",

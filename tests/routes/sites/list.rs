@@ -337,6 +337,24 @@ async fn sites_of_other_teams_are_not_listed() {
 }
 
 #[tokio::test]
+async fn a_row_that_cannot_be_read_hides_no_other() {
+    let (service, owner) = Service::with_team().await;
+    let target = WebServer::start().await;
+    named(&service, &owner, "a", &format!("{}/a", target.url)).await;
+    let rows = service.test.table.dump().await;
+    let (pk, sk) = rows.keys().find(|(pk, _)| pk.starts_with("L#")).expect("a row");
+    named(&service, &owner, "b", &format!("{}/b", target.url)).await;
+    service.work_off().await;
+    service.test.table.set(pk, sk, "doc", "spoilt").await;
+    for query in ["", "?status=completed"] {
+        let listed = list(&service, &owner, query).await;
+        let names: Vec<_> = listed.body["data"].as_array().expect("sites").iter().collect();
+        assert_eq!(names.len(), 1, "{query}");
+        assert_eq!((&names[0]["name"], &listed.body["meta"]["total"]), (&json!("b"), &json!(1)));
+    }
+}
+
+#[tokio::test]
 async fn a_site_that_is_deleted_meanwhile_is_neither_shown_nor_counted() {
     let (service, owner) = Service::with_team().await;
     let mut sites = Vec::new();

@@ -10,6 +10,8 @@ use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
 use vedette_domain::plan::Plan;
 use vedette_domain::site::{LISTED_TEXTS_MAX, Site};
+use vedette_domain::tool::Tool;
+use vedette_store::DirectoryRow;
 use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
 use vedette_tests::Service;
 
@@ -80,12 +82,10 @@ impl Scene {
     }
 
     /// The team's only directory row.
-    async fn listed(&self) -> Value {
-        let dump = self.service.test.table.dump().await;
-        let mut rows = dump.into_iter().filter(|((pk, _), _)| pk.starts_with("L#"));
-        let row = rows.next().expect("a row");
-        assert_eq!(rows.next(), None, "one row a site");
-        row.1
+    async fn listed(&self) -> DirectoryRow {
+        let store = &self.service.test.app.store;
+        let rows = store.directory_with_newest(self.owner.team, 1).await.expect("rows");
+        <[_; 1]>::try_from(rows).expect("one row a site").into_iter().next().expect("a row")
     }
 }
 
@@ -631,8 +631,8 @@ async fn changes_at_once_are_all_kept() {
     assert_eq!(data["issue_settings"]["dns"]["expected_records"], json!({ "A": ["192.0.2.1"] }));
     let listed = scene.listed().await;
     assert_eq!(
-        (&listed["name"], &listed["pinned"], &listed["enabled"]),
-        (&json!("Shop"), &json!(true), &json!({ "ssl": false }))
+        (listed.name.as_str(), listed.pinned, listed.enabled),
+        ("Shop", true, [(Tool::Ssl, false)].into())
     );
 }
 

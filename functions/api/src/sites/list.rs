@@ -21,7 +21,11 @@ pub(crate) async fn handle(
     let (listing, page) = parse(&query)?;
 
     let retention = team.retention(context.caller.now);
-    let rows = store.directory(id, Some(team.team.sites as usize)).await?;
+    let sites = team.team.sites as usize;
+    let rows = match listing.status {
+        Some(_) => store.directory_with_newest(id, sites).await?,
+        None => store.directory(id, Some(sites)).await?,
+    };
     let rows = listing.of(rows, &team.settings, team.plan(), retention);
     let shown = page.slice(&rows);
     let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();

@@ -130,6 +130,7 @@ mod tests {
             pinned: false,
             created_at: created_at.parse().expect("a timestamp"),
             enabled: [].into(),
+            is_checked: false,
             newest: [].into(),
         }
     }

@@ -11,7 +11,7 @@ use vedette_domain::account::Permission;
 use vedette_domain::history::{DayUptime, RecentDays, Retention, recent_dates};
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::site_state::SiteState;
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -215,10 +215,8 @@ fn listed<'a>(
                 row.is_enabled(*tool, &team.settings, team.plan())
                     && visit.app.service.tools.contains(tool)
             };
-            let is_checked =
-                row.newest.values().any(|newest| newest.status == CheckStatus::Completed);
             let active = issues.iter().map(|issue| issue.fingerprint);
-            let state = SiteState::of(active, Tool::ALL.iter().any(is_enabled), is_checked);
+            let state = SiteState::of(active, Tool::ALL.iter().any(is_enabled), row.is_checked);
             let since = issues.iter().map(|issue| issue.opened_at).min();
             Listed { row, state, issues: issues.len(), since }
         })

@@ -121,7 +121,7 @@ async fn page(
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
         (said(visit, &pending(access, now)))
         p { (link_out(&site.url)) }
-        p { (latest::standing(visit, access, &checks, &issues)) }
+        p { (latest::standing(visit, access, &issues)) }
         @if role.grants(Permission::RunChecks) {
             form method="post" action={ "/sites/" (site.id) "/checks" } { button { "Run checks now" } }
         }

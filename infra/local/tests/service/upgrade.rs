@@ -68,6 +68,12 @@ async fn every_item_of_an_older_folder_is_read() {
         };
         assert_eq!(states, expected);
     }
+    let team = store.all_teams().await.expect("teams")[0];
+    let rows = store.directory_with_newest(team, 2).await.expect("a directory");
+    for row in rows {
+        let status = row.newest.get(&Tool::Status).map(|newest| newest.status);
+        assert_eq!((status, row.is_checked), (Some(CheckStatus::Completed), true), "{}", row.name);
+    }
     assert_eq!(site(&store, "Down").await.site.notes.as_deref(), Some("kept"));
     database.close().await;
 }

@@ -59,9 +59,9 @@ fn write_directory<'a>(
     let (old, new) = (DirectoryRow::of(site), DirectoryRow::of(next));
     let [old_key, new_key] = [site, next].map(|site| keys::directory(site.team, &site.url));
     if old_key != new_key {
-        // The newest checks come from the tools' states, which are written under conditions too.
-        let newest = stored.tools.iter().filter_map(|(&tool, state)| Some((tool, state.newest()?)));
-        let moved = DirectoryRow { newest: newest.collect(), ..new };
+        // The tools' states are written under conditions too.
+        let is_checked = stored.tools.values().any(|state| state.latest_completed().is_some());
+        let moved = DirectoryRow { is_checked, ..new };
         return Ok(transaction
             .put(moved.item(&new_key)?, Condition::Absent)
             .delete(&old_key, Condition::Present));

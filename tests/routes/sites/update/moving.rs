@@ -1,9 +1,12 @@
 //! `PATCH /sites/{site}`: a site that moves to another URL.
 
 use futures::future::join_all;
+use jiff::civil::date;
 use serde_json::{Value, json};
 use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
+use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::Newest;
+use vedette_store::DirectoryRow;
 use vedette_testkit::{ApiResponse, WebServer, new_team};
 use vedette_tests::Service;
 
@@ -130,9 +133,9 @@ async fn the_directory_follows_and_keeps_the_newest_states() {
     let scene = Scene { service, owner, site };
     let path = |part: &str| format!("{}{part}", target.url);
     for (body, name, pinned, enabled) in [
-        (json!({ "url": path("/a") }), "127.0.0.1", false, json!({})),
-        (json!({ "url": path("/a"), "name": "Shop" }), "Shop", false, json!({})),
-        (json!({ "url": path("/a"), "pinned": true }), "Shop", true, json!({})),
+        (json!({ "url": path("/a") }), "127.0.0.1", false, None),
+        (json!({ "url": path("/a"), "name": "Shop" }), "Shop", false, None),
+        (json!({ "url": path("/a"), "pinned": true }), "Shop", true, None),
         (
             json!({ "url": path("/a"), "monitoring_settings": {
                 "tools": { "ssl": { "enabled": false }, "dns": { "enabled": true } },
@@ -140,25 +143,29 @@ async fn the_directory_follows_and_keeps_the_newest_states() {
             "Shop",
             true,
             // The team says so too.
-            json!({ "ssl": false }),
+            Some((Tool::Ssl, false)),
         ),
         (
             json!({ "url": path("/b"), "name": "Store", "monitoring_settings": {} }),
             "Store",
             true,
-            json!({}),
+            None,
         ),
     ] {
         assert_eq!(scene.patch(&body).await.status, 200, "{body}");
         let listed = scene.listed().await;
-        // Completed, on 2026-11-20, to be shown for a year.
-        let newest = [1, 81, 41, 1, 109];
-        let expected = json!({
-            "id": scene.site, "name": name, "url": body["url"], "pinned": pinned,
-            "enabled": enabled, "newest": { "status": newest },
-        });
-        for (field, value) in expected.as_object().expect("fields") {
-            assert_eq!(&listed[field], value, "{field} after {body}");
-        }
+        let newest =
+            Newest { status: CheckStatus::Completed, date: date(2026, 11, 20), days: Some(365) };
+        let expected = DirectoryRow {
+            id: scene.site,
+            name: name.to_owned(),
+            url: body["url"].as_str().and_then(|url| url.parse().ok()).expect("a URL"),
+            pinned,
+            created_at: listed.created_at,
+            enabled: enabled.into_iter().collect(),
+            is_checked: true,
+            newest: [(Tool::Status, newest)].into(),
+        };
+        assert_eq!(listed, expected, "after {body}");
     }
 }

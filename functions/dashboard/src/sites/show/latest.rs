@@ -14,18 +14,13 @@ use crate::sites::state;
 use crate::{Visit, layout};
 
 /// The state, and since when it holds as far as issues tell.
-pub(super) fn standing(
-    visit: Visit<'_>,
-    access: &SiteAccess,
-    checks: &Checks,
-    issues: &[Issue],
-) -> Markup {
+pub(super) fn standing(visit: Visit<'_>, access: &SiteAccess, issues: &[Issue]) -> Markup {
     let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
     let settings = access.settings();
     let is_watched = Tool::ALL
         .into_iter()
         .any(|tool| visit.app.service.runs(tool, &access.team.team, &settings));
-    let is_checked = checks.values().any(|check| check.status == CheckStatus::Completed);
+    let is_checked = access.stored.tools.values().any(|state| state.latest_completed().is_some());
     let is =
         SiteState::of(active.clone().map(|issue| issue.id.fingerprint()), is_watched, is_checked);
     let since = match is {
