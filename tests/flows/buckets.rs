@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
+use vedette_domain::schedule::second;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_reconciler::{DISPATCH, dispatch, reconcile};
 use vedette_runtime::aws::app as on_aws;
@@ -126,6 +127,48 @@ async fn buckets_give_each_site_the_slots_of_its_cadence_and_no_other() {
     let sent = Box::pin(minutes(&story, 120)).await;
     assert_eq!(sent.len(), expected.len(), "each once");
     assert_eq!(sent.into_iter().collect::<BTreeSet<_>>(), expected);
+}
+
+#[tokio::test]
+async fn the_runs_of_a_minute_are_spread_over_it() {
+    let mut story = Story::begin(Schedules::Buckets).await;
+    let mut sites = Vec::new();
+    for number in 0..25 {
+        sites.push(Box::pin(story.create(&number.to_string(), 1, 1_440)).await);
+    }
+    Box::pin(story.dispatch()).await;
+    let sdk = story.aws.sdk(story.scene.service.test.table.database.http_client());
+    let app = &mut story.scene.service.test.app;
+    app.queue = on_aws(app.service.clone(), deployment(Schedules::Buckets), &sdk).queue;
+    story.aws.account().make_queues(["status", "ssl"]);
+
+    // The function begins late, by ten seconds, and a minute was left out.
+    story.scene.service.test.advance(SignedDuration::from_secs(130));
+    Box::pin(dispatch(&story.scene.service.test.app)).await.expect("dispatched");
+    let now = story.scene.service.test.now();
+    let account = story.aws.account();
+    let mut sent: Vec<_> = account.queues["status"]
+        .iter()
+        .map(|sent| {
+            let message: CheckMessage = serde_json::from_str(&sent.body).expect("a run");
+            (slot(&message), sent.delay.as_secs())
+        })
+        .collect();
+    sent.sort_unstable();
+    let late = now - SignedDuration::from_secs(10) - SignedDuration::from_mins(1);
+    let mut expected: Vec<_> = sites
+        .iter()
+        .flat_map(|&site| {
+            let begins = u64::from(second(site, Tool::Status));
+            let slots =
+                [(late, 0), (late + SignedDuration::from_mins(1), begins.saturating_sub(10))];
+            slots.map(|(slot, delay)| ((site, Tool::Status, slot), delay))
+        })
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(sent, expected);
+    assert!(sent.iter().any(|(_, delay)| *delay > 30), "{sent:?}");
+    assert_eq!(account.calls_of("SendMessageBatch"), 6, "ten a call, and each minute by itself");
 }
 
 #[tokio::test]

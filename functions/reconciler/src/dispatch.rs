@@ -1,9 +1,10 @@
 //! Sending the runs of buckets, once a minute.
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::plan::CADENCE_MINUTES;
+use vedette_domain::schedule::second;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::App;
 use vedette_store::{BucketPage, BucketRow};
@@ -50,8 +51,12 @@ async fn send_bucket(
 ) -> Result<u64, ReconcilerError> {
     let slot = Timestamp::from_second(minute * 60).unwrap_or(Timestamp::MAX);
     let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
+    let now = app.clock.now();
+    // Spread over the minute: else the table would have to take the writes of a minute in a few seconds.
     let message = |BucketRow { team, site }: BucketRow| {
-        Message::Check(CheckMessage { team, site, tool, order })
+        let begin = slot.saturating_add(SignedDuration::from_secs(second(site, tool).into()));
+        let delay = begin.unwrap_or(slot).duration_since(now).max(SignedDuration::ZERO);
+        (Message::Check(CheckMessage { team, site, tool, order }), delay.unsigned_abs())
     };
     let mut count = 0;
     let mut page = app.store.bucket_page(tool, cadence_minutes, minute, None).await?;

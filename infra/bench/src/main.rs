@@ -13,6 +13,7 @@ mod reconcile;
 mod recording_server;
 mod report;
 mod requests;
+mod scale;
 mod seed;
 mod service;
 
@@ -39,6 +40,8 @@ enum Measure {
     Lambda(lambda::Options),
     /// What pages cost where there is much to show.
     Pages(pages::Options),
+    /// Whether a deployment on AWS would keep up with very many sites: a simulation.
+    Scale(scale::Options),
     /// Measures nothing: writes a month of history, for `make pictures`.
     Pictures(pictures::Options),
 }
@@ -58,6 +61,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Alerts(options) => alerts::measure(&options).await,
         Measure::Lambda(options) => lambda::measure(&options).await,
         Measure::Pages(options) => pages::measure(&options).await,
+        Measure::Scale(options) => scale::simulate(&options),
         Measure::Pictures(options) => pictures::write(&options).await,
     }
 }

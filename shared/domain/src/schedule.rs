@@ -32,6 +32,13 @@ pub fn phase(site: SiteId, tool: Tool, cadence_minutes: u32) -> u32 {
     (minutes % u64::from(cadence_minutes.max(1))) as u32
 }
 
+/// The second of a minute at which a tool's run on a site begins, where all runs of the minute are sent
+/// at once: so they are as even as those of schedules.
+pub fn second(site: SiteId, tool: Tool) -> u32 {
+    let (_, within) = hashes(site, tool);
+    (within % 60) as u32
+}
+
 /// Where a tool's runs on a site lie among the minutes, and where within the minute: the first and
 /// the second eight bytes of the hash that [`phase`] uses.
 fn hashes(site: SiteId, tool: Tool) -> (u64, u64) {

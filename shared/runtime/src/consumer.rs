@@ -21,7 +21,7 @@ pub const BATCH: usize = 10;
 /// What is left of an invocation for saying that its time is over.
 const MARGIN: Duration = Duration::from_secs(2);
 /// After this, what is still being handled is slow, and the function asks for more meanwhile.
-const SLOW: Duration = Duration::from_secs(1);
+pub const SLOW_AFTER: Duration = Duration::from_secs(1);
 /// How long it then waits for a message. Each time costs a request.
 const WAIT: Duration = Duration::from_secs(2);
 
@@ -87,7 +87,7 @@ impl Consumer {
             handled += 1;
         }
         if self.refill.is_some() {
-            steps.push(sleep(SLOW).map(|()| Step::Slow).boxed());
+            steps.push(sleep(SLOW_AFTER).map(|()| Step::Slow).boxed());
         }
         while handled > 0 || is_receiving {
             match steps.next().await {

@@ -18,7 +18,7 @@ pub mod telemetry;
 
 pub use app::App;
 pub use clock::Clock;
-pub use consumer::{BATCH, Consumer};
+pub use consumer::{BATCH, Consumer, SLOW_AFTER};
 pub use entropy::{Entropy, EntropyError};
 pub use outbound::outbound;
 pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError};

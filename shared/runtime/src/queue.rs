@@ -96,16 +96,16 @@ impl Queue {
         }
     }
 
-    /// Sends many messages at once.
+    /// Sends many messages at once, each with its delay.
     ///
     /// # Errors
     ///
     /// When the queue does not take one of them; others may have been sent.
-    pub async fn send_all(&self, messages: &[Message]) -> Result<(), QueueError> {
+    pub async fn send_all(&self, messages: &[(Message, Duration)]) -> Result<(), QueueError> {
         match self {
             Self::Sqs(queue) => queue.send_all(messages).await,
             Self::Local(queue) => {
-                messages.iter().for_each(|message| queue.send(message.clone(), Duration::ZERO));
+                messages.iter().for_each(|(message, delay)| queue.send(message.clone(), *delay));
                 Ok(())
             }
         }

@@ -61,7 +61,7 @@ impl SqsQueue {
             .message_body(body(message)?)
             // Standard queues take turns between groups: a team's backlog delays no other team.
             .message_group_id(message.sender().to_string())
-            .delay_seconds(seconds(delay.min(LONGEST_DELAY.unsigned_abs())))
+            .delay_seconds(delay_seconds(delay))
             .send()
             .await
             .map(drop)
@@ -69,10 +69,13 @@ impl SqsQueue {
     }
 
     /// Sends messages ten a call, which is what SQS takes, and several calls at a time.
-    pub(crate) async fn send_all(&self, messages: &[Message]) -> Result<(), QueueError> {
-        let mut by_queue: BTreeMap<Destination, Vec<&Message>> = BTreeMap::new();
-        for message in messages {
-            by_queue.entry(Destination::of(message)).or_default().push(message);
+    pub(crate) async fn send_all(
+        &self,
+        messages: &[(Message, Duration)],
+    ) -> Result<(), QueueError> {
+        let mut by_queue: BTreeMap<Destination, Vec<&(Message, Duration)>> = BTreeMap::new();
+        for delayed in messages {
+            by_queue.entry(Destination::of(&delayed.0)).or_default().push(delayed);
         }
         let batches = by_queue.iter().flat_map(|(queue, messages)| {
             messages.chunks(10).map(|batch| self.send_batch(*queue, batch))
@@ -81,13 +84,18 @@ impl SqsQueue {
     }
 
     /// Sends a batch; what the queue refuses of it, because it is busy, is sent once more.
-    async fn send_batch(&self, queue: Destination, batch: &[&Message]) -> Result<(), QueueError> {
+    async fn send_batch(
+        &self,
+        queue: Destination,
+        batch: &[&(Message, Duration)],
+    ) -> Result<(), QueueError> {
         let mut entries = Vec::with_capacity(batch.len());
-        for (number, message) in batch.iter().enumerate() {
+        for (number, (message, delay)) in batch.iter().enumerate() {
             let entry = SendMessageBatchRequestEntry::builder()
                 .id(number.to_string())
                 .message_body(body(message)?)
-                .message_group_id(message.sender().to_string());
+                .message_group_id(message.sender().to_string())
+                .delay_seconds(delay_seconds(*delay));
             entries.push(entry.build().map_err(broken)?);
         }
         for is_last in [false, true] {
@@ -168,6 +176,10 @@ fn body(message: &Message) -> Result<String, QueueError> {
 }
 
 /// Whole seconds, as SQS takes them: never less than asked for.
+fn delay_seconds(delay: Duration) -> i32 {
+    seconds(delay.min(LONGEST_DELAY.unsigned_abs()))
+}
+
 fn seconds(time: Duration) -> i32 {
     i32::try_from(time.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX)
 }

@@ -28,6 +28,8 @@ pub struct Sent {
     pub sent_at: i64,
     /// How often it was received.
     pub received: u32,
+    /// How long it was to wait at first. It is visible all the same.
+    pub delay: Duration,
     hidden_until: Option<Instant>,
     handle: String,
 }
@@ -57,6 +59,7 @@ impl Account {
             attributes: BTreeMap::new(),
             sent_at: 1_795_168_440_000 + self.drawn * 1_000,
             received: 0,
+            delay: Duration::ZERO,
             hidden_until: None,
             handle: String::new(),
         };
@@ -133,6 +136,17 @@ impl Account {
                 let text = body["MessageBody"].as_str().unwrap_or_default();
                 let id = self.put_message(&name, text, body["MessageGroupId"].as_str()).id.clone();
                 json!({ "MessageId": id, "MD5OfMessageBody": "" })
+            }
+            "SendMessageBatch" => {
+                let entries = body["Entries"].as_array().expect("entries");
+                assert!((1..=10).contains(&entries.len()), "{} entries", entries.len());
+                for entry in entries {
+                    let text = entry["MessageBody"].as_str().expect("a body");
+                    let delay = entry["DelaySeconds"].as_u64().unwrap_or(0);
+                    let group = entry["MessageGroupId"].as_str();
+                    self.put_message(&name, text, group).delay = Duration::from_secs(delay);
+                }
+                json!({ "Successful": [], "Failed": [] })
             }
             "StartMessageMoveTask" if can_move => {
                 let source = name.strip_suffix("-dlq").expect("a dead-letter queue");

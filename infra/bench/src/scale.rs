@@ -1,0 +1,332 @@
+//! Whether a deployment on AWS would keep up with very many sites: a simulation of who sends their status
+//! checks and of the functions that do them, by the rules of `runtime::Consumer` and the quotas of AWS. No
+//! call leaves the process.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::error::Error;
+
+use clap::Args;
+use vedette_domain::id::SiteId;
+use vedette_domain::schedule::phase;
+use vedette_domain::tool::Tool;
+use vedette_runtime::{BATCH, SLOW_AFTER};
+
+use crate::report::{line, percentile, table};
+
+/// What to simulate.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Numbers of sites.
+    #[arg(long, value_delimiter = ',', default_values_t = [10_000, 100_000, 275_000, 1_000_000, 10_000_000])]
+    sites: Vec<u64>,
+    /// Targets of a thousand that do not answer.
+    #[arg(long, default_value_t = 10)]
+    hanging: u64,
+    /// Minutes between two checks of a site.
+    #[arg(long, default_value_t = 5)]
+    cadence: u32,
+}
+
+/// Microseconds.
+type Time = u64;
+
+const SECOND: Time = 1_000_000;
+const MINUTE: Time = 60 * SECOND;
+/// Minutes that are simulated. The lag is that of the second half.
+const MINUTES: u64 = 10;
+/// Invocations a second of EventBridge Scheduler, by the quota of an account.
+const INVOCATIONS: u64 = 1_000;
+/// Messages a second of the one function that sends a bucket: 16 calls of 10 messages at a time, at
+/// 15 ms.
+const BUCKET_MESSAGES: u64 = 10_000;
+/// A check of a target that answers, in the mean.
+const ANSWERED: Time = 150_000;
+/// Runs that a function may have going on at once in an account, by its first quota.
+const PLACES_OF_AN_ACCOUNT: usize = 1_000;
+/// Write units of an uneventful check, and of a second that a new on-demand table has room for.
+const UNITS_OF_A_CHECK: u64 = 4;
+const UNITS_OF_A_NEW_TABLE: u64 = 4_000;
+/// An on-demand table carries twice its highest load at once, and grows within this time.
+const TABLE_DOUBLES_IN: u32 = 30;
+
+/// Who sends runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sender {
+    /// A schedule for each site.
+    Schedules,
+    /// A function, each minute's at once.
+    Buckets,
+}
+
+impl Sender {
+    /// The time that a message takes.
+    const fn takes(self) -> Time {
+        match self {
+            Self::Schedules => SECOND / INVOCATIONS,
+            Self::Buckets => SECOND / BUCKET_MESSAGES,
+        }
+    }
+}
+
+/// How late runs are.
+struct Lag {
+    /// Half of them, in seconds.
+    median: f64,
+    /// All but the last of a hundred.
+    last: f64,
+    /// Checks that end in the busiest second.
+    peak: u64,
+}
+
+/// Prints how many places it takes for checks to be in time, and how late they are with these.
+pub(crate) fn simulate(options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut rows = Vec::new();
+    for &sites in &options.sites {
+        let due = due(sites, options.cadence)?;
+        for sender in [Sender::Schedules, Sender::Buckets] {
+            rows.push(row(sites, &due, sender, options.hanging));
+        }
+    }
+    line(&format!(
+        "checks every {} minutes, {} of 1,000 targets do not answer",
+        options.cadence, options.hanging
+    ))?;
+    let headings = [
+        "sites",
+        "sender",
+        "places",
+        "lag s, median",
+        "lag s, 99 %",
+        "write units/s",
+        "minutes of a new table",
+    ];
+    Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
+}
+
+/// How many sites are due in each minute of the cadence.
+fn due(sites: u64, cadence: u32) -> Result<Vec<u64>, Box<dyn Error>> {
+    let mut due = vec![0; cadence as usize];
+    let mut random = Random(1);
+    for _ in 0..sites {
+        let (high, low) = (random.next(), random.next());
+        let uuid = format!(
+            "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+            high >> 32,
+            high >> 16 & 0xffff,
+            high & 0xfff,
+            low >> 48 & 0xfff,
+            low & 0xffff_ffff_ffff,
+        );
+        let site = SiteId::parse(&uuid).ok_or("no id")?;
+        due[phase(site, Tool::Status, cadence) as usize] += 1;
+    }
+    Ok(due)
+}
+
+/// The fewest places with which runs are hardly later than their sender makes them.
+fn row(sites: u64, due: &[u64], sender: Sender, hanging: u64) -> Vec<String> {
+    let sent = sent(due, sender);
+    let lag = |places| work_off(&sent, places, hanging);
+    let best = lag(sent.len().clamp(1, 20_000));
+    let is_enough = |lag: &Lag| lag.last < best.last + 10.0;
+    let (mut few, mut places) = (0, 1);
+    while !is_enough(&lag(places)) {
+        (few, places) = (places, 2 * places);
+    }
+    while places - few > 1.max(places / 20) {
+        let middle = few.midpoint(places);
+        if is_enough(&lag(middle)) { places = middle } else { few = middle }
+    }
+    let Lag { median, last, peak } = lag(places);
+    let units = peak * UNITS_OF_A_CHECK;
+    let doublings = (units as f64 / UNITS_OF_A_NEW_TABLE as f64).log2().ceil().max(0.0);
+    // Of a sender that falls behind, each minute is later than the one before.
+    let behind = due.iter().sum::<u64>() * sender.takes() > due.len() as u64 * MINUTE;
+    let lag = |seconds: f64| if behind { "grows".to_owned() } else { format!("{seconds:.1}") };
+    let over = if places > PLACES_OF_AN_ACCOUNT { " (quota)" } else { "" };
+    vec![
+        sites.to_string(),
+        format!("{sender:?}").to_lowercase(),
+        format!("{places}{over}"),
+        lag(median),
+        lag(last),
+        units.to_string(),
+        format!("{:.0}", doublings * f64::from(TABLE_DOUBLES_IN)),
+    ]
+}
+
+/// When runs are due, and when their messages can be received, in the order of the latter.
+fn sent(due: &[u64], sender: Sender) -> Vec<(Time, Time)> {
+    let mut random = Random(3);
+    let mut sent = Vec::new();
+    let mut free = 0;
+    for (minute, &due) in (0..MINUTES).zip(due.iter().cycle()) {
+        for number in 0..due {
+            // EventBridge Scheduler spreads what is due in a minute over it. A bucket is sent at once, with a
+            // second of the minute for each run.
+            let begin = minute * MINUTE;
+            let (asked, slot) = match sender {
+                Sender::Schedules => {
+                    let slot = begin + number * MINUTE / due;
+                    (slot, slot)
+                }
+                Sender::Buckets => (begin, begin + random.next() % 60 * SECOND),
+            };
+            free = asked.max(free) + sender.takes();
+            sent.push((slot, slot.max(free)));
+        }
+    }
+    sent.sort_unstable_by_key(|(_, at)| *at);
+    sent
+}
+
+/// A place of a function: an invocation with the runs that are going on in it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    invocation: u32,
+    began: Time,
+    running: usize,
+}
+
+impl Place {
+    /// How many more messages it receives by itself.
+    fn room(self, now: Time) -> usize {
+        let limits = Tool::Status.limits();
+        let longest = micros(limits.function_timeout) - micros(limits.run.unsigned_abs());
+        let is_receiving = (micros(SLOW_AFTER)..longest).contains(&(now - self.began));
+        if is_receiving && self.running > 0 { BATCH - self.running } else { 0 }
+    }
+}
+
+fn micros(duration: std::time::Duration) -> Time {
+    u64::try_from(duration.as_micros()).unwrap_or(Time::MAX)
+}
+
+/// What comes to pass at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Done,
+    /// Its first runs have taken a second.
+    Slow(u32),
+}
+
+/// The functions at their work.
+struct Functions {
+    places: Vec<Place>,
+    idle: Vec<usize>,
+    /// Those that may have room for more.
+    receiving: Vec<usize>,
+    events: BinaryHeap<Reverse<(Time, usize, Event)>>,
+    hanging: u64,
+    random: Random,
+}
+
+impl Functions {
+    /// Begins so many runs at a place.
+    fn begin(&mut self, place: usize, runs: usize, now: Time) {
+        for _ in 0..runs {
+            let takes = if self.random.next() % 1_000 < self.hanging {
+                micros(Tool::Status.limits().deadline)
+            } else {
+                self.random.exponential(ANSWERED)
+            };
+            self.events.push(Reverse((now + takes, place, Event::Done)));
+        }
+        self.places[place].running += runs;
+    }
+
+    /// Takes messages from the queue while there is a place for them.
+    fn receive(&mut self, queue: &mut VecDeque<Time>, now: Time, mut took: impl FnMut(Time)) {
+        while !queue.is_empty() {
+            let (place, room) = if let Some(place) = self.idle.pop() {
+                let Place { invocation, .. } = self.places[place];
+                self.places[place] = Place { invocation: invocation + 1, began: now, running: 0 };
+                let slow = Event::Slow(invocation + 1);
+                self.events.push(Reverse((now + micros(SLOW_AFTER), place, slow)));
+                (place, BATCH)
+            } else if let Some(place) = self.receiving.pop() {
+                (place, self.places[place].room(now))
+            } else {
+                return;
+            };
+            let runs = room.min(queue.len());
+            queue.drain(..runs).for_each(&mut took);
+            self.begin(place, runs, now);
+            if runs > 0 && runs < room && self.places[place].room(now) > 0 {
+                self.receiving.push(place);
+            }
+        }
+    }
+}
+
+/// Lets so many places do all runs, and says how late they were.
+fn work_off(sent: &[(Time, Time)], places: usize, hanging: u64) -> Lag {
+    let mut functions = Functions {
+        places: vec![Place::default(); places],
+        idle: (0..places).collect(),
+        receiving: Vec::new(),
+        events: BinaryHeap::new(),
+        hanging,
+        random: Random(2),
+    };
+    let mut queue = VecDeque::new();
+    let mut messages = sent.iter().copied().peekable();
+    let mut lags = Vec::new();
+    let mut ended = vec![0; (MINUTES * 60) as usize];
+    loop {
+        let arrival = messages.peek().map(|(_, at)| *at);
+        let event = functions.events.peek().map(|Reverse((at, ..))| *at);
+        let Some(now) = arrival.into_iter().chain(event).min() else { break };
+        if arrival == Some(now) {
+            queue.extend(messages.next().map(|(slot, _)| slot));
+        } else if let Some(Reverse((_, number, event))) = functions.events.pop() {
+            let place = &mut functions.places[number];
+            match event {
+                Event::Done => {
+                    place.running -= 1;
+                    if let Some(ended) = ended.get_mut((now / SECOND) as usize) {
+                        *ended += 1;
+                    }
+                    if place.running == 0 {
+                        functions.idle.push(number);
+                    } else if place.room(now) > 0 {
+                        functions.receiving.push(number);
+                    }
+                }
+                Event::Slow(invocation) if place.invocation == invocation => {
+                    if place.room(now) > 0 {
+                        functions.receiving.push(number);
+                    }
+                }
+                Event::Slow(_) => {}
+            }
+        }
+        functions.receive(&mut queue, now, |slot| {
+            if slot >= MINUTES * MINUTE / 2 {
+                lags.push((now - slot) as f64 / SECOND as f64);
+            }
+        });
+    }
+    lags.sort_unstable_by(f64::total_cmp);
+    let peak = ended.into_iter().max().unwrap_or_default();
+    Lag { median: percentile(&lags, 0.5), last: percentile(&lags, 0.99), peak }
+}
+
+/// SplitMix64, so that each run gives the same.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A time that is exponentially distributed.
+    fn exponential(&mut self, mean: Time) -> Time {
+        let uniform = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        (-(1.0 - uniform).ln() * mean as f64) as Time
+    }
+}
