@@ -11,7 +11,7 @@ use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::Newest;
 
 use crate::item::{DOCUMENT, Item, document, document_attribute, document_item, key_of, value};
@@ -125,8 +125,7 @@ impl DirectoryRow {
             Some(newest) => serde_dynamo::from_attribute_value(newest)?,
             None => BTreeMap::new(),
         };
-        let is_checked = item.contains_key(CHECKED)
-            || newest.values().any(|newest| newest.status == CheckStatus::Completed);
+        let is_checked = item.contains_key(CHECKED) || !newest.is_empty();
         Ok(Self { is_checked, newest, ..document(item)? })
     }
 }
