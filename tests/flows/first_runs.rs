@@ -1,13 +1,14 @@
 //! A new site's first runs are free: its crawl and its audit are counted, and deleting the site
-//! does not bring them back.
+//! does not bring them back. The directory knows of the first that completes.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, URL};
 
 /// All tools but these.
 const SHORT: [Tool; 3] = [Tool::Status, Tool::Ssl, Tool::Dns];
@@ -152,4 +153,19 @@ async fn deleting_a_site_does_not_shorten_the_wait_for_the_next_order() {
     assert_eq!(order(elsewhere).await.status, 202);
     scene.service.advance_minutes(1);
     assert_eq!(order(again).await.status, 202);
+}
+
+#[tokio::test]
+async fn a_first_run_that_ends_after_another_one_was_ordered_is_one_that_completed() {
+    let scene = Scene::start().await;
+    let site = scene.create(URL, &json!({})).await;
+    scene.service.waiting();
+    scene.service.deliver(&scene.sync(site)).await;
+    let [(first, _)] = <[_; 1]>::try_from(scene.service.waiting()).expect("one message");
+    scene.service.test.advance(SignedDuration::from_secs(1));
+    let ordered = scene.order(site).await;
+    scene.service.deliver(&first).await;
+    scene.service.check(&ordered).await;
+    let rows = scene.service.test.app.store.directory(scene.owner.team, None).await.expect("rows");
+    assert!(rows.iter().all(|row| row.is_checked), "{rows:?}");
 }

@@ -48,8 +48,10 @@ pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
     }
     let held = visit.app.store.tokens_of(caller.user.id).await?.len();
     if held >= TOKENS_MAX {
-        errors
-            .push("name", format!("You have {held} tokens, as many as one may. Revoke one first."));
+        errors.push(
+            "name",
+            format!("You have {held} tokens, the most that a user can have. Revoke one first."),
+        );
     }
     let (name, days) = match errors.finish(name.ok().zip(days)) {
         Ok(read) => read,

@@ -51,9 +51,8 @@ async fn send_bucket(
 ) -> Result<u64, ReconcilerError> {
     let slot = Timestamp::from_second(minute * 60).unwrap_or(Timestamp::MAX);
     let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
-    let now = app.clock.now();
     // Spread over the minute: else the table would have to take the writes of a minute in a few seconds.
-    let message = |BucketRow { team, site }: BucketRow| {
+    let message = |BucketRow { team, site }: BucketRow, now: Timestamp| {
         let begin = slot.saturating_add(SignedDuration::from_secs(second(site, tool).into()));
         let delay = begin.unwrap_or(slot).duration_since(now).max(SignedDuration::ZERO);
         (Message::Check(CheckMessage { team, site, tool, order }), delay.unsigned_abs())
@@ -63,7 +62,8 @@ async fn send_bucket(
     loop {
         let BucketPage { rows, next } = page;
         count += rows.len() as u64;
-        let messages: Vec<_> = rows.into_iter().map(message).collect();
+        let now = app.clock.now();
+        let messages: Vec<_> = rows.into_iter().map(|row| message(row, now)).collect();
         let sent = app.queue.send_all(&messages);
         let Some(next) = next else {
             sent.await?;

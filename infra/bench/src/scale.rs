@@ -24,7 +24,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 10)]
     hanging: u64,
     /// Minutes between two checks of a site.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     cadence: u32,
 }
 

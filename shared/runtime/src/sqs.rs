@@ -175,11 +175,12 @@ fn body(message: &Message) -> Result<String, QueueError> {
     body.map_err(broken)
 }
 
-/// Whole seconds, as SQS takes them: never less than asked for.
+/// A delay as SQS takes it.
 fn delay_seconds(delay: Duration) -> i32 {
     seconds(delay.min(LONGEST_DELAY.unsigned_abs()))
 }
 
+/// Whole seconds, as SQS takes them: never less than asked for.
 fn seconds(time: Duration) -> i32 {
     i32::try_from(time.as_millis().div_ceil(1_000)).unwrap_or(i32::MAX)
 }

@@ -8,10 +8,9 @@ use vedette_domain::issue::record::IssueChange;
 use vedette_domain::limits::ALERT_GRACE;
 use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::{
-    CheckDeletion, DayWrite, Newest, NewestChange, ToolChange, ToolState,
-};
+use vedette_domain::tool_state::{CheckDeletion, DayWrite, NewestChange, ToolChange, ToolState};
 
+use crate::directory::put_newest;
 use crate::item::{expiring, item, number, outstanding, string};
 use crate::keys;
 use crate::row::{self, Written};
@@ -94,16 +93,10 @@ impl Store {
         let transaction = write_day(transaction, partition, tool, day.as_ref())?;
         let change = match newest {
             NewestChange::Same => return transaction.commit().await,
-            NewestChange::Now(newest) => Change {
-                expression: "SET #tool = :newest".into(),
-                values: vec![(":newest", serde_dynamo::to_attribute_value(newest)?)],
-                ..Change::default()
-            },
-            NewestChange::Gone => Change { expression: "REMOVE #tool".into(), ..Change::default() },
+            NewestChange::Now(newest) => Some(*newest),
+            NewestChange::Gone => None,
         };
-        let change = Change { names: vec![("#tool", tool.to_string())], ..change };
-        let row = keys::newest(site.team, site.id);
-        transaction.update(&row, change, Condition::Always).commit().await
+        put_newest(transaction, site, [(tool, change)])?.commit().await
     }
 
     /// Writes a person's decision about an issue, with the tool's state where a resolution resets
@@ -184,28 +177,12 @@ fn write_newest<'a>(
     transaction: Transaction<'a>,
     changes: &Changes<'_>,
 ) -> Result<Transaction<'a>, StoreError> {
-    const SLOTS: [(&str, &str); 5] =
-        [("#t0", ":t0"), ("#t1", ":t1"), ("#t2", ":t2"), ("#t3", ":t3"), ("#t4", ":t4")];
-    let changed: Vec<(Tool, Newest)> = changes
-        .tools
-        .iter()
-        .filter_map(|change| Some((change.check.id.tool(), change.newest?)))
-        .collect();
-    if changed.is_empty() {
-        return Ok(transaction);
-    }
-    let mut change = Change::default();
-    let mut sets = Vec::with_capacity(changed.len());
-    for ((tool, newest), (name, value)) in changed.into_iter().zip(SLOTS) {
-        sets.push(format!("{name} = {value}"));
-        change.names.push((name, tool.to_string()));
-        change.values.push((value, serde_dynamo::to_attribute_value(newest)?));
-    }
-    change.expression = format!("SET {}", sets.join(", ")).into();
-    let Site { team, id, ref url, .. } = *changes.site;
-    let transaction = transaction.update(&keys::newest(team, id), change, Condition::Always);
+    let newest =
+        changes.tools.iter().filter_map(|change| Some((change.check.id.tool(), change.newest?)));
+    let transaction = put_newest(transaction, changes.site, newest)?;
+    // Where a newer one was ordered meanwhile, the first to complete is not the newest.
     if changes.tools.iter().any(|change| change.is_first) {
-        let row = keys::directory(team, url);
+        let row = keys::directory(changes.site.team, &changes.site.url);
         return Ok(transaction.update(&row, DirectoryRow::checked(), Condition::Present));
     }
     Ok(transaction)

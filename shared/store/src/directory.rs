@@ -16,7 +16,7 @@ use vedette_domain::tool_state::Newest;
 
 use crate::item::{DOCUMENT, Item, document, document_attribute, document_item, key_of, value};
 use crate::keys::{self, Key, PK, SK};
-use crate::table::{Change, Range, Sort, Store};
+use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
 use crate::{Readable, StoreError};
 
 /// How many rows are read by a call: so few that an answer is parsed while the table looks for the next.
@@ -41,13 +41,16 @@ pub struct DirectoryRow {
     /// Tools that the site itself enables or disables; the others follow the team.
     #[serde(default)]
     pub enabled: BTreeMap<Tool, bool>,
-    /// Whether any check of it has completed. An attribute beside the document, since the check writes it.
+    /// Whether any check of it has ever completed. An attribute beside the document, since the check writes it.
     #[serde(skip)]
     pub is_checked: bool,
     /// Each tool's newest check, where it was asked for. It has an item of its own, since few ask.
     #[serde(skip)]
     pub newest: BTreeMap<Tool, Newest>,
 }
+
+/// The newest checks of a site; `None` of a tool whose checks were all deleted.
+type NewestOfTools = BTreeMap<Tool, Option<Newest>>;
 
 /// The attribute that says whether any check has completed.
 const CHECKED: &str = "checked";
@@ -125,6 +128,7 @@ impl DirectoryRow {
             Some(newest) => serde_dynamo::from_attribute_value(newest)?,
             None => BTreeMap::new(),
         };
+        // An old row does not say whether one that is not the newest has completed.
         let is_checked = item.contains_key(CHECKED) || !newest.is_empty();
         Ok(Self { is_checked, newest, ..document(item)? })
     }
@@ -169,17 +173,46 @@ impl Store {
         let pk = keys::directory_partition(team);
         let newest = self.query(Range::new(&pk, Sort::Prefix(keys::NEWEST.to_owned())));
         let (mut rows, newest) = futures::try_join!(self.directory(team, Some(sites)), newest)?;
-        let mut newest: HashMap<String, BTreeMap<Tool, Newest>> =
+        let mut newest: HashMap<String, NewestOfTools> =
             Readable::of(newest, newest_of).items.into_iter().collect();
         for row in &mut rows {
-            row.newest.extend(newest.remove(&keys::newest(team, row.id).sk).unwrap_or_default());
+            let of_tools = newest.remove(&keys::newest(team, row.id).sk).unwrap_or_default();
+            for (tool, newest) in of_tools {
+                match newest {
+                    Some(newest) => row.newest.insert(tool, newest),
+                    None => row.newest.remove(&tool),
+                };
+            }
         }
         Ok(rows)
     }
 }
 
-/// The newest checks of a site, and the item's place.
-fn newest_of(mut item: Item) -> Result<(String, BTreeMap<Tool, Newest>), StoreError> {
+/// Writes the newest checks of some tools of a site, or that there are none any more.
+pub(crate) fn put_newest<'a>(
+    transaction: Transaction<'a>,
+    site: &Site,
+    newest: impl IntoIterator<Item = (Tool, impl Into<Option<Newest>>)>,
+) -> Result<Transaction<'a>, StoreError> {
+    const SLOTS: [(&str, &str); 5] =
+        [("#t0", ":t0"), ("#t1", ":t1"), ("#t2", ":t2"), ("#t3", ":t3"), ("#t4", ":t4")];
+    let mut change = Change::default();
+    let mut sets = Vec::new();
+    for ((tool, newest), (name, value)) in newest.into_iter().zip(SLOTS) {
+        let newest: Option<Newest> = newest.into();
+        sets.push(format!("{name} = {value}"));
+        change.names.push((name, tool.to_string()));
+        change.values.push((value, serde_dynamo::to_attribute_value(newest)?));
+    }
+    if sets.is_empty() {
+        return Ok(transaction);
+    }
+    change.expression = format!("SET {}", sets.join(", ")).into();
+    Ok(transaction.update(&keys::newest(site.team, site.id), change, Condition::Always))
+}
+
+/// The newest checks of a site by tool, or that a tool has none any more, and the item's place.
+fn newest_of(mut item: Item) -> Result<(String, NewestOfTools), StoreError> {
     let Key { sk, .. } = key_of(&item)?;
     item.retain(|name, _| name != PK && name != SK);
     Ok((sk, value(item)?))

@@ -1,5 +1,6 @@
-//! The directories of large teams, kept for a few seconds: they take long to read, and every look at the list
-//! needs them whole, for its counts and its order.
+//! The directories of large teams, which are taken for what they are for a few seconds: they take long to read, and
+//! every look at the list needs them whole, for its counts and its order. Later they still tell how much there is to
+//! read.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +10,7 @@ use vedette_store::{DirectoryRow, Store, StoreError};
 
 /// How long a directory is taken for what it is.
 const LASTS: SignedDuration = SignedDuration::from_secs(10);
-/// The least sites of a directory that is kept: fewer are read in one call.
+/// The least sites of a directory that is kept: fewer are read in no time.
 const LARGE: usize = 1_000;
 /// How many directories are kept, each of some megabytes.
 const KEPT: usize = 4;

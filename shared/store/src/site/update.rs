@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use vedette_domain::site::Site;
 
 use super::{SiteWithTools, put_state, site_item};
+use crate::directory::put_newest;
 use crate::item::number;
 use crate::keys;
 use crate::table::{Condition, Store, Transaction};
@@ -44,6 +45,12 @@ impl Store {
                 }
                 transaction = put_state(transaction, site.id.partition(), tool, &changed, now)?;
             }
+        }
+        if next.url != site.url {
+            // What the row of version 0.1 says of them goes with it.
+            let newest =
+                stored.tools.iter().filter_map(|(&tool, state)| Some((tool, state.newest()?)));
+            transaction = put_newest(transaction, site, newest)?;
         }
         transaction.commit().await
     }
