@@ -215,23 +215,34 @@ fn links(app: &App, head: &Parts) -> Links {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use futures::FutureExt as _;
     use lambda_http::http::StatusCode;
+    use tokio::runtime::Builder;
     use vedette_http::response::json;
 
     use super::*;
 
-    #[tokio::test]
-    async fn the_runtime_does_not_wait_for_a_long_answer_to_be_written() {
-        let (head, ()) = lambda_http::http::Request::new(()).into_parts();
-        let answer = |length| json(StatusCode::OK, &"x".repeat(length));
-        let long = present(answer(BRIEF_MAX), &head);
-        futures::pin_mut!(long);
-        assert!(long.as_mut().now_or_never().is_none(), "written in place");
-        let (long, short) = (long.await, present(answer(1), &head).now_or_never());
-        for (response, length) in [(long, BRIEF_MAX), (short.expect("written in place"), 1)] {
-            assert_eq!(response.body().len(), length + 2);
-            assert!(response.headers().contains_key("etag"));
-        }
+    #[test]
+    fn the_runtime_does_not_wait_for_a_long_answer_to_be_written() {
+        let runtime = Builder::new_current_thread().max_blocking_threads(1).build();
+        runtime.expect("a runtime").block_on(async {
+            let (head, ()) = lambda_http::http::Request::new(()).into_parts();
+            let answer = |length| json(StatusCode::OK, &"x".repeat(length));
+            // The only thread that long answers are written on is busy.
+            let (release, released) = mpsc::channel::<()>();
+            let busy = spawn_blocking(move || released.recv());
+            let long = present(answer(BRIEF_MAX), &head);
+            futures::pin_mut!(long);
+            assert!(long.as_mut().now_or_never().is_none(), "written in place");
+            let short = present(answer(1), &head).now_or_never().expect("written in place");
+            release.send(()).expect("it waits");
+            busy.await.expect("no panic").expect("released");
+            for (response, length) in [(long.await, BRIEF_MAX), (short, 1)] {
+                assert_eq!(response.body().len(), length + 2);
+                assert!(response.headers().contains_key("etag"));
+            }
+        });
     }
 }
