@@ -58,6 +58,7 @@ struct Watched {
 
 pub(crate) struct World {
     service: Service,
+    seed: u64,
     scale: Scale,
     random: Random,
     receivers: Receivers,
@@ -82,6 +83,8 @@ pub(crate) struct Life {
 /// Between two passes of redelivery.
 const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
 const CADENCE: SignedDuration = SignedDuration::from_mins(5);
+/// Between two reports of how far a life has come.
+const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 impl World {
     pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
@@ -92,6 +95,7 @@ impl World {
             Receivers::new(Random::new(random.below(u64::MAX)), service.test.faults().clone());
         let mut world = Self {
             service,
+            seed,
             scale,
             random,
             receivers,
@@ -143,7 +147,12 @@ impl World {
         let end = start + SignedDuration::from_hours(self.scale.hours);
         let mut redelivery = start;
         let mut checks = start;
+        let mut report = start + DAY;
         while self.now() < end {
+            if self.now() >= report {
+                self.report(self.now().duration_since(start));
+                report += DAY;
+            }
             let pause = self.random.one_of(&[1, 5, 20, 60, 120]);
             self.service.test.advance(self.scale.stretch(SignedDuration::from_secs(pause)));
             self.act().await;
@@ -160,6 +169,18 @@ impl World {
         }
         self.come_to_rest().await;
         self.judge().await
+    }
+
+    /// Says on standard error how far a life has come that lasts for days.
+    fn report(&self, lived: SignedDuration) {
+        let (received, repeated) = self.receivers.counts();
+        let (seed, days, deaths) = (self.seed, lived.as_hours() / 24, self.deaths);
+        #[expect(clippy::print_stderr, reason = "whoever waits for hours sees that it goes on")]
+        {
+            eprintln!(
+                "seed {seed}, day {days}: {received} received, {repeated} repeated, {deaths} deaths"
+            );
+        }
     }
 
     /// Something that people, receivers or machines do.
