@@ -10,10 +10,9 @@ use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::schedule::second;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_reconciler::{DISPATCH, dispatch, reconcile};
-use vedette_runtime::aws::app as on_aws;
 use vedette_runtime::config::Schedules;
 use vedette_store::Grant;
-use vedette_testkit::aws::{Aws, deployment};
+use vedette_testkit::aws::Aws;
 use vedette_testkit::{Fault, granted};
 
 use crate::census::assert_balanced;
@@ -38,9 +37,8 @@ impl Story {
 
     /// Deploys with the other value of `VEDETTE_SCHEDULES`.
     fn change_to(&mut self, schedules: Schedules) {
-        let sdk = self.aws.sdk(self.scene.service.test.table.database.http_client());
-        let app = &mut self.scene.service.test.app;
-        app.scheduler = on_aws(app.service.clone(), deployment(schedules), &sdk).scheduler;
+        let deployed = self.scene.on_aws(&self.aws, schedules);
+        self.scene.service.test.app.scheduler = deployed.scheduler;
     }
 
     async fn create(&self, path: &str, status: u32, ssl: u32) -> SiteId {
@@ -137,9 +135,8 @@ async fn the_runs_of_a_minute_are_spread_over_it() {
         sites.push(Box::pin(story.create(&number.to_string(), 1, 1_440)).await);
     }
     Box::pin(story.dispatch()).await;
-    let sdk = story.aws.sdk(story.scene.service.test.table.database.http_client());
-    let app = &mut story.scene.service.test.app;
-    app.queue = on_aws(app.service.clone(), deployment(Schedules::Buckets), &sdk).queue;
+    let deployed = story.scene.on_aws(&story.aws, Schedules::Buckets);
+    story.scene.service.test.app.queue = deployed.queue;
     story.aws.account().make_queues(["status", "ssl"]);
 
     // The function begins late, by ten seconds, and a minute was left out.

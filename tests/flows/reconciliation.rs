@@ -7,9 +7,8 @@ use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_reconciler::{Drift, Reconciled, Redelivered, drift, reconcile, redeliver};
-use vedette_runtime::aws::app as on_aws;
 use vedette_runtime::config::Schedules;
-use vedette_testkit::aws::{Aws, SCHEDULES_OF_A_PAGE, deployment};
+use vedette_testkit::aws::{Aws, SCHEDULES_OF_A_PAGE};
 use vedette_testkit::{Member, new_team};
 
 use crate::scene::{Scene, URL};
@@ -34,10 +33,7 @@ impl Story {
         let mut scene = Scene::start().await;
         let aws = Aws::default();
         scene.service.test.app.service.tools = TOOLS.to_vec();
-        let deployment = deployment(Schedules::Each);
-        let sdk = aws.sdk(scene.service.test.table.database.http_client());
-        let app = &mut scene.service.test.app;
-        app.scheduler = on_aws(app.service.clone(), deployment, &sdk).scheduler;
+        scene.service.test.app.scheduler = scene.on_aws(&aws, Schedules::Each).scheduler;
         let mut teams = Vec::new();
         for _ in 0..TEAMS {
             let owner = new_team(&scene.service.test, Plan::Agency).await;

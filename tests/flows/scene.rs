@@ -12,6 +12,10 @@ use vedette_domain::site::Site;
 use vedette_domain::timer::Timer;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
+use vedette_runtime::App;
+use vedette_runtime::aws::app;
+use vedette_runtime::config::Schedules;
+use vedette_testkit::aws::{Aws, deployment};
 use vedette_testkit::{ApiResponse, Client, Member, TestApp, WebServer, loopback, new_team};
 use vedette_tests::receivers::Receivers;
 use vedette_tests::{Service, scheduled};
@@ -38,6 +42,13 @@ impl Scene {
         let service = Service { test: TestApp::start().await, engines, receivers };
         let owner = new_team(&service.test, plan).await;
         Self { service, owner, target }
+    }
+
+    /// The service as it is deployed to an account, on the table of the test.
+    pub(crate) fn on_aws(&self, aws: &Aws, schedules: Schedules) -> App {
+        let test = &self.service.test;
+        let sdk = aws.sdk(test.table.database.http_client());
+        app(test.app.service.clone(), deployment(schedules), &sdk)
     }
 
     pub(crate) fn client(&self) -> Client<'_> {

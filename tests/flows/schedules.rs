@@ -12,10 +12,9 @@ use vedette_domain::message::{CheckMessage, Maintenance, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_reconciler::{Reconciled, dispatch, reconcile, redeliver_all};
-use vedette_runtime::aws::app as on_aws;
 use vedette_runtime::config::Schedules;
 use vedette_runtime::{Presence, Schedule, Scheduler};
-use vedette_testkit::aws::{Aws, deployment};
+use vedette_testkit::aws::Aws;
 
 use crate::census::kinds;
 use crate::scene::{Scene, URL, check_message};
@@ -38,13 +37,13 @@ impl Story {
     async fn begin(by: By) -> Self {
         let mut scene = Scene::start().await;
         let aws = Aws::default();
-        let sdk = aws.sdk(scene.service.test.table.database.http_client());
-        let app = &mut scene.service.test.app;
-        let deployed = |how| on_aws(app.service.clone(), deployment(how), &sdk).scheduler;
-        match by {
-            By::Timers => {}
-            By::Schedules => app.scheduler = deployed(Schedules::Each),
-            By::Buckets => app.scheduler = deployed(Schedules::Buckets),
+        let deployed = match by {
+            By::Timers => None,
+            By::Schedules => Some(Schedules::Each),
+            By::Buckets => Some(Schedules::Buckets),
+        };
+        if let Some(schedules) = deployed {
+            scene.service.test.app.scheduler = scene.on_aws(&aws, schedules).scheduler;
         }
         Self { scene, by, aws }
     }
