@@ -41,7 +41,7 @@ async fn assert_gone(scene: &Scene, site: SiteId, others: usize) {
     let store = &scene.service.test.app.store;
     let found = store.team(team, scene.service.test.now()).await.expect("read").expect("a team");
     assert_eq!(found.team.sites as usize, others, "the team's count");
-    assert_eq!(store.directory(team, None).await.expect("read").len(), others);
+    assert_eq!(store.directory(team, 10).await.expect("read").len(), others);
     let id = site.to_string();
     let dump = scene.service.test.table.dump().await;
     let named: Vec<_> =

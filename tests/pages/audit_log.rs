@@ -226,7 +226,7 @@ async fn nothing_is_written_down_of_what_was_refused_or_cut_off() {
     for (fault, expected) in [(Fault::CrashBefore, 0), (Fault::CrashAfter, 1)] {
         test.faults().on_write(1, fault);
         assert!(test.faults().until_crash(Box::pin(client.post(&path, &body))).await.is_none());
-        let listed = test.app.store.directory(owner.team, None).await.expect("read").len();
+        let listed = test.app.store.directory(owner.team, 10).await.expect("read").len();
         assert_eq!(listed, expected);
         assert_eq!(rows(&browser.get(&log(&owner)).await).len(), expected, "with what it tells of");
     }

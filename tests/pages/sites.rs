@@ -39,7 +39,7 @@ async fn sites_are_pasted_and_then_listed_failing_ones_first() {
 
     service.work_off().await;
     service.advance_minutes(2);
-    let down = service.test.app.store.directory(owner.team, None).await.expect("read");
+    let down = service.test.app.store.directory(owner.team, 10).await.expect("read");
     let down = down.iter().find(|row| row.url.as_str().starts_with(&bad.url)).expect("a site").id;
     service.run_scheduled(down, Tool::Status).await;
     service.work_off().await;
@@ -89,7 +89,7 @@ async fn what_cannot_be_watched_stays_in_the_form_with_the_reason() {
     let empty = browser.post(&path, "urls=+%0A").await;
     assert_eq!(empty.status(), 422);
     assert!(main_part(&empty).contains("Enter a URL."));
-    assert_eq!(service.test.app.store.directory(owner.team, None).await.expect("read").len(), 2);
+    assert_eq!(service.test.app.store.directory(owner.team, 10).await.expect("read").len(), 2);
 }
 
 #[tokio::test]
@@ -140,13 +140,13 @@ async fn a_viewer_is_offered_nothing_that_would_be_refused() {
         assert!(said(&browser.get(path).await).contains(offer));
         assert!(!said(&viewing.get(path).await).contains(offer));
     }
-    let before = service.test.app.store.directory(owner.team, None).await.expect("read").len();
+    let before = service.test.app.store.directory(owner.team, 10).await.expect("read").len();
     let sites = format!("/teams/{}/sites", owner.team);
     for path in [format!("{page}/checks"), sites.clone()] {
         assert_eq!(viewing.post(&path, "urls=b.test").await.status(), 403, "{path}");
     }
     assert_eq!(viewing.get(&format!("{sites}/new")).await.status(), 403);
-    let after = service.test.app.store.directory(owner.team, None).await.expect("read").len();
+    let after = service.test.app.store.directory(owner.team, 10).await.expect("read").len();
     assert_eq!(after, before);
 }
 
@@ -184,7 +184,7 @@ pub(crate) async fn add(
     url: &str,
 ) -> SiteId {
     sent_to(&browser.post(&format!("/teams/{team}/sites"), &format!("urls={url}")).await);
-    let sites = service.test.app.store.directory(team, None).await.expect("read");
+    let sites = service.test.app.store.directory(team, 10).await.expect("read");
     let newest = sites.iter().max_by_key(|row| row.created_at).expect("a site");
     newest.id
 }

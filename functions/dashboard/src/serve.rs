@@ -9,10 +9,10 @@ use tracing::{Instrument as _, error, error_span};
 use uuid::Uuid;
 use vedette_actions::AccountError;
 use vedette_domain::ErrorChain;
-use vedette_domain::account::Permission;
+use vedette_domain::account::{Membership, Permission};
 use vedette_domain::alert::link;
 use vedette_domain::id::{TeamId, UserId};
-use vedette_http::access::hold_check_runs;
+use vedette_http::access::{hold_check_runs, require};
 use vedette_http::body;
 use vedette_http::error::ApiError;
 use vedette_http::path::parameters;
@@ -73,7 +73,7 @@ impl Dashboard {
         let values = parameters(page.path, head.uri.path()).unwrap_or_default();
         let visit =
             Visit { app, dashboard: self, head, values: &values, signed_in: None, body: &[] };
-        let signed_in = match admit(app, page, head).await {
+        let signed_in = match admit(app, page, head, &values).await {
             Ok(signed_in) => signed_in,
             Err(error) => return refuse(None, &error),
         };
@@ -115,9 +115,14 @@ impl<'a> Visit<'a> {
         TeamId::parse(self.value("team")).ok_or(ApiError::NotFound)
     }
 
-    /// The team that the path names, for who may do this with it.
+    /// The team that the page is about, for who may do this with it.
     pub(crate) async fn team(&self, permission: Permission) -> Result<TeamWithSettings, ApiError> {
-        self.member()?.caller.team(&self.app.store, self.team_id()?, permission).await
+        let SignedIn { caller, team, .. } = self.member()?;
+        let Some(team) = team else {
+            return caller.team(&self.app.store, self.team_id()?, permission).await;
+        };
+        require(team, caller.role_in(team.id())?, permission)?;
+        Ok(team.clone())
     }
 
     /// Who is signed in.
@@ -130,14 +135,20 @@ impl<'a> Visit<'a> {
 const STRANGERS: UserId = UserId(Uuid::nil());
 
 /// Who is signed in, for a page that asks; refuses forms of other sites, and strangers.
-async fn admit(app: &App, page: &Page, head: &Parts) -> Result<Option<SignedIn>, ApiError> {
+async fn admit(
+    app: &App,
+    page: &Page,
+    head: &Parts,
+    values: &HashMap<String, String>,
+) -> Result<Option<SignedIn>, ApiError> {
     if page.audience == For::Linked {
         return Ok(None);
     }
     if head.method == Method::POST {
         cross_origin::check(&head.headers, app.service.base_url.as_deref())?;
     }
-    let signed_in = session::signed_in(app, head).await?;
+    let shows = |memberships: &[Membership]| shown_team(page, values, memberships);
+    let signed_in = session::signed_in(app, head, shows).await?;
     if page.audience == For::Member && signed_in.is_none() {
         return Err(ApiError::Unauthenticated("Nobody is signed in."));
     }
@@ -147,6 +158,22 @@ async fn admit(app: &App, page: &Page, head: &Parts) -> Result<Option<SignedIn>,
         hold_check_runs(&app.store, caller.user.id, caller.now).await?;
     }
     Ok(signed_in)
+}
+
+/// The team that a page shows, if it is one of these. A form reads its own, anew after each conflict.
+fn shown_team(
+    page: &Page,
+    values: &HashMap<String, String>,
+    memberships: &[Membership],
+) -> Option<TeamId> {
+    if page.method != Method::GET.as_str() {
+        return None;
+    }
+    if let ("/", [only]) = (page.path, memberships) {
+        return Some(only.team);
+    }
+    let team = TeamId::parse(values.get("team")?)?;
+    memberships.iter().any(|place| place.team == team).then_some(team)
 }
 
 fn refuse(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {

@@ -3,12 +3,15 @@
 use lambda_http::http::header::{COOKIE, HOST, HeaderName};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderMap, HeaderValue};
+use vedette_domain::account::Membership;
+use vedette_domain::id::TeamId;
 use vedette_domain::session::{
     ATTEMPT_LIFETIME, SESSION_LIFETIME, Session, SessionCookie, SignInAttempt,
 };
 use vedette_http::access::{Caller, hold_requests};
 use vedette_http::error::ApiError;
 use vedette_runtime::App;
+use vedette_store::TeamWithSettings;
 
 /// A browser binds a cookie to host and path by this prefix, and it needs TLS.
 const SECURE: &str = "__Host-";
@@ -24,6 +27,8 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 pub(crate) struct SignedIn {
     pub(crate) caller: Caller,
     pub(crate) session: Session,
+    /// The team whose page is shown, read while the request was counted.
+    pub(crate) team: Option<TeamWithSettings>,
 }
 
 /// Whether browsers reach this service by https: as it is configured, or as the request came.
@@ -43,8 +48,12 @@ fn cookie_of<'h>(app: &App, headers: &'h HeaderMap, name: &str) -> Option<&'h st
 }
 
 /// Who is signed in, if anybody is. The user and their teams are read at each request, so that who was
-/// removed sees nothing any more.
-pub(crate) async fn signed_in(app: &App, head: &Parts) -> Result<Option<SignedIn>, ApiError> {
+/// removed sees nothing any more. `shows` says which of their teams the page shows.
+pub(crate) async fn signed_in(
+    app: &App,
+    head: &Parts,
+    shows: impl FnOnce(&[Membership]) -> Option<TeamId>,
+) -> Result<Option<SignedIn>, ApiError> {
     let cookie = cookie_of(app, &head.headers, SESSION).and_then(SessionCookie::parse);
     let Some(cookie) = cookie else { return Ok(None) };
     let (store, now) = (&app.store, app.clock.now());
@@ -54,9 +63,18 @@ pub(crate) async fn signed_in(app: &App, head: &Parts) -> Result<Option<SignedIn
     let session = session.filter(|session| session.lasts(now));
     let account = account.filter(|account| account.user.email_verified_at.is_some());
     let Some((session, account)) = session.zip(account) else { return Ok(None) };
-    hold_requests(store, &session.hash.0, app.service.throttle, now).await?;
+    let shown = shows(&account.memberships);
+    let (team, ()) = futures::try_join!(
+        async {
+            match shown {
+                Some(team) => Ok(store.team(team, now).await?),
+                None => Ok(None),
+            }
+        },
+        hold_requests(store, &session.hash.0, app.service.throttle, now),
+    )?;
     let caller = Caller { user: account.user, memberships: account.memberships, now };
-    Ok(Some(SignedIn { caller, session }))
+    Ok(Some(SignedIn { caller, session, team }))
 }
 
 /// The cookie by which a browser is signed in.

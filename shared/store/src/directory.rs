@@ -82,7 +82,7 @@ impl DirectoryRow {
 
     /// The range of a team's rows, or those of them that come after a place.
     pub(crate) fn after(place: Option<&str>) -> Sort {
-        Sort::Between(place.map_or_else(|| "0".to_owned(), next), END.to_owned())
+        Sort::Between(place.map_or_else(|| "0".to_owned(), |key| format!("{key} ")), END.to_owned())
     }
 
     /// Whether name or canonical URL contain a part, which is in lower case.
@@ -136,32 +136,21 @@ impl DirectoryRow {
 
 impl Store {
     /// A team's directory, in its order and as far as it can be read, by calls that are made at once: as
-    /// many as it takes for so many sites, or where their number is not known, as many as a first call shows.
+    /// many as it takes for so many sites.
     pub async fn directory(
         &self,
         team: TeamId,
-        sites: Option<usize>,
+        sites: usize,
     ) -> Result<Vec<DirectoryRow>, StoreError> {
         let pk = keys::directory_partition(team);
-        let readable = |items| Readable::of(items, DirectoryRow::read).items;
-        let (mut rows, ranges) = match sites {
-            Some(sites) => (Vec::with_capacity(sites), ranges(None, sites)),
-            None => {
-                let all = Range::new(&pk, DirectoryRow::after(None));
-                let (items, last) = self.query_page(&all, Some(ROWS), None).await?;
-                let rows = readable(items);
-                let last = last.map(|last| key_of(&last)).transpose()?;
-                let ranges =
-                    last.map(|Key { sk, .. }| ranges(Some(&sk), estimate(rows.len(), &sk)));
-                (rows, ranges.unwrap_or_default())
-            }
-        };
-        let calls = ranges.into_iter().map(|(from, to)| {
+        let calls = ranges(sites).into_iter().map(|(from, to)| {
             let range = Range::new(&pk, Sort::Between(from, to));
-            async { self.query(range).await.map(readable) }
+            async {
+                let rows = self.query(range).await?;
+                Ok::<_, StoreError>(Readable::of(rows, DirectoryRow::read).items)
+            }
         });
-        rows.extend(try_join_all(calls).await?.into_iter().flatten());
-        Ok(rows)
+        Ok(try_join_all(calls).await?.into_iter().flatten().collect())
     }
 
     /// The same, with each tool's newest check.
@@ -172,7 +161,7 @@ impl Store {
     ) -> Result<Vec<DirectoryRow>, StoreError> {
         let pk = keys::directory_partition(team);
         let newest = self.query(Range::new(&pk, Sort::Prefix(keys::NEWEST.to_owned())));
-        let (mut rows, newest) = futures::try_join!(self.directory(team, Some(sites)), newest)?;
+        let (mut rows, newest) = futures::try_join!(self.directory(team, sites), newest)?;
         let mut newest: HashMap<String, NewestOfTools> =
             Readable::of(newest, newest_of).items.into_iter().collect();
         for row in &mut rows {
@@ -223,34 +212,14 @@ const KEYS: usize = 0x1_0000;
 /// Comes after all of them.
 const END: &str = "g";
 
-/// What comes after a key, before any other.
-fn next(key: &str) -> String {
-    format!("{key} ")
-}
-
-/// How many of those numbers are read when a key is.
-fn read_until(key: &str) -> usize {
-    let number = key.get(..4).and_then(|digits| usize::from_str_radix(digits, 16).ok());
-    number.unwrap_or_default() + 1
-}
-
-/// How many rows a directory has of which so many are read up to a key.
-fn estimate(rows: usize, last: &str) -> usize {
-    rows * KEYS / read_until(last)
-}
-
-/// The ranges of sort keys after a key, or of all, in which the rows are of a directory of so many sites.
-fn ranges(last: Option<&str>, sites: usize) -> Vec<(String, String)> {
-    let begin = last.map_or(0, read_until);
-    let left = KEYS - begin;
-    let count = (sites * left / KEYS).div_ceil(ROWS).clamp(1, CALLS_MAX);
-    let bound = |number: usize| match begin + left * number / count {
+/// The ranges of sort keys that the rows of a directory of so many sites are read in.
+fn ranges(sites: usize) -> Vec<(String, String)> {
+    let count = sites.div_ceil(ROWS).clamp(1, CALLS_MAX);
+    let bound = |number: usize| match KEYS * number / count {
         KEYS => END.to_owned(),
         bound => format!("{bound:04x}"),
     };
-    let first = last.map_or_else(|| bound(0), next);
-    let from = |number| if number == 0 { first.clone() } else { bound(number) };
-    (0..count).map(|number| (from(number), bound(number + 1))).collect()
+    (0..count).map(|number| (bound(number), bound(number + 1))).collect()
 }
 
 #[cfg(test)]
@@ -258,34 +227,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_row_that_is_left_of_a_directory_is_in_one_of_its_ranges() {
-        let starts = ["0000", "0fff", "5fff", "8000", "fffe", "ffff"];
-        let starts = starts.map(|digits| Some(format!("{digits}{}", "7".repeat(60))));
-        for last in starts.into_iter().chain([None]) {
-            for sites in [0, 1, 1_000, 100_000] {
-                let ranges = ranges(last.as_deref(), sites);
-                let holding = |sk: &str| {
-                    let holds = |(from, to): &&(String, String)| {
-                        (from.as_str()..=to.as_str()).contains(&sk)
-                    };
-                    ranges.iter().filter(holds).count()
+    fn each_row_of_a_directory_is_in_one_of_its_ranges() {
+        for sites in [0, 1, 1_000, 100_000] {
+            let ranges = ranges(sites);
+            for digits in 0..=0xffff {
+                let sk = format!("{digits:04x}{}", "a".repeat(60));
+                let holds = |(from, to): &&(String, String)| {
+                    (from.as_str()..=to.as_str()).contains(&sk.as_str())
                 };
-                for digits in 0..=0xffff {
-                    let sk = format!("{digits:04x}{}", "a".repeat(60));
-                    let is_left = last.as_ref().is_none_or(|last| sk > *last);
-                    assert_eq!(holding(&sk), usize::from(is_left), "{sk} after {last:?}");
-                }
-                assert_eq!(last.as_ref().map_or(0, |last| holding(last)), 0);
+                assert_eq!(ranges.iter().filter(holds).count(), 1, "{sk} of {sites}");
             }
         }
     }
 
     #[test]
     fn a_directory_is_read_by_as_many_calls_as_its_rows_take() {
-        let calls = |sites| ranges(None, sites).len();
+        let calls = |sites| ranges(sites).len();
         assert_eq!([calls(0), calls(600), calls(601), calls(9_600)], [1, 1, 2, 16]);
         assert_eq!(calls(1_000_000), 16);
-        assert_eq!([estimate(600, "0fff"), estimate(600, "7fff")], [9_600, 1_200]);
-        assert_eq!(ranges(Some("0fff"), 9_600).len(), 15);
     }
 }

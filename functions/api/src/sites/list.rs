@@ -24,7 +24,7 @@ pub(crate) async fn handle(
     let sites = team.team.sites as usize;
     let rows = match listing.status {
         Some(_) => store.directory_with_newest(id, sites).await?,
-        None => store.directory(id, Some(sites)).await?,
+        None => store.directory(id, sites).await?,
     };
     let rows = listing.of(rows, &team.settings, team.plan(), retention);
     let shown = page.slice(&rows);

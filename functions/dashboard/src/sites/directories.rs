@@ -1,10 +1,10 @@
 //! The directories of large teams, which are taken for what they are for a few seconds: they take long to read, and
-//! every look at the list needs them whole, for its counts and its order. Later they still tell how much there is to
-//! read.
+//! every look at the list needs them whole, for its counts and its order.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use vedette_domain::account::Team;
 use vedette_domain::id::TeamId;
 use vedette_store::{DirectoryRow, Store, StoreError};
 
@@ -19,7 +19,7 @@ const KEPT: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Directories(Mutex<Vec<Directory>>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Directory {
     team: TeamId,
     read_at: Timestamp,
@@ -27,38 +27,33 @@ struct Directory {
 }
 
 impl Directory {
-    fn is_recent(&self, now: Timestamp) -> bool {
-        now.duration_since(self.read_at).abs() < LASTS
+    /// Whether it still tells of a team. A site that was just added or deleted is seen at once.
+    fn shows(&self, team: &Team, now: Timestamp) -> bool {
+        self.team == team.id
+            && self.rows.len() == team.sites as usize
+            && now.duration_since(self.read_at).abs() < LASTS
     }
 }
 
 impl Directories {
-    /// A team's directory as it was a few seconds ago, if somebody has read it then.
-    pub(super) fn recent(&self, team: TeamId, now: Timestamp) -> Option<Arc<Vec<DirectoryRow>>> {
-        self.last(team).filter(|directory| directory.is_recent(now)).map(|directory| directory.rows)
-    }
-
-    /// A team's directory as it is.
+    /// A team's directory as it is, or as it was a few seconds ago if somebody has read it then.
     pub(super) async fn read(
         &self,
         store: &Store,
-        team: TeamId,
+        team: &Team,
         now: Timestamp,
     ) -> Result<Arc<Vec<DirectoryRow>>, StoreError> {
-        let about = self.last(team).map(|directory| directory.rows.len());
-        let rows = Arc::new(store.directory(team, about).await?);
+        if let Some(directory) = self.kept().iter().find(|directory| directory.shows(team, now)) {
+            return Ok(Arc::clone(&directory.rows));
+        }
+        let rows = Arc::new(store.directory(team.id, team.sites as usize).await?);
         let mut kept = self.kept();
-        kept.retain(|directory| directory.team != team);
+        kept.retain(|directory| directory.team != team.id);
         if rows.len() >= LARGE {
-            kept.insert(0, Directory { team, read_at: now, rows: Arc::clone(&rows) });
+            kept.insert(0, Directory { team: team.id, read_at: now, rows: Arc::clone(&rows) });
             kept.truncate(KEPT);
         }
         Ok(rows)
-    }
-
-    /// A team's directory as it was when it was read last, however long ago.
-    fn last(&self, team: TeamId) -> Option<Directory> {
-        self.kept().iter().find(|directory| directory.team == team).cloned()
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Directory>> {

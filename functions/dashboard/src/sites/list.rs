@@ -1,7 +1,6 @@
 //! A team's sites, the failing ones first.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
@@ -30,8 +29,8 @@ const PAGE: usize = 50;
 pub(crate) async fn home(visit: Visit<'_>) -> Result<Response, ApiError> {
     let caller = &visit.member()?.caller;
     let teams: Vec<TeamId> = caller.memberships.iter().map(|place| place.team).collect();
-    if let [team] = teams[..] {
-        return list(visit, team).await;
+    if let [_] = teams[..] {
+        return team(visit).await;
     }
     let teams = visit.app.store.teams(teams, caller.now).await?;
     let content = html! {
@@ -49,11 +48,6 @@ pub(crate) async fn home(visit: Visit<'_>) -> Result<Response, ApiError> {
     Ok(layout::own_page(visit, StatusCode::OK, "Your teams", &content))
 }
 
-/// The sites of a team.
-pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
-    list(visit, visit.team_id()?).await
-}
-
 /// A site as the list has it.
 struct Listed<'a> {
     row: &'a DirectoryRow,
@@ -63,24 +57,16 @@ struct Listed<'a> {
     since: Option<Timestamp>,
 }
 
-async fn list(visit: Visit<'_>, team: TeamId) -> Result<Response, ApiError> {
+/// The sites of a team.
+pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
     let (store, caller) = (&visit.app.store, &visit.member()?.caller);
-    let may_add = caller.role_in(team)?.grants(Permission::ManageSites);
+    let team = visit.team(Permission::View).await?;
+    let may_add = caller.role_in(team.id())?.grants(Permission::ManageSites);
     let directories = &visit.dashboard.directories;
-    let recent = directories.recent(team, caller.now);
-    let rows = async {
-        match &recent {
-            Some(rows) => Ok(Arc::clone(rows)),
-            None => Ok(directories.read(store, team, caller.now).await?),
-        }
-    };
-    let issues = async { Ok(store.issue_index(team, true).await?) };
-    let (team, mut rows, issues) =
-        futures::try_join!(caller.team(store, team, Permission::View), rows, issues)?;
-    // A site that was just added or deleted is seen at once.
-    if recent.is_some_and(|rows| u32::try_from(rows.len()) != Ok(team.team.sites)) {
-        rows = directories.read(store, team.id(), caller.now).await?;
-    }
+    let (rows, issues) = futures::try_join!(
+        directories.read(store, &team.team, caller.now),
+        store.issue_index(team.id(), true),
+    )?;
     let sites = listed(visit, &team, &rows, issues);
 
     let query = Query::parse(visit.head.uri.query());

@@ -120,7 +120,7 @@ async fn of_many_sites_that_move_to_one_url_at_once_one_does() {
     for answer in refused {
         assert_invalid(&answer, "url", "This URL is already monitored by the team.");
     }
-    let rows = service.test.app.store.directory(owner.team, None).await.expect("rows");
+    let rows = service.test.app.store.directory(owner.team, 10).await.expect("rows");
     assert_eq!(rows.len(), 20);
 }
 
