@@ -281,6 +281,23 @@ async fn a_webhook_that_fails_gets_everything_in_order_and_no_stale_reminder() {
 }
 
 #[tokio::test]
+async fn messages_about_a_channel_that_fails_do_not_multiply() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let site = scene.watch().await;
+    let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    scene.service.receivers.answer(people.id, down);
+    scene.turn(site, 503).await;
+    for _ in 0..3 {
+        let sent = scene.look(&people).await;
+        assert!(sent.is_empty(), "one is under way: {sent:?}");
+    }
+    scene.service.advance_minutes(3);
+    let sent = [scene.look(&people).await, scene.look(&people).await].map(|sent| sent.len());
+    assert_eq!(sent, [1, 0]);
+}
+
+#[tokio::test]
 async fn reminders_come_at_their_instants_and_say_who_acknowledged() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;

@@ -10,7 +10,6 @@ use vedette_domain::alert::delivery::{Content, Cursor, Queued};
 use vedette_domain::alert::due::Policy;
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, link};
-use vedette_domain::limits::LONGEST_DELAY;
 use vedette_runtime::App;
 use vedette_store::{
     ChannelRef, Deliveries, StoreError, TeamWithSettings, budget, retry_on_conflict,
@@ -349,12 +348,9 @@ impl<T: Transport> Pass<'_, T> {
 
     /// Gives the channel back, and has it looked at when something is due again.
     async fn end(&mut self) -> Result<(), NotifierError> {
-        self.state.leased_until = None;
-        self.state.rev += 1;
+        let wait = self.state.end(self.next, self.now());
         self.app.store.put_channel_state(self.place(), &self.state).await?;
-        let Some(next) = self.next else { return Ok(()) };
-        let wait = next.duration_since(self.now()).max(SignedDuration::ZERO);
-        if wait <= LONGEST_DELAY {
+        if let Some(wait) = wait {
             // SQS delays by whole seconds, and an alert must not be early.
             let seconds = u64::try_from(wait.as_secs()).unwrap_or(0);
             let delay = Duration::from_secs(seconds + u64::from(wait.subsec_nanos() > 0));

@@ -9,6 +9,7 @@ use super::channel::{Channel, Disabled, Target};
 use super::retry::{Failing, Retry, retry};
 use super::storm::Window;
 use crate::id::ChannelId;
+use crate::limits::LONGEST_DELAY;
 
 /// How a channel has behaved lately.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -19,6 +20,9 @@ pub struct ChannelState {
     /// Until when somebody sends to it; nobody else does meanwhile.
     #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
     pub leased_until: Option<Timestamp>,
+    /// When a message that is under way has the channel looked at again.
+    #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
+    pub wakes_at: Option<Timestamp>,
     /// Openings sent lately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openings: Option<Window>,
@@ -104,6 +108,8 @@ pub struct FailedAttempt {
 /// How long somebody may send to a channel before others take it that the process has died; also the
 /// timeout of the Lambda function that sends.
 pub const LEASE: SignedDuration = SignedDuration::from_secs(120);
+/// By how much a message may come before its time, as its receiver's clock has it.
+const EARLY_MAX: SignedDuration = SignedDuration::from_secs(1);
 /// Failed attempts that are kept.
 const LOG_MAX: usize = 20;
 /// Refused messages in a row after which a channel is disabled.
@@ -141,10 +147,32 @@ impl ChannelState {
         Some(Self { leased_until: Some(until), rev: self.rev + 1, ..self.clone() })
     }
 
+    /// Gives the channel back. Says after how long a message is to have it looked at for what is due `next`;
+    /// none where one that is under way does, or where that is so far off that redelivery finds it. Were
+    /// there a message for each that came, a storm's messages would come again until the channel takes one.
+    pub fn end(&mut self, next: Option<Timestamp>, now: Timestamp) -> Option<SignedDuration> {
+        self.leased_until = None;
+        self.rev += 1;
+        let next = next?.max(now);
+        let wait = next.duration_since(now);
+        let is_under_way =
+            self.wakes_at.is_some_and(|at| at.duration_since(now) > EARLY_MAX && at <= next);
+        if is_under_way || wait > LONGEST_DELAY {
+            return None;
+        }
+        self.wakes_at = Some(next);
+        Some(wait)
+    }
+
     /// The state without a lease that was taken before `start`; none where there is no such lease.
     pub fn released(&self, start: Timestamp) -> Option<Self> {
         let taken_at = self.leased_until?.saturating_sub(LEASE).ok()?;
-        (taken_at < start).then(|| Self { leased_until: None, rev: self.rev + 1, ..self.clone() })
+        (taken_at < start).then(|| Self {
+            leased_until: None,
+            wakes_at: None,
+            rev: self.rev + 1,
+            ..self.clone()
+        })
     }
 
     /// The window of a kind of news.
@@ -237,6 +265,34 @@ mod tests {
         let leased = state.leased(at(3)).expect("nobody sends");
         assert_eq!(leased.enabled(at(3)), None, "whoever sends saves the state at the end");
         assert!(leased.enabled(at(3) + LEASE).is_some(), "unless they died");
+    }
+
+    #[test]
+    fn one_message_is_under_way_to_what_is_due_next() {
+        let mut state = ChannelState::default();
+        let mut end = |next, now| state.end(Some(at(next)), at(now)).map(|wait| wait.as_secs());
+        for (next, now, expected) in [
+            (60, 0, Some(60)),
+            // Further messages of a storm, each of which is looked at.
+            (60, 1, None),
+            (60, 58, None),
+            // Something that is due earlier.
+            (30, 2, Some(28)),
+            (60, 3, None),
+            // The message comes, by this clock a little early.
+            (60, 29, Some(31)),
+            (60, 30, None),
+            // Nothing came of the last one, and what was due is late.
+            (60, 100, Some(0)),
+            (60, 100, Some(0)),
+            // Redelivery finds it.
+            (1_001, 100, None),
+            (1_000, 100, Some(900)),
+        ] {
+            assert_eq!(end(next, now), expected, "due at {next}, ended at {now}");
+        }
+        assert_eq!(state.end(None, at(100)), None);
+        assert_eq!(state.rev, 12);
     }
 
     #[test]
