@@ -31,12 +31,11 @@ struct Event<'a> {
 
 /// Shows a page of events, newest first.
 pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let (store, caller) = (&visit.app.store, &visit.member()?.caller);
-    let id = visit.team_id()?;
-    caller.role_in(id)?;
-    let index = async |is_active| Ok::<_, ApiError>(store.issue_index(id, is_active).await?);
-    let (team, active, resolved) =
-        futures::try_join!(caller.team(store, id, Permission::View), index(true), index(false),)?;
+    let store = &visit.app.store;
+    let team = visit.team(Permission::View).await?;
+    let id = team.id();
+    let (active, resolved) =
+        futures::try_join!(store.issue_index(id, true), store.issue_index(id, false))?;
     let query = Query::parse(visit.head.uri.query());
     let number = query.integer("page", 1..=PAGES, &mut Errors::new()).unwrap_or(1);
     let end = usize::try_from(number).unwrap_or(1).saturating_mul(PAGE);

@@ -118,7 +118,7 @@ async fn list(app: &App, team: TeamId, all: bool) -> Result<Vec<Row>, Failure> {
         issues.extend(app.store.issue_index(team, false).await?);
     }
     issues.sort_by_key(|issue| std::cmp::Reverse((issue.opened_at, issue.id)));
-    let directory = app.store.directory(team, Some(sites)).await?;
+    let directory = app.store.directory(team, sites).await?;
     let sites: BTreeMap<SiteId, DirectoryRow> =
         directory.into_iter().map(|row| (row.id, row)).collect();
     Ok(issues.iter().map(|issue| Row::listed(issue, sites.get(&issue.site))).collect())

@@ -25,7 +25,7 @@ fn restore(folder: &Path) {
 
 async fn site(store: &Store, name: &str) -> SiteWithTools {
     let team = store.all_teams().await.expect("teams")[0];
-    let rows = store.directory(team, None).await.expect("a directory");
+    let rows = store.directory(team, 10).await.expect("a directory");
     let row = rows.iter().find(|row| row.name == name).expect("a site");
     store.site(row.id.partition()).await.expect("read").expect("a site")
 }
