@@ -298,6 +298,30 @@ async fn messages_about_a_channel_that_fails_do_not_multiply() {
 }
 
 #[tokio::test]
+async fn redelivery_sends_a_channel_one_message_for_all_that_is_due() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    for number in 0..3 {
+        let url = format!("http://site.test/{number}");
+        let site = scene.create(&url, &json!({ "failures_to_open": 1 })).await;
+        scene.service.work_off().await;
+        scene.target.answer(503);
+        let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+        scene.service.receivers.answer(people.id, down);
+        scene.service.run_scheduled(site, Tool::Status).await;
+    }
+    scene.service.receivers.answer(people.id, SendOutcome::Delivered);
+    scene.service.advance_minutes(30);
+    for _ in 0..2 {
+        let passed = Box::pin(vedette_reconciler::redeliver(&scene.service.test.app)).await;
+        assert!(passed.expect("a pass").sent >= 3, "issues");
+        let sent = scene.service.test.queue.drain(vedette_runtime::Destination::Alerts);
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        scene.service.advance_minutes(5);
+    }
+}
+
+#[tokio::test]
 async fn reminders_come_at_their_instants_and_say_who_acknowledged() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;

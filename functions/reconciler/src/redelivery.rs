@@ -1,7 +1,9 @@
 //! Sending again what is overdue.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use futures::future::try_join_all;
 use futures::stream::{self, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tracing::{error, warn};
@@ -36,7 +38,7 @@ const UNREADABLE_GRACE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Pieces of work a shard and pass; the rest is left to the next pass.
 const PASS: usize = 500;
-/// Pieces of work handled concurrently.
+/// Messages, and pieces of work of one message, handled concurrently.
 const CONCURRENCY: usize = 16;
 
 /// One pass: sends again what is overdue, and gives up on-demand checks that waited too long.
@@ -61,47 +63,71 @@ pub async fn redeliver_all(app: &App) -> Result<u64, ReconcilerError> {
 }
 
 async fn send_all(app: &App, outstanding: Vec<Outstanding>) -> Redelivered {
-    let sends = stream::iter(outstanding).map(|work| async move {
+    let sends = stream::iter(by_owner(outstanding)).map(|work| async move {
         let outcome = send(app, &work).await;
         if let Err(error) = &outcome {
             if is_unreadable(error) {
                 error!(?work, error = %ErrorChain(error), "work cannot be read");
                 let now = app.clock.now();
                 let later = now.saturating_add(UNREADABLE_GRACE).unwrap_or(now);
-                if let Err(error) = app.store.postpone(&work, later).await {
+                if let Err(error) = postpone(app, &work, later).await {
                     warn!(?work, error = %ErrorChain(&error), "work stays due");
                 }
             } else {
                 warn!(?work, error = %ErrorChain(error), "work stays due");
             }
         }
-        outcome
+        (work.len() as u64, outcome)
     });
-    let count = |mut counted: Redelivered, outcome| async move {
+    let count = |mut counted: Redelivered, (pieces, outcome)| async move {
         match outcome {
-            Ok(()) => counted.sent += 1,
-            Err(error) if is_unreadable(&error) => counted.unreadable += 1,
-            Err(_) => counted.failed += 1,
+            Ok(()) => counted.sent += pieces,
+            Err(error) if is_unreadable(&error) => counted.unreadable += pieces,
+            Err(_) => counted.failed += pieces,
         }
         counted
     };
     sends.buffer_unordered(CONCURRENCY).fold(Redelivered::default(), count).await
 }
 
+/// What is outstanding by what it belongs to, in the order of the first of each: one message has all that is
+/// due to a channel sent, be it two hundred issues.
+fn by_owner(outstanding: Vec<Outstanding>) -> Vec<Vec<Outstanding>> {
+    let mut places = HashMap::new();
+    let mut all: Vec<Vec<Outstanding>> = Vec::new();
+    for work in outstanding {
+        let last = all.len();
+        let place = work.owner.map_or(last, |owner| *places.entry(owner).or_insert(last));
+        match all.get_mut(place) {
+            Some(others) => others.push(work),
+            None => all.push(vec![work]),
+        }
+    }
+    all
+}
+
+/// Has work looked at again at another time.
+async fn postpone(app: &App, work: &[Outstanding], due: Timestamp) -> Result<(), StoreError> {
+    for work in work.chunks(CONCURRENCY) {
+        try_join_all(work.iter().map(|work| app.store.postpone(work, due))).await?;
+    }
+    Ok(())
+}
+
 const fn is_unreadable(error: &ReconcilerError) -> bool {
     matches!(error, ReconcilerError::Store(StoreError::Corrupt(_)))
 }
 
-/// Sends one piece of work and has it looked at again later, should that be lost too.
-async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
+/// Sends the work of one owner and has it looked at again later, should that be lost too.
+async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
     let now = app.clock.now();
     let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(now);
     let unknown = || StoreError::Corrupt("no such work is known".into());
-    match work.owner.ok_or_else(unknown)? {
+    match work.first().and_then(|first| first.owner).ok_or_else(unknown)? {
         Owner::Team(team) => {
             let message = Message::Maintenance(Maintenance::Resync(team));
             app.queue.send(&message, Duration::ZERO).await?;
-            app.store.postpone(work, later(MAINTENANCE_GRACE)).await?;
+            postpone(app, work, later(MAINTENANCE_GRACE)).await?;
         }
         Owner::Site(partition) => {
             let message = match app.store.deleted_site(partition).await? {
@@ -114,7 +140,7 @@ async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
                 },
             };
             app.queue.send(&Message::Maintenance(message), Duration::ZERO).await?;
-            app.store.postpone(work, later(MAINTENANCE_GRACE)).await?;
+            postpone(app, work, later(MAINTENANCE_GRACE)).await?;
         }
         Owner::Outbox(partition, fingerprint) => {
             let entries = app.store.outbox(partition, fingerprint).await?;
@@ -128,7 +154,7 @@ async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
         Owner::TeamAlerts(team) => send_alert(app, work, AlertMessage::Team(team)).await?,
         Owner::Tool(partition, tool) => {
             if let Some(next) = send_tool(app, partition, tool).await? {
-                app.store.postpone(work, next).await?;
+                postpone(app, work, next).await?;
             }
         }
     }
@@ -137,12 +163,12 @@ async fn send(app: &App, work: &Outstanding) -> Result<(), ReconcilerError> {
 
 async fn send_alert(
     app: &App,
-    work: &Outstanding,
+    work: &[Outstanding],
     message: AlertMessage,
 ) -> Result<(), ReconcilerError> {
     app.queue.send(&Message::Alert(message), Duration::ZERO).await?;
     let now = app.clock.now();
-    app.store.postpone(work, now.saturating_add(ALERT_GRACE).unwrap_or(now)).await?;
+    postpone(app, work, now.saturating_add(ALERT_GRACE).unwrap_or(now)).await?;
     Ok(())
 }
 

@@ -452,7 +452,7 @@ pub(crate) fn nothing() -> Key {
 }
 
 /// What an item with outstanding work is, according to its key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Owner {
     /// A site whose schedules do not follow its settings yet, or that was deleted.
     Site(Partition),
