@@ -576,6 +576,7 @@ def delete(sites):
         ask("DELETE", f"/sites/{site}", expect=404)
         ask("GET", f"/sites/{site}", expect=404)
     until("no schedule is left", lambda: not any(map(schedule_expressions, sites)), 60)
+    until("no row of a bucket is left", lambda: not any(map(in_buckets, sites)), 60)
     # A tombstone says for a while that a site was deleted.
     until(
         "nothing of them is left",
@@ -608,6 +609,22 @@ def answer_a_mail(team):
     until("nothing is left of a channel", lambda: not rows(f"D#{team}#{channel}"), 30)
     visit("GET", f"/issues/{NOBODY}", 404)
     say("an address was confirmed and unsubscribed")
+
+
+def send_from_buckets(team, target):
+    """The deployment is given the other value of a parameter: a site's schedules become rows of buckets."""
+    site = watch(team, f"{target.url}/buckets", {"status": checked_every(1)})
+    until("a site has schedules", lambda: len(schedule_expressions(site)) == len(TOOLS), 30)
+    subprocess.run([WORK / "deploy", "Schedules=buckets"], check=True, timeout=180)
+    operate("reconcile")
+    until("they are gone, and runs come from buckets", lambda: not schedule_expressions(site), 30)
+    assert len(in_buckets(site)) == len(TOOLS), rows("B#")
+    return site, len(reasons(site))
+
+
+def in_buckets(site):
+    """The rows of buckets by which a site is checked."""
+    return [key for key in rows("B#") if key[1].endswith(site)]
 
 
 def use_the_pages(team, site, target):
@@ -788,11 +805,19 @@ def main():
     rebuild()
     throttle_the_table(team, site, others[1])
     find_lost_messages(*lost)
-    others.extend(use_the_pages(team, site, target))
+    bucketed, runs = send_from_buckets(team, target)
+    others.extend([bucketed, *use_the_pages(team, site, target)])
+    # A run may still be under way that a schedule has sent.
+    until("a bucket has had the site checked", lambda: len(reasons(bucketed)) > runs + 1, 200)
     check_that_nothing_was_given_up()
     delete([site, lost[0], *others])
     check_that_all_was_asked()
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception:
+        faults = [line for line in logged() if '"level":"ERROR"' in line]
+        print("what functions complained of:", *faults[-20:], sep="\n", file=sys.stderr)
+        raise
