@@ -90,10 +90,12 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: rust ## Run the whole service on this machine (ARGS='--help' lists its options)
-	@# Without it everything else runs.
-	@$(MAKE) --no-print-directory lighthouse || echo "Lighthouse cannot be installed: no performance checks" >&2
-	@# The dev profile: the first build takes a few minutes, where the release profile takes many.
-	cargo run --locked --package vedette-local -- $(ARGS)
+	@# Lighthouse is downloaded while the service compiles; without it everything else runs. The dev
+	@# profile: the first build takes a few minutes, where the release profile takes many.
+	@{ $(MAKE) --no-print-directory lighthouse || \
+		echo "Lighthouse cannot be installed: no performance checks" >&2; } & \
+		cargo build --locked --package vedette-local; built=$$?; wait; exit $$built
+	@cargo run --quiet --locked --package vedette-local -- $(ARGS)
 
 check: rust lints ## Formatting and lints, while you work
 	cargo fmt --all --check
