@@ -80,8 +80,11 @@ def record(role, action, resource, keys, refusal):
 @wrap(iam_evaluator, "enforce")
 def enforce(inner, access_key, action, service, region, resource_arn="*", service_context=None):
     """Asks about the partitions of a DynamoDB call and about the role that a call passes on, too,
-    and keeps what was decided about roles."""
+    and keeps what was decided about roles. A batch of SQS is asked about as an action of its own, which
+    IAM does not know: who may send a message may send ten."""
     context = dict(service_context or {})
+    if service == "sqs":
+        action = action.removesuffix("Batch")
     if sender := mail_sender.get():
         context["ses:FromAddress"] = sender
     keys = context.get("dynamodb:LeadingKeys")

@@ -97,36 +97,38 @@ pub async fn deliver(
     channel: ChannelRef,
 ) -> Result<Delivered, NotifierError> {
     let now = app.clock.now();
-    let (found, team) =
-        futures::try_join!(app.store.channel(channel), app.store.team(channel.team, now))?;
+    let (found, team, state) = futures::try_join!(
+        app.store.channel(channel),
+        app.store.team(channel.team, now),
+        app.store.channel_state(channel),
+    )?;
     let (Some(found), Some(team)) = (found, team) else {
         // What is left of a channel that was removed meanwhile.
         unless_conflict(app.store.delete_channel(channel).await)?;
         return Ok(Delivered::default());
     };
-    let Some(Deliveries { state, cursors, queued }) = lease(app, channel, now).await? else {
+    let Some(state) = state.leased(now) else {
         wake(app, channel, BUSY).await;
         return Ok(Delivered::default());
     };
+    // What the last holder of the lease has written is there, as that ended before.
+    let (leased, deliveries) = futures::join!(
+        app.store.put_channel_state(channel, &state),
+        app.store.deliveries(channel),
+    );
+    if !unless_conflict(leased)? {
+        wake(app, channel, BUSY).await;
+        return Ok(Delivered::default());
+    }
     let (next, done) = (None, Delivered::default());
     let mut pass = Pass { app, transport, channel: &found, team: &team, state, next, done };
-    let worked = pass.work(cursors, queued).await;
+    let worked = match deliveries {
+        Ok(Deliveries { cursors, queued, .. }) => pass.work(cursors, queued).await,
+        Err(error) => Err(error.into()),
+    };
     pass.end().await?;
     worked?;
     Ok(pass.done)
-}
-
-/// What is outstanding for a channel, which is now this process's alone; none where another process
-/// has it.
-async fn lease(
-    app: &App,
-    channel: ChannelRef,
-    now: Timestamp,
-) -> Result<Option<Deliveries>, StoreError> {
-    let deliveries = app.store.deliveries(channel).await?;
-    let Some(state) = deliveries.state.leased(now) else { return Ok(None) };
-    let is_ours = unless_conflict(app.store.put_channel_state(channel, &state).await)?;
-    Ok(is_ours.then_some(Deliveries { state, ..deliveries }))
 }
 
 impl<T: Transport> Pass<'_, T> {
