@@ -121,7 +121,7 @@ clippy: rust lints
 rust-tests: rust
 	cargo test --locked --workspace
 
-test-aws: rust $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in six minutes
+test-aws: rust $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in eight minutes
 	$(build_service)
 	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python
 
