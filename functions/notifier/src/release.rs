@@ -1,4 +1,4 @@
-//! The leases of a process that has died.
+//! What a process that has died leaves to the next.
 
 use jiff::Timestamp;
 use vedette_runtime::App;
@@ -6,8 +6,9 @@ use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
 
-/// Ends the leases of channels that were taken before `start`, for a process that is alone with the table:
-/// whoever took them has died, and what is due does not have to wait for their end. Says how many.
+/// Ends the leases of channels that were taken before `start`, for a process that is alone with the table and
+/// has its queues in memory: whoever took them has died, and with them the messages that were under way. What
+/// is due waits for neither. Says of how many channels.
 ///
 /// # Errors
 ///

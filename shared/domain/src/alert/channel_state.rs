@@ -164,10 +164,12 @@ impl ChannelState {
         Some(wait)
     }
 
-    /// The state without a lease that was taken before `start`; none where there is no such lease.
+    /// The state without a lease that was taken before `start`, and without a message that was under way
+    /// then; none where there is neither.
     pub fn released(&self, start: Timestamp) -> Option<Self> {
-        let taken_at = self.leased_until?.saturating_sub(LEASE).ok()?;
-        (taken_at < start).then(|| Self {
+        let taken_at = self.leased_until.and_then(|until| until.saturating_sub(LEASE).ok());
+        let is_under_way = self.wakes_at.is_some_and(|at| at >= start);
+        taken_at.map_or(is_under_way, |at| at < start).then(|| Self {
             leased_until: None,
             wakes_at: None,
             rev: self.rev + 1,
@@ -302,5 +304,10 @@ mod tests {
         assert_eq!(leased.released(at(1)), Some(released));
         assert_eq!(leased.released(at(0)), None);
         assert_eq!(ChannelState::default().released(at(1)), None);
+        let mut waiting = ChannelState::default();
+        waiting.end(Some(at(60)), at(0));
+        let released = ChannelState { rev: 2, ..ChannelState::default() };
+        assert_eq!(waiting.released(at(30)), Some(released), "its message has died as well");
+        assert_eq!(waiting.released(at(61)), None, "which would have come");
     }
 }
