@@ -133,6 +133,11 @@ impl Inner {
         self.told.contains_key(&(channel, site.to_owned()))
     }
 
+    /// Whether all that people have had of a site is an alert of so many that it did not name it.
+    pub(crate) fn is_unclear(&self, channel: ChannelId, site: &str) -> bool {
+        self.unclear.contains(&(channel, site.to_owned()))
+    }
+
     pub(crate) fn events(&self, channel: ChannelId, site: &str) -> &[Event] {
         self.events.get(&(channel, site.to_owned())).map_or(&[], Vec::as_slice)
     }
