@@ -9,10 +9,10 @@ use tracing::{Instrument as _, error, error_span};
 use uuid::Uuid;
 use vedette_actions::AccountError;
 use vedette_domain::ErrorChain;
-use vedette_domain::account::{Membership, Permission};
+use vedette_domain::account::Permission;
 use vedette_domain::alert::link;
 use vedette_domain::id::{TeamId, UserId};
-use vedette_http::access::{hold_check_runs, require};
+use vedette_http::access::{Caller, hold_check_runs, require};
 use vedette_http::body;
 use vedette_http::error::ApiError;
 use vedette_http::path::parameters;
@@ -147,7 +147,7 @@ async fn admit(
     if head.method == Method::POST {
         cross_origin::check(&head.headers, app.service.base_url.as_deref())?;
     }
-    let shows = |memberships: &[Membership]| shown_team(page, values, memberships);
+    let shows = |caller: &Caller| shown_team(page, values, caller);
     let signed_in = session::signed_in(app, head, shows).await?;
     if page.audience == For::Member && signed_in.is_none() {
         return Err(ApiError::Unauthenticated("Nobody is signed in."));
@@ -160,20 +160,16 @@ async fn admit(
     Ok(signed_in)
 }
 
-/// The team that a page shows, if it is one of these. A form reads its own, anew after each conflict.
-fn shown_team(
-    page: &Page,
-    values: &HashMap<String, String>,
-    memberships: &[Membership],
-) -> Option<TeamId> {
+/// The team that a page shows, if it is one of the caller's. A form reads its own, anew after each conflict.
+fn shown_team(page: &Page, values: &HashMap<String, String>, caller: &Caller) -> Option<TeamId> {
     if page.method != Method::GET.as_str() {
         return None;
     }
-    if let ("/", [only]) = (page.path, memberships) {
+    if let ("/", [only]) = (page.path, &caller.memberships[..]) {
         return Some(only.team);
     }
     let team = TeamId::parse(values.get("team")?)?;
-    memberships.iter().any(|place| place.team == team).then_some(team)
+    caller.role_in(team).is_ok().then_some(team)
 }
 
 fn refuse(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {

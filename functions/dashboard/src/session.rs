@@ -3,7 +3,6 @@
 use lambda_http::http::header::{COOKIE, HOST, HeaderName};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderMap, HeaderValue};
-use vedette_domain::account::Membership;
 use vedette_domain::id::TeamId;
 use vedette_domain::session::{
     ATTEMPT_LIFETIME, SESSION_LIFETIME, Session, SessionCookie, SignInAttempt,
@@ -52,7 +51,7 @@ fn cookie_of<'h>(app: &App, headers: &'h HeaderMap, name: &str) -> Option<&'h st
 pub(crate) async fn signed_in(
     app: &App,
     head: &Parts,
-    shows: impl FnOnce(&[Membership]) -> Option<TeamId>,
+    shows: impl FnOnce(&Caller) -> Option<TeamId>,
 ) -> Result<Option<SignedIn>, ApiError> {
     let cookie = cookie_of(app, &head.headers, SESSION).and_then(SessionCookie::parse);
     let Some(cookie) = cookie else { return Ok(None) };
@@ -63,7 +62,8 @@ pub(crate) async fn signed_in(
     let session = session.filter(|session| session.lasts(now));
     let account = account.filter(|account| account.user.email_verified_at.is_some());
     let Some((session, account)) = session.zip(account) else { return Ok(None) };
-    let shown = shows(&account.memberships);
+    let caller = Caller { user: account.user, memberships: account.memberships, now };
+    let shown = shows(&caller);
     let (team, ()) = futures::try_join!(
         async {
             match shown {
@@ -73,7 +73,6 @@ pub(crate) async fn signed_in(
         },
         hold_requests(store, &session.hash.0, app.service.throttle, now),
     )?;
-    let caller = Caller { user: account.user, memberships: account.memberships, now };
     Ok(Some(SignedIn { caller, session, team }))
 }
 
