@@ -54,6 +54,8 @@ IMAGE :=
 ARGS :=
 # What else `make test` runs beside cargo's tests: CI has it run test-aws there, which mostly waits.
 BESIDE :=
+# What lints for `make test`: clippy alone, or all-targets where clippy-driver is the compiler, as in CI.
+LINT := clippy
 # Seconds for each target of `make fuzz`.
 TIME := 60
 # The lives of `make simulate`.
@@ -84,7 +86,7 @@ LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
 LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
 UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check clippy test rust-tests test-aws test-image contract clients alerts pages pictures simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages pictures simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -101,11 +103,11 @@ check: rust lints ## Formatting and lints, while you work
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
-# What tests need is downloaded while clippy compiles. The quick ones first; cargo's tests last, so that
+# What tests need is downloaded while code is compiled. The quick ones first; cargo's tests last, so that
 # their results end the output.
 test: rust lints session ## Everything that must hold: formatting, lints, template, contract, clients, alerts, pages, tests
 	cargo fmt --all --check
-	@$(MAKE) --no-print-directory --jobs=2 clippy dependencies template lighthouse $(SCHEMATHESIS)/ok \
+	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lighthouse $(SCHEMATHESIS)/ok \
 		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok \
 		$(OIDC_PROVIDER)/ok
 	$(build_service)
@@ -117,6 +119,9 @@ test: rust lints session ## Everything that must hold: formatting, lints, templa
 
 clippy: rust lints
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+all-targets: rust
+	cargo build --locked --workspace --all-targets
 
 rust-tests: rust
 	cargo test --locked --workspace
