@@ -115,6 +115,8 @@ test: rust lints session ## Everything that must hold: formatting, lints, templa
 	$(use_clients)
 	$(receive_alerts)
 	$(use_pages)
+	@# Node may leave a pipe non-blocking, into which make cannot write much at once.
+	@python3 -c 'import os; [os.set_blocking(output, True) for output in (1, 2)]'
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-tests $(BESIDE)
 
 clippy: rust lints
