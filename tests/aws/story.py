@@ -45,6 +45,7 @@ class Target(http.server.ThreadingHTTPServer):
     status = 200
     # Seconds before an answer.
     delay = 0
+    asked = 0
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Page)
@@ -56,6 +57,7 @@ class Target(http.server.ThreadingHTTPServer):
 class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         body = b'<html><body><a href="/next">next</a> <a href="/gone">gone</a></body></html>'
+        self.server.asked += 1
         time.sleep(self.server.delay)
         self.send_response(404 if self.path == "/gone" else self.server.status)
         self.send_header("Content-Type", "text/html")
@@ -511,6 +513,28 @@ def crawl_at_once(sites, target):
     target.delay = 0
 
 
+def check_beside_a_slow_target(team, sites):
+    """A function that waits for one target checks others meanwhile."""
+    slow = Target()
+    site = watch(team, slow.url)
+    until("a site has been checked that will be slow", lambda: have_run(site, FIRST_TOOLS), 60)
+    before = {watched: count(watched, "status") for watched in [site, *sites]}
+    slow.delay, asked = 25, slow.asked
+    fire(f"{site}-status")
+    until("it is waited for", lambda: slow.asked > asked, 30)
+    # Only the function that waits can receive what is due now.
+    receive(False)
+    for watched in sites:
+        fire(f"{watched}-status")
+    is_done = lambda watched: count(watched, "status") > before[watched]
+    until("others have been checked", lambda: all(map(is_done, sites)), 20)
+    assert not is_done(site), "the slow one was not waited for"
+    receive(True)
+    until("the slow one has been, too", lambda: is_done(site), 40)
+    assert latest(site)["status"]["result"]["up"], latest(site)
+    return site
+
+
 def count(site, tool):
     return ask("GET", f"/sites/{site}/checks?type={tool}&automatic=true&per_page=1")["meta"][
         "total"
@@ -805,6 +829,7 @@ def main():
     rebuild()
     throttle_the_table(team, site, others[1])
     find_lost_messages(*lost)
+    others.append(check_beside_a_slow_target(team, [site, *others[:2]]))
     bucketed = send_from_buckets(team, target)
     others.extend([bucketed, *use_the_pages(team, site, target)])
     # What a schedule has sent last has run by now.
