@@ -180,8 +180,9 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart, so that they are as they are deployed.
 bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
-	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-api --package vedette-checker \
-		--package vedette-reconciler --package vedette-hello)
+	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
+		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-notifier \
+		--package vedette-reconciler)
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\
 		for measurement in rate cadence history requests reconcile alerts pages scale lambda; do target/release/vedette-bench $$measurement; done; \

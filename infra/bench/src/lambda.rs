@@ -8,11 +8,12 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use vedette_domain::id::SiteId;
-use vedette_domain::message::{CheckMessage, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_embedded::TABLE;
@@ -21,6 +22,7 @@ use vedette_testkit::aws::Aws;
 use vedette_testkit::lambda::{Endpoint, RuntimeApi, environment};
 use vedette_testkit::{Client, Member, TestApp, WebServer, new_team};
 
+use crate::pages::sign_in;
 use crate::process::Usage;
 use crate::report::{line, median_ms, table};
 
@@ -39,15 +41,20 @@ pub(crate) struct Options {
 }
 
 /// The functions measured, the one that only says hello first.
-const FUNCTIONS: [Function; 4] = [
+const FUNCTIONS: [Function; 6] = [
     Function { binary: "vedette-hello", handler: "hello", asks: Asks::Route },
     Function { binary: "api", handler: "me.get", asks: Asks::Route },
     Function { binary: "checker", handler: "status", asks: Asks::Check },
+    Function { binary: "notifier", handler: "alerts", asks: Asks::Alert },
     Function { binary: "reconciler", handler: "redelivery", asks: Asks::Redelivery },
+    Function { binary: "dashboard", handler: "pages.read", asks: Asks::Page },
 ];
 
 /// `GET /api/v1/me` as the gateway hands it over.
 const ME: &str = include_str!("../../../events/api/me.get.json");
+
+/// `GET /` as the gateway hands it over.
+const SITES: &str = include_str!("../../../events/dashboard/sites.json");
 
 /// A minute of redelivery as its schedule hands it over.
 const REDELIVERY: &str = include_str!("../../../events/reconciler/redelivery.json");
@@ -67,7 +74,10 @@ struct Function {
 enum Asks {
     Route,
     Check,
+    /// What follows for alerts from a change of the team.
+    Alert,
     Redelivery,
+    Page,
 }
 
 /// What the functions work on.
@@ -76,6 +86,7 @@ struct Deployment {
     binaries: PathBuf,
     endpoint: Endpoint,
     owner: Member,
+    cookie: String,
     site: SiteId,
     _target: WebServer,
 }
@@ -136,9 +147,10 @@ impl Deployment {
         let client = Client::new(&test.app, &owner);
         let created = client.post(&sites, &json!({ "url": target.url })).await;
         let site = SiteId::parse(&created.data("uuid")).ok_or("no site")?;
+        let cookie = sign_in(&test, &owner).await?;
         let endpoint = Endpoint::start(&Aws::deployed(TABLE), &test.table.database).await;
         let binaries = binaries.to_owned();
-        Ok(Self { _test: test, binaries, endpoint, owner, site, _target: target })
+        Ok(Self { _test: test, binaries, endpoint, owner, cookie, site, _target: target })
     }
 
     /// Where a function's binary is.
@@ -163,8 +175,8 @@ impl Deployment {
         let invoked = timeout(MOMENT, of.runtime_api.invoke(&event, MOMENT)).await?;
         let response = invoked.response?;
         let is_done = match function.asks {
-            Asks::Route => response["statusCode"] == 200,
-            Asks::Check => response["batchItemFailures"] == json!([]),
+            Asks::Route | Asks::Page => response["statusCode"] == 200,
+            Asks::Check | Asks::Alert => response["batchItemFailures"] == json!([]),
             Asks::Redelivery => response.is_null(),
         };
         if is_done {
@@ -185,22 +197,32 @@ impl Deployment {
                 let slot = Clock::system().now();
                 let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
                 let Self { owner: Member { team, .. }, site, .. } = *self;
-                let message = CheckMessage { team, site, tool: Tool::Status, order };
-                json!({ "Records": [{
-                    "messageId": "6b01f32b-21b8-4c9a-8027-c6f92baed9b1",
-                    "receiptHandle": "of-a-measurement",
-                    "body": serde_json::to_string(&message)?,
-                    "attributes": {
-                        "ApproximateReceiveCount": "1",
-                        "SentTimestamp": slot.as_millisecond().to_string(),
-                    },
-                    "messageAttributes": {},
-                    "eventSource": "aws:sqs",
-                }] })
+                queued(&CheckMessage { team, site, tool: Tool::Status, order })?
+            }
+            Asks::Alert => queued(&AlertMessage::Team(self.owner.team))?,
+            Asks::Page => {
+                let mut event: Value = serde_json::from_str(SITES)?;
+                event["cookies"] = json!([self.cookie]);
+                event
             }
             Asks::Redelivery => serde_json::from_str(REDELIVERY)?,
         })
     }
+}
+
+/// A message as the event source of a queue hands it over.
+fn queued(message: &impl Serialize) -> Result<Value, serde_json::Error> {
+    Ok(json!({ "Records": [{
+        "messageId": "6b01f32b-21b8-4c9a-8027-c6f92baed9b1",
+        "receiptHandle": "of-a-measurement",
+        "body": serde_json::to_string(message)?,
+        "attributes": {
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": Clock::system().now().as_millisecond().to_string(),
+        },
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+    }] }))
 }
 
 fn start(binary: &Path, environment: Vec<(&'static str, String)>) -> Result<Child, Box<dyn Error>> {

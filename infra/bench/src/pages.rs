@@ -13,7 +13,7 @@ use lambda_http::http::request::Parts;
 use lambda_http::http::{Request, StatusCode};
 use vedette_dashboard::{Dashboard, find};
 use vedette_domain::session::{Session, SessionCookie, SignInLink};
-use vedette_testkit::{Member, Spent};
+use vedette_testkit::{Member, Spent, TestApp};
 
 use crate::inside::Inside;
 use crate::report::{line, median_ms, table};
@@ -59,7 +59,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     line(&format!("seeded in {:.0} s", began.elapsed().as_secs_f64()))?;
 
-    let cookie = sign_in(&inside, &owner).await?;
+    let cookie = sign_in(&inside.test, &owner).await?;
     let team = format!("/teams/{}", owner.team);
     let of_site = format!("/sites/{site}");
     let mut rows = Vec::new();
@@ -83,8 +83,8 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 /// The cookie of a new session.
-async fn sign_in(inside: &Inside, owner: &Member) -> Result<String, Box<dyn Error>> {
-    let (app, now) = (&inside.test.app, inside.test.now());
+pub(crate) async fn sign_in(test: &TestApp, owner: &Member) -> Result<String, Box<dyn Error>> {
+    let (app, now) = (&test.app, test.now());
     let secret = app.entropy.session_secret()?;
     let link = SignInLink::new(&secret, owner.user, now);
     app.store.create_sign_in_link(&link).await?;
