@@ -144,7 +144,7 @@ fn variables_of(path: &Path) -> BTreeSet<String> {
 fn what_functions_read_can_be_set() {
     let template = Template::read();
     let of_all = variables("shared/runtime/src");
-    let outbound = variables_of(&crate::root().join("shared/runtime/src/outbound.rs"));
+    let outbound = variables_of(&crate::root().join("shared/probe/src/guard/outbound.rs"));
     for function in template.functions() {
         let is_checker = Tool::parse(template.handler(function)).is_some();
         let is_notifier = template.handler(function) == Destination::Alerts.name();
@@ -157,15 +157,16 @@ fn what_functions_read_can_be_set() {
             // Whether mail is sent is asked by those alone that have it sent, or send it.
             read.remove(Service::MAIL_FROM);
         }
-        match (is_checker, is_notifier) {
-            (true, _) => read.extend(variables("functions/checker/src")),
-            (_, true) => read.extend(variables("functions/notifier/src")),
+        let own = match (is_checker, is_notifier) {
+            (true, _) => Some("functions/checker/src"),
+            (_, true) => Some("functions/notifier/src"),
             // It asks the OpenID provider.
-            _ if template.handler(function) == ACCOUNTS => {
-                read.extend(variables("functions/dashboard/src"));
-            }
+            _ if template.handler(function) == ACCOUNTS => Some("functions/dashboard/src"),
             // They connect to nobody.
-            _ => read.retain(|name| !outbound.contains(name)),
+            _ => None,
+        };
+        if let Some(own) = own {
+            read.extend(variables(own).into_iter().chain(outbound.clone()));
         }
         read.retain(|name| !NOT_SET.contains(&name.as_str()));
         let set = template.environment(function).into_keys().map(str::to_owned).collect();

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use url::Url;
 use vedette_domain::check::CheckError;
+use vedette_domain::config::{ConfigError, Read, one};
 use vedette_domain::tool::Tool;
 use vedette_probe::browser::Chromium;
 use vedette_probe::dns::{DohServers, Resolvers};
 use vedette_probe::guard::Outbound;
 use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};
-use vedette_runtime::config::{AuditorKind, ConfigError, Read, Service, one};
-use vedette_runtime::outbound;
+use vedette_runtime::config::{AuditorKind, Service};
 
 /// Everything that the environment says.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Config {
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
         let engines = EngineConfig::read(read)?;
         let service = Service { tools: engines.tools(), ..Service::read(read)? };
-        Ok(Self { service, outbound: outbound(read)?, engines })
+        Ok(Self { service, outbound: Outbound::read(read)?, engines })
     }
 
     /// Reads the configuration of a function that runs one tool. Which tools its deployment runs, the
@@ -65,7 +65,7 @@ impl Config {
             _ => read(name),
         };
         let engines = EngineConfig::read(&of_tool)?;
-        Ok(Self { service: Service::read(read)?, outbound: outbound(read)?, engines })
+        Ok(Self { service: Service::read(read)?, outbound: Outbound::read(read)?, engines })
     }
 }
 

@@ -3,8 +3,8 @@
 use aws_sdk_secretsmanager::Client;
 use aws_sdk_secretsmanager::error::BoxError;
 use aws_types::SdkConfig;
+use vedette_domain::config::Read;
 use vedette_domain::tool::Tool;
-use vedette_runtime::config::Read;
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]

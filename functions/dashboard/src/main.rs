@@ -9,14 +9,15 @@ use tracing::error;
 use vedette_dashboard::{
     ACCOUNTS, Dashboard, Provider, ProviderConfig, READ, WRITE, find, not_found,
 };
+use vedette_probe::guard::Outbound;
 use vedette_runtime::config::{Service, environment};
-use vedette_runtime::{aws, outbound, telemetry};
+use vedette_runtime::{aws, telemetry};
 
 /// The OpenID provider, if there is one. Where its configuration is wrong, people still sign in by links.
 fn provider() -> Option<Provider> {
     let read = || {
         let Some(config) = ProviderConfig::read(&environment)? else { return Ok(None) };
-        Provider::new(config, outbound(&environment)?).map(Some).map_err(Error::from)
+        Provider::new(config, Outbound::read(&environment)?).map(Some).map_err(Error::from)
     };
     read().unwrap_or_else(|problem: Error| {
         error!(%problem, "nobody signs in at the OpenID provider until this is mended");

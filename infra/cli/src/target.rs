@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use vedette_checker::Config;
 use vedette_domain::ErrorChain;
+use vedette_domain::config::ConfigError;
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
-use vedette_runtime::config::{AuditorKind, ConfigError, Deployment, Service, environment};
+use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
 use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
 use vedette_store::Store;
 

@@ -8,6 +8,7 @@ pub mod audit;
 mod bytes;
 pub mod check;
 pub mod concurrency;
+pub mod config;
 pub mod cooldown;
 pub mod email;
 mod error_chain;

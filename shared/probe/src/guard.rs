@@ -11,6 +11,7 @@
 
 mod address;
 mod connect_to;
+mod outbound;
 mod resolver;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use vedette_domain::check::CheckError;
 
 pub use self::address::ForbiddenAddress;
 pub use self::connect_to::{ConnectTo, ConnectToError};
+pub use self::outbound::Outbound;
 pub use self::resolver::Unresolved;
 use self::resolver::{LookupError, Resolver};
 
@@ -36,22 +38,6 @@ pub const TARGET_FORBIDDEN: &str = "target_forbidden";
 
 /// [`CheckError::code`] when no name server could be reached.
 pub const RESOLVER_UNAVAILABLE: &str = "resolver_unavailable";
-
-/// What may be reached and how, from configuration. The default is the public Internet, with
-/// Mozilla's root certificates.
-#[derive(Debug, Clone, Default)]
-pub struct Outbound {
-    /// Networks allowed although they are not public. An IPv4 network does not cover IPv6 addresses
-    /// that embed its addresses.
-    pub allow: Vec<IpNet>,
-    /// Detours; the first that applies is taken.
-    pub connect_to: Vec<ConnectTo>,
-    /// Trust anchors in addition to Mozilla's.
-    pub extra_roots: Vec<CertificateDer<'static>>,
-    /// Where Vedette itself listens; never reached, even if `allow` covers it. `0.0.0.0` and `::`
-    /// stand for every address of this machine.
-    pub own_listeners: Vec<SocketAddr>,
-}
 
 /// Why a [`Guard`] cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

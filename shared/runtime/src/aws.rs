@@ -11,9 +11,10 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
+use vedette_domain::config::{ConfigError, Read, required};
 use vedette_store::{Store, retry_config};
 
-use crate::config::{ConfigError, Deployment, Read, Schedules, Service, environment, required};
+use crate::config::{Deployment, Schedules, Service, environment};
 use crate::{App, Buckets, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueue};
 
 /// The app of a Lambda function, whose environment names the deployment.

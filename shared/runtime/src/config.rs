@@ -1,9 +1,9 @@
 //! Configuration from the environment, one struct a concern; README lists the variables.
 
-use std::fmt;
 use std::str::FromStr;
 
 use vedette_domain::account::Team;
+use vedette_domain::config::{ConfigError, Read, one, required};
 use vedette_domain::schedule::TimeScale;
 use vedette_domain::settings::Settings;
 use vedette_domain::tool::Tool;
@@ -75,19 +75,6 @@ impl FromStr for Schedules {
         }
     }
 }
-
-/// A variable that is missing or invalid.
-#[derive(Debug, thiserror::Error)]
-#[error("{name}: {problem}")]
-pub struct ConfigError {
-    /// The variable.
-    pub name: &'static str,
-    /// What is wrong with it.
-    pub problem: String,
-}
-
-/// Reads one variable.
-pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads the process's environment.
 pub fn environment(name: &str) -> Option<String> {
@@ -231,46 +218,6 @@ impl Deployment {
             schedules: one(read, "VEDETTE_SCHEDULES")?.unwrap_or_default(),
         })
     }
-}
-
-/// The value of a variable that must be set.
-pub(crate) fn required(read: Read<'_>, name: &'static str) -> Result<String, ConfigError> {
-    read(name).ok_or_else(|| ConfigError { name, problem: "is not set".to_owned() })
-}
-
-/// A variable's value; `None` if it is not set.
-///
-/// # Errors
-///
-/// When it cannot be read as a `T`.
-pub fn one<T: FromStr<Err: fmt::Display>>(
-    read: Read<'_>,
-    name: &'static str,
-) -> Result<Option<T>, ConfigError> {
-    let value = read(name).map(|text| text.trim().parse());
-    value.transpose().map_err(|problem: T::Err| ConfigError { name, problem: problem.to_string() })
-}
-
-/// The values of a variable that lists them between commas.
-///
-/// # Errors
-///
-/// When one cannot be read as a `T`.
-pub fn list<T: FromStr<Err: fmt::Display>>(
-    read: Read<'_>,
-    name: &'static str,
-) -> Result<Vec<T>, ConfigError> {
-    let text = read(name).unwrap_or_default();
-    text.split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-        .map(|item| {
-            item.parse().map_err(|problem: T::Err| ConfigError {
-                name,
-                problem: format!("`{item}`: {problem}"),
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]

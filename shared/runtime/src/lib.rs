@@ -9,7 +9,6 @@ mod clock;
 pub mod config;
 mod consumer;
 mod entropy;
-mod outbound;
 mod queue;
 mod scheduler;
 pub mod signed;
@@ -20,7 +19,6 @@ pub use app::App;
 pub use clock::Clock;
 pub use consumer::{BATCH, Consumer, SLOW_AFTER};
 pub use entropy::{Entropy, EntropyError};
-pub use outbound::outbound;
 pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError};
 pub use scheduler::{
     Buckets, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,

@@ -2,7 +2,8 @@
 
 use openidconnect::{ClientId, ClientSecret, IssuerUrl};
 use url::{Host, Url};
-use vedette_runtime::config::{ConfigError, Read, Service};
+use vedette_domain::config::{ConfigError, Read};
+use vedette_runtime::config::Service;
 
 const ISSUER: &str = "VEDETTE_OIDC_ISSUER";
 const CLIENT_ID: &str = "VEDETTE_OIDC_CLIENT_ID";

@@ -19,7 +19,8 @@ use tracing::error;
 use url::{Host, Url};
 use vedette_domain::ErrorChain;
 use vedette_domain::alert::mail::{self, Envelope};
-use vedette_runtime::config::{ConfigError, Read, Service};
+use vedette_domain::config::{ConfigError, Read};
+use vedette_runtime::config::Service;
 
 use super::{Message, SendOutcome, ses};
 

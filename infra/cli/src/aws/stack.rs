@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use url::form_urlencoded;
-use vedette_runtime::config::{ConfigError, Deployment, Service};
+use vedette_domain::config::ConfigError;
+use vedette_runtime::config::{Deployment, Service};
 
 use super::{Account, Call, Refusal};
 use crate::Failure;

@@ -1,0 +1,78 @@
+//! What a process may reach that connects to addresses of somebody else's choice.
+
+use std::fs;
+use std::net::SocketAddr;
+
+use ipnet::IpNet;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use vedette_domain::config::{ConfigError, Read, list};
+
+use super::ConnectTo;
+
+/// What may be reached and how, from configuration. The default is the public Internet, with
+/// Mozilla's root certificates.
+#[derive(Debug, Clone, Default)]
+pub struct Outbound {
+    /// Networks allowed although they are not public. An IPv4 network does not cover IPv6 addresses
+    /// that embed its addresses.
+    pub allow: Vec<IpNet>,
+    /// Detours; the first that applies is taken.
+    pub connect_to: Vec<ConnectTo>,
+    /// Trust anchors in addition to Mozilla's.
+    pub extra_roots: Vec<CertificateDer<'static>>,
+    /// Where Vedette itself listens; never reached, even if `allow` covers it. `0.0.0.0` and `::`
+    /// stand for every address of this machine.
+    pub own_listeners: Vec<SocketAddr>,
+}
+
+impl Outbound {
+    /// Reads what this process may reach.
+    ///
+    /// # Errors
+    ///
+    /// The first variable that is invalid.
+    pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
+        let extra_roots = match read("VEDETTE_EXTRA_ROOTS") {
+            Some(roots) => read_roots(&roots)
+                .map_err(|problem| ConfigError { name: "VEDETTE_EXTRA_ROOTS", problem })?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            allow: list(read, "VEDETTE_ALLOW_TARGETS")?,
+            connect_to: list(read, "VEDETTE_CONNECT_TO")?,
+            extra_roots,
+            own_listeners: Vec::new(),
+        })
+    }
+}
+
+/// Certificates out of a file, or out of the variable itself: a Lambda function has no files of its own.
+fn read_roots(roots: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let (name, pem) = if roots.trim_start().starts_with("-----BEGIN") {
+        ("the text", roots.as_bytes().to_vec())
+    } else {
+        let pem = fs::read(roots).map_err(|error| format!("{roots} cannot be read: {error}"))?;
+        (roots, pem)
+    };
+    let certificates = CertificateDer::pem_slice_iter(&pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| format!("{name} is not PEM: {error}"))?;
+    if certificates.is_empty() {
+        return Err(format!("{name} holds no certificate"));
+    }
+    Ok(certificates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_may_stand_in_the_variable_itself() {
+        let pem = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n";
+        let read = |name: &str| (name == "VEDETTE_EXTRA_ROOTS").then(|| pem.to_owned());
+        let outbound = Outbound::read(&read).expect("a configuration");
+        assert_eq!(outbound.extra_roots.len(), 1);
+    }
+}
