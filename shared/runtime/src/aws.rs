@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
 use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_smithy_types::timeout::TimeoutConfig;
@@ -61,21 +62,43 @@ pub fn lambda_sdk_config(read: Read<'_>) -> Result<SdkConfig, ConfigError> {
         None,
         "environment",
     );
+    let (region, endpoint) = (required(read, "AWS_REGION")?, read("AWS_ENDPOINT_URL"));
+    let roots = match has_amazon_roots(&region, endpoint.as_deref()) {
+        true => TrustStore::empty().with_pem_certificate(AMAZON_ROOTS),
+        false => TrustStore::default(),
+    };
     let mut config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
-        .region(Region::new(required(read, "AWS_REGION")?))
+        .region(Region::new(region))
         .credentials_provider(SharedCredentialsProvider::new(credentials))
-        .http_client(http_client());
-    // Where a stand-in takes the place of AWS.
-    config.set_endpoint_url(read("AWS_ENDPOINT_URL"));
+        .http_client(http_client_with(roots));
+    config.set_endpoint_url(endpoint);
     Ok(config.build())
 }
 
-/// What the SDK sends its requests with.
+/// What the SDK sends its requests with, wherever this is; it trusts whom the system trusts.
 pub fn http_client() -> SharedHttpClient {
+    http_client_with(TrustStore::default())
+}
+
+fn http_client_with(roots: TrustStore) -> SharedHttpClient {
+    let context = TlsContext::builder().with_trust_store(roots).build();
     aws_smithy_http_client::Builder::new()
         .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .tls_context(context.expect("a trust store and nothing else"))
         .build_https()
+}
+
+/// The authorities of which the endpoints of AWS have their certificates: those that
+/// <https://www.amazontrust.com/repository/> asks for in a trust store. To read the more than a hundred that a
+/// system trusts takes longer than all else that a function does at its start.
+const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
+
+/// Whether they are enough: not for an endpoint that takes the place of AWS, nor in regions whose
+/// certificates AWS makes no such promise of.
+fn has_amazon_roots(region: &str, endpoint: Option<&str>) -> bool {
+    let is_apart = ["cn-", "us-iso"].iter().any(|partition| region.starts_with(partition));
+    !is_apart && endpoint.is_none_or(|url| url.starts_with("http:"))
 }
 
 /// How long to wait for an answer. DynamoDB answers in milliseconds; what takes longer is better tried again.
@@ -89,7 +112,36 @@ pub fn timeouts() -> TimeoutConfig {
 
 #[cfg(test)]
 mod tests {
+    use x509_parser::pem::Pem;
+
     use super::*;
+
+    #[test]
+    fn the_roots_are_those_of_amazon_trust_services() {
+        let names = Pem::iter_from_buffer(AMAZON_ROOTS).map(|pem| {
+            let pem = pem.expect("PEM");
+            let certificate = pem.parse_x509().expect("a certificate");
+            let name = certificate.subject().iter_common_name().next().expect("a name");
+            name.as_str().expect("text").to_owned()
+        });
+        let starfield = "Starfield Services Root Certificate Authority - G2";
+        let expected = (1..=4).map(|number| format!("Amazon Root CA {number}"));
+        assert!(names.eq(expected.chain([starfield.to_owned()])));
+    }
+
+    #[test]
+    fn elsewhere_the_system_says_whom_to_trust() {
+        for (region, endpoint, is_amazon) in [
+            ("eu-west-1", None, true),
+            ("us-gov-west-1", None, true),
+            ("cn-north-1", None, false),
+            ("us-iso-east-1", None, false),
+            ("eu-west-1", Some("http://127.0.0.1:4566"), true),
+            ("eu-west-1", Some("https://stand-in.test"), false),
+        ] {
+            assert_eq!(has_amazon_roots(region, endpoint), is_amazon, "{region} {endpoint:?}");
+        }
+    }
 
     #[test]
     fn a_function_takes_region_and_credentials_from_its_environment() {
