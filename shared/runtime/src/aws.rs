@@ -63,7 +63,7 @@ pub fn lambda_sdk_config(read: Read<'_>) -> Result<SdkConfig, ConfigError> {
         "environment",
     );
     let (region, endpoint) = (required(read, "AWS_REGION")?, read("AWS_ENDPOINT_URL"));
-    let roots = match has_amazon_roots(&region, endpoint.as_deref()) {
+    let roots = match amazon_roots_suffice(&region, endpoint.as_deref()) {
         true => TrustStore::empty().with_pem_certificate(AMAZON_ROOTS),
         false => TrustStore::default(),
     };
@@ -76,7 +76,7 @@ pub fn lambda_sdk_config(read: Read<'_>) -> Result<SdkConfig, ConfigError> {
     Ok(config.build())
 }
 
-/// What the SDK sends its requests with, wherever this is; it trusts whom the system trusts.
+/// The SDK's HTTP client outside of Lambda. It trusts the system's certificate authorities.
 pub fn http_client() -> SharedHttpClient {
     http_client_with(TrustStore::default())
 }
@@ -89,15 +89,16 @@ fn http_client_with(roots: TrustStore) -> SharedHttpClient {
         .build_https()
 }
 
-/// The authorities of which the endpoints of AWS have their certificates: those that
-/// <https://www.amazontrust.com/repository/> asks for in a trust store. To read the more than a hundred that a
-/// system trusts takes longer than all else that a function does at its start.
+/// The authorities that issue the certificates of AWS's endpoints: the five that
+/// <https://www.amazontrust.com/repository/> recommends for a trust store of one's own. Reading the hundred and
+/// more that a system trusts takes longer than all else at a function's start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
 
-/// Whether they are enough: not for an endpoint that takes the place of AWS, nor in regions whose
-/// certificates AWS makes no such promise of.
-fn has_amazon_roots(region: &str, endpoint: Option<&str>) -> bool {
-    let is_apart = ["cn-", "us-iso"].iter().any(|partition| region.starts_with(partition));
+/// Whether [`AMAZON_ROOTS`] suffice. They do not at an https stand-in, nor in partitions that may have
+/// authorities of their own. Over http there is no certificate to judge.
+fn amazon_roots_suffice(region: &str, endpoint: Option<&str>) -> bool {
+    let is_apart =
+        ["cn-", "us-iso", "eu-iso", "eusc-"].iter().any(|partition| region.starts_with(partition));
     !is_apart && endpoint.is_none_or(|url| url.starts_with("http:"))
 }
 
@@ -136,10 +137,12 @@ mod tests {
             ("us-gov-west-1", None, true),
             ("cn-north-1", None, false),
             ("us-iso-east-1", None, false),
+            ("eu-isoe-west-1", None, false),
+            ("eusc-de-east-1", None, false),
             ("eu-west-1", Some("http://127.0.0.1:4566"), true),
             ("eu-west-1", Some("https://stand-in.test"), false),
         ] {
-            assert_eq!(has_amazon_roots(region, endpoint), is_amazon, "{region} {endpoint:?}");
+            assert_eq!(amazon_roots_suffice(region, endpoint), is_amazon, "{region} {endpoint:?}");
         }
     }
 
