@@ -50,14 +50,14 @@ fn dependencies_point_one_way() {
         ("shared/embedded", &["domain", "store"]),
         ("shared/probe", &["domain"]),
         ("shared/http", &["domain", "store"]),
-        ("shared/runtime", &["domain", "store", "probe"]),
+        ("shared/runtime", &["domain", "store"]),
         ("shared/runs", &["domain", "store", "runtime"]),
         ("shared/actions", &["domain", "store", "http", "runtime", "runs"]),
         ("functions/api", &["actions", "domain", "store", "http", "runtime"]),
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
         ("functions/dashboard", &["actions", "domain", "store", "probe", "http", "runtime"]),
         ("functions/notifier", &["actions", "domain", "store", "probe", "http", "runtime"]),
-        ("functions/reconciler", &["domain", "store", "probe", "runs", "runtime"]),
+        ("functions/reconciler", &["domain", "store", "runs", "runtime"]),
     ]);
     for (folder, allowed) in allowed {
         let found = dependencies(&root().join(folder).join("Cargo.toml"));
