@@ -45,6 +45,7 @@ class Target(http.server.ThreadingHTTPServer):
     status = 200
     # Seconds before an answer.
     delay = 0
+    # Requests so far.
     asked = 0
 
     def __init__(self):
@@ -522,6 +523,7 @@ def check_beside_a_slow_target(team, sites):
     slow.delay, asked = 25, slow.asked
     fire(f"{site}-status")
     until("it is waited for", lambda: slow.asked > asked, 30)
+    slow.delay = 0
     # Only the function that waits can receive what is due now.
     receive(False)
     for watched in sites:
