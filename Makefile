@@ -54,7 +54,7 @@ IMAGE :=
 ARGS :=
 # What else `make test` runs beside cargo's tests: CI has it run test-aws there, which mostly waits.
 BESIDE :=
-# What lints for `make test`: clippy alone, or all-targets where clippy-driver is the compiler, as in CI.
+# What `make test` lints with: clippy, or all-targets, a build that lints where clippy-driver compiles (CI).
 LINT := clippy
 # Seconds for each target of `make fuzz`.
 TIME := 60
@@ -178,7 +178,7 @@ use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(OIDC
 judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
-# functions apart, so that they are as they are deployed.
+# functions apart from the service, whose features they would get.
 bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-notifier \
@@ -291,7 +291,7 @@ define venv
 @python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or newer with venv is missing (python3-venv on Debian and Ubuntu); the Rust tests alone run with: cargo test --workspace" >&2; exit 1; }
 rm -rf $(@D)
 python3 -m venv $(@D)
-$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(1)
+env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS $(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(1)
 @touch $@
 endef
 
