@@ -1,4 +1,5 @@
-//! Configuration read by the names of its variables, from whatever holds them: tests give values.
+//! Configuration by the names of its variables. What they are read from is passed in: the environment, or a
+//! test's values.
 
 use std::fmt;
 use std::str::FromStr;

@@ -74,7 +74,7 @@ async fn ten_thousand_idle_connections_leave_the_api_answering() {
     let (child, client) = announced(command(folder.path()), folder.path()).await;
     let idle = many(&client, count).await;
     assert_eq!(client.get("/api/v1/me").await.status, 200);
-    // Without the program's own pages, of which the dev profile makes many.
+    // Anonymous memory only: the dev binary's own pages are many.
     let kilobytes = figure(&child, "status", "RssAnon:");
     let kilobytes: u64 = kilobytes.trim_end_matches(" kB").parse().expect("a number");
     assert!(kilobytes < 128 * 1024, "{kilobytes} kB");

@@ -178,8 +178,8 @@ async fn what_is_sent_to_others_than_the_site_is_bounded() {
     let (home, elsewhere) = (site.url("/"), other.address);
     let mut proxy = GuardProxy::bind(&home, ProxyLimits::CRAWL).await.expect("a port");
     proxy.sent = SendLimiter::new(Duration::from_secs(2));
-    // A busy machine sends slowly, and so may send more of them. The limit may also be met after
-    // connecting, which makes a 502.
+    // On a busy machine the limit refills between requests, so more of them pass before one is
+    // refused. The limit may also be met after connecting, which makes a 502.
     let mut others = Vec::new();
     while others.last() != Some(&429) && others.len() < 1_000 {
         assert_eq!(code(&proxy, &guard, &format!("GET {home}")).await, 200);
