@@ -9,9 +9,11 @@ use vedette_domain::id::{TeamId, UserId};
 
 use crate::StoreError;
 use crate::invitation::unchanged;
-use crate::item::{Item, expiring, item, number, string, value};
+use crate::item::{Item, Stored, expiring, item, number, stored, string};
 use crate::keys::{self, Key, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
+
+stored!(attributes: User, UserRef, Membership, MemberRow, Token, TokenUse);
 
 /// A user with the teams they belong to.
 #[derive(Debug, Clone)]
@@ -99,13 +101,13 @@ impl Store {
         let Some(found) = self.get(&keys::email(email)).await? else {
             return Ok(None);
         };
-        let UserRef { user } = value(found)?;
+        let UserRef { user } = Stored::read(found)?;
         self.user(user).await
     }
 
     /// The user with this id.
     pub async fn user(&self, id: UserId) -> Result<Option<User>, StoreError> {
-        self.get(&keys::user(id)).await?.map(value).transpose()
+        self.get(&keys::user(id)).await?.map(Stored::read).transpose()
     }
 
     /// Users by id; unknown ones are left out.
@@ -114,7 +116,7 @@ impl Store {
         ids: impl IntoIterator<Item = UserId>,
     ) -> Result<BTreeMap<UserId, User>, StoreError> {
         let found = self.batch_get(ids.into_iter().map(keys::user)).await?;
-        found.into_values().map(|item| value::<User>(item).map(|user| (user.id, user))).collect()
+        found.into_values().map(|item| User::read(item).map(|user| (user.id, user))).collect()
     }
 
     /// Writes down that a user's address is theirs.
@@ -135,9 +137,9 @@ impl Store {
         let mut memberships = Vec::new();
         for item in self.query(Range::new(&pk, sort)).await? {
             if crate::item::key_of(&item)?.sk == SELF {
-                found = Some(value::<User>(item)?);
+                found = Some(User::read(item)?);
             } else {
-                memberships.push(value::<Membership>(item)?);
+                memberships.push(Membership::read(item)?);
             }
         }
         Ok(found.map(|user| Account { user, memberships }))
@@ -160,7 +162,7 @@ impl Store {
 
     /// The token with this hash.
     pub async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
-        self.get(&keys::token(hash)).await?.map(value).transpose()
+        self.get(&keys::token(hash)).await?.map(Stored::read).transpose()
     }
 
     /// A user's tokens that work or have expired, newest first, each with its last use.
@@ -171,7 +173,7 @@ impl Store {
         let pk = keys::user_partition(user);
         let range = Range::new(&pk, Sort::Prefix(keys::USER_TOKEN.to_owned()));
         let listed: Vec<Token> =
-            self.query(range).await?.into_iter().map(value).collect::<Result<_, _>>()?;
+            self.query(range).await?.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
         let keys = listed.iter().flat_map(|token| of_token(&token.hash));
         let mut found = self.batch_get(keys).await?;
         let mut tokens = Vec::with_capacity(listed.len());
@@ -179,8 +181,8 @@ impl Store {
             let [token, last_use] = of_token(&hash).map(|key| found.remove(&key));
             // Without its own item a token does not work, whatever the list says.
             let Some(token) = token else { continue };
-            let last_use = last_use.map(value::<TokenUse>).transpose()?;
-            tokens.push((value::<Token>(token)?, last_use.map(|used| used.last_used_at)));
+            let last_use = last_use.map(TokenUse::read).transpose()?;
+            tokens.push((Token::read(token)?, last_use.map(|used| used.last_used_at)));
         }
         tokens.sort_by_key(|(token, _)| std::cmp::Reverse(token.created_at));
         Ok(tokens)
@@ -205,7 +207,7 @@ impl Store {
     pub async fn note_use(&self, token: &Token, now: Timestamp) -> Result<(), StoreError> {
         let key = keys::token_use(&token.hash);
         if let Some(found) = self.get(&key).await? {
-            let TokenUse { last_used_at } = value(found)?;
+            let TokenUse { last_used_at } = Stored::read(found)?;
             if now.duration_since(last_used_at) < LAST_USE_RESOLUTION {
                 return Ok(());
             }
@@ -233,6 +235,7 @@ impl Store {
         struct Window {
             n: u32,
         }
+        stored!(attributes: Window);
         let seconds = window.as_secs().max(1);
         let number_of_window = now.as_second().div_euclid(seconds);
         let change = Change {
@@ -241,7 +244,7 @@ impl Store {
             values: vec![(":one", number(1)), (":ttl", number((number_of_window + 2) * seconds))],
         };
         let counted = self.update(&keys::throttle(subject, number_of_window), change, None).await?;
-        Ok(value::<Window>(counted)?.n)
+        Ok(Window::read(counted)?.n)
     }
 
     /// Adds a member to a team: as it was read, if its seats were counted.
@@ -356,6 +359,6 @@ impl Store {
     pub async fn members(&self, team: TeamId) -> Result<Vec<MemberRow>, StoreError> {
         let pk = keys::team_partition(team);
         let range = Range::new(&pk, Sort::Prefix(keys::MEMBER.to_owned()));
-        self.query(range).await?.into_iter().map(value).collect()
+        self.query(range).await?.into_iter().map(Stored::read).collect()
     }
 }

@@ -4,9 +4,11 @@ use vedette_domain::audit::AuditEntry;
 use vedette_domain::id::TeamId;
 
 use crate::StoreError;
-use crate::item::{Item, expiring, item, key_of, value};
+use crate::item::{Item, Stored, expiring, item, key_of, stored};
 use crate::keys;
 use crate::table::{Range, Sort, Store};
+
+stored!(attributes: AuditEntry);
 
 /// A page of an audit log.
 #[derive(Debug)]
@@ -48,7 +50,7 @@ impl Store {
         let has_more = found.len() > count;
         found.truncate(count);
         let next = found.last().filter(|_| has_more).map(key_of).transpose()?;
-        let entries = found.into_iter().map(value).collect::<Result<_, _>>()?;
+        let entries = found.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
         Ok(AuditPage { entries, next: next.map(|key| key.sk) })
     }
 }

@@ -10,9 +10,11 @@ use vedette_domain::schedule::phase;
 use vedette_domain::tool::Tool;
 
 use crate::StoreError;
-use crate::item::{key_of, number, string, value};
+use crate::item::{Stored, key_of, number, stored, string};
 use crate::keys::{self, Key};
 use crate::table::{Change, Range, Sort, Store};
+
+stored!(attributes: BucketRow, Cursor);
 
 /// A site whose tool is to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -104,7 +106,7 @@ impl Store {
         let items = self.query(range).await?;
         let next = items.last().filter(|_| items.len() == PAGE);
         let next = next.map(key_of).transpose()?.map(|key| BucketPlace(key.sk));
-        let rows = items.into_iter().map(value).collect::<Result<_, _>>()?;
+        let rows = items.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
         Ok(BucketPage { rows, next })
     }
 
@@ -115,7 +117,7 @@ impl Store {
         let read = stream::iter(buckets).map(|(tool, cadence)| async move {
             let pk = keys::bucket_partition(tool, cadence);
             let rows = self.query(Range::new(&pk, Sort::All)).await?;
-            let site = |row| value::<BucketRow>(row).map(|row| (row.site, tool));
+            let site = |row| BucketRow::read(row).map(|row| (row.site, tool));
             rows.into_iter().map(site).collect::<Result<Vec<_>, StoreError>>()
         });
         let read: Vec<_> = read.buffer_unordered(CONCURRENCY).try_collect().await?;
@@ -125,7 +127,7 @@ impl Store {
     /// The minute up to which runs have been sent; `None` if that was never done.
     pub async fn sent_minute(&self) -> Result<Option<i64>, StoreError> {
         let cursor = self.get(&keys::bucket_cursor()).await?;
-        Ok(cursor.map(value::<Cursor>).transpose()?.map(|cursor| cursor.minute))
+        Ok(cursor.map(Cursor::read).transpose()?.map(|cursor| cursor.minute))
     }
 
     /// Writes down up to which minute runs have been sent.

@@ -8,10 +8,12 @@ use vedette_domain::alert::delivery::{Cursor, OutboxEntry, Queued};
 use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
 use vedette_domain::issue::Fingerprint;
 
-use crate::item::{Item, item, key_of, number, outstanding, string, value};
+use crate::item::{Item, Stored, item, key_of, number, outstanding, stored, string};
 use crate::keys::{self, ISSUE, Key, QUEUED, WORK_DUE};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{StoreError, unless_conflict};
+
+stored!(attributes: Channel, ChannelState, Cursor, OutboxEntry, Queued);
 
 /// A channel, by its team and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,13 +87,13 @@ impl Store {
     /// A team's channels.
     pub async fn channels(&self, team: TeamId) -> Result<Vec<Channel>, StoreError> {
         let pk = keys::channel_partition(team);
-        self.query(Range::new(&pk, Sort::All)).await?.into_iter().map(value).collect()
+        self.query(Range::new(&pk, Sort::All)).await?.into_iter().map(Stored::read).collect()
     }
 
     /// A channel.
     pub async fn channel(&self, channel: ChannelRef) -> Result<Option<Channel>, StoreError> {
         let key = keys::channel(channel.team, channel.id);
-        self.get(&key).await?.map(value).transpose()
+        self.get(&key).await?.map(Stored::read).transpose()
     }
 
     /// Writes a channel, whose `rev` is one above the one that was read.
@@ -127,7 +129,7 @@ impl Store {
     ) -> Result<Vec<OutboxEntry>, StoreError> {
         let pk = keys::site_partition(partition);
         let entries = Range::new(&pk, Sort::Prefix(keys::outbox_prefix(fingerprint)));
-        self.query(entries).await?.into_iter().map(value).collect()
+        self.query(entries).await?.into_iter().map(Stored::read).collect()
     }
 
     /// What channels know of an issue, and how they have behaved, in their order.
@@ -139,8 +141,8 @@ impl Store {
         let wanted = channels.iter().flat_map(|channel| [channel.state(), channel.cursor(issue)]);
         let mut found = self.batch_get(wanted).await?;
         let read = |channel: &ChannelRef| {
-            let state = found.remove(&channel.state()).map(value).transpose()?;
-            let cursor = found.remove(&channel.cursor(issue)).map(value).transpose()?;
+            let state = found.remove(&channel.state()).map(Stored::read).transpose()?;
+            let cursor = found.remove(&channel.cursor(issue)).map(Stored::read).transpose()?;
             Ok((state.unwrap_or_default(), cursor))
         };
         channels.iter().map(read).collect()
@@ -173,11 +175,11 @@ impl Store {
         for item in self.query(Range::new(&pk, Sort::All)).await? {
             let key = key_of(&item)?;
             if key.sk.starts_with(ISSUE) {
-                deliveries.cursors.push(value(item)?);
+                deliveries.cursors.push(Stored::read(item)?);
             } else if key.sk.starts_with(QUEUED) {
-                deliveries.queued.push(value(item)?);
+                deliveries.queued.push(Stored::read(item)?);
             } else {
-                deliveries.state = value(item)?;
+                deliveries.state = Stored::read(item)?;
             }
         }
         Ok(deliveries)
@@ -185,7 +187,7 @@ impl Store {
 
     /// How a channel has behaved lately.
     pub async fn channel_state(&self, channel: ChannelRef) -> Result<ChannelState, StoreError> {
-        Ok(self.get(&channel.state()).await?.map(value).transpose()?.unwrap_or_default())
+        Ok(self.get(&channel.state()).await?.map(Stored::read).transpose()?.unwrap_or_default())
     }
 
     /// How channels have behaved lately, in their order.
@@ -195,7 +197,7 @@ impl Store {
     ) -> Result<Vec<ChannelState>, StoreError> {
         let mut found = self.batch_get(channels.iter().map(|channel| channel.state())).await?;
         let state = |channel: &ChannelRef| {
-            Ok(found.remove(&channel.state()).map(value).transpose()?.unwrap_or_default())
+            Ok(found.remove(&channel.state()).map(Stored::read).transpose()?.unwrap_or_default())
         };
         channels.iter().map(state).collect()
     }
@@ -244,7 +246,7 @@ impl Store {
         channel: ChannelRef,
         issue: IssueId,
     ) -> Result<Option<Cursor>, StoreError> {
-        self.get(&channel.cursor(issue)).await?.map(value).transpose()
+        self.get(&channel.cursor(issue)).await?.map(Stored::read).transpose()
     }
 
     /// Queues an event, and notes that it was.
@@ -281,7 +283,7 @@ impl Store {
         channel: ChannelRef,
         queued: &Queued,
     ) -> Result<Option<Queued>, StoreError> {
-        self.get(&channel.queued(queued)).await?.map(value).transpose()
+        self.get(&channel.queued(queued)).await?.map(Stored::read).transpose()
     }
 
     /// Removes what was sent, or need not be any more.

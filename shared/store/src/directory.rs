@@ -14,10 +14,14 @@ use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::Newest;
 
-use crate::item::{DOCUMENT, Item, document, document_attribute, document_item, key_of, value};
+use crate::item::{
+    DOCUMENT, Item, Stored, document, document_attribute, document_item, key_of, stored,
+};
 use crate::keys::{self, Key, PK, SK};
 use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
 use crate::{Readable, StoreError};
+
+stored!(attributes: NewestOfTools);
 
 /// How many rows are read by a call: so few that an answer is parsed while the table looks for the next.
 const ROWS: usize = 600;
@@ -122,7 +126,9 @@ impl DirectoryRow {
             ..Change::default()
         })
     }
+}
 
+impl Stored for DirectoryRow {
     fn read(mut item: Item) -> Result<Self, StoreError> {
         let newest: BTreeMap<Tool, Newest> = match item.remove(NEWEST) {
             Some(newest) => serde_dynamo::from_attribute_value(newest)?,
@@ -204,7 +210,7 @@ pub(crate) fn put_newest<'a>(
 fn newest_of(mut item: Item) -> Result<(String, NewestOfTools), StoreError> {
     let Key { sk, .. } = key_of(&item)?;
     item.retain(|name, _| name != PK && name != SK);
-    Ok((sk, value(item)?))
+    Ok((sk, Stored::read(item)?))
 }
 
 /// Sort keys are hashes in hexadecimal digits, and so spread evenly: a number below this one begins each.

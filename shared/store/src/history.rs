@@ -12,10 +12,12 @@ use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::{Latest, ToolState};
 
 use crate::StoreError;
-use crate::item::{expiry, value};
+use crate::item::{Stored, expiry, stored};
 use crate::keys;
 use crate::row;
 use crate::table::{Range, Sort, Store};
+
+stored!(attributes: Day);
 
 /// A check with its whole result.
 #[derive(Debug, Clone)]
@@ -146,7 +148,7 @@ impl Store {
     ) -> Result<Option<Day>, StoreError> {
         let Some(date) = state.closed_day(check.created_at()) else { return Ok(None) };
         let key = keys::day(check.partition(), check.tool(), date);
-        self.get(&key).await?.map(value).transpose()
+        self.get(&key).await?.map(Stored::read).transpose()
     }
 
     /// The closed days of tools in a span, both ends included. Read after the tools' states, so
@@ -166,7 +168,7 @@ impl Store {
             let sort = Sort::Between(keys::day_sort(tool, from), keys::day_sort(tool, to));
             let query = self.query(Range::new(&pk, sort));
             async move {
-                let days = query.await?.into_iter().map(|item| Ok((tool, value(item)?)));
+                let days = query.await?.into_iter().map(|item| Ok((tool, Stored::read(item)?)));
                 days.collect::<Result<Vec<_>, StoreError>>()
             }
         });

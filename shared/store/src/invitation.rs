@@ -6,9 +6,11 @@ use vedette_domain::invitation::Invitation;
 use vedette_domain::session::SessionHash;
 
 use crate::StoreError;
-use crate::item::{expiring, item, number, value};
+use crate::item::{Stored, expiring, item, number, stored};
 use crate::keys;
 use crate::table::{Change, Condition, Store};
+
+stored!(attributes: Invitation);
 
 impl Store {
     /// Keeps a place in a team, as the team was read.
@@ -47,7 +49,7 @@ impl Store {
 
     /// The invitation that a link with this hash leads to. It admits only as long as its team lists it.
     pub async fn invitation(&self, hash: &SessionHash) -> Result<Option<Invitation>, StoreError> {
-        self.get(&keys::invitation(hash)).await?.map(value).transpose()
+        self.get(&keys::invitation(hash)).await?.map(Stored::read).transpose()
     }
 
     /// Takes an invitation back; it stops working at once.

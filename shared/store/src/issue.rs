@@ -11,10 +11,12 @@ use vedette_domain::site::Site;
 use vedette_domain::tool_state::ToolState;
 
 use crate::StoreError;
-use crate::item::{Item, document, value};
+use crate::item::{Item, Stored, stored};
 use crate::keys::{self, Key};
 use crate::site::live_site;
 use crate::table::{Range, Sort, Store};
+
+stored!(attributes: Issue, IndexRow);
 
 /// An issue with the site and the tool that it is about.
 #[derive(Debug, Clone)]
@@ -70,14 +72,14 @@ impl Store {
         partition: Partition,
         fingerprint: Fingerprint,
     ) -> Result<Option<Issue>, StoreError> {
-        self.get(&keys::issue(partition, fingerprint)).await?.map(value).transpose()
+        self.get(&keys::issue(partition, fingerprint)).await?.map(Stored::read).transpose()
     }
 
     /// All issues of a site.
     pub async fn issues_of_site(&self, partition: Partition) -> Result<Vec<Issue>, StoreError> {
         let pk = keys::site_partition(partition);
         let issues = Range::new(&pk, Sort::Prefix(keys::ISSUE.to_owned()));
-        self.query(issues).await?.into_iter().map(value).collect()
+        self.query(issues).await?.into_iter().map(Stored::read).collect()
     }
 
     /// An issue by its id alone; `None` if it is not there, or its site is gone.
@@ -116,7 +118,7 @@ impl Store {
         let pk = keys::issue_index_partition(team);
         let sort = Sort::Prefix(keys::issue_index_prefix(is_active).to_owned());
         let index = Range { relaxed: true, ..Range::new(&pk, sort) };
-        self.query(index).await?.into_iter().map(value).collect()
+        self.query(index).await?.into_iter().map(Stored::read).collect()
     }
 }
 
@@ -150,10 +152,10 @@ fn issue_of(
     else {
         return Ok(None);
     };
-    let (issue, site): (Issue, _) = (value(issue)?, live_site(site)?);
+    let (issue, site): (Issue, _) = (Stored::read(issue)?, live_site(site)?);
     match site {
         Some(site) if issue.id == id => {
-            Ok(Some(IssueWithSite { issue, site, state: document(state)? }))
+            Ok(Some(IssueWithSite { issue, site, state: Stored::read(state)? }))
         }
         _ => Ok(None),
     }

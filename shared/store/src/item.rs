@@ -30,8 +30,27 @@ pub(crate) fn item<T: Serialize>(key: &Key, value: &T) -> Result<Item, StoreErro
     Ok(item)
 }
 
-/// The value that an item holds.
-pub(crate) fn value<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+/// What items hold. Each type has a method of its own, which is compiled once: a generic function is compiled
+/// in each crate that awaits the store.
+pub(crate) trait Stored: Sized {
+    /// The value that an item holds.
+    fn read(item: Item) -> Result<Self, StoreError>;
+}
+
+/// Has types read by [`attributes`] or by [`document`].
+macro_rules! stored {
+    ($read:ident: $($stored:ty),+) => {
+        $(impl $crate::item::Stored for $stored {
+            fn read(item: $crate::item::Item) -> Result<Self, $crate::StoreError> {
+                $crate::item::$read(item)
+            }
+        })+
+    };
+}
+pub(crate) use stored;
+
+/// The value whose fields are the attributes of an item.
+pub(crate) fn attributes<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     Ok(serde_dynamo::from_item(item)?)
 }
 
@@ -61,7 +80,7 @@ pub(crate) fn document_attribute<T: Serialize>(value: &T) -> Result<AttributeVal
 pub(crate) fn document<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     match item.get(DOCUMENT) {
         Some(AttributeValue::B(document)) => Ok(rmp_serde::from_slice(document.as_ref())?),
-        _ => value(item),
+        _ => attributes(item),
     }
 }
 
@@ -139,8 +158,8 @@ mod tests {
         let key = crate::keys::team_settings(TeamId(Uuid::nil()));
         let written = document_item(&key, &settings).expect("an item");
         assert_eq!(written.len(), 3, "its key and one attribute");
-        assert_eq!(document::<Settings>(written).expect("settings"), settings);
+        assert_eq!(Settings::read(written).expect("settings"), settings);
         let before = item(&key, &settings).expect("an item");
-        assert_eq!(document::<Settings>(before).expect("settings"), settings);
+        assert_eq!(Settings::read(before).expect("settings"), settings);
     }
 }

@@ -15,8 +15,10 @@ use vedette_domain::tool::{CheckStatus, Tool};
 
 use crate::StoreError;
 use crate::error::Cause;
-use crate::item::{Item, item, value};
+use crate::item::{Item, Stored, item, stored};
 use crate::keys;
+
+stored!(attributes: Row, Body);
 
 /// Results longer than this, in bytes of JSON, are deflated.
 const DEFLATE_OVER: usize = 600;
@@ -153,7 +155,7 @@ pub(crate) fn listed(check: Check) -> Check {
 
 /// A check as its row has it, and whether the whole result is in an item of its own.
 pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
-    let row: Row = value(item)?;
+    let row: Row = Stored::read(item)?;
     let check = Check {
         id: row.id,
         status: row.status,
@@ -167,7 +169,7 @@ pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
 
 /// The whole result.
 pub(crate) fn read_body(item: Item) -> Result<Value, StoreError> {
-    value::<Body>(item)?.result.read()
+    Body::read(item)?.result.read()
 }
 
 #[cfg(test)]

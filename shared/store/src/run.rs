@@ -11,10 +11,12 @@ use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::ToolState;
 
-use crate::item::{document, expiring, item, number, value};
+use crate::item::{Stored, expiring, item, number, stored};
 use crate::table::{Change, Condition, Store};
 use crate::team::of_one_moment;
 use crate::{StoreError, budget, keys, retry_on_conflict};
+
+stored!(attributes: Leases);
 
 /// What a run is decided on.
 #[derive(Debug, Clone)]
@@ -64,7 +66,7 @@ impl Store {
                 return Ok(None);
             }
             let (team, of_team) = of_one_moment(found_team, settings)?;
-            let (site, state): (Site, _) = (value(found_site)?, document(state)?);
+            let (site, state): (Site, _) = (Stored::read(found_site)?, Stored::read(state)?);
             let settings = Settings::resolve(&of_team, &site.overrides, team.plan);
             let is_asked = (site.id, site.team) == (id, team.id);
             Ok(Some(RunContext { site, state, team, settings }).filter(|_| is_asked))
@@ -86,7 +88,7 @@ impl Store {
         let until = now.saturating_add(tool.limits().run).unwrap_or(now);
         retry_on_conflict(budget::READ, || async {
             let leases: Leases = match self.get(&key).await? {
-                Some(stored) => value(stored)?,
+                Some(stored) => Stored::read(stored)?,
                 None => Leases::default(),
             };
             let Some(next) = leases.acquire(run, limit, now, until) else { return Ok(false) };

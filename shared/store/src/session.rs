@@ -7,9 +7,11 @@ use vedette_domain::session::{Session, SessionHash, SignInAttempt, SignInLink};
 
 use crate::StoreError;
 use crate::account::verified;
-use crate::item::{expiring, item, value};
+use crate::item::{Stored, expiring, item, stored};
 use crate::keys;
 use crate::table::{Condition, Range, Sort, Store, Transaction};
+
+stored!(attributes: Session, SignInLink);
 
 /// Whom a sign-in at an OpenID provider has signed in.
 #[derive(Serialize)]
@@ -30,7 +32,7 @@ impl Store {
 
     /// The link with this hash, unless it was used.
     pub async fn sign_in_link(&self, hash: &SessionHash) -> Result<Option<SignInLink>, StoreError> {
-        self.get(&keys::sign_in(hash)).await?.map(value).transpose()
+        self.get(&keys::sign_in(hash)).await?.map(Stored::read).transpose()
     }
 
     /// Uses a link up and begins the session that it is for. `verifies` writes down that the user's address
@@ -72,14 +74,15 @@ impl Store {
         user: UserId,
         hash: &SessionHash,
     ) -> Result<Option<Session>, StoreError> {
-        self.get(&keys::session(user, hash)).await?.map(value).transpose()
+        self.get(&keys::session(user, hash)).await?.map(Stored::read).transpose()
     }
 
     /// A user's sessions, the newest first; perhaps some that have ended by themselves.
     pub async fn sessions(&self, user: UserId) -> Result<Vec<Session>, StoreError> {
         let pk = keys::session_partition(user);
         let found = self.query(Range::new(&pk, Sort::All)).await?;
-        let mut sessions: Vec<Session> = found.into_iter().map(value).collect::<Result<_, _>>()?;
+        let mut sessions: Vec<Session> =
+            found.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
         sessions.sort_by_key(|session| std::cmp::Reverse(session.created_at));
         Ok(sessions)
     }

@@ -1,5 +1,8 @@
 //! Sites with their tools, the team directory, deletion.
 
+stored!(attributes: Site, DeletedSite, Cooldowns);
+stored!(document: ToolState);
+
 mod update;
 
 use std::collections::BTreeMap;
@@ -16,7 +19,7 @@ use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Latest, ToolState};
 
 use crate::item::{
-    Item, REV, document, document_item, item, key_of, number, outstanding, readable, string, value,
+    Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored, string,
 };
 use crate::keys::{self, Key, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
@@ -63,7 +66,7 @@ pub struct DeletedSite {
 
 /// The site of an item that may be a tombstone.
 pub(crate) fn live_site(stored: Item) -> Result<Option<Site>, StoreError> {
-    if stored.contains_key("deleted_at") { Ok(None) } else { value(stored).map(Some) }
+    if stored.contains_key("deleted_at") { Ok(None) } else { Stored::read(stored).map(Some) }
 }
 
 fn site_item(site: &Site) -> Result<Item, StoreError> {
@@ -187,7 +190,7 @@ impl Store {
             let mut tools = BTreeMap::new();
             for tool in Tool::ALL {
                 if let Some(state) = found.remove(&keys::tool(partition, tool)) {
-                    tools.insert(tool, document(state)?);
+                    tools.insert(tool, Stored::read(state)?);
                 }
             }
             // Items of a batch may be read at different moments: a site whose tools are not all
@@ -208,7 +211,7 @@ impl Store {
         let (site_key, tool_key) = (keys::site(partition), keys::tool(partition, tool));
         let mut found = self.batch_get([site_key.clone(), tool_key.clone()]).await?;
         let site = found.remove(&site_key).map(live_site).transpose()?.flatten();
-        let state = found.remove(&tool_key).map(document).transpose()?;
+        let state = found.remove(&tool_key).map(Stored::read).transpose()?;
         Ok(site.zip(state))
     }
 
@@ -223,7 +226,7 @@ impl Store {
         let mut found = self.batch_get(keys).await?;
         let states = partitions.into_iter().filter_map(|partition| {
             let item = found.remove(&keys::tool(partition, tool))?;
-            Some((partition, readable(item, document)?))
+            Some((partition, readable(item, Stored::read)?))
         });
         Ok(states.collect())
     }
@@ -307,13 +310,13 @@ impl Store {
         partition: Partition,
     ) -> Result<Option<DeletedSite>, StoreError> {
         let stored = self.get(&keys::site(partition)).await?;
-        stored.filter(|item| item.contains_key("deleted_at")).map(value).transpose()
+        stored.filter(|item| item.contains_key("deleted_at")).map(Stored::read).transpose()
     }
 
     /// What new sites of a team cannot have again.
     pub async fn cooldowns(&self, team: TeamId) -> Result<Cooldowns, StoreError> {
         let stored = self.get(&keys::cooldowns(team)).await?;
-        stored.map_or_else(|| Ok(Cooldowns::default()), value)
+        stored.map_or_else(|| Ok(Cooldowns::default()), Stored::read)
     }
 
     /// Removes a slice of what is left of a deleted site, its tombstone last, and says whether

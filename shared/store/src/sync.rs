@@ -8,10 +8,12 @@ use serde::Deserialize;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::limits::MAINTENANCE_GRACE;
 
-use crate::item::{Item, Readable, document, key_of, number, string, value};
+use crate::item::{Item, Readable, Stored, key_of, number, stored, string};
 use crate::keys;
 use crate::table::{Change, Condition, Range, Store};
 use crate::{DirectoryRow, SiteWithTools, StoreError, TeamWithSettings};
+
+stored!(attributes: Version, Progress);
 
 /// The `cfg` of a team and of sites at one moment.
 #[derive(Debug, Clone)]
@@ -71,7 +73,8 @@ fn listed_site(row: Item) -> Result<Partition, StoreError> {
     struct Listed {
         id: SiteId,
     }
-    document::<Listed>(row).map(|listed| listed.id.partition())
+    stored!(document: Listed);
+    Listed::read(row).map(|listed| listed.id.partition())
 }
 
 impl Store {
@@ -86,7 +89,7 @@ impl Store {
         let site_keys = sites.iter().map(|&partition| keys::site(partition));
         let mut found = self.batch_get(site_keys.chain([team_key.clone()])).await?;
         let mut version = |key: &keys::Key| match found.remove(key) {
-            Some(stored) => value::<Version>(stored).map(|version| version.cfg),
+            Some(stored) => Version::read(stored).map(|version| version.cfg),
             None => Ok(None),
         };
         let mut versions = Versions { team: version(&team_key)?, sites: BTreeMap::new() };
@@ -106,7 +109,7 @@ impl Store {
         limit: usize,
     ) -> Result<Option<ResyncSlice>, StoreError> {
         let Some(stored) = self.get(&keys::team(team)).await? else { return Ok(None) };
-        let Progress { cfg, synced, resync } = value(stored)?;
+        let Progress { cfg, synced, resync } = Stored::read(stored)?;
         if synced == cfg {
             return Ok(None);
         }

@@ -11,7 +11,8 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, Delete, DeleteRequest, KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
     Update, WriteRequest,
 };
-use futures::future::try_join_all;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, try_join_all};
 use vedette_domain::audit::AuditEntry;
 
 use crate::audit;
@@ -28,6 +29,10 @@ pub struct Store {
     /// What the next transaction writes as well.
     pub(crate) audit: Vec<AuditEntry>,
 }
+
+/// A call to DynamoDB. It is boxed to be compiled once: an `async fn` is compiled in each crate that awaits
+/// it, and the SDK with it.
+type Call<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// When a write may happen.
 #[derive(Debug, Clone)]
@@ -136,17 +141,20 @@ impl Store {
         self.get(&keys::nothing()).await.map(drop)
     }
 
-    pub(crate) async fn get(&self, key: &Key) -> Result<Option<Item>, StoreError> {
-        let answer = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .set_key(Some(HashMap::from(key.attributes())))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(unavailable)?;
-        Ok(answer.item)
+    pub(crate) fn get<'a>(&'a self, key: &'a Key) -> Call<'a, Option<Item>> {
+        async move {
+            let answer = self
+                .client
+                .get_item()
+                .table_name(&self.table)
+                .set_key(Some(HashMap::from(key.attributes())))
+                .consistent_read(true)
+                .send()
+                .await
+                .map_err(unavailable)?;
+            Ok(answer.item)
+        }
+        .boxed()
     }
 
     /// Reads many items at once, 100 a call, strongly consistent; those that are not there are
@@ -183,41 +191,40 @@ impl Store {
     }
 
     /// One call; keys that DynamoDB leaves unprocessed are asked for again.
-    async fn batch(
-        &self,
-        keys: &[Key],
-        consistent: bool,
-    ) -> Result<HashMap<Key, Item>, StoreError> {
-        let mut found = HashMap::with_capacity(keys.len());
-        let mut backoff = Backoff::new(budget::BATCH);
-        let mut waiting: Vec<Item> =
-            keys.iter().map(|key| HashMap::from(key.attributes())).collect();
-        while !waiting.is_empty() {
-            let wanted = KeysAndAttributes::builder()
-                .set_keys(Some(std::mem::take(&mut waiting)))
-                .consistent_read(consistent)
-                .build()?;
-            let answer = self
-                .client
-                .batch_get_item()
-                .request_items(&self.table, wanted)
-                .send()
-                .await
-                .map_err(unavailable)?;
-            for item in answer.responses.unwrap_or_default().into_values().flatten() {
-                found.insert(key_of(&item)?, item);
+    fn batch<'a>(&'a self, keys: &'a [Key], consistent: bool) -> Call<'a, HashMap<Key, Item>> {
+        async move {
+            let mut found = HashMap::with_capacity(keys.len());
+            let mut backoff = Backoff::new(budget::BATCH);
+            let mut waiting: Vec<Item> =
+                keys.iter().map(|key| HashMap::from(key.attributes())).collect();
+            while !waiting.is_empty() {
+                let wanted = KeysAndAttributes::builder()
+                    .set_keys(Some(std::mem::take(&mut waiting)))
+                    .consistent_read(consistent)
+                    .build()?;
+                let answer = self
+                    .client
+                    .batch_get_item()
+                    .request_items(&self.table, wanted)
+                    .send()
+                    .await
+                    .map_err(unavailable)?;
+                for item in answer.responses.unwrap_or_default().into_values().flatten() {
+                    found.insert(key_of(&item)?, item);
+                }
+                waiting = answer
+                    .unprocessed_keys
+                    .unwrap_or_default()
+                    .into_values()
+                    .flat_map(|left| left.keys)
+                    .collect();
+                if !waiting.is_empty() {
+                    backoff.wait(StoreError::STALE).await.map_err(unprocessed)?;
+                }
             }
-            waiting = answer
-                .unprocessed_keys
-                .unwrap_or_default()
-                .into_values()
-                .flat_map(|left| left.keys)
-                .collect();
-            if !waiting.is_empty() {
-                backoff.wait(StoreError::STALE).await.map_err(unprocessed)?;
-            }
+            Ok(found)
         }
-        Ok(found)
+        .boxed()
     }
 
     /// Reads a range of a partition, all pages of it.
@@ -237,114 +244,125 @@ impl Store {
 
     /// Reads a page of a range, a megabyte at most; where it is not the last one, with the key that it ends
     /// at.
-    pub(crate) async fn query_page(
-        &self,
-        range: &Range<'_>,
+    pub(crate) fn query_page<'a>(
+        &'a self,
+        range: &'a Range<'_>,
         limit: Option<usize>,
         start: Option<Item>,
-    ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
-        let (condition, values) = range.sort.condition();
-        let asked = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .consistent_read(!range.relaxed)
-            .scan_index_forward(!range.newest_first)
-            .key_condition_expression(condition)
-            .expression_attribute_values(":pk", string(range.pk))
-            .set_limit(limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)))
-            .set_exclusive_start_key(start);
-        let answer = values
-            .into_iter()
-            .fold(asked, |query, (name, value)| query.expression_attribute_values(name, value))
-            .set_projection_expression(range.keys_only.then(|| format!("{PK}, {SK}")))
-            .send()
-            .await
-            .map_err(unavailable)?;
-        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+    ) -> Call<'a, (Vec<Item>, Option<Item>)> {
+        async move {
+            let (condition, values) = range.sort.condition();
+            let asked = self
+                .client
+                .query()
+                .table_name(&self.table)
+                .consistent_read(!range.relaxed)
+                .scan_index_forward(!range.newest_first)
+                .key_condition_expression(condition)
+                .expression_attribute_values(":pk", string(range.pk))
+                .set_limit(limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)))
+                .set_exclusive_start_key(start);
+            let answer = values
+                .into_iter()
+                .fold(asked, |query, (name, value)| query.expression_attribute_values(name, value))
+                .set_projection_expression(range.keys_only.then(|| format!("{PK}, {SK}")))
+                .send()
+                .await
+                .map_err(unavailable)?;
+            Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+        }
+        .boxed()
     }
 
     /// The oldest entries of a shard of the work index that are due; the index follows the table
     /// with a short delay.
-    pub(crate) async fn query_work(
-        &self,
-        shard: String,
-        due: i64,
-        limit: usize,
-    ) -> Result<Vec<Item>, StoreError> {
-        let answer = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .index_name(WORK_INDEX)
-            .key_condition_expression("w = :w AND due <= :due")
-            .expression_attribute_values(":w", string(shard))
-            .expression_attribute_values(":due", number(due))
-            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
-            .send()
-            .await
-            .map_err(unavailable)?;
-        Ok(answer.items.unwrap_or_default())
+    pub(crate) fn query_work(&self, shard: String, due: i64, limit: usize) -> Call<'_, Vec<Item>> {
+        async move {
+            let answer = self
+                .client
+                .query()
+                .table_name(&self.table)
+                .index_name(WORK_INDEX)
+                .key_condition_expression("w = :w AND due <= :due")
+                .expression_attribute_values(":w", string(shard))
+                .expression_attribute_values(":due", number(due))
+                .limit(i32::try_from(limit).unwrap_or(i32::MAX))
+                .send()
+                .await
+                .map_err(unavailable)?;
+            Ok(answer.items.unwrap_or_default())
+        }
+        .boxed()
     }
 
     /// Changes attributes of an item and returns it as it is now.
-    pub(crate) async fn update(
-        &self,
-        key: &Key,
+    pub(crate) fn update<'a>(
+        &'a self,
+        key: &'a Key,
         change: Change,
         condition: Option<Condition>,
-    ) -> Result<Item, StoreError> {
-        let mut request = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .set_key(Some(HashMap::from(key.attributes())))
-            .update_expression(change.expression)
-            .return_values(ReturnValue::AllNew);
-        for (name, attribute) in change.names {
-            request = request.expression_attribute_names(name, attribute);
-        }
-        for (name, value) in change.values {
-            request = request.expression_attribute_values(name, value);
-        }
-        if let Some(condition) = condition {
-            request = request.set_condition_expression(condition.expression());
-            for (name, value) in condition.values() {
+    ) -> Call<'a, Item> {
+        async move {
+            let mut request = self
+                .client
+                .update_item()
+                .table_name(&self.table)
+                .set_key(Some(HashMap::from(key.attributes())))
+                .update_expression(change.expression)
+                .return_values(ReturnValue::AllNew);
+            for (name, attribute) in change.names {
+                request = request.expression_attribute_names(name, attribute);
+            }
+            for (name, value) in change.values {
                 request = request.expression_attribute_values(name, value);
             }
+            if let Some(condition) = condition {
+                request = request.set_condition_expression(condition.expression());
+                for (name, value) in condition.values() {
+                    request = request.expression_attribute_values(name, value);
+                }
+            }
+            let answer = request.send().await.map_err(unavailable)?;
+            Ok(answer.attributes.unwrap_or_default())
         }
-        let answer = request.send().await.map_err(unavailable)?;
-        Ok(answer.attributes.unwrap_or_default())
+        .boxed()
     }
 
     /// Deletes items without a condition, 25 a call.
-    pub(crate) async fn batch_delete(&self, keys: &[Key]) -> Result<(), StoreError> {
-        let mut backoff = Backoff::new(budget::BATCH);
-        for chunk in keys.chunks(25) {
-            let mut waiting = chunk
-                .iter()
-                .map(|key| {
-                    let delete =
-                        DeleteRequest::builder().set_key(Some(HashMap::from(key.attributes())));
-                    Ok(WriteRequest::builder().delete_request(delete.build()?).build())
-                })
-                .collect::<Result<Vec<_>, StoreError>>()?;
-            while !waiting.is_empty() {
-                let answer = self
-                    .client
-                    .batch_write_item()
-                    .request_items(&self.table, waiting)
-                    .send()
-                    .await
-                    .map_err(unavailable)?;
-                waiting =
-                    answer.unprocessed_items.unwrap_or_default().into_values().flatten().collect();
-                if !waiting.is_empty() {
-                    backoff.wait(StoreError::STALE).await.map_err(unprocessed)?;
+    pub(crate) fn batch_delete<'a>(&'a self, keys: &'a [Key]) -> Call<'a, ()> {
+        async move {
+            let mut backoff = Backoff::new(budget::BATCH);
+            for chunk in keys.chunks(25) {
+                let mut waiting = chunk
+                    .iter()
+                    .map(|key| {
+                        let delete =
+                            DeleteRequest::builder().set_key(Some(HashMap::from(key.attributes())));
+                        Ok(WriteRequest::builder().delete_request(delete.build()?).build())
+                    })
+                    .collect::<Result<Vec<_>, StoreError>>()?;
+                while !waiting.is_empty() {
+                    let answer = self
+                        .client
+                        .batch_write_item()
+                        .request_items(&self.table, waiting)
+                        .send()
+                        .await
+                        .map_err(unavailable)?;
+                    waiting = answer
+                        .unprocessed_items
+                        .unwrap_or_default()
+                        .into_values()
+                        .flatten()
+                        .collect();
+                    if !waiting.is_empty() {
+                        backoff.wait(StoreError::STALE).await.map_err(unprocessed)?;
+                    }
                 }
             }
+            Ok(())
         }
-        Ok(())
+        .boxed()
     }
 
     pub(crate) fn transaction(&self) -> Transaction<'_> {
@@ -404,7 +422,7 @@ pub(crate) struct Transaction<'a> {
     failure: Option<StoreError>,
 }
 
-impl Transaction<'_> {
+impl<'a> Transaction<'a> {
     pub(crate) fn put(self, item: Item, condition: Condition) -> Self {
         let put = Put::builder()
             .table_name(&self.store.table)
@@ -450,17 +468,21 @@ impl Transaction<'_> {
         self
     }
 
-    pub(crate) async fn commit(mut self) -> Result<(), StoreError> {
-        // After the others, whose places say what a conflict means.
-        for entry in &self.store.audit {
-            let stored = audit::stored(entry)?;
-            self = self.put(stored, Condition::Always);
+    pub(crate) fn commit(mut self) -> Call<'a, ()> {
+        async move {
+            // After the others, whose places say what a conflict means.
+            for entry in &self.store.audit {
+                let stored = audit::stored(entry)?;
+                self = self.put(stored, Condition::Always);
+            }
+            if let Some(failure) = self.failure {
+                return Err(failure);
+            }
+            let request =
+                self.store.client.transact_write_items().set_transact_items(Some(self.items));
+            request.send().await.map(drop).map_err(transaction_error)
         }
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        let request = self.store.client.transact_write_items().set_transact_items(Some(self.items));
-        request.send().await.map(drop).map_err(transaction_error)
+        .boxed()
     }
 }
 

@@ -12,10 +12,13 @@ use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_domain::site::Site;
 
-use crate::item::{Item, Readable, document, document_item, item, number, string, value};
+use crate::item::{Item, Readable, Stored, document_item, item, number, stored, string};
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{StoreError, budget, retry_on_conflict};
+
+stored!(attributes: Team, TeamRef, UsageItem);
+stored!(document: Settings);
 
 /// A team with what decisions about it need.
 #[derive(Debug, Clone)]
@@ -86,7 +89,7 @@ impl Store {
     /// All teams, and how many entries cannot be read: for rebuilding what follows from the table.
     pub async fn listed_teams(&self) -> Result<Readable<TeamId>, StoreError> {
         let listed = self.query(Range::new(keys::TEAMS, Sort::All)).await?;
-        Ok(Readable::of(listed, |item| value::<TeamRef>(item).map(|listed| listed.team)))
+        Ok(Readable::of(listed, |item| TeamRef::read(item).map(|listed| listed.team)))
     }
 
     /// A team as of an instant, whose month the usage is of.
@@ -140,7 +143,7 @@ impl Store {
                 (":due", number(now.as_millisecond())),
             ],
         };
-        value(self.update(&keys::team(team), change, Some(Condition::Present)).await?)
+        Stored::read(self.update(&keys::team(team), change, Some(Condition::Present)).await?)
     }
 
     /// Saves a team's monitoring settings, and `next` as what the team becomes with them.
@@ -210,7 +213,7 @@ fn teams_of(
         let Some(team) = team else { continue };
         let (team, settings) = of_one_moment(team, settings)?;
         let team = team.as_of(now);
-        let usage = usage.map(value::<UsageItem>).transpose()?;
+        let usage = usage.map(UsageItem::read).transpose()?;
         let manual_checks = usage.map_or(0, |usage| usage.n);
         teams.insert(id, TeamWithSettings { team, settings, manual_checks });
     }
@@ -227,9 +230,9 @@ pub(crate) fn of_one_moment(
     if team.get("settings_cfg") != saved_with {
         return Err(StoreError::STALE);
     }
-    let team: Team = value(team)?;
+    let team: Team = Stored::read(team)?;
     let settings = match settings {
-        Some(settings) => document(settings)?,
+        Some(settings) => Stored::read(settings)?,
         None => Settings::defaults(team.plan),
     };
     Ok((team, settings))
