@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
-use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
-use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore};
 use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use vedette_domain::config::{ConfigError, Read, required};
 use vedette_store::{Store, retry_config};
 
 use crate::config::{Deployment, Schedules, Service, environment};
+use crate::sdk_http;
 use crate::{App, Buckets, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueue};
 
 /// The app of a Lambda function, whose environment names the deployment.
@@ -64,29 +66,33 @@ pub fn lambda_sdk_config(read: Read<'_>) -> Result<SdkConfig, ConfigError> {
     );
     let (region, endpoint) = (required(read, "AWS_REGION")?, read("AWS_ENDPOINT_URL"));
     let roots = match amazon_roots_suffice(&region, endpoint.as_deref()) {
-        true => TrustStore::empty().with_pem_certificate(AMAZON_ROOTS),
-        false => TrustStore::default(),
+        true => amazon_roots(),
+        false => system_roots(),
     };
     let mut config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new(region))
         .credentials_provider(SharedCredentialsProvider::new(credentials))
-        .http_client(http_client_with(roots));
+        .http_client(sdk_http::http_client(roots));
     config.set_endpoint_url(endpoint);
     Ok(config.build())
 }
 
 /// The SDK's HTTP client outside of Lambda. It trusts the system's certificate authorities.
 pub fn http_client() -> SharedHttpClient {
-    http_client_with(TrustStore::default())
+    sdk_http::http_client(system_roots())
 }
 
-fn http_client_with(roots: TrustStore) -> SharedHttpClient {
-    let context = TlsContext::builder().with_trust_store(roots).build();
-    aws_smithy_http_client::Builder::new()
-        .tls_provider(Provider::Rustls(CryptoMode::Ring))
-        .tls_context(context.expect("a trust store and nothing else"))
-        .build_https()
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+fn amazon_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(AMAZON_ROOTS).flatten());
+    roots
 }
 
 /// The authorities that issue the certificates of AWS's endpoints: the five that
@@ -105,7 +111,6 @@ fn amazon_roots_suffice(region: &str, endpoint: Option<&str>) -> bool {
 /// How long to wait for an answer. DynamoDB answers in milliseconds; what takes longer is better tried again.
 pub fn timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
-        .connect_timeout(Duration::from_secs(1))
         .operation_attempt_timeout(Duration::from_secs(4))
         .operation_timeout(Duration::from_secs(15))
         .build()

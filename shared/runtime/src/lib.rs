@@ -11,6 +11,7 @@ mod consumer;
 mod entropy;
 mod queue;
 mod scheduler;
+mod sdk_http;
 pub mod signed;
 mod sqs;
 pub mod telemetry;
