@@ -67,6 +67,20 @@ fn dependencies_point_one_way() {
     }
 }
 
+/// The others would be built alone, with their dependencies once more.
+#[test]
+fn all_functions_are_built_together() {
+    let workspace: toml::Table = read("Cargo.toml").parse().expect("TOML");
+    let together = &workspace["workspace"]["metadata"]["lambda"]["build"]["packages"];
+    let together = together.as_array().expect("packages").iter().filter_map(toml::Value::as_str);
+    let functions = files("functions", "Cargo.toml").into_iter().map(|manifest| {
+        let manifest: toml::Table = read(manifest).parse().expect("TOML");
+        manifest["package"]["name"].as_str().expect("a name").to_owned()
+    });
+    let functions: BTreeSet<String> = functions.collect();
+    assert_eq!(together.map(str::to_owned).collect::<BTreeSet<_>>(), functions);
+}
+
 #[test]
 fn the_domain_does_no_io() {
     let found = dependencies(&root().join("shared/domain/Cargo.toml"));
