@@ -26,6 +26,9 @@ pub(crate) struct Options {
     /// Minutes between two checks of a site.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     cadence: u32,
+    /// Processes that share the sites of a bucket and send their runs at once. It is one today.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    processes: u32,
 }
 
 /// Microseconds.
@@ -55,8 +58,8 @@ const TABLE_DOUBLES_IN: u32 = 30;
 enum Sender {
     /// A schedule for each site.
     Schedules,
-    /// A function, each minute's at once.
-    Buckets,
+    /// So many functions, each minute's at once.
+    Buckets(u32),
 }
 
 impl Sender {
@@ -64,7 +67,14 @@ impl Sender {
     const fn takes(self) -> Time {
         match self {
             Self::Schedules => SECOND / INVOCATIONS,
-            Self::Buckets => SECOND / BUCKET_MESSAGES,
+            Self::Buckets(processes) => SECOND / (BUCKET_MESSAGES * processes as u64),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Schedules => "schedules",
+            Self::Buckets(_) => "buckets",
         }
     }
 }
@@ -84,7 +94,7 @@ pub(crate) fn simulate(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
     for &sites in &options.sites {
         let due = due(sites, options.cadence)?;
-        for sender in [Sender::Schedules, Sender::Buckets] {
+        for sender in [Sender::Schedules, Sender::Buckets(options.processes)] {
             rows.push(row(sites, &due, sender, options.hanging));
         }
     }
@@ -147,7 +157,7 @@ fn row(sites: u64, due: &[u64], sender: Sender, hanging: u64) -> Vec<String> {
     let over = if places > PLACES_OF_AN_ACCOUNT { " (quota)" } else { "" };
     vec![
         sites.to_string(),
-        format!("{sender:?}").to_lowercase(),
+        sender.name().to_owned(),
         format!("{places}{over}"),
         lag(median),
         lag(last),
@@ -171,7 +181,7 @@ fn sent(due: &[u64], sender: Sender) -> Vec<(Time, Time)> {
                     let slot = begin + number * MINUTE / due;
                     (slot, slot)
                 }
-                Sender::Buckets => (begin, begin + random.next() % 60 * SECOND),
+                Sender::Buckets(_) => (begin, begin + random.next() % 60 * SECOND),
             };
             free = asked.max(free) + sender.takes();
             sent.push((slot, slot.max(free)));
