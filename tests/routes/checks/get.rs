@@ -52,7 +52,7 @@ async fn an_automatic_check_says_why_it_ran_and_was_created_at_its_slot() {
           "effective_url": "http://127.0.0.1:PORT",
           "redirect_count": 0,
           "redirected": false,
-          "response_time": "<float>",
+          "response_time": "<ms>",
           "up": true,
           "url": "http://127.0.0.1:PORT"
         },
@@ -116,7 +116,7 @@ async fn an_on_demand_check_is_pending_and_then_completed() {
           "effective_url": "http://127.0.0.1:PORT",
           "redirect_count": 0,
           "redirected": false,
-          "response_time": "<float>",
+          "response_time": "<ms>",
           "up": true,
           "url": "http://127.0.0.1:PORT"
         },
@@ -240,7 +240,7 @@ async fn a_target_that_cannot_be_reached_is_a_completed_check_of_a_site_that_is_
           "error": "connection refused",
           "redirect_count": 0,
           "redirected": false,
-          "response_time": "<float>",
+          "response_time": "<ms>",
           "up": false,
           "url": "http://127.0.0.1:1"
         },

@@ -138,7 +138,7 @@ async fn a_page_holds_checks_links_and_seven_facts_about_the_list() {
             "effective_url": "http://127.0.0.1:PORT",
             "redirect_count": 0,
             "redirected": false,
-            "response_time": "<float>",
+            "response_time": "<ms>",
             "up": true,
             "url": "http://127.0.0.1:PORT"
           },

@@ -61,7 +61,7 @@ async fn an_open_issue_is_shown_whole() {
             "effective_url": "http://127.0.0.1:PORT",
             "redirect_count": 0,
             "redirected": false,
-            "response_time": "<float>",
+            "response_time": "<ms>",
             "up": false,
             "url": "http://127.0.0.1:PORT"
           },
@@ -105,7 +105,7 @@ async fn an_open_issue_is_shown_whole() {
               524
             ],
             "redirect_count": 0,
-            "response_time": "<float>",
+            "response_time": "<ms>",
             "up": false
           }
         },

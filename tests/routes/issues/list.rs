@@ -88,7 +88,7 @@ async fn a_page_holds_issues_with_their_sites_and_checks() {
               "effective_url": "http://127.0.0.1:PORT",
               "redirect_count": 0,
               "redirected": false,
-              "response_time": "<float>",
+              "response_time": "<ms>",
               "up": false,
               "url": "http://127.0.0.1:PORT"
             },
@@ -132,7 +132,7 @@ async fn a_page_holds_issues_with_their_sites_and_checks() {
                 524
               ],
               "redirect_count": 0,
-              "response_time": "<float>",
+              "response_time": "<ms>",
               "up": false
             }
           },
@@ -150,7 +150,7 @@ async fn a_page_holds_issues_with_their_sites_and_checks() {
               "effective_url": "http://127.0.0.1:PORT",
               "redirect_count": 0,
               "redirected": false,
-              "response_time": "<float>",
+              "response_time": "<ms>",
               "up": false,
               "url": "http://127.0.0.1:PORT"
             },

@@ -72,7 +72,7 @@ async fn a_site_is_shown_whole_with_its_latest_checks() {
               "effective_url": "http://127.0.0.1:PORT",
               "redirect_count": 0,
               "redirected": false,
-              "response_time": "<float>",
+              "response_time": "<ms>",
               "up": true,
               "url": "http://127.0.0.1:PORT"
             },

@@ -105,7 +105,7 @@ async fn a_page_holds_sites_with_the_latest_check_of_each_tool() {
                 "effective_url": "http://127.0.0.1:PORT",
                 "redirect_count": 0,
                 "redirected": false,
-                "response_time": "<float>",
+                "response_time": "<ms>",
                 "up": true,
                 "url": "http://127.0.0.1:PORT"
               },

@@ -220,7 +220,7 @@ async fn a_change_answers_with_the_site_as_it_reads_from_then_on() {
               "effective_url": "http://127.0.0.1:PORT",
               "redirect_count": 0,
               "redirected": false,
-              "response_time": "<float>",
+              "response_time": "<ms>",
               "up": true,
               "url": "http://127.0.0.1:PORT"
             },
