@@ -1,6 +1,6 @@
 //! Clients of AWS services. TLS is rustls with ring, for the sake of cold starts.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use aws_credential_types::Credentials;
@@ -33,9 +33,12 @@ pub fn lambda_app(service: Service, sdk: &SdkConfig) -> Result<App, ConfigError>
 pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
     let deployment = Arc::new(deployment);
     let sdk = sdk.to_builder().timeout_config(timeouts()).retry_config(retry_config()).build();
-    let queues = aws_sdk_sqs::Client::new(&sdk);
-    let schedules = aws_sdk_scheduler::Client::new(&sdk);
     let store = Store::new((&sdk).into(), deployment.table.clone());
+    let queues = {
+        let sdk = sdk.clone();
+        move || aws_sdk_sqs::Client::new(&sdk)
+    };
+    let schedules = move || aws_sdk_scheduler::Client::new(&sdk);
     let schedules = EventBridgeScheduler::new(schedules, Arc::clone(&deployment));
     App {
         store: store.clone(),
@@ -106,6 +109,17 @@ fn amazon_roots_suffice(region: &str, endpoint: Option<&str>) -> bool {
     let is_apart =
         ["cn-", "us-iso", "eu-iso", "eusc-"].iter().any(|partition| region.starts_with(partition));
     !is_apart && endpoint.is_none_or(|url| url.starts_with("http:"))
+}
+
+/// A client that is made when it is first asked for. Making one reads where AWS has endpoints; many functions
+/// need the table alone, and these start sooner.
+pub(crate) type OnDemand<Client> = Arc<LazyLock<Client, Box<dyn FnOnce() -> Client + Send>>>;
+
+/// The client that this makes.
+pub(crate) fn on_demand<Client>(
+    make: impl FnOnce() -> Client + Send + 'static,
+) -> OnDemand<Client> {
+    Arc::new(LazyLock::new(Box::new(make)))
 }
 
 /// How long to wait for an answer. DynamoDB answers in milliseconds; what takes longer is better tried again.

@@ -225,7 +225,7 @@ mod tests {
                 .http_client(http_client_fn(move |_, _| connector.clone()))
                 .build();
             let client = aws_sdk_sqs::Client::from_conf(config);
-            let queue = SqsQueue::new(client, "http://queues/vedette-".to_owned());
+            let queue = SqsQueue::new(|| client, "http://queues/vedette-".to_owned());
             Consumer { queue, source: Destination::Tool(Tool::Status), refill }
         }
 

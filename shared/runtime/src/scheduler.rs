@@ -19,6 +19,7 @@ use vedette_domain::tool::{RunReason, Tool};
 use vedette_store::{BucketRow, Store};
 
 use crate::Clock;
+use crate::aws::{OnDemand, on_demand};
 use crate::config::Deployment;
 
 /// Who fires recurring runs: EventBridge Scheduler, or this process.
@@ -134,7 +135,7 @@ pub struct Buckets {
 /// Schedules in one EventBridge Scheduler group.
 #[derive(Debug, Clone)]
 pub struct EventBridgeScheduler {
-    client: aws_sdk_scheduler::Client,
+    client: OnDemand<aws_sdk_scheduler::Client>,
     deployment: Arc<Deployment>,
     places: Arc<Semaphore>,
 }
@@ -148,9 +149,12 @@ struct Written {
 }
 
 impl EventBridgeScheduler {
-    /// The deployment's schedules.
-    pub fn new(client: aws_sdk_scheduler::Client, deployment: Arc<Deployment>) -> Self {
-        Self { client, deployment, places: Arc::new(Semaphore::new(CALLS)) }
+    /// The deployment's schedules, and the way to make a client.
+    pub fn new(
+        client: impl FnOnce() -> aws_sdk_scheduler::Client + Send + 'static,
+        deployment: Arc<Deployment>,
+    ) -> Self {
+        Self { client: on_demand(client), deployment, places: Arc::new(Semaphore::new(CALLS)) }
     }
 
     /// Waits for one of the places that calls have.
@@ -436,7 +440,7 @@ mod tests {
             .behavior_version(aws_sdk_scheduler::config::BehaviorVersion::latest())
             .build();
         let client = aws_sdk_scheduler::Client::from_conf(config);
-        let scheduler = EventBridgeScheduler::new(client, Arc::new(deployment));
+        let scheduler = EventBridgeScheduler::new(|| client, Arc::new(deployment));
         let target = scheduler.target(every_five_minutes(Tool::BrokenLinks)).expect("a target");
         assert_eq!(target.arn(), "arn:aws:scheduler:::aws-sdk:sqs:sendMessage");
         let retry = target.retry_policy().expect("a policy");

@@ -13,12 +13,13 @@ use jiff::Timestamp;
 use vedette_domain::limits::LONGEST_DELAY;
 use vedette_domain::message::Message;
 
+use crate::aws::{OnDemand, on_demand};
 use crate::{Destination, QueueError};
 
 /// SQS queues of one deployment.
 #[derive(Debug, Clone)]
 pub struct SqsQueue {
-    client: aws_sdk_sqs::Client,
+    client: OnDemand<aws_sdk_sqs::Client>,
     url_prefix: String,
 }
 
@@ -45,9 +46,12 @@ const SENT_AT: MessageSystemAttributeName = MessageSystemAttributeName::SentTime
 const RECEIVES: MessageSystemAttributeName = MessageSystemAttributeName::ApproximateReceiveCount;
 
 impl SqsQueue {
-    /// Queues whose URLs begin with the prefix.
-    pub const fn new(client: aws_sdk_sqs::Client, url_prefix: String) -> Self {
-        Self { client, url_prefix }
+    /// Queues whose URLs begin with the prefix, and the way to make a client.
+    pub fn new(
+        client: impl FnOnce() -> aws_sdk_sqs::Client + Send + 'static,
+        url_prefix: String,
+    ) -> Self {
+        Self { client: on_demand(client), url_prefix }
     }
 
     fn url(&self, queue: Destination) -> String {
