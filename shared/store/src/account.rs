@@ -11,7 +11,8 @@ use crate::StoreError;
 use crate::invitation::unchanged;
 use crate::item::{Item, Stored, expiring, item, number, stored, string};
 use crate::keys::{self, Key, SELF};
-use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
+use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::transaction::Transaction;
 
 stored!(attributes: User, UserRef, Membership, MemberRow, Token, TokenUse);
 

@@ -15,7 +15,8 @@ use crate::item::{expiring, item, number, outstanding, string};
 use crate::keys;
 use crate::row::{self, Written};
 use crate::site::put_state;
-use crate::table::{Change, Condition, Store, Transaction};
+use crate::table::{Change, Condition, Store};
+use crate::transaction::Transaction;
 use crate::{DirectoryRow, StoreError};
 
 /// What happens to one site's records together.

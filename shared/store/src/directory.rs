@@ -18,7 +18,8 @@ use crate::item::{
     DOCUMENT, Item, Stored, document, document_attribute, document_item, key_of, stored,
 };
 use crate::keys::{self, Key, PK, SK};
-use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
+use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::transaction::Transaction;
 use crate::{Readable, StoreError};
 
 stored!(attributes: NewestOfTools);

@@ -1,8 +1,8 @@
 //! The single DynamoDB table of Vedette.
 //!
-//! One file per entity; every key is in [`keys`], every call to DynamoDB in [`table`]. Reads that
-//! decide or follow a write are strongly consistent, and every write is conditioned.
-//! `ARCHITECTURE.md` lists the access patterns.
+//! One file per entity; every key is in [`keys`], every call to DynamoDB in [`table`] and
+//! [`transaction`]. Reads that decide or follow a write are strongly consistent, and every write is
+//! conditioned. `ARCHITECTURE.md` lists the access patterns.
 //!
 //! # Errors
 //!
@@ -33,6 +33,7 @@ mod sync;
 mod table;
 mod team;
 mod throttling;
+mod transaction;
 mod work;
 
 pub use account::{Account, MemberRow};

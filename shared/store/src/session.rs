@@ -9,7 +9,8 @@ use crate::StoreError;
 use crate::account::verified;
 use crate::item::{Stored, expiring, item, stored};
 use crate::keys;
-use crate::table::{Condition, Range, Sort, Store, Transaction};
+use crate::table::{Condition, Range, Sort, Store};
+use crate::transaction::Transaction;
 
 stored!(attributes: Session, SignInLink);
 

@@ -22,7 +22,8 @@ use crate::item::{
     Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored, string,
 };
 use crate::keys::{self, Key, SELF};
-use crate::table::{Change, Condition, Range, Sort, Store, Transaction};
+use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::transaction::Transaction;
 use crate::{DirectoryRow, StoreError};
 
 pub use update::is_taken_url;

@@ -6,19 +6,17 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, Delete, DeleteRequest, KeysAndAttributes, Put, ReturnValue, TransactWriteItem,
-    Update, WriteRequest,
+    AttributeValue, DeleteRequest, KeysAndAttributes, ReturnValue, WriteRequest,
 };
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, try_join_all};
 use vedette_domain::audit::AuditEntry;
 
-use crate::audit;
 use crate::item::{Item, key_of, number, string};
 use crate::keys::{self, Key, PK, SK, WORK_INDEX};
 use crate::throttling::{ThrottledTransactions, retry_config};
+use crate::transaction::Transaction;
 use crate::{Backoff, StoreError, budget};
 
 /// The table.
@@ -32,7 +30,7 @@ pub struct Store {
 
 /// A call to DynamoDB. It is boxed to be compiled once: an `async fn` is compiled in each crate that awaits
 /// it, and the SDK with it.
-type Call<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+pub(crate) type Call<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// When a write may happen.
 #[derive(Debug, Clone)]
@@ -56,12 +54,12 @@ impl Condition {
     }
 
     /// What an expression of its own calls attributes whose names DynamoDB reserves.
-    fn names(&self) -> Option<HashMap<String, String>> {
+    pub(crate) fn names(&self) -> Option<HashMap<String, String>> {
         let role = ("#role".to_owned(), "role".to_owned());
         self.expression()?.contains("#role").then(|| HashMap::from([role]))
     }
 
-    fn expression(&self) -> Option<String> {
+    pub(crate) fn expression(&self) -> Option<String> {
         let expression = match self {
             Self::Absent => "attribute_not_exists(pk)",
             Self::Present => "attribute_exists(pk)",
@@ -72,7 +70,7 @@ impl Condition {
         Some(expression.to_owned())
     }
 
-    fn values(self) -> Vec<(&'static str, AttributeValue)> {
+    pub(crate) fn values(self) -> Vec<(&'static str, AttributeValue)> {
         match self {
             Self::Absent | Self::Present | Self::Always => Vec::new(),
             Self::Rev(rev) => vec![(":rev", number(rev))],
@@ -99,30 +97,6 @@ where
         Some("TransactionConflictException") => StoreError::STALE,
         _ => StoreError::unavailable(error),
     }
-}
-
-fn transaction_error<R>(error: SdkError<TransactWriteItemsError, R>) -> StoreError
-where
-    R: std::fmt::Debug + Send + Sync + 'static,
-{
-    let reasons = match error.as_service_error() {
-        Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
-            canceled.cancellation_reasons()
-        }
-        Some(TransactWriteItemsError::TransactionInProgressException(_)) => {
-            return StoreError::STALE;
-        }
-        _ => return unavailable(error),
-    };
-    let coded = |code: &'static str| {
-        move |(place, reason): (usize, &aws_sdk_dynamodb::types::CancellationReason)| {
-            (reason.code() == Some(code)).then_some(place)
-        }
-    };
-    let failed: Vec<usize> =
-        reasons.iter().enumerate().filter_map(coded("ConditionalCheckFailed")).collect();
-    let met = reasons.iter().enumerate().filter_map(coded("TransactionConflict")).next().is_some();
-    if failed.is_empty() && !met { unavailable(error) } else { StoreError::Conflict { failed } }
 }
 
 impl Store {
@@ -366,7 +340,7 @@ impl Store {
     }
 
     pub(crate) fn transaction(&self) -> Transaction<'_> {
-        Transaction { store: self, items: Vec::new(), failure: None }
+        Transaction::new(self)
     }
 }
 
@@ -414,78 +388,6 @@ impl<'a> Range<'a> {
     }
 }
 
-/// Writes that happen together or not at all.
-#[derive(Debug)]
-pub(crate) struct Transaction<'a> {
-    store: &'a Store,
-    items: Vec<TransactWriteItem>,
-    failure: Option<StoreError>,
-}
-
-impl<'a> Transaction<'a> {
-    pub(crate) fn put(self, item: Item, condition: Condition) -> Self {
-        let put = Put::builder()
-            .table_name(&self.store.table)
-            .set_item(Some(item))
-            .set_condition_expression(condition.expression())
-            .set_expression_attribute_values(values(condition.values()));
-        self.push(put.build().map(|put| TransactWriteItem::builder().put(put).build()))
-    }
-
-    pub(crate) fn update(self, key: &Key, change: Change, condition: Condition) -> Self {
-        let expression = condition.expression();
-        let all_values = change.values.into_iter().chain(condition.values()).collect();
-        let names: HashMap<_, _> =
-            change.names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let update = Update::builder()
-            .table_name(&self.store.table)
-            .set_key(Some(HashMap::from(key.attributes())))
-            .update_expression(change.expression)
-            .set_condition_expression(expression)
-            .set_expression_attribute_names((!names.is_empty()).then_some(names))
-            .set_expression_attribute_values(values(all_values));
-        self.push(update.build().map(|update| TransactWriteItem::builder().update(update).build()))
-    }
-
-    pub(crate) fn delete(self, key: &Key, condition: Condition) -> Self {
-        let delete = Delete::builder()
-            .table_name(&self.store.table)
-            .set_key(Some(HashMap::from(key.attributes())))
-            .set_condition_expression(condition.expression())
-            .set_expression_attribute_names(condition.names())
-            .set_expression_attribute_values(values(condition.values()));
-        self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()))
-    }
-
-    fn push(
-        mut self,
-        item: Result<TransactWriteItem, aws_sdk_dynamodb::error::BuildError>,
-    ) -> Self {
-        match item {
-            Ok(item) => self.items.push(item),
-            Err(error) => self.failure = Some(error.into()),
-        }
-        self
-    }
-
-    pub(crate) fn commit(mut self) -> Call<'a, ()> {
-        async move {
-            // After the others, whose places say what a conflict means.
-            for entry in &self.store.audit {
-                let stored = audit::stored(entry)?;
-                self = self.put(stored, Condition::Always);
-            }
-            if let Some(failure) = self.failure {
-                return Err(failure);
-            }
-            let request =
-                self.store.client.transact_write_items().set_transact_items(Some(self.items));
-            request.send().await.map(drop).map_err(transaction_error)
-        }
-        .boxed()
-    }
-}
-
 /// DynamoDB leaves a part of a batch unprocessed until the budget is spent: it is throttled. That is no
 /// conflict, as reading and deciding again would only ask it for more.
 fn unprocessed(_: StoreError) -> StoreError {
@@ -497,10 +399,4 @@ fn unique(keys: impl IntoIterator<Item = Key>) -> Vec<Key> {
     keys.sort_unstable();
     keys.dedup();
     keys
-}
-
-fn values(values: Vec<(&'static str, AttributeValue)>) -> Option<HashMap<String, AttributeValue>> {
-    let values: HashMap<_, _> =
-        values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    (!values.is_empty()).then_some(values)
 }

@@ -7,7 +7,8 @@ use super::{SiteWithTools, put_state, site_item};
 use crate::directory::put_newest;
 use crate::item::number;
 use crate::keys;
-use crate::table::{Condition, Store, Transaction};
+use crate::table::{Condition, Store};
+use crate::transaction::Transaction;
 use crate::{DirectoryRow, StoreError};
 
 /// The place of the site in the transaction of [`Store::update_site`].
