@@ -41,8 +41,9 @@ pub(crate) struct Options {
 }
 
 /// The functions measured, the one that only says hello first.
-const FUNCTIONS: [Function; 6] = [
+const FUNCTIONS: [Function; 7] = [
     Function { binary: "vedette-hello", handler: "hello", asks: Asks::Route },
+    Function { binary: "api", handler: "fallback", asks: Asks::Refusal },
     Function { binary: "api", handler: "me.get", asks: Asks::Route },
     Function { binary: "checker", handler: "status", asks: Asks::Check },
     Function { binary: "notifier", handler: "alerts", asks: Asks::Alert },
@@ -73,6 +74,8 @@ struct Function {
 #[derive(Clone, Copy)]
 enum Asks {
     Route,
+    /// What is refused without a look at the table, which a start therefore does without.
+    Refusal,
     Check,
     /// What follows for alerts from a change of the team.
     Alert,
@@ -176,6 +179,7 @@ impl Deployment {
         let response = invoked.response?;
         let is_done = match function.asks {
             Asks::Route | Asks::Page => response["statusCode"] == 200,
+            Asks::Refusal => response["statusCode"] == 405,
             Asks::Check | Asks::Alert => response["batchItemFailures"] == json!([]),
             Asks::Redelivery => response.is_null(),
         };
@@ -188,7 +192,7 @@ impl Deployment {
 
     fn event(&self, asks: Asks) -> Result<Value, Box<dyn Error>> {
         Ok(match asks {
-            Asks::Route => {
+            Asks::Route | Asks::Refusal => {
                 let mut event: Value = serde_json::from_str(ME)?;
                 event["headers"]["authorization"] = format!("Bearer {}", self.owner.secret).into();
                 event
