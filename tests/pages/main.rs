@@ -3,6 +3,7 @@
 mod audit_log;
 mod channels;
 mod checks;
+mod degraded;
 mod edit;
 mod events;
 mod issues;

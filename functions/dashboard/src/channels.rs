@@ -23,11 +23,11 @@ use crate::{Visit, layout};
 pub(crate) async fn ask_to_confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
     if opened.channel.disabled.is_some() || opened.channel.since.is_some() {
-        return Ok(opened.present_state());
+        return Ok(opened.present_state(visit));
     }
     let question =
         html! { "Send alerts of the channel " (opened.name()) " to " (opened.address()) "?" };
-    Ok(layout::form("Confirm this address", &question, "Confirm"))
+    Ok(layout::form(visit, "Confirm this address", &question, "Confirm"))
 }
 
 /// Confirms an address, once.
@@ -38,24 +38,24 @@ pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
         Some(_) => None,
         None => opened.channel.confirmed(visit.app.clock.now()),
     };
-    Ok(opened.save(visit, next, ChannelChange::Confirmed).await?.present_state())
+    Ok(opened.save(visit, next, ChannelChange::Confirmed).await?.present_state(visit))
 }
 
 /// Asks whether an address is to be unsubscribed.
 pub(crate) async fn ask_to_unsubscribe(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
     if opened.channel.disabled.is_some() {
-        return Ok(opened.present_state());
+        return Ok(opened.present_state(visit));
     }
     let question = html! { "Send no more alerts of the channel " (opened.name()) " to " (opened.address()) "?" };
-    Ok(layout::form("Unsubscribe this address", &question, "Unsubscribe"))
+    Ok(layout::form(visit, "Unsubscribe this address", &question, "Unsubscribe"))
 }
 
 /// Unsubscribes an address, once; by the form, or by a mail program in its reader's place (RFC 8058).
 pub(crate) async fn unsubscribe(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
     let next = opened.channel.unsubscribed(visit.app.clock.now());
-    Ok(opened.save(visit, next, ChannelChange::Unsubscribed).await?.present_state())
+    Ok(opened.save(visit, next, ChannelChange::Unsubscribed).await?.present_state(visit))
 }
 
 /// A channel of mail whose key the visitor has.
@@ -100,7 +100,7 @@ impl Opened {
     }
 
     /// Whether alerts are sent to the address.
-    fn present_state(&self) -> Response {
+    fn present_state(&self, visit: Visit<'_>) -> Response {
         let (title, content) = if self.channel.is_on() {
             let content = html! {
                 p { "Alerts of the channel " (self.name()) " are sent to " (self.address()) "." }
@@ -114,6 +114,6 @@ impl Opened {
             };
             ("This address is unsubscribed", content)
         };
-        layout::page(StatusCode::OK, title, &content)
+        layout::page(visit, StatusCode::OK, title, &content)
     }
 }

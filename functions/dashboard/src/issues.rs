@@ -47,17 +47,17 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
             let access = signed_in.caller.issue(&visit.app.store, id, Permission::View).await?;
             page(visit, &signed_in.caller, &access, StatusCode::OK, &Shown::default()).await
         }
-        None => Ok(where_to_read(id)),
+        None => Ok(where_to_read(visit, id)),
     }
 }
 
-fn where_to_read(issue: IssueId) -> Response {
+fn where_to_read(visit: Visit<'_>, issue: IssueId) -> Response {
     let content = html! {
         p { "Members of the team see this issue here once they are " a href="/sign-in" { "signed in" } ". The API and the command line show it, too:" }
         p { code { "GET /api/v1/issues/" (issue) } }
         p { code { "vedette issue show " (issue) } }
     };
-    layout::page(StatusCode::OK, "Where to read this issue", &content)
+    layout::page(visit, StatusCode::OK, "Where to read this issue", &content)
 }
 
 /// Takes an open issue.

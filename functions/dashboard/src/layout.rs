@@ -23,8 +23,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A page with one heading, for anybody.
-pub(crate) fn page(status: StatusCode, title: &str, content: &Markup) -> Response {
-    framed(status, title, false, None, content)
+pub(crate) fn page(
+    visit: Visit<'_>,
+    status: StatusCode,
+    title: &str,
+    content: &Markup,
+) -> Response {
+    framed(status, title, false, None, &degraded(visit), content)
 }
 
 /// A part of a team's pages, as their navigation names it.
@@ -132,7 +137,28 @@ fn member_page(
     });
     // What a form led to cannot be asked for again.
     let is_live = status == StatusCode::OK && visit.head.method == Method::GET;
-    framed(status, title, is_live, ways.as_ref(), content)
+    framed(status, title, is_live, ways.as_ref(), &degraded(visit), content)
+}
+
+/// What keeps the service from doing its work, if anything does. Strangers are not told what: it may
+/// name files of the operator's.
+fn degraded(visit: Visit<'_>) -> Markup {
+    let notices = visit.app.health.notices();
+    html! {
+        @if !notices.is_empty() {
+            div.degraded role="alert" {
+                @if visit.signed_in.is_some() {
+                    @for notice in notices {
+                        p {
+                            b { (notice.what) } " " (notice.remedy) " Since " (instant(notice.since)) "."
+                        }
+                    }
+                } @else {
+                    p { b { "This service has a problem." } " What it shows may be out of date, and changes may not be saved." }
+                }
+            }
+        }
+    }
 }
 
 fn framed(
@@ -140,6 +166,7 @@ fn framed(
     title: &str,
     is_live: bool,
     ways: Option<&Markup>,
+    degraded: &Markup,
     content: &Markup,
 ) -> Response {
     let page = html! {
@@ -159,7 +186,7 @@ fn framed(
                 @if let Some(ways) = ways {
                     header { (ways) }
                 }
-                main #main data-live[is_live] { h1 { (title) } (content) }
+                main #main data-live[is_live] { (degraded) h1 { (title) } (content) }
             }
         }
     };
@@ -177,13 +204,13 @@ fn framed(
 }
 
 /// A page that asks a question, with the one button that says yes to it.
-pub(crate) fn form(title: &str, question: &Markup, button: &str) -> Response {
+pub(crate) fn form(visit: Visit<'_>, title: &str, question: &Markup, button: &str) -> Response {
     let content = html! {
         p { (question) }
         // Without an address a form is sent to where it was read from, key included.
         form method="post" { button { (button) } }
     };
-    page(StatusCode::OK, title, &content)
+    page(visit, StatusCode::OK, title, &content)
 }
 
 /// Sends the browser to another page, so that a form is not sent again when that is reloaded.
@@ -239,7 +266,7 @@ pub(crate) fn refusal(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response 
     let content = html! { p { (text) } };
     let mut response = match visit {
         Some(visit) => own_page(visit, status, title, &content),
-        None => page(status, title, &content),
+        None => framed(status, title, false, None, &html! {}, &content),
     };
     let wait = match refusal {
         ApiError::TooManyRequests { retry_after } => Some(*retry_after),

@@ -75,7 +75,7 @@ impl Dashboard {
             Visit { app, dashboard: self, head, values: &values, signed_in: None, body: &[] };
         let signed_in = match admit(app, page, head, &values).await {
             Ok(signed_in) => signed_in,
-            Err(error) => return refuse(None, &error),
+            Err(error) => return refuse(visit, &error),
         };
         let visit = Visit { signed_in: signed_in.as_ref(), ..visit };
         let sent = match head.method == Method::POST && page.audience != For::Linked {
@@ -88,7 +88,7 @@ impl Dashboard {
             let visit = Visit { body: &body, ..visit };
             retry_on_conflict(budget::WRITE, || (page.handler)(visit)).await
         };
-        served.await.unwrap_or_else(|error| refuse(Some(visit), &error))
+        served.await.unwrap_or_else(|error| refuse(visit, &error))
     }
 }
 
@@ -172,7 +172,7 @@ fn shown_team(page: &Page, values: &HashMap<String, String>, caller: &Caller) ->
     caller.role_in(team).is_ok().then_some(team)
 }
 
-fn refuse(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {
+fn refuse(visit: Visit<'_>, refusal: &ApiError) -> Response {
     if refusal.is_fault() {
         error!(error = %ErrorChain(refusal), "a page could not be served");
     }
@@ -181,7 +181,7 @@ fn refuse(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {
     {
         return response;
     }
-    layout::refusal(visit, refusal)
+    layout::refusal(Some(visit), refusal)
 }
 
 /// A fault behind something that was to be done with users, members or tokens.

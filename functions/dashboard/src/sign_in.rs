@@ -88,7 +88,7 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
             let email = user.ok_or(ApiError::NotFound)?.email;
             let question =
                 html! { "Sign in to Vedette in this browser as " b { bdi { (email) } } "?" };
-            layout::form("Sign in", &question, "Sign in")
+            layout::form(visit, "Sign in", &question, "Sign in")
         }
         None => spent(visit),
     })

@@ -6,11 +6,12 @@ mod deployment;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use vedette_runtime::App;
+use vedette_runtime::health::Notice;
 use vedette_store::TableState;
 
 use crate::Failure;
 use crate::aws::Account;
-use crate::output::{Output, Show};
+use crate::output::{Output, Show, moment, wire};
 
 /// The reconciler looks every minute, and pushes back what it has looked at: work that is due for
 /// longer has not been looked at for several passes.
@@ -19,11 +20,22 @@ const NEGLECT: SignedDuration = SignedDuration::from_mins(5);
 /// exact size.
 const COUNTED: usize = 1_000;
 
-/// Examines a table and its reconciler.
-pub(crate) async fn run(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+/// Examines a table and its reconciler. `notices` are what the service says of its own health.
+pub(crate) async fn run(
+    app: &App,
+    notices: &[Notice],
+    out: &mut Output<'_>,
+) -> Result<(), Failure> {
     let mut health = Health::default();
-    examine(app, &mut health).await?;
-    tell(&health, out)
+    health.problems.extend(notices.iter().cloned().map(Problem::from));
+    match examine(app, &mut health).await {
+        // What the service says may be why the table does not answer.
+        Err(failure) if !health.problems.is_empty() => {
+            out.show(&health)?;
+            Err(failure)
+        }
+        examined => examined.and_then(|_| tell(&health, out)),
+    }
 }
 
 /// Examines a deployment.
@@ -107,13 +119,22 @@ struct Found {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Problem {
+    /// Since when the service reports it; `None` for what was found just now.
+    #[serde(skip_serializing_if = "Option::is_none", with = "wire::optional")]
+    since: Option<Timestamp>,
     what: String,
     remedy: String,
 }
 
+impl From<Notice> for Problem {
+    fn from(Notice { since, what, remedy }: Notice) -> Self {
+        Self { since: Some(since), what, remedy }
+    }
+}
+
 impl Health {
     fn problem(&mut self, what: impl Into<String>, remedy: impl Into<String>) {
-        self.problems.push(Problem { what: what.into(), remedy: remedy.into() });
+        self.problems.push(Problem { since: None, what: what.into(), remedy: remedy.into() });
     }
 
     fn found(&mut self) -> &mut Found {
@@ -138,16 +159,18 @@ impl Show for Health {
         let facts = facts.map(|(name, fact)| format!("{name}: {fact}\n"));
         let unseen = found.iter().flat_map(|found| &found.unseen);
         let unseen = unseen.map(|what| format!("not looked at: {what}\n"));
-        let problems = self
-            .problems
-            .iter()
-            .map(|Problem { what, remedy }| format!("problem: {what}\n  to do: {remedy}\n"));
+        let problems = self.problems.iter().map(|Problem { since, what, remedy }| {
+            let since = since.map(|since| format!(" since {}", moment(since))).unwrap_or_default();
+            format!("problem{since}: {what}\n  to do: {remedy}\n")
+        });
         facts.chain(unseen).chain(problems).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use vedette_runtime::health::Problem;
+
     use crate::testing::Bench;
 
     #[tokio::test]
@@ -162,6 +185,26 @@ mod tests {
         teams: 1
         work due: 1
         ");
+    }
+
+    #[tokio::test]
+    async fn what_the_service_says_of_itself_is_a_problem() {
+        let disk_full = || Problem::NotWritable { why: "disk full".to_owned() };
+        let bench = Bench::new().await;
+        bench.app.health.report(disk_full(), bench.app.clock.now());
+        bench.pass(60);
+        let ran = bench.run("doctor").await;
+        assert_eq!((ran.code, ran.said.as_str()), (1, "there is a problem"));
+        let problem = "problem since 2026-11-20 09:54:00 UTC: Nothing can be saved (disk full)";
+        assert!(ran.out.contains(problem), "{}", ran.out);
+        let ran = bench.run("doctor --json").await;
+        assert!(ran.out.contains(r#""since": "2026-11-20T09:54:00+00:00""#), "{}", ran.out);
+
+        let bench = Bench::closed().await;
+        bench.app.health.report(disk_full(), bench.app.clock.now());
+        let ran = bench.run("doctor").await;
+        assert_eq!(ran.code, 3, "the table does not answer");
+        assert!(ran.out.contains(problem), "{}", ran.out);
     }
 
     #[tokio::test]

@@ -30,6 +30,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use vedette_runtime::health::Notice;
 use vedette_runtime::{App, Clock, telemetry};
 
 pub use failure::Failure;
@@ -107,10 +108,12 @@ enum Command {
 }
 
 /// Does what the command line says, and writes what it has to show. `deployed` is the deployment,
-/// where the app is one's.
+/// where the app is one's; `notices` are what the service says of its own health, where one runs on this
+/// machine.
 async fn run(
     cli: &Cli,
     app: &App,
+    notices: &[Notice],
     deployed: Option<&Deployed>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -125,7 +128,7 @@ async fn run(
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Reconcile => reconcile::run(app, &mut out).await,
-        Command::Doctor => doctor::run(app, &mut out).await,
+        Command::Doctor => doctor::run(app, notices, &mut out).await,
         Command::Dlq(command) => command.run(deployed, &mut out).await,
         Command::Probe(probe) => probe.run(&app.clock, &mut out).await,
     };
@@ -151,7 +154,7 @@ impl Cli {
             return execute_on_aws(self, Account::load().await, &mut out).await;
         }
         let opened = self.target.open().await?;
-        let done = run(self, &opened.app, None, &mut out).await;
+        let done = run(self, &opened.app, &opened.notices, None, &mut out).await;
         opened.close().await;
         done
     }
@@ -164,7 +167,7 @@ async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Res
         return doctor::run_aws(&account, stack, &mut Output::new(out, cli.json)).await;
     }
     let (app, deployed) = open_deployment(account, stack).await?;
-    run(cli, &app, Some(&deployed), out).await
+    run(cli, &app, &[], Some(&deployed), out).await
 }
 
 /// How the process ends; says on standard error why, where something was not done.

@@ -1,19 +1,27 @@
 //! Which table the command is about.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use tokio::time::timeout;
 use vedette_checker::Config;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
-use vedette_embedded::{Database, Folder, Fsync, Reached, reach, store};
+use vedette_embedded::{Database, Folder, Fsync, Reached, Socket, reach, store};
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
-use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler, aws};
+use vedette_runtime::health::Notice;
+use vedette_runtime::{
+    App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler, aws,
+};
 use vedette_store::Store;
 
 use crate::Failure;
 use crate::aws::stack::Stack;
 use crate::aws::{Account, Refusal};
+
+/// How long a service may take to say how it is.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Which table the command is about.
 #[derive(Debug, Args)]
@@ -32,6 +40,8 @@ pub(crate) struct Target {
 /// The way to a table on this machine, as long as a command needs it.
 pub(crate) struct Opened {
     pub(crate) app: App,
+    /// What the service that has the table says of its own health.
+    pub(crate) notices: Vec<Notice>,
     /// The file, where no service has it: nobody else gets it until the command is done.
     file: Option<(Database, Folder)>,
 }
@@ -66,14 +76,15 @@ impl Target {
         }
         Ok(match reach(&self.data).await.map_err(|error| unreachable(error.to_string()))? {
             Reached::Served(socket) => {
-                Opened { app: local(store(socket.http_client()), service), file: None }
+                let app = local(store(socket.http_client()), service);
+                Opened { app, notices: notices(&socket).await, file: None }
             }
             Reached::Free(folder) => {
                 let database = Database::open(&folder, Fsync::Always).await;
                 let database =
                     database.map_err(|error| unreachable(ErrorChain(&error).to_string()))?;
                 let app = local(database.store(), service);
-                Opened { app, file: Some((database, folder)) }
+                Opened { app, notices: Vec::new(), file: Some((database, folder)) }
             }
         })
     }
@@ -94,6 +105,15 @@ impl Opened {
             database.close().await;
             drop(folder);
         }
+    }
+}
+
+/// What a service says of its own health. One that does not say is found out by the table, which it does
+/// not answer for either.
+async fn notices(socket: &Socket) -> Vec<Notice> {
+    match timeout(PATIENCE, socket.health()).await {
+        Ok(Ok(Some(said))) => serde_json::from_slice(&said).unwrap_or_default(),
+        _ => Vec::new(),
     }
 }
 
@@ -153,6 +173,7 @@ fn local(store: Store, service: Service) -> App {
         clock,
         entropy: Entropy::system(),
         service,
+        health: Health::default(),
     }
 }
 

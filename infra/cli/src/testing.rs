@@ -11,7 +11,7 @@ use vedette_domain::schedule::TimeScale;
 use vedette_domain::tool::Tool;
 use vedette_embedded::{Database, TABLE};
 use vedette_runtime::config::Service;
-use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
+use vedette_runtime::{App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler};
 use vedette_testkit::aws::{Aws, STACK};
 
 use crate::aws::Account;
@@ -137,6 +137,7 @@ impl Bench {
                 concurrency: None,
                 sends_mail: false,
             },
+            health: Health::default(),
         };
         Self { app, queue, now }
     }
@@ -160,7 +161,7 @@ impl Bench {
             }
         };
         let mut out = Vec::new();
-        let done = run(&cli, &self.app, None, &mut out).await;
+        let done = run(&cli, &self.app, &self.app.health.notices(), None, &mut out).await;
         Ran::of(done, out)
     }
 

@@ -23,7 +23,9 @@ pub use service::{Service, StartError};
 mod tests {
     use vedette_embedded::Database;
     use vedette_runtime::config::Service;
-    use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
+    use vedette_runtime::{
+        App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
+    };
 
     /// An app whose database has no table: whatever asks for an item fails.
     pub(crate) fn app_without_table(queue: &LocalQueue) -> App {
@@ -37,6 +39,7 @@ mod tests {
             clock,
             entropy: Entropy::system(),
             service,
+            health: Health::default(),
         }
     }
 }

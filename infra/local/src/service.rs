@@ -17,7 +17,7 @@ use vedette_embedded::{Database, DatabaseError, Expiry, Folder, FolderError, Rea
 use vedette_notifier::send::{MailConfig, Sender};
 use vedette_probe::guard::Guard;
 use vedette_runtime::{
-    App, Clock, Destination, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler,
+    App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
 };
 
 use crate::background;
@@ -114,6 +114,7 @@ impl Service {
         let provider =
             provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;
         let engines = Engines::new(outbound, engines)?;
+        let health = Health::default();
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
         let app = App {
@@ -123,6 +124,7 @@ impl Service {
             clock,
             entropy,
             service,
+            health: health.clone(),
         };
         let gateway = Arc::new(Gateway::new(app.clone(), provider));
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
@@ -142,7 +144,8 @@ impl Service {
         rounds.spawn(background::rebuild_daily(app.clone()));
         rounds.spawn(background::redeliver(app.clone()));
         rounds.spawn(background::forget(app, Expiry::new(database.clone())));
-        rounds.spawn(vedette_embedded::serve(table_socket, database.clone()));
+        let notices = move || serde_json::to_vec(&health.notices()).unwrap_or_default();
+        rounds.spawn(vedette_embedded::serve(table_socket, database.clone(), notices));
         let stop = stop.drop_guard();
         Ok(Self { listen, base_url, access, sign_in, stop, rounds, loops, database, folder })
     }

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HOST;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
@@ -27,6 +27,9 @@ use crate::{Database, Folder, FolderError};
 
 /// The socket's name in the data folder.
 const NAME: &str = "vedette.sock";
+
+/// Where the service says how it is, beside the table, which may be what does not answer.
+const HEALTH: &str = "/health";
 
 /// The largest request, in bytes: what DynamoDB takes in one.
 const BODY_MAX: usize = 16 * 1024 * 1024;
@@ -54,14 +57,20 @@ impl Socket {
         client::http_client(self.clone())
     }
 
+    /// What the service says of its own health, as it was given to [`serve`]; `None` where it is of a
+    /// version that is not asked.
+    ///
+    /// # Errors
+    ///
+    /// When nobody answers.
+    pub async fn health(&self) -> Result<Option<Bytes>, ConnectorError> {
+        let request = Request::get(HEALTH).header(HOST, "embedded").body(Full::default());
+        let request = request.map_err(|error| ConnectorError::user(error.into()))?;
+        let (status, body) = self.ask(request).await?;
+        Ok((status == StatusCode::OK).then_some(body))
+    }
+
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-        let stream = UnixStream::connect(&self.path).await;
-        let stream = stream.map_err(|error| ConnectorError::io(error.into()))?;
-        let broken = |error: hyper::Error| ConnectorError::io(error.into());
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        // It ends with the answer, which says what went wrong.
-        tokio::spawn(async move { drop(connection.await) });
         let body = request.body().bytes().unwrap_or_default();
         let target = request.headers().get(TARGET).unwrap_or_default();
         let sent = Request::post("/")
@@ -69,9 +78,23 @@ impl Socket {
             .header(TARGET, target)
             .body(Full::new(Bytes::copy_from_slice(body)))
             .map_err(|error| ConnectorError::user(error.into()))?;
-        let (head, body) = sender.send_request(sent).await.map_err(broken)?.into_parts();
-        let body = body.collect().await.map_err(broken)?.to_bytes();
-        answer(head.status.as_u16(), body)
+        let (status, body) = self.ask(sent).await?;
+        answer(status.as_u16(), body)
+    }
+
+    async fn ask(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), ConnectorError> {
+        let stream = UnixStream::connect(&self.path).await;
+        let stream = stream.map_err(|error| ConnectorError::io(error.into()))?;
+        let broken = |error: hyper::Error| ConnectorError::io(error.into());
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        // It ends with the answer, which says what went wrong.
+        tokio::spawn(async move { drop(connection.await) });
+        let (head, body) = sender.send_request(request).await.map_err(broken)?.into_parts();
+        Ok((head.status, body.collect().await.map_err(broken)?.to_bytes()))
     }
 }
 
@@ -101,14 +124,18 @@ pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
 }
 
 /// Serves the clients of the socket, until it is dropped. Items can be read and written;
-/// the table itself cannot be changed or removed.
-pub async fn serve(listener: UnixListener, database: Database) {
+/// the table itself cannot be changed or removed. `health` is the answer to [`Socket::health`].
+pub async fn serve(
+    listener: UnixListener,
+    database: Database,
+    health: impl Fn() -> Vec<u8> + Clone + Send + Sync + 'static,
+) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(converse(stream, database.clone()));
+                    connections.spawn(converse(stream, database.clone(), health.clone()));
                 }
                 Err(error) => {
                     warn!(%error, "a connection to the table could not be taken");
@@ -120,8 +147,8 @@ pub async fn serve(listener: UnixListener, database: Database) {
     }
 }
 
-async fn converse(stream: UnixStream, database: Database) {
-    let service = service_fn(|request| respond(request, &database));
+async fn converse(stream: UnixStream, database: Database, health: impl Fn() -> Vec<u8>) {
+    let service = service_fn(|request| respond(request, &database, &health));
     let connection =
         hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {
@@ -132,7 +159,11 @@ async fn converse(stream: UnixStream, database: Database) {
 async fn respond(
     request: Request<Incoming>,
     database: &Database,
+    health: &impl Fn() -> Vec<u8>,
 ) -> Result<Response<Full<Bytes>>, Box<dyn Error + Send + Sync>> {
+    if request.method() == Method::GET && request.uri().path() == HEALTH {
+        return Ok(Response::new(Full::from(health())));
+    }
     let target = request.headers().get(TARGET).and_then(|target| target.to_str().ok());
     let operation = operation(target.unwrap_or_default()).to_owned();
     if !is_of_items(&operation) {
@@ -158,7 +189,10 @@ mod tests {
         let folder = Folder::alone(temporary.path()).await;
         fs::write(temporary.path().join(NAME), "left by a crash").expect("written");
         let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
-        let served = tokio::spawn(serve(listen(&folder).expect("a socket"), database.clone()));
+        let served =
+            tokio::spawn(serve(listen(&folder).expect("a socket"), database.clone(), || {
+                b"well".to_vec()
+            }));
 
         let mode = fs::metadata(temporary.path().join(NAME)).expect("a socket").permissions();
         assert_eq!(mode.mode() & 0o777, 0o600);
@@ -176,6 +210,8 @@ mod tests {
         assert_eq!(described, vedette_store::TableState::Whole);
 
         database.close().await;
+        let health = socket.health().await.expect("an answer");
+        assert_eq!(health.as_deref(), Some(&b"well"[..]), "the table is not asked");
         let closed = store(socket.http_client()).all_teams().await;
         assert!(closed.is_err(), "the service is ending");
         served.abort();

@@ -7,7 +7,7 @@ use vedette_domain::message::Message;
 use vedette_store::Store;
 
 use crate::config::Service;
-use crate::{Clock, Entropy, Queue, Scheduler};
+use crate::{Clock, Entropy, Health, Queue, Scheduler};
 
 /// What every handler works with.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct App {
     pub entropy: Entropy,
     /// How this service is set up.
     pub service: Service,
+    /// What keeps it from doing its work.
+    pub health: Health,
 }
 
 /// How long a process waits for its first connection before it serves without.

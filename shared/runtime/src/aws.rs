@@ -18,7 +18,9 @@ use vedette_store::{Store, retry_config};
 
 use crate::config::{Deployment, Schedules, Service, environment};
 use crate::sdk_http;
-use crate::{App, Buckets, Clock, Entropy, EventBridgeScheduler, Queue, Scheduler, SqsQueue};
+use crate::{
+    App, Buckets, Clock, Entropy, EventBridgeScheduler, Health, Queue, Scheduler, SqsQueue,
+};
 
 /// The app of a Lambda function, whose environment names the deployment.
 ///
@@ -50,6 +52,7 @@ pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
         clock: Clock::system(),
         entropy: Entropy::system(),
         service,
+        health: Health::default(),
     }
 }
 

@@ -9,6 +9,7 @@ mod clock;
 pub mod config;
 mod consumer;
 mod entropy;
+pub mod health;
 mod queue;
 mod scheduler;
 mod sdk_http;
@@ -20,6 +21,7 @@ pub use app::App;
 pub use clock::Clock;
 pub use consumer::{BATCH, Consumer, SLOW_AFTER};
 pub use entropy::{Entropy, EntropyError};
+pub use health::Health;
 pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError};
 pub use scheduler::{
     Buckets, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,

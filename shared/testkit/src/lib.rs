@@ -27,7 +27,7 @@ use vedette_domain::tool::Tool;
 use vedette_embedded::{Database, store};
 use vedette_probe::guard::Outbound;
 use vedette_runtime::config::Service;
-use vedette_runtime::{App, Clock, Entropy, LocalQueue, LocalScheduler, Queue, Scheduler};
+use vedette_runtime::{App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler};
 
 pub use client::{ApiResponse, Client};
 pub use faults::{Fault, Faults};
@@ -88,6 +88,7 @@ impl TestApp {
             clock,
             entropy: counted(),
             service,
+            health: Health::default(),
         };
         Self { app, queue, table, clock: millis }
     }

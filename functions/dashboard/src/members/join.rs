@@ -25,7 +25,7 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
         (role_word(invitation.role)) "? An account is made for "
         b { bdi { (invitation.email) } } "."
     };
-    Ok(layout::form("Join a team", &question, "Join"))
+    Ok(layout::form(visit, "Join a team", &question, "Join"))
 }
 
 /// Makes the account and adds it to the team.

@@ -1,0 +1,202 @@
+//! What keeps this process from doing its work although it runs: problems that its parts report, and
+//! report over.
+//!
+//! A service with such a problem is *degraded*. It says so on every page, in `vedette doctor` and in the
+//! log, since the table may be what does not work.
+
+use std::fmt;
+use std::mem::discriminant;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tracing::{error, info};
+
+/// What is wrong with the service. For a new problem, add a variant here and its words below.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// Nothing can be saved in the table.
+    NotWritable {
+        /// What the table answers.
+        why: String,
+    },
+    /// What was saved does not reach the disk.
+    NotSynced {
+        /// What the system answers.
+        why: String,
+    },
+}
+
+impl Problem {
+    /// What is wrong and what follows from it, in one sentence.
+    pub fn what(&self) -> String {
+        match self {
+            Self::NotWritable { why } => format!(
+                "Nothing can be saved ({why}): results of checks are missing, outages go unreported, and what \
+                 is shown may be out of date."
+            ),
+            Self::NotSynced { why } => format!(
+                "Changes do not reach the disk ({why}): a power cut would lose what was saved since."
+            ),
+        }
+    }
+
+    /// What the operator can do about it, in one sentence.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            Self::NotWritable { .. } => {
+                "Free space on the disk that holds the data folder, or make the folder writable again; the \
+                 service goes on by itself."
+            }
+            Self::NotSynced { .. } => "Look for errors of the disk in the system's log.",
+        }
+    }
+}
+
+/// A problem that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ongoing {
+    /// When it was first reported.
+    pub since: Timestamp,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// A problem in words, for another process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// When it was first reported.
+    pub since: Timestamp,
+    /// [`Problem::what`].
+    pub what: String,
+    /// [`Problem::remedy`].
+    pub remedy: String,
+}
+
+impl From<&Ongoing> for Notice {
+    fn from(Ongoing { since, problem }: &Ongoing) -> Self {
+        Self { since: *since, what: problem.what(), remedy: problem.remedy().to_owned() }
+    }
+}
+
+/// The problems of this process. Clones are the same one.
+#[derive(Clone, Default)]
+pub struct Health {
+    ongoing: watch::Sender<Vec<Ongoing>>,
+}
+
+impl Health {
+    /// Reports a problem. One of the same kind that is already reported takes its details from this one.
+    pub fn report(&self, problem: Problem, now: Timestamp) {
+        self.ongoing.send_if_modified(|ongoing| {
+            let mut known = ongoing.iter_mut().map(|known| &mut known.problem);
+            let known = known.find(|known| discriminant(*known) == discriminant(&problem));
+            match known {
+                Some(known) if *known == problem => return false,
+                Some(known) => *known = problem,
+                None => {
+                    error!("degraded: {} {}", problem.what(), problem.remedy());
+                    ongoing.push(Ongoing { since: now, problem });
+                }
+            }
+            true
+        });
+    }
+
+    /// Reports over the problems for which `is_over` holds.
+    pub fn report_over(&self, is_over: impl Fn(&Problem) -> bool) {
+        // Parts report that all is well much more often than that something is not.
+        if self.is_well() {
+            return;
+        }
+        self.ongoing.send_if_modified(|ongoing| {
+            let before = ongoing.len();
+            ongoing.retain(|Ongoing { since, problem }| {
+                let ends = is_over(problem);
+                if ends {
+                    info!(%since, "over: {}", problem.what());
+                }
+                !ends
+            });
+            ongoing.len() != before
+        });
+    }
+
+    /// Whether no problem is reported.
+    pub fn is_well(&self) -> bool {
+        self.ongoing.borrow().is_empty()
+    }
+
+    /// The problems that have not ended, in the order in which they were first reported.
+    pub fn ongoing(&self) -> Vec<Ongoing> {
+        self.ongoing.borrow().clone()
+    }
+
+    /// The same in words.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.ongoing.borrow().iter().map(Notice::from).collect()
+    }
+
+    /// Sees every change from now on.
+    pub fn watch(&self) -> watch::Receiver<Vec<Ongoing>> {
+        self.ongoing.subscribe()
+    }
+}
+
+impl fmt::Debug for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Health").field(&*self.ongoing.borrow()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EARLY: Timestamp = Timestamp::UNIX_EPOCH;
+    const LATE: Timestamp = Timestamp::MAX;
+
+    fn full(why: &str) -> Problem {
+        Problem::NotWritable { why: why.to_owned() }
+    }
+
+    #[test]
+    fn a_problem_is_kept_from_its_first_report_until_it_is_over() {
+        let health = Health::default();
+        let mut changes = health.watch();
+        assert!(health.is_well());
+        health.report_over(|_| true);
+        assert!(!changes.has_changed().expect("watched"), "nothing was wrong");
+
+        health.report(full("disk full"), EARLY);
+        assert!(changes.has_changed().expect("watched"));
+        changes.mark_unchanged();
+        health.clone().report(full("disk full"), LATE);
+        assert!(!changes.has_changed().expect("watched"), "nothing new");
+        health.report(full("input/output error"), LATE);
+        health.report(Problem::NotSynced { why: "input/output error".to_owned() }, LATE);
+        let expected = [
+            Ongoing { since: EARLY, problem: full("input/output error") },
+            Ongoing {
+                since: LATE,
+                problem: Problem::NotSynced { why: "input/output error".to_owned() },
+            },
+        ];
+        assert_eq!(health.ongoing(), expected);
+
+        health.report_over(|problem| matches!(problem, Problem::NotWritable { .. }));
+        assert_eq!(health.ongoing(), expected[1..]);
+        health.report(full("disk full"), LATE);
+        assert_eq!(health.ongoing()[1].since, LATE, "it has begun anew");
+    }
+
+    #[test]
+    fn another_process_reads_the_same_words() {
+        let health = Health::default();
+        health.report(full("disk full"), EARLY);
+        let told = serde_json::to_string(&health.notices()).expect("a document");
+        let read: Vec<Notice> = serde_json::from_str(&told).expect("notices");
+        assert_eq!(read, health.notices());
+        assert!(read[0].what.starts_with("Nothing can be saved (disk full): "), "{read:?}");
+    }
+}

@@ -1,0 +1,44 @@
+//! A service that cannot do its work says so on every page.
+
+use vedette_domain::plan::Plan;
+use vedette_runtime::health::Problem;
+use vedette_testkit::{TestApp, new_team};
+
+use crate::support::{Browser, body, main_part};
+
+/// As it stands in a page.
+const WHAT: &str = "Nothing can be saved (disk full): ";
+
+#[tokio::test]
+async fn every_page_says_what_is_wrong_until_it_is_over() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let (stranger, browser) = (Browser::new(&test), Browser::of(&test, owner.user).await);
+    let parts = ["", "/events", "/settings", "/channels", "/members", "/plan", "/sites/new"];
+    let pages = parts.map(|part| format!("/teams/{}{part}", owner.team));
+    let pages =
+        ["/", "/sessions", "/tokens", "/sign-in"].map(str::to_owned).into_iter().chain(pages);
+    let pages: Vec<String> = pages.collect();
+    for is_degraded in [true, false] {
+        if is_degraded {
+            let problem = Problem::NotWritable { why: "disk full".to_owned() };
+            test.app.health.report(problem, test.now());
+        } else {
+            test.app.health.report_over(|_| true);
+        }
+        for path in &pages {
+            let page = browser.get(path).await;
+            let main = main_part(&page);
+            assert_eq!(main.contains(WHAT), is_degraded, "{path}: {main}");
+            assert_eq!(main.contains("Since <time"), is_degraded, "{path}: {main}");
+        }
+        let refused = browser.get("/sites/0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").await;
+        assert_eq!((refused.status().as_u16(), body(&refused).contains(WHAT)), (404, is_degraded));
+        for path in ["/sign-in", "/sign-in/x"] {
+            let page = stranger.get(path).await;
+            let page = body(&page);
+            assert_eq!(page.contains("This service has a problem."), is_degraded, "{path}: {page}");
+            assert!(!page.contains(WHAT), "{path} tells a stranger what is wrong");
+        }
+    }
+}
