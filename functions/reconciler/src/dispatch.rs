@@ -2,6 +2,7 @@
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::{SignedDuration, Timestamp};
+use vedette_domain::clock::CLOCK_SKEW;
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
 use vedette_domain::plan::CADENCE_MINUTES;
 use vedette_domain::schedule::second;
@@ -25,7 +26,9 @@ const CONCURRENCY: usize = 16;
 /// When table or queue do not answer.
 pub async fn dispatch(app: &App) -> Result<u64, ReconcilerError> {
     let now = app.clock.now().as_second().div_euclid(60);
-    let sent = app.store.sent_minute().await?.unwrap_or(now - 1);
+    // A minute that lies ahead was sent before the clock was set back.
+    let sent = app.store.sent_minute().await?.filter(|sent| *sent <= now + CLOCK_SKEW.as_mins());
+    let sent = sent.unwrap_or(now - 1);
     let mut count = 0;
     for minute in (sent + 1).max(now - MINUTES_MAX + 1)..=now {
         let buckets = Tool::ALL.into_iter().flat_map(|tool| {

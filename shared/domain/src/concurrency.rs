@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::is_ahead;
 use crate::id::CheckId;
 
 /// One team's share of what may run at a time: three of four, and at least one. It never has all
@@ -43,7 +44,8 @@ impl Leases {
         until: Timestamp,
     ) -> Option<Self> {
         let mut next = Self { rev: self.rev + 1, ..self.clone() };
-        next.held.retain(|_, lease| lease.until > now);
+        // One that ends later than this one would was taken before the clock was set back.
+        next.held.retain(|_, lease| lease.until > now && !is_ahead(lease.until, until));
         let is_free = next.held.len() < team_share(limit);
         (is_free && !next.held.contains_key(&run)).then(|| {
             next.held.insert(run, Lease { until });
@@ -101,6 +103,15 @@ mod tests {
         let next = three.acquire(run(3), 4, at(300), at(600)).expect("free again");
         assert_eq!((next.rev, next.held.len()), (4, 3));
         assert_eq!(leases([]).expire_at(), None);
+    }
+
+    #[test]
+    fn leases_from_before_the_clock_was_set_back_are_free() {
+        for (back, is_free) in [(30, false), (3_600, true), (365 * 86_400, true)] {
+            let taken = leases([back, back + 1, back + 2]);
+            let next = taken.acquire(run(3), 4, at(3), at(303));
+            assert_eq!(next.is_some(), is_free, "{back}");
+        }
     }
 
     #[test]

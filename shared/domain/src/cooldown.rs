@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use crate::bytes;
+use crate::clock::{CLOCK_SKEW, is_ahead};
 use crate::history::day_of;
 use crate::plan::Plan;
 use crate::site_url::SiteUrl;
@@ -47,7 +48,8 @@ fn fresh_orders(
 /// Whether an on-demand run is so recent that the next one has to wait.
 fn is_fresh(tool: Tool, ordered_at: Timestamp, now: Timestamp) -> bool {
     let cadence = SignedDuration::from_mins(i64::from(tool.on_demand_cadence_minutes()));
-    now.duration_since(ordered_at) < cadence
+    // One that lies ahead was ordered before the clock was set back.
+    now.duration_since(ordered_at) < cadence && !is_ahead(ordered_at, now)
 }
 
 /// What crawls and audits of a team's sites have used up, whatever became of the sites.
@@ -149,7 +151,9 @@ impl Cooldowns {
     fn at(&self, now: Timestamp) -> Self {
         let today = day_of(now);
         let mut next = self.clone();
-        if next.day < today {
+        // Processes whose clocks differ a little must not start each other's day anew at midnight.
+        let latest = now.saturating_add(CLOCK_SKEW).map_or(today, day_of);
+        if next.day < today || next.day > latest {
             next.day = today;
             next.first.clear();
         }
@@ -234,6 +238,34 @@ mod tests {
         assert_eq!(create("https://www.site.test", noon()), Tool::ALL);
         assert_eq!(create("https://site.test", later(12 * 60)), Tool::ALL, "the next day");
         assert_eq!(create("https://site.test", later(13 * 60)), SHORT, "and not twice then");
+    }
+
+    #[test]
+    fn what_a_fast_clock_counted_holds_up_nothing() {
+        let site = url("https://site.test");
+        for ahead in [60, 365 * 24 * 60] {
+            let mut cooldowns = Cooldowns::default();
+            let tomorrow = at("2026-11-21T00:00:10Z");
+            create(
+                &mut cooldowns,
+                Plan::Starter,
+                &site,
+                tomorrow + SignedDuration::from_mins(ahead),
+            );
+            let ordered = ToolState { last_on_demand: Some(later(ahead)), ..ToolState::new() };
+            let tools = BTreeMap::from([(Tool::BrokenLinks, ordered)]);
+            let deleted =
+                cooldowns.after_deletion(&site, &tools, later(ahead)).expect("remembered");
+            let Beginning { tools, .. } =
+                deleted.begin(Plan::Starter, &site, &Tool::ALL, at("2026-11-20T12:00:00Z"));
+            assert!(tools.values().all(|state| state.timer.is_some()), "{ahead}");
+            assert_eq!(tools[&Tool::BrokenLinks].last_on_demand, None, "{ahead}");
+        }
+        // At midnight clocks may differ.
+        let mut cooldowns = Cooldowns::default();
+        create(&mut cooldowns, Plan::Starter, &site, at("2026-11-21T00:00:10Z"));
+        let before = at("2026-11-20T23:59:50Z");
+        assert_eq!(create(&mut cooldowns, Plan::Starter, &site, before), SHORT);
     }
 
     #[test]

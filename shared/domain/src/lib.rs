@@ -7,6 +7,7 @@ pub mod alert;
 pub mod audit;
 mod bytes;
 pub mod check;
+pub mod clock;
 pub mod concurrency;
 pub mod config;
 pub mod cooldown;

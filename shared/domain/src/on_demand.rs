@@ -4,6 +4,7 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::clock::is_ahead;
 use crate::plan::{Plan, cadence_wording};
 use crate::tool::Tool;
 use crate::tool_state::ToolState;
@@ -92,7 +93,9 @@ pub fn check_rules(
 
 fn has_cadence_passed(asked: &Asked<'_>, now: Timestamp) -> bool {
     let cadence = SignedDuration::from_mins(i64::from(asked.tool.on_demand_cadence_minutes()));
-    asked.state.last_on_demand.is_none_or(|last| now.duration_since(last) >= cadence)
+    // One that lies ahead was ordered before the clock was set back.
+    let last = asked.state.last_on_demand.filter(|last| !is_ahead(*last, now));
+    last.is_none_or(|last| now.duration_since(last) >= cadence)
 }
 
 #[cfg(test)]
@@ -121,6 +124,17 @@ mod tests {
         match check_rules(&asked, Plan::Starter, used, now()) {
             Ok(()) => "queued".to_owned(),
             Err(refusal) => refusal.to_string(),
+        }
+    }
+
+    #[test]
+    fn an_order_from_before_the_clock_was_set_back_holds_up_no_other() {
+        for (seconds_ago, refused) in
+            [(0, true), (-30, true), (-3_600, false), (-31_536_000, false)]
+        {
+            let state = ordered(seconds_ago);
+            let refusal = answer(&[(Tool::Performance, &state, true)], 0);
+            assert_eq!(refusal != "queued", refused, "{seconds_ago}: {refusal}");
         }
     }
 

@@ -8,8 +8,10 @@ use jiff::fmt::serde::timestamp::millisecond;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::clock::is_ahead;
 use crate::id::{CheckId, SiteId};
 use crate::limits::LONGEST_DELAY;
+use crate::policy::ToolPolicy;
 use crate::schedule::TimeScale;
 use crate::tool::{RunReason, Tool};
 
@@ -53,6 +55,17 @@ impl Timer {
     /// The check that its run makes.
     pub fn check(self, site: SiteId, tool: Tool) -> CheckId {
         CheckId::automatic(site, tool, self.reason, self.due)
+    }
+
+    /// Whether it is due later than any run after `now` could have set it: the clock has been set back since.
+    pub fn is_too_far(self, policy: &ToolPolicy, time_scale: TimeScale, now: Timestamp) -> bool {
+        let minutes = match self.reason {
+            RunReason::Scheduled => Some(0),
+            RunReason::ConfirmationRetry => policy.retry_minutes,
+            RunReason::IncidentFollowUp => policy.follow_up_minutes,
+        };
+        // Whether a timer that is not wanted any more comes is decided when it comes.
+        minutes.is_some_and(|minutes| is_ahead(self.due, due(now, minutes, time_scale)))
     }
 
     /// Whether a queue can delay its message for so long.

@@ -11,11 +11,13 @@ mod newest;
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::{SignedDuration, Timestamp};
+use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Check, Finish, ToolResult};
+use crate::clock::is_ahead;
 use crate::history::{Day, DayUptime, Kind, RecentDays, day_of};
 use crate::id::{CheckId, IssueId, Trigger};
 use crate::issue::Fingerprint;
@@ -72,6 +74,15 @@ pub struct ToolState {
     /// How the days before the open one were, for status checks.
     #[serde(rename = "re", default, skip_serializing_if = "Option::is_none")]
     pub recent: Option<RecentDays>,
+    /// Where the clock was set back: the last slot that was used before, up to which a slot to come may have a
+    /// row already.
+    #[serde(
+        rename = "us",
+        default,
+        with = "millisecond::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub used_until: Option<Timestamp>,
 }
 
 /// A tracker with the issue record that its fingerprint once got.
@@ -113,10 +124,10 @@ pub enum Discard {
     /// The slot lies ahead, beyond what clocks may differ.
     #[error("the slot lies in the future")]
     Early,
+    /// A check has this slot already: it ran before the clock was set back.
+    #[error("a check ran at this slot before the clock was set back")]
+    Used,
 }
-
-/// Clocks of scheduler and checker may differ by this much.
-const CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
 
 /// A day item to write beside the state.
 #[derive(Debug, Clone, PartialEq)]
@@ -184,12 +195,10 @@ impl ToolState {
         match check.trigger() {
             Trigger::OnDemand if self.asks_for(check) => Ok(()),
             Trigger::OnDemand => Err(Discard::NotPending),
-            Trigger::Automatic(_) if self.last_slot().is_some_and(|last| slot <= last) => {
+            Trigger::Automatic(_) if self.last_slot(now).is_some_and(|last| slot <= last) => {
                 Err(Discard::Stale)
             }
-            Trigger::Automatic(_) if slot > now.saturating_add(CLOCK_SKEW).unwrap_or(now) => {
-                Err(Discard::Early)
-            }
+            Trigger::Automatic(_) if is_ahead(slot, now) => Err(Discard::Early),
             Trigger::Automatic(RunReason::Scheduled) => Ok(()),
             Trigger::Automatic(_) if self.asks_for(check) => Ok(()),
             Trigger::Automatic(_) => Err(Discard::TimerGone),
@@ -206,8 +215,35 @@ impl ToolState {
         }
     }
 
-    fn last_slot(&self) -> Option<Timestamp> {
-        self.automatic.map(|latest| latest.id.created_at())
+    /// The slot of the last automatic run. One that lies ahead was used by a clock that has been set back
+    /// since, and holds nothing up.
+    fn last_slot(&self, now: Timestamp) -> Option<Timestamp> {
+        let last = self.automatic.map(|latest| latest.id.created_at());
+        last.filter(|last| !is_ahead(*last, now))
+    }
+
+    /// Whether a run's slot may have been used before the clock was set back, so that its row must be looked
+    /// for before anything is probed.
+    pub fn may_be_used(&self, check: CheckId) -> bool {
+        check.is_automatic() && self.used_until.is_some_and(|used| check.created_at() <= used)
+    }
+
+    /// Forgets whatever lies ahead after the clock was set back, as it would hold up what is due now. The
+    /// rows stay: [`ToolState::used_until`] says how far there may be some.
+    fn rewind(&mut self, now: Timestamp) {
+        let trackers = self.trackers.values().filter_map(|tracked| tracked.tracker.last_slot);
+        let slots = self.automatic.map(|latest| latest.id.created_at()).into_iter().chain(trackers);
+        let Some(last) = slots.filter(|slot| is_ahead(*slot, now)).max() else { return };
+        self.used_until = self.used_until.max(Some(last));
+        for tracked in self.trackers.values_mut() {
+            tracked.tracker = tracked.tracker.rewound(now);
+        }
+        self.timer = None;
+        self.last_on_demand = self.last_on_demand.filter(|at| !is_ahead(*at, now));
+        let pending = self.pending;
+        self.on_demand = self
+            .on_demand
+            .filter(|newest| !is_ahead(newest.id.created_at(), now) || pending == Some(newest.id));
     }
 
     /// The closed day that a check created at this instant belongs to: its item must be read
@@ -264,6 +300,8 @@ impl ToolState {
                 }
             }
             Trigger::Automatic(_) => {
+                next.rewind(now);
+                next.used_until = next.used_until.filter(|used| created_at <= *used);
                 next.automatic = Some(latest);
                 events = next.observe(run, evaluations, now);
                 if let Finish::Completed(ToolResult::Dns(result)) = finish {
@@ -272,7 +310,7 @@ impl ToolState {
                 let (is_active, is_failing) =
                     (next.has_active_issue(), next.is_failing_below_threshold());
                 let wanted = run.policy().next_run(is_active, is_failing);
-                next.timer = Timer::after_run(self.timer, wanted, created_at, now, run.time_scale);
+                next.timer = Timer::after_run(next.timer, wanted, created_at, now, run.time_scale);
                 timer = next.timer.filter(|_| next.timer != self.timer);
             }
         }
@@ -453,20 +491,29 @@ impl ToolState {
         Self { rev: self.rev + 1, cfg, ..self.clone() }
     }
 
-    /// The state with the retry or follow-up that is missing, under a policy; none where nothing is.
+    /// The state with the retry or follow-up that is missing under a policy, or that lies further ahead than it
+    /// can, as the clock has been set back since; none where nothing is to be mended.
     pub fn with_missing_timer(
         &self,
         policy: &ToolPolicy,
         time_scale: TimeScale,
         now: Timestamp,
     ) -> Option<Self> {
-        if self.timer.is_some() {
-            return None;
-        }
-        let wanted = policy.next_run(self.has_active_issue(), self.is_failing_below_threshold());
-        let last = self.last_slot().unwrap_or(now);
-        let timer = Timer::after_run(None, wanted, last, now, time_scale)?;
-        Some(Self { rev: self.rev + 1, timer: Some(timer), ..self.clone() })
+        let timer = match self.timer {
+            Some(timer) if !timer.is_too_far(policy, time_scale, now) => return None,
+            Some(Timer { reason: RunReason::Scheduled, .. }) => {
+                Some(Timer { reason: RunReason::Scheduled, due: now })
+            }
+            _ => {
+                let (is_active, is_failing) =
+                    (self.has_active_issue(), self.is_failing_below_threshold());
+                let wanted = policy.next_run(is_active, is_failing);
+                let last = self.last_slot(now).unwrap_or(now);
+                Timer::after_run(None, wanted, last, now, time_scale)
+            }
+        };
+        let is_mended = timer != self.timer;
+        is_mended.then(|| Self { rev: self.rev + 1, timer, ..self.clone() })
     }
 
     /// The state after the tool was disabled: no retry or follow-up is outstanding.

@@ -8,6 +8,7 @@ use super::AlertKind;
 use super::channel::{Channel, Disabled, Target};
 use super::retry::{Failing, Retry, retry};
 use super::storm::Window;
+use crate::clock::is_ahead;
 use crate::id::ChannelId;
 use crate::limits::LONGEST_DELAY;
 
@@ -120,7 +121,9 @@ const WHY_MAX: usize = 300;
 impl ChannelState {
     /// Whether somebody sends to the channel.
     pub fn is_leased(&self, now: Timestamp) -> bool {
-        self.leased_until.is_some_and(|until| now < until)
+        // A lease that ends later than one taken now is from before the clock was set back.
+        let latest = now.saturating_add(LEASE).unwrap_or(now);
+        self.leased_until.is_some_and(|until| now < until && !is_ahead(until, latest))
     }
 
     /// The state in which whatever failed is tried again, and the receiver is given another chance;
@@ -295,6 +298,14 @@ mod tests {
         }
         assert_eq!(state.end(None, at(100)), None);
         assert_eq!(state.rev, 12);
+    }
+
+    #[test]
+    fn a_lease_that_a_fast_clock_took_holds_up_nobody() {
+        for (ahead, is_leased) in [(0, true), (30, true), (3_600, false), (365 * 86_400, false)] {
+            let leased = ChannelState::default().leased(at(ahead)).expect("nobody sends");
+            assert_eq!(leased.is_leased(at(0)), is_leased, "{ahead}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::clock::is_ahead;
+
 /// Messages of a kind that a window lets through one by one.
 pub const SINGLES: usize = 3;
 /// How long a window lasts. What it does not let through is told together at its end.
@@ -49,7 +51,8 @@ pub fn batch(window: Option<Window>, ready: usize, now: Timestamp) -> Batching {
     }
     let end = |since: Timestamp| since.saturating_add(WINDOW).unwrap_or(since);
     let current = match window {
-        Some(window) if now < end(window.since) => window,
+        // One that begins ahead is from before the clock was set back.
+        Some(window) if now < end(window.since) && !is_ahead(window.since, now) => window,
         Some(Window { collecting: true, .. }) => {
             let window = Some(Window { since: now, sent: 1, collecting: false });
             return match ready {
@@ -97,6 +100,17 @@ mod tests {
         assert_eq!((later.singles, later.rest), (3, Rest::None));
         let idle = batch(first.window, 0, at(90));
         assert_eq!((idle.singles, idle.rest, idle.window), (0, Rest::None, first.window));
+    }
+
+    #[test]
+    fn a_storm_that_a_fast_clock_saw_holds_up_nothing() {
+        for ahead in [3_600, 365 * 86_400] {
+            let fast = batch(None, 5, at(ahead));
+            let now = batch(fast.window, 3, at(10));
+            assert_eq!((now.singles, now.rest), (0, Rest::Together), "{ahead}");
+        }
+        let corrected = batch(batch(None, 5, at(30)).window, 3, at(0));
+        assert_eq!((corrected.singles, corrected.rest), (0, Rest::Until(at(90))));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
 
 use super::Outcome;
+use crate::clock::is_ahead;
 use crate::id::IssueId;
 
 /// The thresholds in force for one observation. There is no default: most of them are settings.
@@ -56,6 +57,10 @@ impl Failures {
 
     const fn and(self, slot: Timestamp) -> Self {
         Self { first: self.first, last: slot, streak: self.streak.saturating_add(1) }
+    }
+
+    fn rewound(self, now: Timestamp) -> Self {
+        Self { first: self.first.min(now), last: self.last.min(now), ..self }
     }
 }
 
@@ -110,6 +115,23 @@ pub enum Phase {
     },
 }
 
+impl Phase {
+    fn rewound(self, now: Timestamp) -> Self {
+        match self {
+            Self::Pending => Self::Pending,
+            Self::Up { since } => Self::Up { since: since.min(now) },
+            Self::Failing { failures } => Self::Failing { failures: failures.rewound(now) },
+            Self::Down { issue, failures } => Self::Down { issue, failures: failures.rewound(now) },
+            Self::Recovering { issue, failures, since, streak } => Self::Recovering {
+                issue,
+                failures: failures.rewound(now),
+                since: since.min(now),
+                streak,
+            },
+        }
+    }
+}
+
 /// Everything remembered about one fingerprint of one site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tracker {
@@ -133,6 +155,14 @@ impl Tracker {
             Phase::Pending | Phase::Up { .. } | Phase::Failing { .. } => None,
             Phase::Down { issue, .. } | Phase::Recovering { issue, .. } => Some(issue),
         }
+    }
+
+    /// The tracker once the clock was set back to `now`: nothing in it lies ahead, so that the next observation
+    /// counts.
+    #[must_use]
+    pub fn rewound(&self, now: Timestamp) -> Self {
+        let last_slot = self.last_slot.filter(|last| !is_ahead(*last, now));
+        Self { phase: self.phase.rewound(now), last_slot }
     }
 
     /// Whether the last observation failed without an issue being active: a confirmation is due.

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use jiff::ToSpan;
 use jiff::civil::date;
+use jiff::{SignedDuration, ToSpan};
 use proptest::prelude::*;
 
 use super::*;
@@ -499,7 +499,7 @@ proptest! {
     ) {
         let mut state = ToolState::of_new_site(after(0));
         let mut days: BTreeMap<Date, Day> = BTreeMap::new();
-        let mut saved = 0;
+        let (mut saved, mut now) = (0, after(0));
         for (seconds, code, by_timer) in runs {
             let slot = after(seconds);
             let reason = match state.timer {
@@ -512,7 +512,10 @@ proptest! {
                 1 => answered(503),
                 _ => failed(),
             };
-            let run = Scenario::automatic(reason, slot, finish);
+            let mut run = Scenario::automatic(reason, slot, finish);
+            // Slots come in any order, and time does not go back.
+            run.now = run.now.max(now);
+            now = run.now;
             let closed = state.closed_day(slot).and_then(|date| days.get(&date).cloned());
             let last = state.automatic.map(|latest| latest.id.created_at());
             match run.on_day(&state, closed.as_ref()) {
@@ -541,6 +544,43 @@ proptest! {
             .chain(open)
             .flat_map(|day| Kind::all().map(|kind| day.counters.count(kind)))
             .sum();
+        prop_assert_eq!(counted, saved);
+    }
+
+    /// However the clock is set, the run that is due now counts, unless a slot within the tolerance has been
+    /// counted, and the sums of all days are the runs that were saved.
+    #[test]
+    fn no_clock_stops_the_checks(
+        runs in prop::collection::vec((-400_000_i64..400_000, 0..3_u8), 0..60),
+    ) {
+        let mut state = ToolState::of_new_site(after(0));
+        let mut days: BTreeMap<Date, Day> = BTreeMap::new();
+        let mut saved = 0;
+        for (seconds, code) in runs {
+            let slot = after(seconds);
+            let finish = if code == 0 { answered(200) } else { answered(503) };
+            let run = Scenario::automatic(RunReason::Scheduled, slot, finish);
+            let closed = state.closed_day(slot).and_then(|date| days.get(&date).cloned());
+            let last = state.automatic.map(|latest| latest.id.created_at());
+            let just_ran = last.is_some_and(|last| slot <= last && !is_ahead(last, run.now));
+            let change = run.on_day(&state, closed.as_ref());
+            prop_assert_eq!(change.is_err(), just_ran);
+            let Ok(change) = change else { continue };
+            for tracked in change.state.trackers.values() {
+                prop_assert!(!tracked.tracker.last_slot.is_some_and(|last| is_ahead(last, run.now)));
+            }
+            let latest = run.now + SignedDuration::from_mins(5);
+            let due = change.state.timer.map(|timer| timer.due);
+            prop_assert!(!due.is_some_and(|due| is_ahead(due, latest)));
+            if let Some(DayWrite::Close(day) | DayWrite::Amend(day)) = change.day {
+                days.insert(day.date, day);
+            }
+            state = change.state;
+            saved += 1;
+        }
+        let open = state.day.iter();
+        let all = days.values().chain(open);
+        let counted: u64 = all.flat_map(|day| Kind::all().map(|kind| day.counters.count(kind))).sum();
         prop_assert_eq!(counted, saved);
     }
 
@@ -593,4 +633,113 @@ proptest! {
             .collect();
         prop_assert_eq!(counted, rows);
     }
+}
+
+/// A state after three failing runs, the last of which opened an issue, by a clock that was `ahead`.
+fn down_by_a_fast_clock(ahead: SignedDuration) -> ToolState {
+    let mut state = ToolState::new();
+    for minute in 0..3 {
+        let slot = after(60 * minute) + ahead;
+        state = Scenario::scheduled(slot, 503).saved(&state).state;
+    }
+    assert!(state.has_active_issue());
+    state
+}
+
+const JUMPS: [i64; 2] = [3_600, 365 * 86_400];
+
+#[test]
+fn runs_count_at_once_after_the_clock_was_set_back() {
+    for ahead in JUMPS.map(SignedDuration::from_secs) {
+        let before = down_by_a_fast_clock(ahead);
+        let last = after(120) + ahead;
+        let run = Scenario::scheduled(after(180), 503).saved(&before);
+        let state = &run.state;
+        assert_eq!(state.last_slot(after(181)), Some(after(180)), "{ahead}");
+        assert_eq!(state.used_until, Some(last));
+        assert_eq!(events(&run), [], "still down");
+        let follow_up = timer(RunReason::IncidentFollowUp, after(481));
+        assert_eq!((state.timer, run.timer), (follow_up, follow_up), "not when the clock said");
+        // It goes on as ever: two successes resolve the issue.
+        let up = Scenario::scheduled(after(240), 200).saved(state);
+        let resolved = Scenario::scheduled(after(300), 200).saved(&up.state);
+        assert!(matches!(events(&resolved)[..], [Event::Resolved { failures, .. }]
+            if failures.first <= after(181) && failures.last == after(180)));
+        assert_eq!(resolved.state.newest().expect("a check").date, date(2026, 11, 20));
+    }
+}
+
+#[test]
+fn a_correction_that_clocks_may_need_changes_nothing() {
+    let ahead = SignedDuration::from_secs(30);
+    let before = down_by_a_fast_clock(ahead);
+    let last = after(120) + ahead;
+    let at_once = CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, after(121));
+    assert_eq!(before.wants(at_once, after(121)), Err(Discard::Stale));
+    let run = Scenario::scheduled(after(180), 503).saved(&before);
+    assert!(run.check.id.created_at() > last);
+    assert_eq!(run.state.used_until, None);
+    assert_eq!(run.state.timer, before.timer);
+}
+
+#[test]
+fn slots_that_were_used_are_known_until_time_has_passed_them() {
+    let ahead = SignedDuration::from_secs(3_600);
+    let back = Scenario::scheduled(after(180), 503).saved(&down_by_a_fast_clock(ahead)).state;
+    let used_until = after(120) + ahead;
+    let scheduled = |slot| CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, slot);
+    assert!(back.may_be_used(scheduled(after(240))) && back.may_be_used(scheduled(used_until)));
+    assert!(!back.may_be_used(scheduled(used_until + 1.millisecond())));
+    assert!(!back.may_be_used(order(240)), "an order has an id of its own");
+    let still = Scenario::scheduled(used_until, 503).saved(&back).state;
+    assert_eq!(still.used_until, Some(used_until));
+    let past = Scenario::scheduled(used_until + 60.seconds(), 503).saved(&still).state;
+    assert_eq!(past.used_until, None);
+    // Set back twice, the last of all slots counts.
+    let twice = down_by_a_fast_clock(SignedDuration::from_secs(7_200));
+    let twice = ToolState { used_until: Some(after(99_999)), ..twice };
+    let twice = Scenario::scheduled(after(180), 503).saved(&twice).state;
+    assert_eq!(twice.used_until, Some(after(99_999)));
+}
+
+#[test]
+fn an_order_by_a_fast_clock_holds_up_no_other() {
+    let ahead = SignedDuration::from_secs(3_600);
+    let ordered = down_by_a_fast_clock(ahead).enqueue(None, order(3_700), after(3_700), 30).state;
+    let pending = Scenario::scheduled(after(180), 503).saved(&ordered).state;
+    assert_eq!(pending.pending, Some(order(3_700)), "it still runs");
+    assert_eq!(pending.on_demand.map(|newest| newest.id), pending.pending);
+    assert_eq!(pending.last_on_demand, None);
+    let mut run = Scenario::on_demand(order(3_700), answered(200));
+    run.now = after(190);
+    let done = run.saved(&pending).state;
+    let newest = Scenario::scheduled(after(240), 503).saved(&done).state.latest();
+    assert_eq!(newest.map(|newest| newest.id), done.on_demand.map(|newest| newest.id));
+    // With the next correction it is not the newest any more.
+    let fast = Scenario::scheduled(after(7_200), 503).saved(&done).state;
+    let back = Scenario::scheduled(after(300), 503).saved(&fast).state;
+    assert_eq!(
+        (back.on_demand, back.latest().map(|newest| newest.id.created_at())),
+        (None, Some(after(300)))
+    );
+}
+
+#[test]
+fn a_timer_that_lies_too_far_ahead_is_mended() {
+    let policy = Scenario::scheduled(after(0), 200).run().policy();
+    let mend = |state: &ToolState, now| {
+        state.with_missing_timer(&policy, TimeScale::default(), now).map(|next| next.timer)
+    };
+    for ahead in JUMPS.map(SignedDuration::from_secs) {
+        let down = down_by_a_fast_clock(ahead);
+        let follow_up = timer(RunReason::IncidentFollowUp, after(61 + 300) + ahead);
+        assert_eq!(down.timer, follow_up);
+        assert_eq!(mend(&down, after(121) + ahead), None, "by the fast clock");
+        let mended = timer(RunReason::IncidentFollowUp, after(180 + 300));
+        assert_eq!(mend(&down, after(180)), Some(mended));
+        let new = ToolState::of_new_site(after(0) + ahead);
+        assert_eq!(mend(&new, after(10)), Some(timer(RunReason::Scheduled, after(10))));
+    }
+    let new = ToolState::of_new_site(after(30));
+    assert_eq!(mend(&new, after(0)), None, "clocks differ");
 }

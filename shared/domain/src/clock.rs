@@ -1,0 +1,214 @@
+//! Clocks that are wrong: how far they may differ, and what follows once one has jumped.
+//!
+//! A stored instant that lies further ahead than clocks may differ was written by a clock that has been set
+//! back since. Whoever reads such an instant must not wait for it: [`is_ahead`] tells. What a clock that is
+//! too fast would delete is gone for good, so nothing expires while [`ClockRecord::doubt`] holds.
+
+use jiff::fmt::serde::timestamp::millisecond;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How far two clocks may differ, or one may be corrected at once, without any consequence.
+pub const CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(60);
+
+/// How long a clock must be steady before it is trusted again after a jump.
+pub const STEADY: SignedDuration = SignedDuration::from_hours(24);
+
+/// How long a service may be stopped without its clock being in doubt. While nothing runs, nobody can tell
+/// time that passed from a clock that was set forward; within a day, at most a day of history is at stake.
+const LONGEST_STOP: SignedDuration = SignedDuration::from_hours(24);
+
+/// Whether an instant lies so far ahead of `now` that a clock has been set back since it was written.
+pub fn is_ahead(instant: Timestamp, now: Timestamp) -> bool {
+    instant.duration_since(now) > CLOCK_SKEW
+}
+
+/// What is remembered of a machine's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockRecord {
+    /// Rises with every write.
+    pub rev: u64,
+    /// What the clock said when it was last looked at.
+    #[serde(with = "millisecond::required")]
+    pub seen_at: Timestamp,
+    /// Why the clock is not trusted, if it is not: nothing expires meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+}
+
+/// A jump that nobody has confirmed yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The last jump.
+    pub jump: Jump,
+    /// Seconds for which the clock has been steady since.
+    pub steady_seconds: i64,
+}
+
+/// A clock that says something else than it should.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Jump {
+    /// What the clock should have said.
+    #[serde(with = "millisecond::required")]
+    pub from: Timestamp,
+    /// What it said.
+    #[serde(with = "millisecond::required")]
+    pub to: Timestamp,
+    /// Whether the service was stopped meanwhile, so that a jump forward may be time that passed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub while_stopped: bool,
+}
+
+impl Jump {
+    /// Whether the clock was set back.
+    pub fn is_back(&self) -> bool {
+        self.to < self.from
+    }
+
+    /// By how much the clock has jumped.
+    pub fn size(&self) -> SignedDuration {
+        self.to.duration_since(self.from).abs()
+    }
+}
+
+impl std::fmt::Display for Jump {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { from, to, while_stopped } = self;
+        // Milliseconds say nothing here.
+        let [from, to] = [from, to].map(|at| Timestamp::from_second(at.as_second()).unwrap_or(*at));
+        match (self.is_back(), while_stopped) {
+            (true, _) => write!(f, "the clock was set back from {from} to {to}"),
+            (false, false) => write!(f, "the clock jumped forward from {from} to {to}"),
+            (false, true) => write!(
+                f,
+                "the service was stopped from {from} to {to}, or the clock was set forward"
+            ),
+        }
+    }
+}
+
+impl ClockRecord {
+    /// The first look at a clock.
+    pub const fn new(now: Timestamp) -> Self {
+        Self { rev: 1, seen_at: now, doubt: None }
+    }
+
+    /// Looks at the clock once more. `ran` is how long it has been since the last look, by a timer that no one
+    /// can set; none where the service was stopped in between.
+    pub fn looked(&self, now: Timestamp, ran: Option<SignedDuration>) -> (Self, Option<Jump>) {
+        let from = self.seen_at.saturating_add(ran.unwrap_or_default()).unwrap_or(self.seen_at);
+        let off = now.duration_since(from);
+        let tolerated_forward = if ran.is_some() { CLOCK_SKEW } else { LONGEST_STOP };
+        let has_jumped = off < -CLOCK_SKEW || off > tolerated_forward;
+        let jump = has_jumped.then_some(Jump { from, to: now, while_stopped: ran.is_none() });
+        let doubt = match jump {
+            Some(jump) => Some(Doubt { jump, steady_seconds: 0 }),
+            None => self.doubt.and_then(|doubt| doubt.after(ran.unwrap_or_default())),
+        };
+        (Self { seen_at: now, doubt, ..*self }, jump)
+    }
+
+    /// The record once somebody has confirmed that the clock is right; none where nobody doubts it.
+    pub fn accepted(&self) -> Option<Self> {
+        self.doubt.is_some().then_some(Self { doubt: None, ..*self })
+    }
+}
+
+impl Doubt {
+    /// What is left of the doubt after the clock has been steady for a while longer.
+    fn after(self, ran: SignedDuration) -> Option<Self> {
+        let steady_seconds = self.steady_seconds.saturating_add(ran.as_secs());
+        (steady_seconds < STEADY.as_secs()).then_some(Self { steady_seconds, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    fn seconds(seconds: i64) -> SignedDuration {
+        SignedDuration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_jump_is_what_a_clock_does_beyond_what_time_does() {
+        let record = ClockRecord::new(at("2026-11-20T10:00:00Z"));
+        const YEAR: i64 = 365 * 86_400;
+        for (now, ran, jumps) in [
+            (5, Some(5), None),
+            (3_605, Some(3_605), None),
+            (65, Some(5), None),
+            (-55, Some(5), None),
+            (66, Some(5), Some(false)),
+            (-56, Some(5), Some(true)),
+            (3_600, Some(5), Some(false)),
+            (-3_600, Some(5), Some(true)),
+            (YEAR, Some(5), Some(false)),
+            (-YEAR, Some(5), Some(true)),
+            // Nobody knows how long it was stopped.
+            (86_400, None, None),
+            (86_401, None, Some(false)),
+            (-60, None, None),
+            (-61, None, Some(true)),
+        ] {
+            let now = record.seen_at + seconds(now);
+            let (next, jump) = record.looked(now, ran.map(seconds));
+            assert_eq!(jump.map(|jump| jump.is_back()), jumps, "{now} {ran:?}");
+            assert_eq!((next.seen_at, next.doubt.map(|doubt| doubt.jump)), (now, jump));
+        }
+    }
+
+    #[test]
+    fn a_doubt_ends_with_a_steady_day_or_when_somebody_accepts_the_clock() {
+        let record = ClockRecord::new(at("2026-11-20T10:00:00Z"));
+        let (mut record, jump) = record.looked(at("2027-11-20T10:00:00Z"), Some(seconds(5)));
+        assert!(jump.is_some());
+        assert_eq!(record.accepted().expect("in doubt").doubt, None);
+        for _ in 0..1_439 {
+            (record, _) = record.looked(record.seen_at + seconds(60), Some(seconds(60)));
+            // A restart adds nothing: nobody knows whether the clock was steady meanwhile.
+            (record, _) = record.looked(record.seen_at + seconds(30), None);
+        }
+        assert_eq!(record.doubt.map(|doubt| doubt.steady_seconds), Some(86_340));
+        let (steady, _) = record.looked(record.seen_at + seconds(60), Some(seconds(60)));
+        assert_eq!((steady.doubt, steady.accepted()), (None, None));
+        // Another jump begins the day anew.
+        let (again, jump) = record.looked(record.seen_at - seconds(3_600), Some(seconds(60)));
+        let doubt = again.doubt.expect("in doubt");
+        assert_eq!((Some(doubt.jump), doubt.steady_seconds), (jump, 0));
+    }
+
+    #[test]
+    fn a_jump_is_told_in_words() {
+        let [early, late] = [at("2026-11-20T10:00:00.5Z"), at("2026-11-20T11:00:00Z")];
+        let told = |from, to, while_stopped| Jump { from, to, while_stopped }.to_string();
+        insta::assert_snapshot!(
+            [told(late, early, false), told(early, late, false), told(early, late, true)].join("\n"),
+            @r"
+        the clock was set back from 2026-11-20T11:00:00Z to 2026-11-20T10:00:00Z
+        the clock jumped forward from 2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z
+        the service was stopped from 2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z, or the clock was set forward
+        "
+        );
+    }
+
+    #[test]
+    fn a_record_is_stored_in_a_stable_form() {
+        let record = ClockRecord::new(at("2026-11-20T10:00:00Z"));
+        let (record, _) = record.looked(at("2026-11-20T11:00:00Z"), Some(seconds(0)));
+        let stored = serde_json::json!({
+            "rev": 1,
+            "seen_at": 1_795_172_400_000_i64,
+            "doubt": {
+                "jump": { "from": 1_795_168_800_000_i64, "to": 1_795_172_400_000_i64 },
+                "steady_seconds": 0,
+            },
+        });
+        assert_eq!(serde_json::to_value(record).expect("json"), stored);
+        assert_eq!(serde_json::from_value::<ClockRecord>(stored).expect("readable"), record);
+    }
+}
