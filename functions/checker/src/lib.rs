@@ -18,7 +18,7 @@ use vedette_domain::check::{Check, Finish};
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::message::CheckMessage;
 use vedette_domain::site::Site;
-use vedette_domain::tool_state::Discard;
+use vedette_domain::tool_state::{Discard, ToolState};
 use vedette_runs::{Recorded, clear_timer, record_run};
 use vedette_runtime::{App, QueueError};
 use vedette_store::StoreError;
@@ -152,11 +152,14 @@ async fn run(
         (app.service.time_scale, context.settings.tools.cadence_minutes(tool));
     let message =
         incoming.fill(time_scale, cadence, sent_at).caught_up(time_scale, cadence, app.clock.now());
-    let (run, state) = context.begin(message.check_id(), time_scale);
-    Span::current().record("check", display(run.check));
-    if let Err(discard) = state.wants(run.check, app.clock.now()) {
+    if let Err(discard) = context.state.wants(message.check_id(), app.clock.now()) {
         return Ok(Handled::Dropped(discard.into()));
     }
+    let Some(message) = at_free_slot(app, message, &context.state).await? else {
+        return Ok(Handled::Dropped(Discard::Used.into()));
+    };
+    let (run, state) = context.begin(message.check_id(), time_scale);
+    Span::current().record("check", display(run.check));
     let started_at = app.clock.now();
     let lag = run.check.is_automatic().then(|| started_at.duration_since(run.check.created_at()));
     let mut probe_time = None;
@@ -195,4 +198,21 @@ async fn run(
             probe_time,
         })),
     })
+}
+
+/// The message at a slot that no check has. After the clock was set back, time comes to slots that were used
+/// before: a scheduled run moves on by a millisecond, so that the site is checked all the same, and others are
+/// dropped.
+async fn at_free_slot(
+    app: &App,
+    mut message: CheckMessage,
+    state: &ToolState,
+) -> Result<Option<CheckMessage>, StoreError> {
+    while state.may_be_used(message.check_id())
+        && app.store.check(message.check_id()).await?.is_some()
+    {
+        let Some(later) = message.a_millisecond_later() else { return Ok(None) };
+        message = later;
+    }
+    Ok(Some(message))
 }

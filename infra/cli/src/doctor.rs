@@ -3,11 +3,13 @@
 
 mod deployment;
 
+use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use vedette_domain::clock::Jump;
 use vedette_runtime::App;
-use vedette_runtime::health::Notice;
-use vedette_store::TableState;
+use vedette_runtime::health::{Notice, Problem as Reported};
+use vedette_store::{StoreError, TableState, budget, retry_on_conflict};
 
 use crate::Failure;
 use crate::aws::Account;
@@ -20,31 +22,66 @@ const NEGLECT: SignedDuration = SignedDuration::from_mins(5);
 /// exact size.
 const COUNTED: usize = 1_000;
 
-/// Examines a table and its reconciler. `notices` are what the service says of its own health.
-pub(crate) async fn run(
-    app: &App,
-    notices: &[Notice],
-    out: &mut Output<'_>,
-) -> Result<(), Failure> {
-    let mut health = Health::default();
-    health.problems.extend(notices.iter().cloned().map(Problem::from));
-    match examine(app, &mut health).await {
-        // What the service says may be why the table does not answer.
-        Err(failure) if !health.problems.is_empty() => {
-            out.show(&health)?;
-            Err(failure)
+/// What to examine.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Confirm that this machine's clock is right, after it has jumped
+    ///
+    /// While a jump is not confirmed, no history expires. A clock that is steady for a day confirms itself.
+    #[arg(long)]
+    accept_clock: bool,
+}
+
+impl Doctor {
+    /// Examines a table and its reconciler. `notices` are what the service says of its own health.
+    pub(crate) async fn run(
+        &self,
+        app: &App,
+        notices: &[Notice],
+        out: &mut Output<'_>,
+    ) -> Result<(), Failure> {
+        let mut health = Health::default();
+        health.problems.extend(notices.iter().cloned().map(Problem::from));
+        if self.accept_clock
+            && let Some(jump) = accept_clock(app).await?
+        {
+            // The service notices it within seconds.
+            let accepted = Reported::ClockJumped { jump }.what();
+            health.problems.retain(|problem| problem.what != accepted);
         }
-        examined => examined.and_then(|_| tell(&health, out)),
+        match examine(app, &mut health).await {
+            // What the service says may be why the table does not answer.
+            Err(failure) if !health.problems.is_empty() => {
+                out.show(&health)?;
+                Err(failure)
+            }
+            examined => examined.and_then(|_| tell(&health, out)),
+        }
+    }
+
+    /// Examines a deployment.
+    pub(crate) async fn run_aws(
+        &self,
+        account: &Account,
+        stack: Option<&str>,
+        out: &mut Output<'_>,
+    ) -> Result<(), Failure> {
+        if self.accept_clock {
+            return Err(Failure::Usage("AWS sets the clocks of a deployment".to_owned()));
+        }
+        tell(&deployment::examine(account, stack).await?, out)
     }
 }
 
-/// Examines a deployment.
-pub(crate) async fn run_aws(
-    account: &Account,
-    stack: Option<&str>,
-    out: &mut Output<'_>,
-) -> Result<(), Failure> {
-    tell(&deployment::examine(account, stack).await?, out)
+/// Confirms the clock; returns the jump that was in doubt, if one was.
+async fn accept_clock(app: &App) -> Result<Option<Jump>, Failure> {
+    let accepted = retry_on_conflict(budget::WRITE, || async {
+        let Some(record) = app.store.clock().await? else { return Ok(None) };
+        let Some(accepted) = record.accepted() else { return Ok(None) };
+        app.store.put_clock(&accepted).await?;
+        Ok::<_, StoreError>(record.doubt.map(|doubt| doubt.jump))
+    });
+    Ok(accepted.await?)
 }
 
 fn tell(health: &Health, out: &mut Output<'_>) -> Result<(), Failure> {
@@ -72,6 +109,13 @@ async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
             "add the index `work` as template.yaml declares it",
         ),
         TableState::Whole => {
+            if let Some(doubt) = app.store.clock().await?.and_then(|record| record.doubt) {
+                let reported = Reported::ClockJumped { jump: doubt.jump };
+                // A running service says the same.
+                if health.problems.iter().all(|problem| problem.what != reported.what()) {
+                    health.problem(reported.what(), reported.remedy());
+                }
+            }
             let now = app.clock.now();
             health.overdue = Some(overdue(app, now).await?);
             let neglected = overdue(app, now.saturating_sub(NEGLECT).unwrap_or(now)).await?;
@@ -169,6 +213,8 @@ impl Show for Health {
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+    use vedette_domain::clock::ClockRecord;
     use vedette_runtime::health::Problem;
 
     use crate::testing::Bench;
@@ -228,6 +274,29 @@ mod tests {
           ]
         }
         "#);
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_has_jumped_is_a_problem_until_it_is_accepted() {
+        let bench = Bench::new().await;
+        assert_eq!(bench.run("doctor --accept-clock").await.code, 0, "nobody has looked at it");
+        let (now, ran) = (bench.app.clock.now(), SignedDuration::from_secs(5));
+        let (record, _) =
+            ClockRecord::new(now + SignedDuration::from_hours(1)).looked(now, Some(ran));
+        let record = bench.app.store.put_clock(&record).await.expect("written");
+        let ran = bench.run("doctor").await;
+        assert_eq!((ran.code, ran.said.as_str()), (1, "there is a problem"));
+        insta::assert_snapshot!(ran.out, @r"
+        teams: 0
+        work due: 0
+        problem: The clock was set back from 2026-11-20T10:54:05Z to 2026-11-20T09:54:00Z. No history expires until the clock is confirmed.
+          to do: Check the machine's time, then run `vedette doctor --accept-clock`. A clock that stays steady for a day confirms itself.
+        ");
+        let ran = bench.run("doctor --accept-clock").await;
+        assert_eq!((ran.code, ran.said.as_str()), (0, ""));
+        let accepted = bench.app.store.clock().await.expect("read").expect("a record");
+        assert_eq!((accepted.rev, accepted.doubt), (record.rev + 1, None));
+        assert_eq!(bench.run("doctor").await.code, 0);
     }
 
     #[tokio::test]

@@ -96,7 +96,7 @@ enum Command {
     ///
     /// Of a table and its reconciler; with --aws of the whole deployment: credentials, stack, table,
     /// queues, dead letters, event sources, places for functions, schedules.
-    Doctor,
+    Doctor(doctor::Doctor),
     /// Messages of a deployment that were given up
     #[command(subcommand)]
     Dlq(dlq::Command),
@@ -128,7 +128,7 @@ async fn run(
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Reconcile => reconcile::run(app, &mut out).await,
-        Command::Doctor => doctor::run(app, notices, &mut out).await,
+        Command::Doctor(doctor) => doctor.run(app, notices, &mut out).await,
         Command::Dlq(command) => command.run(deployed, &mut out).await,
         Command::Probe(probe) => probe.run(&app.clock, &mut out).await,
     };
@@ -163,8 +163,8 @@ impl Cli {
 /// Does what the command line says with a deployment in an account.
 async fn execute_on_aws(cli: &Cli, account: Account, out: &mut dyn Write) -> Result<(), Failure> {
     let stack = cli.target.stack();
-    if matches!(cli.command, Command::Doctor) {
-        return doctor::run_aws(&account, stack, &mut Output::new(out, cli.json)).await;
+    if let Command::Doctor(doctor) = &cli.command {
+        return doctor.run_aws(&account, stack, &mut Output::new(out, cli.json)).await;
     }
     let (app, deployed) = open_deployment(account, stack).await?;
     run(cli, &app, &[], Some(&deployed), out).await

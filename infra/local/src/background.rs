@@ -12,6 +12,8 @@ use vedette_domain::ErrorChain;
 use vedette_embedded::Expiry;
 use vedette_runtime::App;
 
+use crate::clock::ClockWatch;
+
 /// Between two looks at what is overdue. On AWS it is a minute; here it is also how soon the
 /// changes of the command line take effect.
 const REDELIVER_EVERY: Duration = Duration::from_secs(1);
@@ -62,14 +64,22 @@ pub(crate) async fn redeliver(app: App) {
     }
 }
 
-/// Removes expired items, as DynamoDB does on its own: a walk over the table, then a long pause.
-pub(crate) async fn forget(app: App, mut expiry: Expiry) {
+/// Derives anew whatever is outstanding after the clock was set back: by then its times lie too far ahead.
+pub(crate) async fn realign(app: &App) {
+    rebuild(app.clone(), app.clock.now()).await;
+    caught("rebuilding timers and alerts", vedette_reconciler::rebuild_all(app)).await;
+}
+
+/// Removes expired items, as DynamoDB does on its own: a walk over the table, then a long pause. While the
+/// clock is in doubt, nothing is removed: what a clock that is too fast takes for expired would be lost.
+pub(crate) async fn forget(clock: ClockWatch, mut expiry: Expiry) {
     let mut ticks = interval(FORGET_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         let mut removed = 0;
-        while let Some(swept) = caught("removing expired items", expiry.step(app.clock.now())).await
+        while let Some(now) = clock.confirmed_now()
+            && let Some(swept) = caught("removing expired items", expiry.step(now)).await
         {
             removed += swept.removed;
             if swept.is_last {
@@ -82,7 +92,7 @@ pub(crate) async fn forget(app: App, mut expiry: Expiry) {
 }
 
 /// What a piece of work yields; where it fails or panics, that is logged and the round goes on.
-async fn caught<T, E: Error>(
+pub(crate) async fn caught<T, E: Error>(
     what: &'static str,
     work: impl Future<Output = Result<T, E>>,
 ) -> Option<T> {

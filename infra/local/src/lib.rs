@@ -6,6 +6,7 @@
 //! the binary and for tests alike.
 
 mod background;
+mod clock;
 mod console;
 mod demo;
 mod gateway;

@@ -21,6 +21,7 @@ use vedette_runtime::{
 };
 
 use crate::background;
+use crate::clock::ClockWatch;
 use crate::console::Console;
 use crate::demo::{self, Access, DemoError, SignIn};
 use crate::gateway::{self, Gateway};
@@ -100,6 +101,8 @@ impl Service {
         let store = database.store();
         let (clock, entropy) = (Clock::system(), Entropy::system());
         let start = clock.now();
+        let clock_watch =
+            ClockWatch::begin(&store, clock.clone()).await.map_err(DatabaseError::from)?;
         let access = demo::prepare(&store, &clock, &entropy, &folder).await?;
         let sign_in = demo::sign_in(&store, &clock, &entropy).await?;
 
@@ -143,7 +146,8 @@ impl Service {
         rounds.spawn(background::rebuild(app.clone(), start));
         rounds.spawn(background::rebuild_daily(app.clone()));
         rounds.spawn(background::redeliver(app.clone()));
-        rounds.spawn(background::forget(app, Expiry::new(database.clone())));
+        rounds.spawn(background::forget(clock_watch.clone(), Expiry::new(database.clone())));
+        rounds.spawn(clock_watch.run(app));
         let notices = move || serde_json::to_vec(&health.notices()).unwrap_or_default();
         rounds.spawn(vedette_embedded::serve(table_socket, database.clone(), notices));
         let stop = stop.drop_guard();

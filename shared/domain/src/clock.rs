@@ -26,7 +26,7 @@ pub fn is_ahead(instant: Timestamp, now: Timestamp) -> bool {
 /// What is remembered of a machine's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRecord {
-    /// Rises with every write.
+    /// Rises with every write; 0 where nothing was written yet.
     pub rev: u64,
     /// What the clock said when it was last looked at.
     #[serde(with = "millisecond::required")]
@@ -77,11 +77,11 @@ impl std::fmt::Display for Jump {
         // Milliseconds say nothing here.
         let [from, to] = [from, to].map(|at| Timestamp::from_second(at.as_second()).unwrap_or(*at));
         match (self.is_back(), while_stopped) {
-            (true, _) => write!(f, "the clock was set back from {from} to {to}"),
-            (false, false) => write!(f, "the clock jumped forward from {from} to {to}"),
+            (true, _) => write!(f, "The clock was set back from {from} to {to}"),
+            (false, false) => write!(f, "The clock jumped forward from {from} to {to}"),
             (false, true) => write!(
                 f,
-                "the service was stopped from {from} to {to}, or the clock was set forward"
+                "The service was stopped from {from} to {to}, or the clock was set forward"
             ),
         }
     }
@@ -90,7 +90,7 @@ impl std::fmt::Display for Jump {
 impl ClockRecord {
     /// The first look at a clock.
     pub const fn new(now: Timestamp) -> Self {
-        Self { rev: 1, seen_at: now, doubt: None }
+        Self { rev: 0, seen_at: now, doubt: None }
     }
 
     /// Looks at the clock once more. `ran` is how long it has been since the last look, by a timer that no one
@@ -189,9 +189,9 @@ mod tests {
         insta::assert_snapshot!(
             [told(late, early, false), told(early, late, false), told(early, late, true)].join("\n"),
             @r"
-        the clock was set back from 2026-11-20T11:00:00Z to 2026-11-20T10:00:00Z
-        the clock jumped forward from 2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z
-        the service was stopped from 2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z, or the clock was set forward
+        The clock was set back from 2026-11-20T11:00:00Z to 2026-11-20T10:00:00Z
+        The clock jumped forward from 2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z
+        The service was stopped from 2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z, or the clock was set forward
         "
         );
     }
@@ -201,7 +201,7 @@ mod tests {
         let record = ClockRecord::new(at("2026-11-20T10:00:00Z"));
         let (record, _) = record.looked(at("2026-11-20T11:00:00Z"), Some(seconds(0)));
         let stored = serde_json::json!({
-            "rev": 1,
+            "rev": 0,
             "seen_at": 1_795_172_400_000_i64,
             "doubt": {
                 "jump": { "from": 1_795_168_800_000_i64, "to": 1_795_172_400_000_i64 },

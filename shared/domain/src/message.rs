@@ -1,6 +1,6 @@
 //! What travels in the queues: always less than the table already says.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use uuid::Uuid;
@@ -95,6 +95,17 @@ impl CheckMessage {
                 CheckId::automatic(self.site, self.tool, reason, slot)
             }
         }
+    }
+
+    /// The same scheduled run a millisecond later, for a slot that was used before the clock was set back; none
+    /// where it is not a scheduled run, which no schedule would bring back.
+    pub fn a_millisecond_later(self) -> Option<Self> {
+        let RunOrder::Automatic { reason: RunReason::Scheduled, slot } = self.order else {
+            return None;
+        };
+        let slot = slot.saturating_add(SignedDuration::from_millis(1)).ok()?;
+        let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
+        Some(Self { order, ..self })
     }
 
     /// The message as it is to be handled now. A scheduled run that comes a cadence or more late

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tracing::{error, info};
+use vedette_domain::clock::Jump;
 
 /// What is wrong with the service. For a new problem, add a variant here and its words below.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,11 @@ pub enum Problem {
         /// What the system answers.
         why: String,
     },
+    /// The machine's clock has jumped, and nobody has confirmed it yet.
+    ClockJumped {
+        /// How.
+        jump: Jump,
+    },
 }
 
 impl Problem {
@@ -38,6 +44,9 @@ impl Problem {
             Self::NotSynced { why } => format!(
                 "Changes do not reach the disk ({why}): a power cut would lose what was saved since."
             ),
+            Self::ClockJumped { jump } => {
+                format!("{jump}. No history expires until the clock is confirmed.")
+            }
         }
     }
 
@@ -49,6 +58,10 @@ impl Problem {
                  service goes on by itself."
             }
             Self::NotSynced { .. } => "Look for errors of the disk in the system's log.",
+            Self::ClockJumped { .. } => {
+                "Check the machine's time, then run `vedette doctor --accept-clock`. A clock that stays \
+                 steady for a day confirms itself."
+            }
         }
     }
 }

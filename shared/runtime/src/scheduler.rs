@@ -12,6 +12,7 @@ use aws_sdk_scheduler::types::{
 };
 use jiff::Timestamp;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use vedette_domain::clock::is_ahead;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::schedule::{TimeScale, cron};
@@ -319,6 +320,8 @@ struct Local {
 struct Agenda {
     next: HashMap<(SiteId, Tool), Timestamp>,
     by_time: BTreeMap<(Timestamp, SiteId, Tool), Schedule>,
+    /// What the clock said at the last look.
+    looked_at: Option<Timestamp>,
 }
 
 impl LocalScheduler {
@@ -357,6 +360,7 @@ impl LocalScheduler {
             let now = self.0.clock.now();
             let first = {
                 let mut agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
+                agenda.look(self.0.time_scale, now);
                 match agenda.first() {
                     Some((slot, schedule)) if slot <= now => {
                         let Schedule { team, site, tool, cadence_minutes } = schedule;
@@ -390,6 +394,21 @@ impl Agenda {
 
     fn first(&self) -> Option<(Timestamp, Schedule)> {
         self.by_time.first_key_value().map(|((slot, ..), schedule)| (*slot, *schedule))
+    }
+
+    /// Has every schedule wait for its next slot after `now`, if the clock was set back since the last look:
+    /// the slots that they wait for lie too far ahead then.
+    fn look(&mut self, time_scale: TimeScale, now: Timestamp) {
+        let was_set_back = self.looked_at.replace(now).is_some_and(|last| is_ahead(last, now));
+        if !was_set_back {
+            return;
+        }
+        for schedule in std::mem::take(&mut self.by_time).into_values() {
+            let Schedule { site, tool, cadence_minutes, .. } = schedule;
+            let next = time_scale.next_after(site, tool, cadence_minutes, now);
+            self.next.insert((site, tool), next);
+            self.by_time.insert((next, site, tool), schedule);
+        }
     }
 
     fn set(&mut self, schedule: Schedule, next: Timestamp) {
@@ -497,5 +516,35 @@ mod tests {
         assert_eq!(first, expected);
         let agenda = scheduler.0.agenda.lock().expect("agenda");
         assert!(agenda.first().is_some_and(|(next, _)| next > clock.now()));
+    }
+
+    #[tokio::test]
+    async fn no_schedule_waits_for_a_clock_that_was_set_back() {
+        const NOW: i64 = 1_763_632_440;
+        for ahead in [3_600, 365 * 86_400] {
+            let now = Arc::new(AtomicI64::new(NOW + ahead));
+            let clock = Clock::from_fn({
+                let now = Arc::clone(&now);
+                move || Timestamp::from_second(now.load(Ordering::Relaxed)).unwrap_or_default()
+            });
+            let scheduler = LocalScheduler::new(clock.clone(), TimeScale::default());
+            let (often, daily) = (every_five_minutes(Tool::Status), Tool::Dns);
+            let daily = Schedule { cadence_minutes: 1_440, ..every_five_minutes(daily) };
+            scheduler.put(often);
+            scheduler.put(daily);
+            now.fetch_add(300, Ordering::Relaxed);
+            assert_eq!(scheduler.next().await.tool, Tool::Status, "by the fast clock");
+            now.store(NOW, Ordering::Relaxed);
+            let next = |of: Schedule| {
+                let Schedule { site, tool, cadence_minutes, .. } = of;
+                TimeScale::default().next_after(site, tool, cadence_minutes, clock.now())
+            };
+            let expected = [next(often), next(daily)];
+            let waiting = tokio::time::timeout(Duration::from_millis(20), scheduler.next()).await;
+            assert!(waiting.is_err(), "nothing is due");
+            let agenda = scheduler.0.agenda.lock().expect("agenda");
+            let found = [often, daily].map(|schedule| agenda.next[&(schedule.site, schedule.tool)]);
+            assert_eq!(found, expected, "{ahead}");
+        }
     }
 }

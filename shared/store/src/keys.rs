@@ -70,11 +70,13 @@ pub enum Prefix {
     Invitation,
     /// The audit log of a team.
     Audit,
+    /// The machine that the table is on, where it is on one.
+    Machine,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -94,6 +96,7 @@ impl Prefix {
         Self::Session,
         Self::Invitation,
         Self::Audit,
+        Self::Machine,
     ];
 
     /// As a key is written.
@@ -118,6 +121,7 @@ impl Prefix {
             Self::Session => "Y#",
             Self::Invitation => "J#",
             Self::Audit => "A#",
+            Self::Machine => "M#",
         }
     }
 
@@ -427,6 +431,11 @@ pub(crate) fn bucket(tool: Tool, cadence_minutes: u32, phase: u32, site: SiteId)
 /// The first and the last sort key of a phase in a bucket.
 pub(crate) fn bucket_range(phase: u32) -> (String, String) {
     (format!("{phase:05}#"), format!("{phase:05}$"))
+}
+
+/// What is remembered of the machine's clock.
+pub(crate) fn clock() -> Key {
+    Key::new(Prefix::Machine.key("clock"), SELF)
 }
 
 /// Up to when the runs of buckets have been sent.

@@ -15,6 +15,7 @@ mod audit;
 mod bucket;
 mod changes;
 mod channel;
+mod clock;
 mod definition;
 mod directory;
 mod error;

@@ -1,0 +1,230 @@
+//! Watches the machine's clock, by a timer that nobody can set.
+//!
+//! A jump is logged, and nothing expires until the clock is confirmed. After a clock was set back, whatever is
+//! outstanding is derived anew, as at a start: its times lie too far ahead.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use rustix::time::{ClockId, clock_gettime};
+use tokio::time::sleep;
+use tracing::info;
+use vedette_domain::clock::{ClockRecord, Jump};
+use vedette_runtime::health::Problem;
+use vedette_runtime::{App, Clock};
+use vedette_store::{Store, StoreError, unless_conflict};
+
+use crate::background::{caught, realign};
+
+/// Between two looks.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Looks between two times that the record is saved.
+const SAVE_EVERY: u32 = 12;
+
+/// The machine's clock as it is watched. Clones are the same one.
+#[derive(Clone)]
+pub(crate) struct ClockWatch {
+    clock: Clock,
+    timer: Timer,
+    watched: Arc<Mutex<Watched>>,
+}
+
+/// How long the machine has run, the time that it slept included: no one can set it.
+type Timer = fn() -> Duration;
+
+#[derive(Debug)]
+struct Watched {
+    record: ClockRecord,
+    /// The timer at the last look.
+    looked_at: Duration,
+    /// A jump that nothing was done about yet.
+    jump: Option<Jump>,
+    /// The doubt that the table knows of.
+    saved: Option<Jump>,
+}
+
+impl ClockWatch {
+    /// Begins with what the last process has remembered.
+    pub(crate) async fn begin(store: &Store, clock: Clock) -> Result<Self, StoreError> {
+        Self::with_timer(store, clock, running_time).await
+    }
+
+    async fn with_timer(store: &Store, clock: Clock, timer: Timer) -> Result<Self, StoreError> {
+        let (looked_at, now) = (timer(), clock.now());
+        let before = store.clock().await?;
+        let saved = before.and_then(|record| record.doubt).map(|doubt| doubt.jump);
+        let (record, jump) = match before {
+            Some(before) => before.looked(now, None),
+            None => (ClockRecord::new(now), None),
+        };
+        let watched = Watched { record, looked_at, jump, saved };
+        Ok(Self { clock, timer, watched: Arc::new(Mutex::new(watched)) })
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time by which items expire; none while the clock is in doubt.
+    pub(crate) fn confirmed_now(&self) -> Option<Timestamp> {
+        let watched = self.look();
+        watched.record.doubt.is_none().then_some(watched.record.seen_at)
+    }
+
+    fn look(&self) -> MutexGuard<'_, Watched> {
+        let mut watched = self.watched();
+        let (timer, now) = ((self.timer)(), self.clock.now());
+        let ran = SignedDuration::try_from(timer.saturating_sub(watched.looked_at));
+        let (record, jump) = watched.record.looked(now, Some(ran.unwrap_or_default()));
+        if watched.record.doubt.is_some() && record.doubt.is_none() {
+            info!("the clock has been steady for a day, and is trusted again");
+        }
+        watched.record = record;
+        watched.looked_at = timer;
+        watched.jump = jump.or(watched.jump);
+        watched
+    }
+
+    /// Looks at the clock for as long as the service runs.
+    pub(crate) async fn run(self, app: App) {
+        let mut looks = 0;
+        loop {
+            let jump = self.look().jump.take();
+            let doubt = self.watched().record.doubt;
+            if jump.is_some() || doubt.is_some() || looks % SAVE_EVERY == 0 {
+                caught("saving what is known of the clock", self.save(&app.store)).await;
+            }
+            self.report(&app);
+            if jump.is_some_and(|jump| jump.is_back()) {
+                realign(&app).await;
+            }
+            looks = looks.wrapping_add(1);
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Reports a jump, and reports it over once the clock is trusted again. A service that was stopped for long
+    /// is no problem; only what expires waits.
+    fn report(&self, app: &App) {
+        let doubt = self.watched().record.doubt.map(|doubt| doubt.jump);
+        match doubt.filter(|jump| jump.is_back() || !jump.while_stopped) {
+            Some(jump) => app.health.report(Problem::ClockJumped { jump }, app.clock.now()),
+            None => {
+                app.health.report_over(|problem| matches!(problem, Problem::ClockJumped { .. }));
+            }
+        }
+    }
+
+    /// Saves the record, and learns whether somebody has accepted the clock meanwhile.
+    async fn save(&self, store: &Store) -> Result<(), StoreError> {
+        let record = self.watched().record;
+        let doubt = |record: ClockRecord| record.doubt.map(|doubt| doubt.jump);
+        match store.put_clock(&record).await {
+            Ok(written) => {
+                let mut watched = self.watched();
+                watched.record.rev = written.rev;
+                watched.saved = doubt(written);
+                return Ok(());
+            }
+            written => unless_conflict(written.map(drop))?,
+        };
+        let Some(stored) = store.clock().await? else { return Ok(()) };
+        let mut watched = self.watched();
+        watched.record.rev = stored.rev;
+        // What was accepted is the jump that the table knew of, not a later one.
+        if stored.doubt.is_none() && doubt(watched.record) == watched.saved {
+            watched.record.doubt = None;
+            watched.saved = None;
+            info!("the clock was accepted as it is");
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ClockWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClockWatch").field("watched", &self.watched()).finish_non_exhaustive()
+    }
+}
+
+fn running_time() -> Duration {
+    // Only Linux counts the time that a machine sleeps in a timer of its own.
+    #[cfg(target_os = "linux")]
+    const TIMER: ClockId = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    const TIMER: ClockId = ClockId::Monotonic;
+    Duration::try_from(clock_gettime(TIMER)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+    use vedette_embedded::Database;
+
+    use super::*;
+
+    const NOW: i64 = 1_795_168_440;
+    const HOUR: i64 = 3_600;
+
+    /// A table, a clock that can be set, and a timer that can only run.
+    async fn machine() -> (Store, Clock, &'static AtomicI64) {
+        let database = Database::memory().expect("a database");
+        let store = database.store();
+        store.create_table().await.expect("a table");
+        let now: &AtomicI64 = Box::leak(Box::new(AtomicI64::new(NOW)));
+        let clock = Clock::from_fn(|| {
+            Timestamp::from_second(now.load(Ordering::Relaxed)).expect("a timestamp")
+        });
+        (store, clock, now)
+    }
+
+    #[tokio::test]
+    async fn nothing_expires_after_a_jump_until_it_is_accepted() {
+        static TIMER: AtomicU64 = AtomicU64::new(0);
+        let timer = || Duration::from_secs(TIMER.load(Ordering::Relaxed));
+        let (store, clock, now) = machine().await;
+        let watch = ClockWatch::with_timer(&store, clock.clone(), timer).await.expect("read");
+        watch.save(&store).await.expect("saved");
+        let at = |seconds| Timestamp::from_second(NOW + seconds).ok();
+        assert_eq!(watch.confirmed_now(), at(0));
+        now.fetch_add(60, Ordering::Relaxed);
+        TIMER.fetch_add(60, Ordering::Relaxed);
+        assert_eq!(watch.confirmed_now(), at(60));
+
+        now.fetch_add(365 * 24 * HOUR, Ordering::Relaxed);
+        assert_eq!(watch.confirmed_now(), None, "at once, without waiting for the next look");
+        assert!(watch.look().jump.is_some_and(|jump| !jump.is_back()));
+        watch.save(&store).await.expect("saved");
+        // A restart does not confirm it.
+        let again = ClockWatch::with_timer(&store, clock.clone(), timer).await.expect("read");
+        assert_eq!(again.confirmed_now(), None);
+
+        let accepted = store.clock().await.expect("read").and_then(|record| record.accepted());
+        store.put_clock(&accepted.expect("in doubt")).await.expect("written");
+        again.save(&store).await.expect("saved");
+        assert_eq!(again.confirmed_now(), at(60 + 365 * 24 * HOUR));
+        // The first process has not saved since: it takes no acceptance for a jump that came later.
+        now.fetch_sub(365 * 24 * HOUR, Ordering::Relaxed);
+        assert_eq!(watch.confirmed_now(), None);
+        watch.save(&store).await.expect("saved");
+        assert_eq!(watch.confirmed_now(), None);
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_was_set_back_while_nothing_ran_is_noticed_at_the_start() {
+        let timer = || Duration::ZERO;
+        let (store, clock, now) = machine().await;
+        let watch = ClockWatch::with_timer(&store, clock.clone(), timer).await.expect("read");
+        watch.save(&store).await.expect("saved");
+        for (by, is_noticed) in [(-30, false), (30 + 23 * HOUR, false), (-2 * HOUR, true)] {
+            now.fetch_add(by, Ordering::Relaxed);
+            let again = ClockWatch::with_timer(&store, clock.clone(), timer).await.expect("read");
+            assert_eq!(again.watched().jump.is_some(), is_noticed, "{by}");
+            assert_eq!(again.confirmed_now().is_none(), is_noticed, "{by}");
+            again.save(&store).await.expect("saved");
+        }
+    }
+}
