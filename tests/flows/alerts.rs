@@ -52,7 +52,7 @@ impl Scene {
         self.service.receivers.take_lines()
     }
 
-    async fn escalate(&self, settings: &Value) {
+    pub(crate) async fn escalate(&self, settings: &Value) {
         let path = format!("/teams/{}/monitoring", self.owner.team);
         let mut settings = settings.clone();
         settings["tools"] = json!({ "ssl": { "enabled": true, "cadence_minutes": 1440 } });
@@ -439,7 +439,7 @@ async fn nobody_sends_to_a_channel_that_somebody_sends_to() {
     let channel = scene.add_channel("Ops", chat()).await;
     let (app, place) = (&scene.service.test.app, ChannelRef::from(&channel));
     let state = app.store.channel_state(place).await.expect("read");
-    let by_then_it_is_down = app.clock.now() + SignedDuration::from_mins(10);
+    let by_then_it_is_down = app.clock.now() + SignedDuration::from_mins(7);
     let leased = state.leased(by_then_it_is_down).expect("nobody sends");
     app.store.put_channel_state(place, &leased).await.expect("written");
     scene.watch_down(&json!({})).await;

@@ -203,6 +203,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
             past.fold(None, |days, day| Some(RecentDays::with(days, &day))).expect("days")
         }),
         day: Some(day),
+        used_until: Some(later(6)),
     }
 }
 

@@ -4,6 +4,7 @@ mod alerts;
 mod buckets;
 mod budget;
 mod census;
+mod clock;
 mod concurrency;
 mod cost;
 mod deletion;

@@ -12,6 +12,7 @@ mod letters;
 mod people;
 mod rederive;
 mod release;
+mod rewind;
 pub mod send;
 mod webhooks;
 
@@ -25,6 +26,7 @@ pub use fan_out::fan_out;
 pub use grants::NOTIFIER;
 pub use rederive::{Rebuilt, rebuild, rederive};
 pub use release::release;
+pub use rewind::rewind;
 pub use vedette_actions::wake;
 
 /// Why something is not sent now. No alert is lost: they are found in the table again.

@@ -66,6 +66,7 @@ pub(crate) async fn redeliver(app: App) {
 
 /// Derives anew whatever is outstanding after the clock was set back: by then its times lie too far ahead.
 pub(crate) async fn realign(app: &App) {
+    caught("having channels wait no longer", vedette_notifier::rewind(app)).await;
     rebuild(app.clone(), app.clock.now()).await;
     caught("rebuilding timers and alerts", vedette_reconciler::rebuild_all(app)).await;
 }

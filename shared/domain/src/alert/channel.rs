@@ -9,6 +9,7 @@ use lettre::address::AddressError;
 use serde::{Deserialize, Serialize};
 use url::Host;
 
+use crate::clock::is_ahead;
 use crate::id::{ChannelId, TeamId};
 use crate::issue::Severity;
 use crate::site_url::{SiteUrl, SiteUrlError};
@@ -90,6 +91,13 @@ impl Channel {
     /// The channel once it is no longer disabled by hand; none where it was not.
     pub fn enabled(&self, now: Timestamp) -> Option<Self> {
         self.disabled.is_some().then(|| Self { disabled: None, ..self.changed(now) })
+    }
+
+    /// The channel once the clock was set back to `now`, which receives alerts from now on; none where it did
+    /// before.
+    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+        let lies_ahead = self.since.is_some_and(|since| is_ahead(since, now));
+        lies_ahead.then(|| Self { since: Some(now), ..self.changed(now) })
     }
 
     /// The channel with another signing key, beside which the one before signs for a while; none

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
 use super::channel::{Channel, Disabled, Target};
-use super::retry::{Failing, Retry, retry};
+use super::retry::{Failing, Retry, is_too_far, retry};
 use super::storm::Window;
 use crate::clock::is_ahead;
 use crate::id::ChannelId;
@@ -178,6 +178,16 @@ impl ChannelState {
             rev: self.rev + 1,
             ..self.clone()
         })
+    }
+
+    /// The state once the clock was set back to `now`, in which nothing waits for a time that lies too far ahead;
+    /// none where nothing does.
+    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+        let leased_until = self.leased_until.filter(|_| self.is_leased(now));
+        let wakes_at = self.wakes_at.filter(|at| !is_ahead(*at, now));
+        let retry_at = self.retry_at.filter(|at| !is_too_far(*at, self.failing, now));
+        let next = Self { leased_until, wakes_at, retry_at, ..self.clone() };
+        (next != *self).then(|| Self { rev: self.rev + 1, ..next })
     }
 
     /// The window of a kind of news.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::channel::EventKind;
 use super::due::{Due, Policy, Told, due};
 use super::reminder::next_reminder;
-use super::retry::Failing;
+use super::retry::{Failing, is_too_far};
+use crate::clock::is_ahead;
 use crate::id::{IssueId, TeamId};
 use crate::issue::record::{Issue, IssueChange};
 
@@ -66,6 +67,14 @@ impl Cursor {
     /// A channel that has yet to learn of an issue, to be written for the first time.
     pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
         Self { issue, told: None, from, due: Some(now), rev: 1 }
+    }
+
+    /// The cursor once the clock was set back to `now`, by which reminders are due again; none where nothing in it
+    /// lies ahead.
+    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+        let told = self.told.filter(|told| is_ahead(told.reminded_until, now))?;
+        let told = Some(Told { reminded_until: now, ..told });
+        Some(Self { told, due: Some(now), rev: self.rev + 1, ..self.clone() })
     }
 
     /// The cursor once people were told of the issue; none where nothing is left to be known.
@@ -199,6 +208,11 @@ impl Queued {
     /// A message of its own, to be sent now.
     pub fn notice(group: String, content: Content, now: Timestamp) -> Self {
         Self { group, place: "0".to_owned(), content, failing: None, due: Some(now), rev: 1 }
+    }
+
+    /// Whether it waits longer than anything could: the clock was set back since.
+    pub fn waits_too_long(&self, now: Timestamp) -> bool {
+        self.due.is_some_and(|due| is_too_far(due, self.failing, now))
     }
 
     /// The same, to be sent now, as if it had not failed before.

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::clock::is_ahead;
 use crate::issue::Fingerprint;
 use crate::issue::record::Issue;
 use crate::schedule::TimeScale;
@@ -24,6 +25,11 @@ pub fn next_reminder(
     time_scale: TimeScale,
 ) -> Option<Timestamp> {
     let opened_at = issue.lifecycle.opened_at();
+    if is_ahead(opened_at, after) {
+        // Opened before the clock was set back: no interval can be counted from there.
+        let day = SignedDuration::try_from(time_scale.minutes(DAILY)).ok()?;
+        return after.checked_add(day).ok().filter(|_| escalation.enabled);
+    }
     let intervals =
         escalation.intervals.iter().filter(|minutes| escalation.enabled && **minutes > 0);
     let escalated = intervals.filter_map(|&minutes| {

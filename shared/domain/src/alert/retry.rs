@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::channel::Target;
+use crate::clock::is_ahead;
 use crate::id::ChannelId;
 
 /// Waits after each failure of a channel for people, in seconds. What they are told by then is what is
@@ -39,6 +40,15 @@ impl Failing {
     pub const fn since(&self) -> Timestamp {
         self.since
     }
+}
+
+/// Whether a retry lies further ahead than any could: the clock was set back since. `failing` are the failures
+/// that it follows.
+pub fn is_too_far(retry_at: Timestamp, failing: Option<Failing>, now: Timestamp) -> bool {
+    // The jitter lengthens the longest wait by a fifth.
+    const LONGEST: SignedDuration = SignedDuration::from_secs(86_400 * 6 / 5);
+    failing.is_some_and(|failing| is_ahead(failing.since, now))
+        || is_ahead(retry_at, now.saturating_add(LONGEST).unwrap_or(now))
 }
 
 /// What happens after a failure.

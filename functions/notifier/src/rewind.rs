@@ -1,0 +1,45 @@
+//! What a clock that was set back leaves behind: channels that would wait until time catches up.
+
+use std::time::Duration;
+
+use vedette_actions::{send_again, wake};
+use vedette_domain::alert::channel::Channel;
+use vedette_runtime::App;
+use vedette_store::{ChannelRef, Deliveries, StoreError, unless_conflict};
+
+use crate::NotifierError;
+
+/// Has no channel wait for an instant that lies too far ahead, after the clock of the one process that is
+/// alone with the table was set back. Reminders, which follow from their issues, are left to
+/// [`rebuild`](crate::rebuild).
+///
+/// # Errors
+///
+/// When the table does not answer; doing it again is safe.
+pub async fn rewind(app: &App) -> Result<(), NotifierError> {
+    for team in app.store.listed_teams().await?.items {
+        for channel in app.store.channels(team).await? {
+            rewind_channel(app, &channel).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn rewind_channel(app: &App, channel: &Channel) -> Result<(), StoreError> {
+    let (store, place, now) = (&app.store, ChannelRef::from(channel), app.clock.now());
+    if let Some(rewound) = channel.rewound(now) {
+        unless_conflict(store.put_channel(&rewound).await)?;
+    }
+    let Deliveries { state, cursors, queued } = store.deliveries(place).await?;
+    if let Some(rewound) = state.rewound(now) {
+        unless_conflict(store.put_channel_state(place, &rewound).await)?;
+    }
+    for cursor in cursors.iter().filter_map(|cursor| cursor.rewound(now)) {
+        unless_conflict(store.put_cursor(place, &cursor).await)?;
+    }
+    for queued in queued.iter().filter(|queued| queued.waits_too_long(now)) {
+        send_again(app, place, queued).await?;
+    }
+    wake(app, place, Duration::ZERO).await;
+    Ok(())
+}
