@@ -9,9 +9,11 @@ mod metrics;
 mod secret;
 
 use std::fmt;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::timeout;
 use tracing::field::{Empty, display};
 use tracing::{Instrument as _, Span, error_span};
 use vedette_domain::check::{Check, Finish};
@@ -20,7 +22,7 @@ use vedette_domain::message::CheckMessage;
 use vedette_domain::site::Site;
 use vedette_domain::tool_state::{Discard, ToolState};
 use vedette_runs::{Recorded, clear_timer, record_run};
-use vedette_runtime::{App, QueueError};
+use vedette_runtime::{App, QueueError, SLOW_AFTER};
 use vedette_store::StoreError;
 
 use lease::with_lease;
@@ -110,7 +112,23 @@ pub async fn handle(
     engines: &Engines,
     message: &CheckMessage,
 ) -> Result<Handled, CheckerError> {
-    handle_incoming(app, engines, Incoming::Complete(*message), app.clock.now()).await
+    handle_beside_others(app, engines, message, || {}).await
+}
+
+/// Handles one message, and calls `when_slow` once its target has not answered for [`SLOW_AFTER`]: until
+/// it does, the run needs nothing but its sockets and memory.
+///
+/// # Errors
+///
+/// As [`handle`].
+pub async fn handle_beside_others(
+    app: &App,
+    engines: &Engines,
+    message: &CheckMessage,
+    when_slow: impl FnOnce(),
+) -> Result<Handled, CheckerError> {
+    let incoming = Incoming::Complete(*message);
+    handle_incoming(app, engines, incoming, app.clock.now(), when_slow).await
 }
 
 /// Handles a queue message's body, which was sent at an instant.
@@ -124,7 +142,7 @@ pub async fn handle_body(
     body: &str,
     sent_at: Timestamp,
 ) -> Result<Handled, CheckerError> {
-    handle_incoming(app, engines, Incoming::parse(body)?, sent_at).await
+    handle_incoming(app, engines, Incoming::parse(body)?, sent_at, || {}).await
 }
 
 async fn handle_incoming(
@@ -132,10 +150,11 @@ async fn handle_incoming(
     engines: &Engines,
     incoming: Incoming,
     sent_at: Timestamp,
+    when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let (_, site, tool) = incoming.subject();
     let span = error_span!("run", %tool, %site, check = Empty);
-    run(app, engines, incoming, sent_at).instrument(span).await
+    run(app, engines, incoming, sent_at, when_slow).instrument(span).await
 }
 
 async fn run(
@@ -143,6 +162,7 @@ async fn run(
     engines: &Engines,
     incoming: Incoming,
     sent_at: Timestamp,
+    when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let (team, site, tool) = incoming.subject();
     let Some(context) = app.store.run_context(team, site, tool).await? else {
@@ -168,7 +188,14 @@ async fn run(
         let subject = Subject { url, js_rendered: *js_rendered, settings: &run.settings };
         let probed = async {
             let began = Instant::now();
-            let finish = engines.run(tool, subject, started_at, drop).await;
+            let mut probe = pin!(engines.run(tool, subject, started_at, drop));
+            let finish = match timeout(SLOW_AFTER, probe.as_mut()).await {
+                Ok(finish) => finish,
+                Err(_) => {
+                    when_slow();
+                    probe.await
+                }
+            };
             probe_time = Some(began.elapsed());
             finish
         };

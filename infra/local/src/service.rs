@@ -26,6 +26,7 @@ use crate::console::Console;
 use crate::demo::{self, Access, DemoError, SignIn};
 use crate::gateway::{self, Gateway};
 use crate::options::Options;
+use crate::places;
 use crate::welcome;
 use crate::worker::{self, Worker};
 
@@ -138,8 +139,10 @@ impl Service {
         let engines = Arc::new(engines);
         let worker =
             Worker { app: app.clone(), queue, engines, sender, console, stop: stop.clone() };
+        let files = places::files();
         for destination in Destination::ALL {
-            loops.spawn(worker.clone().consume(destination));
+            let places = places::places(destination, files);
+            loops.spawn(worker.clone().consume(destination, places));
         }
         let mut rounds = JoinSet::new();
         rounds.spawn(worker::schedule(app.clone(), scheduler));

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use vedette_checker::{Engines, Handled};
+use vedette_checker::{Engines, Handled, handle_beside_others};
 use vedette_domain::ErrorChain;
+use vedette_domain::concurrency::Places;
 use vedette_domain::message::Message;
-use vedette_domain::tool::Tool;
 use vedette_notifier::send::Sender;
 use vedette_runtime::{App, Delivery, Destination, LocalQueue, LocalScheduler};
 
 use crate::console::Console;
+use crate::lateness::{LOOK_EVERY, Lateness};
 
 /// How long running checks may take to finish at the end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -35,29 +36,20 @@ pub(crate) struct Worker {
     pub(crate) stop: CancellationToken,
 }
 
-/// How many messages of a queue are worked on at a time. Each queue has its own limit, so that
-/// targets that hang delay only checks of their own kind: a status check waits, a crawl keeps
-/// connections open, an audit takes a whole core.
-const fn concurrency(destination: Destination) -> usize {
-    match destination {
-        Destination::Tool(Tool::Status) => 256,
-        Destination::Tool(Tool::Ssl | Tool::Dns) => 64,
-        Destination::Alerts => 16,
-        Destination::Tool(Tool::BrokenLinks) | Destination::Maintenance => 4,
-        Destination::Tool(Tool::Performance) => 1,
-    }
-}
-
 impl Worker {
     /// Works through a queue until it is stopped; then running checks get a few seconds.
-    pub(crate) async fn consume(self, destination: Destination) {
+    pub(crate) async fn consume(self, destination: Destination, places: Places) {
         let mut running = JoinSet::new();
+        let mut lateness = Lateness::default();
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => break,
                 Some(ended) = running.join_next() => note_panic(destination, ended),
-                delivery = self.queue.receive(destination, concurrency(destination)) => {
+                _ = looks.tick() => lateness.look(destination, self.queue.backlog(destination)),
+                delivery = self.queue.receive(destination, places) => {
                     running.spawn(self.clone().deliver(delivery));
                 }
             }
@@ -78,7 +70,7 @@ impl Worker {
 
     /// Does what a message asks for, and retries it later if that fails; others run meanwhile.
     async fn deliver(self, delivery: Delivery) {
-        let Err(error) = self.handle(&delivery.message).await else { return };
+        let Err(error) = self.handle(&delivery).await else { return };
         let error = ErrorChain(&*error);
         let Delivery { message, deliveries, .. } = &delivery;
         if *deliveries >= TRIES {
@@ -90,11 +82,13 @@ impl Worker {
         delivery.retry(delay);
     }
 
-    async fn handle(&self, message: &Message) -> Result<(), Box<dyn Error + Send + Sync>> {
-        match message {
+    async fn handle(&self, delivery: &Delivery) -> Result<(), Box<dyn Error + Send + Sync>> {
+        match &delivery.message {
             Message::Check(check) => {
                 let started = Instant::now();
-                match vedette_checker::handle(&self.app, &self.engines, check).await? {
+                let (app, engines) = (&self.app, &self.engines);
+                let handled = handle_beside_others(app, engines, check, || delivery.slow());
+                match handled.await? {
                     Handled::Finished(finished) => {
                         self.console.show(self.app.clock.now(), &finished, started.elapsed());
                     }
@@ -136,12 +130,13 @@ mod tests {
     use vedette_domain::message::{CheckMessage, Maintenance, RunOrder};
     use vedette_domain::plan::Plan;
     use vedette_domain::site::Site;
-    use vedette_domain::tool::RunReason;
+    use vedette_domain::tool::{RunReason, Tool};
     use vedette_domain::tool_state::ToolState;
     use vedette_notifier::send::{MailConfig, MailWay};
     use vedette_probe::guard::{Guard, Outbound};
+    use vedette_runtime::SLOW_AFTER;
     use vedette_store::SiteWithTools;
-    use vedette_testkit::{Member, TestApp, WebServer, loopback, new_team};
+    use vedette_testkit::{Member, TestApp, WebServer, advance_timers, loopback, new_team};
 
     use super::*;
     use crate::tests::app_without_table;
@@ -177,7 +172,7 @@ mod tests {
         let (worker, message) = worker().await;
         for delay in [0, 1, 2, 4, 8] {
             let since = Instant::now();
-            let delivery = worker.queue.receive(Destination::Maintenance, 1).await;
+            let delivery = worker.queue.receive(Destination::Maintenance, Places::running(1)).await;
             assert_eq!(delivery.message, message);
             assert_eq!(since.elapsed().as_secs(), delay);
             worker.clone().deliver(delivery).await;
@@ -188,30 +183,81 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_end_does_not_wait_for_what_is_to_be_tried_again() {
         let (worker, message) = worker().await;
-        let delivery = worker.queue.receive(Destination::Maintenance, 1).await;
+        let delivery = worker.queue.receive(Destination::Maintenance, Places::running(1)).await;
         worker.clone().deliver(delivery).await;
         let (queue, stop) = (worker.queue.clone(), worker.stop.clone());
-        let consumer = tokio::spawn(worker.consume(Destination::Maintenance));
+        let consumer = tokio::spawn(worker.consume(Destination::Maintenance, Places::running(4)));
         stop.cancel();
         timeout(Duration::from_millis(1), consumer).await.expect("at once").expect("no panic");
         let waiting = queue.drain(Destination::Maintenance);
         assert_eq!(waiting.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [message]);
     }
 
-    /// Puts a URL under watch and returns the message of its crawl that is due now.
-    async fn crawl(test: &TestApp, member: &Member, url: &str) -> CheckMessage {
+    /// Puts a URL under watch and returns the message of its run of a tool that is due now.
+    async fn run(test: &TestApp, tool: Tool, member: &Member, url: &str) -> CheckMessage {
         let now = test.now();
         let id = test.app.entropy.site_id().expect("an id");
         let url = url.parse().expect("a URL");
         let site = Site { synced: 1, ..Site::new(id, member.team, url, now) };
         let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot: now };
-        let message =
-            CheckMessage { team: site.team, site: site.id, tool: Tool::BrokenLinks, order };
+        let message = CheckMessage { team: site.team, site: site.id, tool, order };
         let team = test.app.store.team(site.team, now).await.expect("read").expect("a team").team;
         let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
         let stored = SiteWithTools { site, tools };
         test.app.store.create_site(&team, &stored, None).await.expect("a site");
         message
+    }
+
+    /// A worker for the app of a test, which may reach this machine.
+    fn worker_of(test: &TestApp) -> Worker {
+        Worker {
+            app: test.app.clone(),
+            queue: test.queue.clone(),
+            engines: Arc::new(Engines::new(loopback(), EngineConfig::default()).expect("engines")),
+            sender: Arc::new(sender()),
+            console: Console::start(true).expect("a quiet console"),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    #[tokio::test]
+    async fn healthy_sites_are_checked_while_more_hang_than_there_are_places() {
+        const PLACES: Places = Places { running: 4, slow: 16 };
+        let test = TestApp::start().await;
+        let team = new_team(&test, Plan::Agency).await;
+        let (slow, quick) = (WebServer::start().await, WebServer::start().await);
+        slow.hang();
+        let tool = Tool::Status;
+        let worker = worker_of(&test);
+        for number in 0..12 {
+            let url = format!("{}/{number}", slow.url);
+            let message = Message::Check(run(&test, tool, &team, &url).await);
+            test.app.queue.send(&message, Duration::ZERO).await.expect("sent");
+        }
+        // Of the same team, and after all of those that hang.
+        let healthy = run(&test, tool, &team, &quick.url).await;
+        test.app.queue.send(&Message::Check(healthy), Duration::ZERO).await.expect("sent");
+        let consumer = tokio::spawn(worker.consume(Destination::Tool(tool), PLACES));
+        for hanging in [3, 6, 9, 12] {
+            slow.asked(hanging).await;
+            advance_timers(SLOW_AFTER).await;
+        }
+        quick.asked(1).await;
+        assert_eq!(test.queue.backlog(Destination::Tool(tool)).slow, 12);
+
+        // What hung is saved like any other check once it answers.
+        slow.answer(200);
+        let mut saved = 0;
+        while saved < 13 {
+            saved = 0;
+            for site in test.app.store.directory(team.team, 13).await.expect("read") {
+                let read = test.app.store.site_tool(site.id.partition(), tool).await.expect("read");
+                saved += usize::from(read.expect("a site").1.automatic.is_some());
+            }
+        }
+        assert_eq!((slow.requests(), quick.requests()), (12, 1), "each was asked once");
+        assert_eq!(test.queue.backlog(Destination::Tool(tool)).slow, 0);
+        consumer.abort();
     }
 
     #[tokio::test]
@@ -222,23 +268,18 @@ mod tests {
             (new_team(&test, Plan::Agency).await, new_team(&test, Plan::Starter).await);
         let (slow, quick) = (WebServer::start().await, WebServer::start().await);
         slow.hang();
-        let worker = Worker {
-            app: test.app.clone(),
-            queue: test.queue.clone(),
-            engines: Arc::new(Engines::new(loopback(), EngineConfig::default()).expect("engines")),
-            sender: Arc::new(sender()),
-            console: Console::start(true).expect("a quiet console"),
-            stop: CancellationToken::new(),
-        };
+        let worker = worker_of(&test);
         let mut hanging = Vec::new();
         for number in 0..12 {
-            let message = crawl(&test, &many, &format!("{}/{number}", slow.url)).await;
+            let url = format!("{}/{number}", slow.url);
+            let message = run(&test, Tool::BrokenLinks, &many, &url).await;
             test.app.queue.send(&Message::Check(message), Duration::ZERO).await.expect("sent");
             hanging.push(message);
         }
-        let consumer = tokio::spawn(worker.consume(Destination::Tool(Tool::BrokenLinks)));
+        let consumer =
+            tokio::spawn(worker.consume(Destination::Tool(Tool::BrokenLinks), Places::running(4)));
         slow.asked(3).await;
-        let message = crawl(&test, &one, &quick.url).await;
+        let message = run(&test, Tool::BrokenLinks, &one, &quick.url).await;
         test.app.queue.send(&Message::Check(message), Duration::ZERO).await.expect("sent");
         quick.asked(1).await;
         for CheckMessage { site, tool, .. } in hanging {

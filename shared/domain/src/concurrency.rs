@@ -1,10 +1,11 @@
 //! How many of the runs that go on at a time one team may have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::clock::is_ahead;
 use crate::id::CheckId;
@@ -13,6 +14,84 @@ use crate::id::CheckId;
 /// of several, so that another team's work begins while its own hangs.
 pub fn team_share(limit: usize) -> usize {
     (limit.saturating_mul(3) / 4).max(1)
+}
+
+/// How many messages of a queue one process handles at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Places {
+    /// Messages that are worked on.
+    pub running: usize,
+    /// Messages beyond those that are slow: they only wait for a target, and cost a socket and some
+    /// memory, but no time.
+    pub slow: usize,
+}
+
+impl Places {
+    /// This many places, which slow messages keep.
+    pub const fn running(running: usize) -> Self {
+        Self { running, slow: 0 }
+    }
+}
+
+/// The messages of a queue that one process is handling, by the team or the user that sent them.
+#[derive(Debug, Default)]
+pub struct Handling(HashMap<Uuid, Load>);
+
+#[derive(Debug, Default)]
+struct Load {
+    all: usize,
+    slow: usize,
+}
+
+impl Load {
+    /// Slow messages that hold no place, because they are within the sender's share.
+    fn aside(&self, places: Places) -> usize {
+        self.slow.min(team_share(places.slow)).min(places.slow)
+    }
+}
+
+impl Handling {
+    /// Whether another message may begin, whoever sent it.
+    pub fn has_room(&self, places: Places) -> bool {
+        let all: usize = self.0.values().map(|load| load.all).sum();
+        let aside: usize = self.0.values().map(|load| load.aside(places)).sum();
+        all - aside.min(places.slow) < places.running
+    }
+
+    /// Whether a sender has less than its share, so that another one of its messages may begin.
+    pub fn has_room_for(&self, sender: Uuid, places: Places) -> bool {
+        let holds = |load: &Load| load.all - load.aside(places);
+        self.0.get(&sender).map_or(0, holds) < team_share(places.running)
+    }
+
+    /// Notes that a sender's message begins.
+    pub fn begin(&mut self, sender: Uuid) {
+        self.0.entry(sender).or_default().all += 1;
+    }
+
+    /// Notes that one of the sender's messages has become slow. It gives up its place if there is
+    /// room beside the places, or as soon as there is.
+    pub fn slow(&mut self, sender: Uuid) {
+        if let Some(load) = self.0.get_mut(&sender) {
+            load.slow += 1;
+        }
+    }
+
+    /// Notes that one of the sender's messages has ended, which was slow or not.
+    pub fn end(&mut self, sender: Uuid, was_slow: bool) {
+        if let Some(load) = self.0.get_mut(&sender) {
+            load.all -= 1;
+            load.slow -= usize::from(was_slow);
+            if load.all == 0 {
+                self.0.remove(&sender);
+            }
+        }
+    }
+
+    /// How many messages are slow.
+    pub fn slow_count(&self) -> usize {
+        self.0.values().map(|load| load.slow).sum()
+    }
 }
 
 /// The leases that runs of one tool hold on behalf of a team, where many processes share a limit. A
@@ -71,6 +150,47 @@ mod tests {
     fn a_team_has_three_of_four_and_never_all_of_several() {
         let most = [1, 2, 3, 4, 5, 8, 64, 256].map(team_share);
         assert_eq!(most, [1, 1, 2, 3, 3, 6, 48, 192]);
+    }
+
+    const PLACES: Places = Places { running: 4, slow: 8 };
+
+    /// Begins as many messages of a sender as may begin, each of which becomes slow at once.
+    fn begin_slow(handling: &mut Handling, sender: Uuid, places: Places) -> usize {
+        let mut begun = 0;
+        while handling.has_room(places) && handling.has_room_for(sender, places) {
+            handling.begin(sender);
+            handling.slow(sender);
+            begun += 1;
+        }
+        begun
+    }
+
+    #[test]
+    fn slow_messages_hold_no_place_up_to_the_sender_s_share() {
+        let [one, other, third] = [1, 2, 3].map(Uuid::from_u128);
+        let mut handling = Handling::default();
+        assert_eq!(begin_slow(&mut handling, one, PLACES), 6 + 3, "of those aside, and of places");
+        assert_eq!(begin_slow(&mut handling, other, PLACES), 2 + 1, "what is left of both");
+        assert!(!handling.has_room(PLACES));
+        assert_eq!(handling.slow_count(), PLACES.running + PLACES.slow);
+
+        // One of those aside ends: one that held a place gives it up, without a word.
+        handling.end(other, true);
+        assert!(handling.has_room(PLACES) && handling.has_room_for(third, PLACES));
+        handling.begin(third);
+        assert!(!handling.has_room(PLACES));
+        handling.end(third, false);
+        (0..9).for_each(|_| handling.end(one, true));
+        (0..2).for_each(|_| handling.end(other, true));
+        assert!(handling.0.is_empty(), "nothing is left of those that have ended");
+    }
+
+    #[test]
+    fn without_room_aside_slow_messages_keep_their_places() {
+        let mut handling = Handling::default();
+        let places = Places::running(4);
+        assert_eq!(begin_slow(&mut handling, Uuid::from_u128(1), places), 3);
+        assert_eq!(begin_slow(&mut handling, Uuid::from_u128(2), places), 1);
     }
 
     fn at(second: i64) -> Timestamp {

@@ -22,7 +22,7 @@ pub use clock::Clock;
 pub use consumer::{BATCH, Consumer, SLOW_AFTER};
 pub use entropy::{Entropy, EntropyError};
 pub use health::Health;
-pub use queue::{Delivery, Destination, LocalQueue, Queue, QueueError};
+pub use queue::{Backlog, Delivery, Destination, LocalQueue, Queue, QueueError};
 pub use scheduler::{
     Buckets, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
     SchedulerError,

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use uuid::Uuid;
-use vedette_domain::concurrency::team_share;
+use vedette_domain::concurrency::{Handling, Places};
 use vedette_domain::message::Message;
 use vedette_domain::tool::Tool;
 
@@ -132,15 +133,28 @@ struct Waiting {
     ready: HashMap<Uuid, VecDeque<Envelope>>,
     /// The teams of `ready`, in the order of their turns.
     turns: VecDeque<Uuid>,
-    /// How many messages are being handled, by team.
-    in_flight: HashMap<Uuid, usize>,
+    handling: Handling,
 }
 
-/// A message, and how often it was delivered.
+/// A message, how often it was delivered, and when it is due.
 #[derive(Debug)]
 struct Envelope {
     message: Message,
     deliveries: u32,
+    due: Instant,
+}
+
+/// How far a queue is behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// Messages that are due and have not begun.
+    pub waiting: usize,
+    /// How long ago the first of them was due; zero where there is none.
+    pub behind: Duration,
+    /// The team, or the user, that sent it.
+    pub sender: Option<Uuid>,
+    /// Messages that have begun and are slow.
+    pub slow: usize,
 }
 
 /// A message that was taken from a queue, which counts as being handled until this is dropped.
@@ -151,20 +165,34 @@ pub struct Delivery {
     /// How often it was delivered, this time included.
     pub deliveries: u32,
     queue: LocalQueue,
+    is_slow: AtomicBool,
 }
 
 impl Delivery {
     /// Has the message delivered again after a delay; it no longer counts as being handled.
     pub fn retry(self, delay: Duration) {
-        let envelope = Envelope { message: self.message.clone(), deliveries: self.deliveries };
-        self.queue.put(envelope, delay);
+        self.queue.put(self.message.clone(), self.deliveries, delay);
+    }
+
+    /// Notes that the message does nothing but wait from now on: others take its place, where the
+    /// queue's [`Places`] have room for slow ones.
+    pub fn slow(&self) {
+        if !self.is_slow.swap(true, Ordering::Relaxed) {
+            let lane = self.lane();
+            lane.lock().handling.slow(self.message.sender());
+            lane.changed.notify_one();
+        }
+    }
+
+    fn lane(&self) -> &Lane {
+        self.queue.lane(Destination::of(&self.message))
     }
 }
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        let lane = self.queue.lane(Destination::of(&self.message));
-        lane.lock().finish(self.message.sender());
+        let lane = self.lane();
+        lane.lock().handling.end(self.message.sender(), self.is_slow.load(Ordering::Relaxed));
         lane.changed.notify_one();
     }
 }
@@ -189,14 +217,13 @@ impl Waiting {
         }
     }
 
-    /// The next message: the oldest of the team that has waited longest for its turn and may hold
+    /// The next message: the oldest of the team that has waited longest for its turn and may have
     /// one more handled.
-    fn take(&mut self, limit: usize) -> Option<Envelope> {
-        if self.in_flight.values().sum::<usize>() >= limit {
+    fn take(&mut self, places: Places) -> Option<Envelope> {
+        if !self.handling.has_room(places) {
             return None;
         }
-        let most = team_share(limit);
-        let may = |team: &Uuid| self.in_flight.get(team).is_none_or(|in_flight| *in_flight < most);
+        let may = |team: &Uuid| self.handling.has_room_for(*team, places);
         let turn = self.turns.iter().position(may)?;
         let team = self.turns.remove(turn)?;
         let of_team = self.ready.get_mut(&team)?;
@@ -206,16 +233,20 @@ impl Waiting {
         } else {
             self.turns.push_back(team);
         }
-        *self.in_flight.entry(team).or_default() += 1;
+        self.handling.begin(team);
         Some(envelope)
     }
 
-    fn finish(&mut self, team: Uuid) {
-        if let Some(in_flight) = self.in_flight.get_mut(&team) {
-            *in_flight -= 1;
-            if *in_flight == 0 {
-                self.in_flight.remove(&team);
-            }
+    fn backlog(&self, now: Instant) -> Backlog {
+        // Those of a team are in the order in which they became due.
+        let firsts =
+            self.ready.iter().filter_map(|(team, of_team)| Some((of_team.front()?.due, *team)));
+        let first = firsts.min();
+        Backlog {
+            waiting: self.ready.values().map(VecDeque::len).sum(),
+            behind: first.map_or(Duration::ZERO, |(due, _)| now.saturating_duration_since(due)),
+            sender: first.map(|(_, team)| team),
+            slow: self.handling.slow_count(),
         }
     }
 }
@@ -232,29 +263,31 @@ impl LocalQueue {
     }
 
     fn send(&self, message: Message, delay: Duration) {
-        self.put(Envelope { message, deliveries: 0 }, delay);
+        self.put(message, 0, delay);
     }
 
-    fn put(&self, envelope: Envelope, delay: Duration) {
-        let lane = self.lane(Destination::of(&envelope.message));
+    fn put(&self, message: Message, deliveries: u32, delay: Duration) {
+        let lane = self.lane(Destination::of(&message));
+        let due = Instant::now() + delay;
         let mut waiting = lane.lock();
         waiting.sent += 1;
-        let order = (Instant::now() + delay, waiting.sent);
-        waiting.delayed.insert(order, envelope);
+        let order = (due, waiting.sent);
+        waiting.delayed.insert(order, Envelope { message, deliveries, due });
         drop(waiting);
         lane.changed.notify_one();
     }
 
-    /// The next message of a queue whose delay has passed. Waits for one, and until its team may have
-    /// one more handled, where `limit` are handled at a time.
-    pub async fn receive(&self, destination: Destination, limit: usize) -> Delivery {
+    /// The next message of a queue whose delay has passed. Waits for one, and until there is a place
+    /// for one more of its team.
+    pub async fn receive(&self, destination: Destination, places: Places) -> Delivery {
         let lane = self.lane(destination);
         loop {
             let due = {
                 let mut waiting = lane.lock();
                 waiting.promote_due(Instant::now());
-                if let Some(Envelope { message, deliveries }) = waiting.take(limit) {
-                    return Delivery { message, deliveries: deliveries + 1, queue: self.clone() };
+                if let Some(Envelope { message, deliveries, .. }) = waiting.take(places) {
+                    let (queue, is_slow) = (self.clone(), AtomicBool::new(false));
+                    return Delivery { message, deliveries: deliveries + 1, queue, is_slow };
                 }
                 waiting.delayed.first_key_value().map(|((due, _), _)| *due)
             };
@@ -266,6 +299,14 @@ impl LocalQueue {
                 None => lane.changed.notified().await,
             }
         }
+    }
+
+    /// How far a queue is behind.
+    pub fn backlog(&self, destination: Destination) -> Backlog {
+        let mut waiting = self.lane(destination).lock();
+        let now = Instant::now();
+        waiting.promote_due(now);
+        waiting.backlog(now)
     }
 
     /// Takes everything that waits in a queue, with what is left of its delay: what is ready, team
@@ -294,7 +335,7 @@ mod tests {
 
     use super::*;
 
-    const CONCURRENCY: usize = 4;
+    const PLACES: Places = Places::running(4);
 
     fn maintenance(team: u8, last: u8) -> Message {
         let id = |last| format!("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e{last:02x}");
@@ -307,7 +348,7 @@ mod tests {
     async fn messages_come_when_their_delay_has_passed() {
         let queue = LocalQueue::new();
         let receive =
-            async |queue: &LocalQueue| queue.receive(Destination::Maintenance, CONCURRENCY).await;
+            async |queue: &LocalQueue| queue.receive(Destination::Maintenance, PLACES).await;
         queue.send(maintenance(0, 1), Duration::from_secs(120));
         queue.send(maintenance(0, 2), Duration::ZERO);
         let started = Instant::now();
@@ -333,7 +374,7 @@ mod tests {
     }
 
     /// Takes what can be taken without waiting.
-    async fn take(queue: &LocalQueue, places: usize) -> Vec<Delivery> {
+    async fn take(queue: &LocalQueue, places: Places) -> Vec<Delivery> {
         let mut taken = Vec::new();
         while let Ok(delivery) =
             tokio::time::timeout(Duration::ZERO, queue.receive(Destination::Maintenance, places))
@@ -354,19 +395,19 @@ mod tests {
         for last in 0..12 {
             queue.send(maintenance(1, last), Duration::ZERO);
         }
-        let mut taken = take(&queue, CONCURRENCY).await;
+        let mut taken = take(&queue, PLACES).await;
         assert_eq!(messages(&taken), [0, 1, 2].map(|last| maintenance(1, last)));
         queue.send(maintenance(2, 0), Duration::ZERO);
         queue.send(maintenance(2, 1), Duration::ZERO);
-        let of_other = take(&queue, CONCURRENCY).await;
+        let of_other = take(&queue, PLACES).await;
         assert_eq!(messages(&of_other), [maintenance(2, 0)]);
 
         // The team whose turn it is has the place that is free first.
         taken.remove(0);
-        taken.extend(take(&queue, CONCURRENCY).await);
+        taken.extend(take(&queue, PLACES).await);
         assert_eq!(messages(&taken[2..]), [maintenance(1, 3)]);
         drop(of_other);
-        assert_eq!(messages(&take(&queue, CONCURRENCY).await), [maintenance(2, 1)]);
+        assert_eq!(messages(&take(&queue, PLACES).await), [maintenance(2, 1)]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -377,7 +418,7 @@ mod tests {
         }
         let mut order = Vec::new();
         for _ in 0..6 {
-            let taken = take(&queue, 1).await;
+            let taken = take(&queue, Places::running(1)).await;
             order.extend(messages(&taken));
         }
         let expected = [(1, 0), (2, 0), (3, 0), (1, 1), (2, 1), (1, 2)];
@@ -389,12 +430,55 @@ mod tests {
         let queue = LocalQueue::new();
         queue.send(maintenance(1, 0), Duration::ZERO);
         queue.send(maintenance(1, 1), Duration::ZERO);
-        let [first] = <[_; 1]>::try_from(take(&queue, 1).await).expect("one place");
+        let [first] =
+            <[_; 1]>::try_from(take(&queue, Places::running(1)).await).expect("one place");
         first.retry(Duration::from_secs(10));
-        let [second] = <[_; 1]>::try_from(take(&queue, 1).await).expect("the place");
+        let [second] =
+            <[_; 1]>::try_from(take(&queue, Places::running(1)).await).expect("the place");
         assert_eq!((&second.message, second.deliveries), (&maintenance(1, 1), 1));
         drop(second);
-        let again = queue.receive(Destination::Maintenance, 1).await;
+        let again = queue.receive(Destination::Maintenance, Places::running(1)).await;
         assert_eq!((&again.message, again.deliveries), (&maintenance(1, 0), 2));
+    }
+    #[tokio::test(start_paused = true)]
+    async fn slow_messages_let_others_of_their_team_begin() {
+        let places = Places { running: 4, slow: 8 };
+        let queue = LocalQueue::new();
+        for last in 0..20 {
+            queue.send(maintenance(1, last), Duration::ZERO);
+        }
+        let mut taken = take(&queue, places).await;
+        assert_eq!(taken.len(), 3);
+        for begun in [6, 9, 9] {
+            // The first ones say it again, which counts once.
+            taken.iter().for_each(Delivery::slow);
+            taken.extend(take(&queue, places).await);
+            assert_eq!(taken.len(), begun);
+        }
+        queue.send(maintenance(2, 0), Duration::ZERO);
+        let of_other = take(&queue, places).await;
+        assert_eq!(messages(&of_other), [maintenance(2, 0)], "there is always a place for another");
+
+        taken.truncate(1);
+        assert_eq!(take(&queue, places).await.len(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_backlog_is_measured_from_when_its_first_message_was_due() {
+        let queue = LocalQueue::new();
+        let backlog = || queue.backlog(Destination::Maintenance);
+        let none = Backlog { waiting: 0, behind: Duration::ZERO, sender: None, slow: 0 };
+        queue.send(maintenance(1, 0), Duration::from_secs(5));
+        assert_eq!(backlog(), none);
+        queue.send(maintenance(1, 1), Duration::from_secs(9));
+        queue.send(maintenance(2, 0), Duration::from_secs(7));
+        tokio::time::advance(Duration::from_secs(15)).await;
+        let sender = |team| Some(maintenance(team, 0).sender());
+        let behind = Duration::from_secs(10);
+        assert_eq!(backlog(), Backlog { waiting: 3, behind, sender: sender(1), ..none });
+        let first = queue.receive(Destination::Maintenance, PLACES).await;
+        first.slow();
+        let behind = Duration::from_secs(8);
+        assert_eq!(backlog(), Backlog { waiting: 2, behind, sender: sender(2), slow: 1 });
     }
 }

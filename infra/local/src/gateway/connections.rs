@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::process::{Resource, getrlimit};
 use tokio_util::sync::CancellationToken;
 
 /// The most connections at once.
@@ -14,8 +13,7 @@ const RESPONSES_MAX: usize = 64 * 1024 * 1024;
 
 /// The most connections at once in this process: half of its files are for checks and the table.
 pub(super) fn most_connections() -> usize {
-    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    (files / 2).clamp(1, CONNECTIONS_MAX.into()) as usize
+    (crate::places::files() / 2).clamp(1, CONNECTIONS_MAX.into()) as usize
 }
 
 /// The idle connections, and the responses being sent; each in the order in which they are evicted.
