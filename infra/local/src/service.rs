@@ -13,7 +13,9 @@ use tracing::{error, warn};
 use vedette_checker::{Config, Engines, GuardError};
 use vedette_dashboard::{Provider, ProviderConfig};
 use vedette_domain::alert::link;
-use vedette_embedded::{Database, DatabaseError, Expiry, Folder, FolderError, Reached, reach};
+use vedette_embedded::{
+    Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, reach,
+};
 use vedette_notifier::send::{MailConfig, Sender};
 use vedette_probe::guard::Guard;
 use vedette_runtime::{
@@ -130,7 +132,8 @@ impl Service {
             service,
             health: health.clone(),
         };
-        let gateway = Arc::new(Gateway::new(app.clone(), provider));
+        let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };
+        let gateway = Arc::new(Gateway::new(interactive, provider));
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
 
         let stop = CancellationToken::new();

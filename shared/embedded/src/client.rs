@@ -12,7 +12,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use vedette_store::Store;
 
-use crate::Database;
+use crate::{Database, Priority};
 
 /// The table's name in an embedded database.
 pub const TABLE: &str = "vedette";
@@ -67,29 +67,41 @@ pub(crate) fn answer(
     Ok(response)
 }
 
-/// Hands requests to the database's thread.
+/// Hands requests to the database's threads.
 #[derive(Debug)]
-struct Embedded(Database);
+struct Embedded {
+    database: Database,
+    priority: Priority,
+}
 
 impl Database {
     /// An HTTP client that hands each request to this database.
     pub fn http_client(&self) -> SharedHttpClient {
-        http_client(Embedded(self.clone()))
+        self.http_client_for(Priority::Background)
     }
 
-    /// The table in it.
+    fn http_client_for(&self, priority: Priority) -> SharedHttpClient {
+        http_client(Embedded { database: self.clone(), priority })
+    }
+
+    /// The table in it, for checks and whatever else no person waits for.
     pub fn store(&self) -> Store {
-        store(self.http_client())
+        self.store_for(Priority::Background)
+    }
+
+    /// The table in it, for requests of this priority.
+    pub fn store_for(&self, priority: Priority) -> Store {
+        store(self.http_client_for(priority))
     }
 }
 
 impl HttpConnector for Embedded {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let database = self.0.clone();
+        let (database, priority) = (self.database.clone(), self.priority);
         HttpConnectorFuture::new(async move {
             let operation = operation(request.headers().get(TARGET).unwrap_or_default());
             let body = request.body().bytes().unwrap_or_default();
-            let answered = database.answer(operation.to_owned(), body.to_vec()).await;
+            let answered = database.answer_for(priority, operation.to_owned(), body.to_vec()).await;
             let (status, body) =
                 answered.ok_or_else(|| ConnectorError::io("the table is closed".into()))?;
             answer(status, body)

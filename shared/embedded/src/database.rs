@@ -1,27 +1,34 @@
-//! The database: DynamoDB on a file, and the one thread that works on it.
+//! The database: DynamoDB on a file, and the threads that work on it.
 
 use std::fmt;
 use std::io;
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use dynoxide::DynoxideError;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{oneshot, watch};
 use tracing::error;
 use vedette_domain::ErrorChain;
 use vedette_store::StoreError;
 
 use crate::folder::{Folder, FolderError};
+use crate::jobs::{Jobs, Priority};
 use crate::sync::{Fsync, Syncer};
 use crate::{layout, operation};
 
+/// The most threads that read. Each has a connection of its own, with a cache of 2 MB.
+const READERS_MAX: usize = 4;
+
 /// An open database. Clones are the same one; it closes on [`close`](Self::close), or with the last clone.
 ///
-/// All work is done by one thread of its own, one thing after another (but see
-/// [`in_step`](Self::in_step)). The database has but one
-/// lock, so more threads would only wait for each other, and a thread that waits for the disk must not be
-/// a thread on which a check measures a site's response time.
+/// Threads of its own do all the work (but see [`in_step`](Self::in_step)), as a thread that waits for
+/// the disk must not be a thread on which a check measures a site's response time. One thread writes,
+/// since SQLite has one writer at a time. A database on a file has more threads that read, each on a
+/// connection of its own: SQLite's write-ahead log lets them read what was committed while
+/// another commit waits for the disk. A read that begins after a write was answered sees that write.
 #[derive(Clone)]
 pub struct Database {
     worker: Worker,
@@ -30,13 +37,80 @@ pub struct Database {
 /// Who works on it.
 #[derive(Clone)]
 enum Worker {
-    Thread(mpsc::UnboundedSender<Job>),
+    Threads(Arc<Threads>),
     Caller(dynoxide::Database),
 }
 
-enum Job {
-    Work(Box<dyn FnOnce(&dynoxide::Database) + Send>),
-    Close(oneshot::Sender<()>),
+/// What a job does with the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// They end when this is dropped, once nothing waits for them.
+struct Threads {
+    writer: Arc<Jobs<Job>>,
+    /// Where there are none, the writer reads.
+    readers: Option<Arc<Jobs<Job>>>,
+    /// Closed when the last thread has ended.
+    running: watch::Receiver<()>,
+}
+
+type Job = Box<dyn FnOnce(&dynoxide::Database) + Send>;
+type Open = Arc<dyn Fn() -> dynoxide::Result<dynoxide::Database> + Send + Sync>;
+
+impl Threads {
+    fn jobs(&self, access: Access) -> &Jobs<Job> {
+        match access {
+            Access::Read => self.readers.as_ref().unwrap_or(&self.writer),
+            Access::Write => &self.writer,
+        }
+    }
+
+    fn close(&self) {
+        self.writer.close();
+        self.readers.iter().for_each(|jobs| jobs.close());
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Starts a thread that works off jobs on a connection of its own, until there will be no more. What it
+/// is to `keep` is dropped after the connection.
+fn start(
+    name: &str,
+    jobs: &Arc<Jobs<Job>>,
+    open: &Open,
+    keep: impl Send + 'static,
+) -> Result<(), DatabaseError> {
+    let (mut database, jobs, open) = (open()?, Arc::clone(jobs), Arc::clone(open));
+    thread::Builder::new().name(name.to_owned()).spawn(move || {
+        while let Some(work) = jobs.next() {
+            if catch_unwind(AssertUnwindSafe(|| work(&database))).is_ok() {
+                continue;
+            }
+            // Its caller has no answer. The others go on, on a database opened anew: this
+            // one's lock is poisoned, and a transaction may be open.
+            error!("a request to the table ended in a panic");
+            drop(database);
+            match open() {
+                Ok(anew) => database = anew,
+                Err(failed) => {
+                    error!(error = %ErrorChain(&failed), "the table cannot be opened again");
+                    jobs.abandon();
+                    return;
+                }
+            }
+        }
+        drop(database);
+        drop(keep);
+    })?;
+    Ok(())
 }
 
 impl Database {
@@ -83,7 +157,8 @@ impl Database {
             Fsync::Always => None,
             Fsync::EverySecond => Some(Syncer::start(path)?),
         };
-        Self::over(open, syncer)
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Self::over(open, cores.min(READERS_MAX), syncer)
     }
 
     /// An empty database in memory, without a table.
@@ -92,7 +167,7 @@ impl Database {
     ///
     /// When the system gives no thread or no memory.
     pub fn memory() -> Result<Self, DatabaseError> {
-        Self::over(dynoxide::Database::memory, None)
+        Self::over(dynoxide::Database::memory, 0, None)
     }
 
     /// A database that somebody else has opened, to be used by this one's clients as well.
@@ -101,47 +176,29 @@ impl Database {
     ///
     /// When the system gives no thread.
     pub fn on(database: dynoxide::Database) -> Result<Self, DatabaseError> {
-        Self::over(move || Ok(database.clone()), None)
+        Self::over(move || Ok(database.clone()), 0, None)
     }
 
     fn over(
-        open: impl Fn() -> dynoxide::Result<dynoxide::Database> + Send + 'static,
+        open: impl Fn() -> dynoxide::Result<dynoxide::Database> + Send + Sync + 'static,
+        readers: usize,
         syncer: Option<Syncer>,
     ) -> Result<Self, DatabaseError> {
-        let mut database = open()?;
-        let (jobs, mut waiting) = mpsc::unbounded_channel();
-        thread::Builder::new().name("table".to_owned()).spawn(move || {
-            let closing = loop {
-                match waiting.blocking_recv() {
-                    Some(Job::Work(work)) => {
-                        if catch_unwind(AssertUnwindSafe(|| work(&database))).is_ok() {
-                            continue;
-                        }
-                        // Its caller has no answer. The others go on, on a database opened anew: this
-                        // one's lock is poisoned, and a transaction may be open.
-                        error!("a request to the table ended in a panic");
-                        drop(database);
-                        match open() {
-                            Ok(anew) => database = anew,
-                            Err(failed) => {
-                                error!(error = %ErrorChain(&failed), "the table cannot be opened again");
-                                return;
-                            }
-                        }
-                    }
-                    Some(Job::Close(closed)) => break Some(closed),
-                    None => break None,
-                }
-            };
-            drop(waiting);
-            drop(syncer);
-            drop(database);
-            if let Some(closed) = closing {
-                // Nobody listens where the service itself was dropped.
-                let _ = closed.send(());
+        let open: Open = Arc::new(open);
+        let (running, ended) = watch::channel(());
+        // Made first, so that the threads that have started end if another one cannot start.
+        let threads = Arc::new(Threads {
+            writer: Arc::new(Jobs::new()),
+            readers: (readers > 0).then(|| Arc::new(Jobs::new())),
+            running: ended,
+        });
+        start("table", &threads.writer, &open, (syncer, running.clone()))?;
+        if let Some(jobs) = &threads.readers {
+            for _ in 0..readers {
+                start("table-read", jobs, &open, running.clone())?;
             }
-        })?;
-        Ok(Self { worker: Worker::Thread(jobs) })
+        }
+        Ok(Self { worker: Worker::Threads(threads) })
     }
 
     /// An empty database in memory, without a table, on which every caller works at once and in turn: for
@@ -157,37 +214,48 @@ impl Database {
     /// Runs a job on the database; `None` if it is closed. What nobody waits for any more is not begun.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        access: Access,
+        priority: Priority,
         work: impl FnOnce(&dynoxide::Database) -> T + Send + 'static,
     ) -> Option<T> {
-        let jobs = match &self.worker {
-            Worker::Thread(jobs) => jobs,
+        let threads = match &self.worker {
+            Worker::Threads(threads) => threads,
             Worker::Caller(database) => return Some(work(database)),
         };
         let (reply, replied) = oneshot::channel();
-        let job = Job::Work(Box::new(move |database| {
+        let job: Job = Box::new(move |database| {
             if !reply.is_closed() {
                 // The caller may be gone by now.
                 let _ = reply.send(work(database));
             }
-        }));
-        jobs.send(job).ok()?;
+        });
+        threads.jobs(access).push(priority, job);
         replied.await.ok()
     }
 
     /// Answers a request of DynamoDB's protocol with a status and a body; `None` if the
     /// database is closed.
     pub async fn answer(&self, operation: String, body: Vec<u8>) -> Option<(u16, String)> {
-        self.run(move |database| operation::answer(database, &operation, &body)).await
+        self.answer_for(Priority::Background, operation, body).await
+    }
+
+    pub(crate) async fn answer_for(
+        &self,
+        priority: Priority,
+        operation: String,
+        body: Vec<u8>,
+    ) -> Option<(u16, String)> {
+        let access = operation::access(&operation);
+        let work = move |database: &_| operation::answer(database, &operation, &body);
+        self.run(access, priority, work).await
     }
 
     /// Lets waiting jobs finish and closes the file; later requests get no answer.
     pub async fn close(&self) {
-        let Worker::Thread(jobs) = &self.worker else { return };
-        let (closed, is_closed) = oneshot::channel();
-        if jobs.send(Job::Close(closed)).is_ok() {
-            // It is dropped where somebody else has closed it meanwhile.
-            let _ = is_closed.await;
-        }
+        let Worker::Threads(threads) = &self.worker else { return };
+        threads.close();
+        let mut running = threads.running.clone();
+        while running.changed().await.is_ok() {}
     }
 }
 
@@ -226,8 +294,13 @@ pub enum DatabaseError {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::{Mutex, mpsc as std_mpsc};
+
+    use aws_sdk_dynamodb::types::AttributeValue;
+    use vedette_store::keys::{PK, SK};
 
     use super::*;
+    use crate::{TABLE, sdk_client};
 
     #[tokio::test]
     async fn a_database_whose_making_was_cut_off_is_made_anew() {
@@ -284,7 +357,93 @@ mod tests {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
         let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
-        assert_eq!(database.run(|_| -> u8 { panic!("of one request") }).await, None);
+        for access in [Access::Write, Access::Read] {
+            for _ in 0..2 * READERS_MAX {
+                let panics = |_: &_| -> u8 { panic!("of one request") };
+                assert_eq!(database.run(access, Priority::Background, panics).await, None);
+            }
+        }
         assert!(database.store().all_teams().await.expect("an answer").is_empty());
+        let answered = database.run(Access::Write, Priority::Background, |_| ()).await;
+        assert_eq!(answered, Some(()), "the writer goes on as well");
+    }
+
+    /// Has the writer wait until what is returned is dropped.
+    async fn hold_writer(database: &Database) -> std_mpsc::Sender<()> {
+        let (release, released) = std_mpsc::channel::<()>();
+        let (held, is_held) = oneshot::channel();
+        let database = database.clone();
+        tokio::spawn(async move {
+            let wait = move |_: &_| {
+                let _ = held.send(());
+                let _ = released.recv();
+            };
+            database.run(Access::Write, Priority::Background, wait).await
+        });
+        is_held.await.expect("it has begun");
+        release
+    }
+
+    #[tokio::test]
+    async fn reads_do_not_wait_for_a_write_that_waits_for_the_disk() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
+        let writing = hold_writer(&database).await;
+        assert!(database.store().all_teams().await.expect("an answer").is_empty());
+        drop(writing);
+        database.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_write_for_a_person_goes_before_those_of_checks() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
+        let writing = hold_writer(&database).await;
+        let done = Arc::new(Mutex::new(Vec::new()));
+        let mut jobs = Vec::new();
+        let of_checks = std::iter::repeat_n(Priority::Background, 300);
+        for priority in of_checks.chain([Priority::Interactive]) {
+            let (database, done) = (database.clone(), Arc::clone(&done));
+            let note = move |_: &_| done.lock().expect("a list").push(priority);
+            let mut job = Box::pin(async move {
+                database.run(Access::Write, priority, note).await.expect("an answer");
+            });
+            // It is in the queue once it has been looked at.
+            assert!(futures::poll!(job.as_mut()).is_pending());
+            jobs.push(job);
+        }
+        drop(writing);
+        futures::future::join_all(jobs).await;
+        let done = done.lock().expect("a list").clone();
+        assert_eq!((done.len(), done[0]), (301, Priority::Interactive));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_read_sees_every_write_that_was_answered_before_it() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let folder = Folder::alone(temporary.path()).await;
+        let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
+        let writers = (0..3).map(|writer| {
+            let client = sdk_client(database.http_client());
+            tokio::spawn(async move {
+                let pk = AttributeValue::S(format!("R#{writer}"));
+                let sk = AttributeValue::S("A".to_owned());
+                for number in 0..300_u32 {
+                    let number = AttributeValue::N(number.to_string());
+                    let put = client.put_item().table_name(TABLE).item(PK, pk.clone());
+                    let put = put.item(SK, sk.clone()).item("n", number.clone());
+                    put.send().await.expect("written");
+                    let get = client.get_item().table_name(TABLE).key(PK, pk.clone());
+                    let read = get.key(SK, sk.clone()).send().await.expect("read");
+                    assert_eq!(read.item.expect("an item").get("n"), Some(&number));
+                }
+            })
+        });
+        for ended in futures::future::join_all(writers).await {
+            ended.expect("every write was seen");
+        }
+        database.close().await;
     }
 }

@@ -15,7 +15,8 @@ use dynoxide::types::{AttributeValue, Item};
 use jiff::Timestamp;
 use vedette_store::keys::{PK, SK, TTL};
 
-use crate::{Database, DatabaseError, TABLE};
+use crate::database::Access;
+use crate::{Database, DatabaseError, Priority, TABLE};
 
 /// A walk over the table.
 #[derive(Debug)]
@@ -52,7 +53,8 @@ impl Expiry {
     /// When the table does not answer; the next step tries again.
     pub async fn step(&mut self, now: Timestamp) -> Result<Swept, DatabaseError> {
         let after = self.after.clone();
-        let swept = self.database.run(move |database| step(database, after, now)).await;
+        let work = move |database: &_| step(database, after, now);
+        let swept = self.database.run(Access::Write, Priority::Background, work).await;
         let (removed, last) = swept.ok_or(DatabaseError::Closed)??;
         self.after = last;
         Ok(Swept { removed, is_last: self.after.is_none() })

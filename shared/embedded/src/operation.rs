@@ -5,6 +5,8 @@ use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::database::Access;
+
 /// The operations by which items are read and written, and by which one sees that the table is
 /// there: what another process may ask for.
 const OF_ITEMS: [&str; 9] = [
@@ -22,6 +24,14 @@ const OF_ITEMS: [&str; 9] = [
 /// Whether another process may ask for an operation.
 pub(crate) fn is_of_items(operation: &str) -> bool {
     OF_ITEMS.contains(&operation)
+}
+
+/// What an operation does with the database. Nobody but tests asks for a `Scan`, and may wait for it.
+pub(crate) fn access(operation: &str) -> Access {
+    match operation {
+        "BatchGetItem" | "DescribeTable" | "GetItem" | "Query" => Access::Read,
+        _ => Access::Write,
+    }
 }
 
 /// Carries out an operation and says the answer's status and body.

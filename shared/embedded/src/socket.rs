@@ -23,7 +23,7 @@ use tracing::{debug, warn};
 
 use crate::client::{self, TARGET, answer, operation};
 use crate::operation::is_of_items;
-use crate::{Database, Folder, FolderError};
+use crate::{Database, Folder, FolderError, Priority};
 
 /// The socket's name in the data folder.
 const NAME: &str = "vedette.sock";
@@ -171,7 +171,8 @@ async fn respond(
         return Ok(refused.body(Full::from("only items can be read and written here"))?);
     }
     let body = Limited::new(request.into_body(), BODY_MAX).collect().await?.to_bytes();
-    let answered = database.answer(operation, body.into()).await;
+    // Whoever asks here waits at a terminal.
+    let answered = database.answer_for(Priority::Interactive, operation, body.into()).await;
     let (status, body) = answered.ok_or("the table is closed")?;
     Ok(Response::builder().status(status).body(Full::from(body))?)
 }
