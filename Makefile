@@ -179,13 +179,13 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart from the service, whose features they would get.
-bench: rust ## Measure everything, the peers too, in half an hour (ARGS='rate', 'cadence --sites 2000', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
+bench: rust ## Measure everything, the peers too, in an hour (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-notifier \
 		--package vedette-reconciler)
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\
-		for measurement in rate cadence history requests reconcile alerts pages scale lambda; do target/release/vedette-bench $$measurement; done; \
+		for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do target/release/vedette-bench $$measurement; done; \
 		failed=0; ($(judge_pages)) || failed=1; $(MAKE) --no-print-directory peers; exit $$failed))
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no

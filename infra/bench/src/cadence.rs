@@ -22,33 +22,65 @@ pub(crate) struct Options {
     /// The service's binary.
     #[arg(long, default_value = "target/release/vedette-local")]
     binary: PathBuf,
-    /// Sites that answer.
-    #[arg(long, default_value_t = 1_000)]
+    /// Sites, those that hang included.
+    #[arg(long, default_value_t = 2_000)]
     sites: usize,
-    /// Sites that take the request and never answer.
-    #[arg(long, default_value_t = 20)]
-    hanging: usize,
+    /// How many of a hundred sites hang: they take the request and never answer. Each share is
+    /// measured on its own.
+    #[arg(long, value_delimiter = ',', default_values_t = [0, 1, 30])]
+    hanging: Vec<u8>,
+    /// Has sites hang from the beginning. Without it they answer at first, and hang all at once when
+    /// the measurement begins.
+    #[arg(long)]
+    from_the_beginning: bool,
     /// Checks that the table holds before; as many of them expire as there are new ones.
     #[arg(long, default_value_t = 0)]
     checks: usize,
-    /// Minutes to measure.
+    /// Minutes to measure, of each share.
     #[arg(long, default_value_t = 3)]
     minutes: u64,
     /// Minutes of each row of the report.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 1)]
     every: u64,
 }
 
-/// Puts sites under watch, waits, and compares when requests came in with their slots.
+/// Measures each share of sites that hang.
 pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut rows = Vec::new();
+    for &share in &options.hanging {
+        rows.extend(of_share(options, share.min(100)).await?);
+    }
+    let headings = [
+        "% hang",
+        "minute",
+        "due",
+        "missed",
+        "ms late, median",
+        "95 %",
+        "99 %",
+        "worst",
+        "CPU s a minute",
+        "MB",
+        "MB on disk",
+        "MB written a minute",
+    ];
+    line("What is due and late are the checks of the sites that answer.")?;
+    Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
+}
+
+/// Puts sites under watch, waits, and compares when requests came in with their slots.
+async fn of_share(options: &Options, share: u8) -> Result<Vec<Vec<String>>, Box<dyn Error>> {
     let (target, data) = (RecordingServer::start()?, tempfile::tempdir()?);
     let (binary, fsync) = (&options.binary, "everysec");
     let setup = Setup { binary, data: data.path(), minute: "60s", fsync };
     let mut service = Service::start(setup).await?;
+    if options.from_the_beginning {
+        target.hang();
+    }
 
-    let total = options.sites + options.hanging;
-    let pages =
-        (0..total).map(|number| (if number < options.sites { "answer" } else { "hang" }, number));
+    let total = options.sites;
+    let healthy = total - total * usize::from(share) / 100;
+    let pages = (0..total).map(|number| (if number < healthy { "answer" } else { "hang" }, number));
     let began = Instant::now();
     let sites = service.watch(&target.address, pages).await?;
     line(&format!("{total} sites created in {:.1} s", began.elapsed().as_secs_f64()))?;
@@ -57,13 +89,14 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         tokio::time::sleep(Duration::from_mins(1)).await;
         service.stop().await?;
         let began = Instant::now();
-        seed::ballast(data.path(), &sites[..options.sites], options.checks)?;
+        seed::ballast(data.path(), &sites[..healthy], options.checks)?;
         line(&format!("{} checks in {:.0} s", options.checks, began.elapsed().as_secs_f64()))?;
         service = Service::start(setup).await?;
     }
 
     // First runs and schedules settle for a minute.
     tokio::time::sleep(Duration::from_mins(1)).await;
+    target.hang();
     target.take();
     let mut rows = Vec::new();
     let mut left = options.minutes;
@@ -78,9 +111,10 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         let (memory, disk) = (service.usage().megabytes()?.0, service.disk_megabytes()?);
         // What was due by then may be on its way.
         tokio::time::sleep(Duration::from_secs(2)).await;
-        let lags = lags(&target, &sites[..options.sites], from, to);
+        let lags = lags(&target, &sites[..healthy], from, to);
         let started: Vec<f64> = lags.iter().copied().filter(|lag| lag.is_finite()).collect();
-        let mut row = vec![format!("{}", options.minutes - left), format!("{}", lags.len())];
+        let mut row = vec![share.to_string(), format!("{}", options.minutes - left)];
+        row.push(format!("{}", lags.len()));
         row.push(format!("{}", lags.len() - started.len()));
         let at = [0.5, 0.95, 0.99, 1.0].map(|share| percentile(&started, share));
         row.extend(at.iter().map(|lag| format!("{lag:.0}")));
@@ -91,25 +125,17 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         row.push(format!("{:.0}", a_minute(written)));
         rows.push(row);
     }
-    let headings = [
-        "minute",
-        "due",
-        "missed",
-        "ms late, median",
-        "95 %",
-        "99 %",
-        "worst",
-        "CPU s a minute",
-        "MB",
-        "MB on disk",
-        "MB written a minute",
-    ];
-    table(headings.map(str::to_owned).to_vec(), rows)?;
-    service.stop().await
+    service.stop().await?;
+    Ok(rows)
 }
 
 /// From each slot to its request, in milliseconds and sorted; infinite where none came.
-fn lags(target: &RecordingServer, sites: &[SiteId], from: Timestamp, to: Timestamp) -> Vec<f64> {
+pub(crate) fn lags(
+    target: &RecordingServer,
+    sites: &[SiteId],
+    from: Timestamp,
+    to: Timestamp,
+) -> Vec<f64> {
     let mut seen: HashMap<usize, Vec<Timestamp>> = HashMap::new();
     for (number, at) in target.take() {
         seen.entry(number).or_default().push(at);

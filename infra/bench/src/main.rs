@@ -1,6 +1,7 @@
 //! Measurements of Vedette on this machine: `make bench`.
 
 mod alerts;
+mod api;
 mod cadence;
 mod history;
 mod inside;
@@ -28,6 +29,8 @@ enum Measure {
     Service(service::Options),
     /// Whether one process keeps the cadence of many sites.
     Cadence(cadence::Options),
+    /// How long requests to the API take while one process checks many sites.
+    Api(api::Options),
     /// Whether a page of a long history costs what one of a short history costs.
     History(history::Options),
     /// What requests and checks take from the table.
@@ -55,6 +58,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Rate(options) => rate::measure(&options).await,
         Measure::Service(options) => service::measure(&options).await,
         Measure::Cadence(options) => cadence::measure(&options).await,
+        Measure::Api(options) => api::measure(&options).await,
         Measure::History(options) => history::measure(&options).await,
         Measure::Requests(options) => requests::measure(&options).await,
         Measure::Reconcile(options) => reconcile::measure(&options).await,

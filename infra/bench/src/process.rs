@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
-use vedette_domain::id::SiteId;
+use vedette_domain::id::{SiteId, TeamId};
 
 /// A running service.
 pub(crate) struct Service {
@@ -77,7 +78,18 @@ impl Service {
         pages: impl Iterator<Item = (&'static str, usize)>,
     ) -> Result<Vec<SiteId>, Box<dyn Error>> {
         let teams = self.get("/teams").await?;
-        let team = format!("/teams/{}", teams["data"][0]["uuid"].as_str().ok_or("no team")?);
+        let team = teams["data"][0]["uuid"].as_str().and_then(TeamId::parse).ok_or("no team")?;
+        self.watch_for(team, address, pages).await
+    }
+
+    /// The same, for one of the user's teams.
+    pub(crate) async fn watch_for(
+        &self,
+        team: TeamId,
+        address: &str,
+        pages: impl Iterator<Item = (&'static str, usize)>,
+    ) -> Result<Vec<SiteId>, Box<dyn Error>> {
+        let team = format!("/teams/{team}");
         let off = json!({ "enabled": false, "cadence_minutes": 1440 });
         let tools = json!({
             "status": { "enabled": true, "cadence_minutes": 1 },
@@ -116,6 +128,11 @@ impl Service {
     ) -> Result<Value, Box<dyn Error>> {
         let request = request.bearer_auth(&self.token).json(body);
         Ok(request.send().await?.error_for_status()?.json().await?)
+    }
+
+    /// A request below the base address, to be sent at any time.
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, self.url(path)).bearer_auth(&self.token)
     }
 
     /// What it uses.
