@@ -82,10 +82,15 @@ impl Engines {
     ) -> Finish {
         let ran = match tool {
             Tool::Status => self.status(subject).await.map(ToolResult::Status),
-            Tool::Ssl => self.ssl(subject, now).await.map(ToolResult::Ssl),
-            Tool::Dns => self.dns(subject, now).await.map(ToolResult::Dns),
-            Tool::BrokenLinks => self.links(subject, progress).await.map(ToolResult::BrokenLinks),
-            Tool::Performance => self.performance(subject).await.map(ToolResult::Performance),
+            // Thousands of status checks wait at a time: none of them holds memory for the other tools.
+            Tool::Ssl => Box::pin(self.ssl(subject, now)).await.map(ToolResult::Ssl),
+            Tool::Dns => Box::pin(self.dns(subject, now)).await.map(ToolResult::Dns),
+            Tool::BrokenLinks => {
+                Box::pin(self.links(subject, progress)).await.map(ToolResult::BrokenLinks)
+            }
+            Tool::Performance => {
+                Box::pin(self.performance(subject)).await.map(ToolResult::Performance)
+            }
         };
         if let Some(connectivity) = &self.connectivity {
             connectivity.look_again(&self.guard).await;

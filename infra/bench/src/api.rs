@@ -12,7 +12,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use vedette_domain::account::{Membership, Role, Team};
-use vedette_domain::id::{SiteId, TeamId, UserId};
+use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::plan::Plan;
 use vedette_domain::settings::Settings;
 use vedette_embedded::{Reached, reach, store};
@@ -121,11 +121,13 @@ async fn new_team(data: &Path, service: &Service) -> Result<TeamId, Box<dyn Erro
         return Err("the service has ended".into());
     };
     let me = service.get("/me").await?;
-    let user = me["data"]["uuid"].as_str().and_then(UserId::parse).ok_or("no user")?;
+    let email = me["data"]["user"]["email"].as_str().ok_or("no user")?;
+    let store = store(socket.http_client());
+    let user = store.user_by_email(email).await?.ok_or("no user")?.id;
     let team = Team::new(Entropy::system().team_id()?, "Measured", Plan::Agency, now()?);
     let membership = Membership { team: team.id, user, role: Role::Owner };
     let settings = Settings::defaults(team.plan);
-    store(socket.http_client()).create_team(&team, &settings, &membership).await?;
+    store.create_team(&team, &settings, &membership).await?;
     Ok(team.id)
 }
 

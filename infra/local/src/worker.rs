@@ -96,10 +96,10 @@ impl Worker {
                 }
             }
             Message::Maintenance(maintenance) => {
-                vedette_reconciler::maintain(&self.app, maintenance).await?;
+                Box::pin(vedette_reconciler::maintain(&self.app, maintenance)).await?;
             }
             Message::Alert(alert) => {
-                vedette_notifier::handle(&self.app, &*self.sender, alert).await?;
+                Box::pin(vedette_notifier::handle(&self.app, &*self.sender, alert)).await?;
             }
         }
         Ok(())

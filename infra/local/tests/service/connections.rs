@@ -1,6 +1,5 @@
 //! More connections than there are files, or than anybody needs.
 
-use std::fs;
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -8,12 +7,11 @@ use futures::stream::{self, StreamExt as _};
 use rustix::process::{Resource, getrlimit};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use tokio::process::Child;
 use tokio::time::timeout;
 use vedette_local::process::prepare;
 
 use crate::client::Client;
-use crate::process::{announced, command, limited};
+use crate::process::{announced, command, figure, kilobytes, limited};
 
 /// Connections in the order in which they were made, a few at a time.
 async fn many(client: &Client, count: usize) -> Vec<TcpStream> {
@@ -27,14 +25,6 @@ async fn are_closed(connections: &[TcpStream]) -> bool {
         connection.try_read(&mut [0]).is_ok()
     });
     timeout(Duration::from_secs(10), join_all(closed)).await.is_ok_and(|all| !all.contains(&false))
-}
-
-/// A figure that the system has of a process, from a line that begins so.
-fn figure(child: &Child, file: &str, line: &str) -> String {
-    let path = format!("/proc/{}/{file}", child.id().expect("running"));
-    let text = fs::read_to_string(path).expect("readable");
-    let found = text.lines().find_map(|found| found.strip_prefix(line));
-    found.expect("a line").trim().to_owned()
 }
 
 #[tokio::test]
@@ -74,9 +64,7 @@ async fn ten_thousand_idle_connections_leave_the_api_answering() {
     let (child, client) = announced(command(folder.path()), folder.path()).await;
     let idle = many(&client, count).await;
     assert_eq!(client.get("/api/v1/me").await.status, 200);
-    // Anonymous memory only: the dev binary's own pages are many.
-    let kilobytes = figure(&child, "status", "RssAnon:");
-    let kilobytes: u64 = kilobytes.trim_end_matches(" kB").parse().expect("a number");
+    let kilobytes = kilobytes(&child);
     assert!(kilobytes < 128 * 1024, "{kilobytes} kB");
 
     let oldest = &idle[..count.saturating_sub(5_000)];

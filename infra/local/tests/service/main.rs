@@ -5,6 +5,7 @@ mod client;
 mod checks;
 mod connections;
 mod gateway;
+mod hanging;
 mod operator;
 mod pages;
 mod process;

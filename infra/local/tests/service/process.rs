@@ -67,6 +67,20 @@ pub(crate) async fn announced(mut command: Command, data: &Path) -> (Child, Clie
     (child, Client::with_token_file(address, &data.join("token")))
 }
 
+/// A figure that the system has of a process, from a line that begins so.
+pub(crate) fn figure(child: &Child, file: &str, line: &str) -> String {
+    let path = format!("/proc/{}/{file}", child.id().expect("running"));
+    let text = fs::read_to_string(path).expect("readable");
+    let found = text.lines().find_map(|found| found.strip_prefix(line));
+    found.expect("a line").trim().to_owned()
+}
+
+/// The memory that a process takes; without its binary's own pages, of which a dev build has many.
+pub(crate) fn kilobytes(child: &Child) -> u64 {
+    let kilobytes = figure(child, "status", "RssAnon:");
+    kilobytes.trim_end_matches(" kB").parse().expect("a number")
+}
+
 async fn signal(child: &mut Child, signal: &str) -> ExitStatus {
     let id = child.id().expect("running").to_string();
     let sent = Command::new("kill").args([signal, &id]).status().await.expect("kill");
