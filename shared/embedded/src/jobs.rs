@@ -32,11 +32,10 @@ struct Waiting<Job> {
 
 impl<Job> Waiting<Job> {
     fn next(&mut self) -> Option<Job> {
-        if self.overtakes < IN_A_ROW || self.background.is_empty() {
-            if let Some(job) = self.interactive.pop_front() {
-                self.overtakes = if self.background.is_empty() { 0 } else { self.overtakes + 1 };
-                return Some(job);
-            }
+        let may_overtake = self.overtakes < IN_A_ROW || self.background.is_empty();
+        if may_overtake && let Some(job) = self.interactive.pop_front() {
+            self.overtakes = if self.background.is_empty() { 0 } else { self.overtakes + 1 };
+            return Some(job);
         }
         self.overtakes = 0;
         self.background.pop_front()
