@@ -1,7 +1,7 @@
 //! The configuration of a process that checks sites, read from its environment.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use url::Url;
 use vedette_domain::check::CheckError;
@@ -88,6 +88,15 @@ impl EngineConfig {
             _ => installed.chromium().ok(),
         };
         Ok(Self { doh, rdap, browser, auditor })
+    }
+
+    /// Has browsers keep their files in this folder as long as a check runs.
+    pub fn keep_browser_files_in(&mut self, folder: &Path) {
+        if let Some(Auditor::Lighthouse(lighthouse)) = &mut self.auditor {
+            lighthouse.chromium = lighthouse.chromium.clone().with_homes(folder.to_owned());
+        }
+        let browser = self.browser.take();
+        self.browser = browser.map(|browser| browser.with_homes(folder.to_owned()));
     }
 
     /// The tools that these engines can run.
@@ -206,6 +215,21 @@ mod tests {
             let config = read(&[("VEDETTE_DOH", doh)]).expect("a configuration");
             assert_eq!(config.engines.doh.is_some(), runs, "{doh}");
             assert_eq!(config.service.tools.contains(&Tool::Dns), runs, "{doh}");
+        }
+    }
+
+    #[test]
+    fn browsers_keep_their_files_where_they_are_told() {
+        let mut engines = read(&[("VEDETTE_CHROME", "/bin/sh")]).expect("a configuration").engines;
+        let lighthouse = Lighthouse {
+            node: "node".into(),
+            script: "audit.mjs".into(),
+            chromium: Chromium::at("sh".into()),
+        };
+        engines.auditor = Some(Auditor::Lighthouse(lighthouse));
+        engines.keep_browser_files_in(Path::new("/of/browsers"));
+        for browser in [format!("{:?}", engines.browser), format!("{:?}", engines.auditor)] {
+            assert!(browser.contains("/of/browsers"), "{browser}");
         }
     }
 

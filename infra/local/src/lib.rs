@@ -14,6 +14,7 @@ mod lateness;
 pub mod options;
 mod places;
 pub mod process;
+mod profiles;
 mod service;
 pub mod welcome;
 mod worker;

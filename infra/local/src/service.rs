@@ -29,6 +29,7 @@ use crate::demo::{self, Access, DemoError, SignIn};
 use crate::gateway::{self, Gateway};
 use crate::options::Options;
 use crate::places;
+use crate::profiles;
 use crate::welcome;
 use crate::worker::{self, Worker};
 
@@ -109,7 +110,7 @@ impl Service {
         let access = demo::prepare(&store, &clock, &entropy, &folder).await?;
         let sign_in = demo::sign_in(&store, &clock, &entropy).await?;
 
-        let Config { mut service, mut outbound, engines } = config;
+        let Config { mut service, mut outbound, mut engines } = config;
         service.time_scale = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
         service.own_url = Some(base_url.clone());
@@ -119,6 +120,9 @@ impl Service {
         let sender = Arc::new(Sender::new(Arc::new(Guard::new(outbound.clone())?), mail));
         let provider =
             provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;
+        if let Some(profiles) = profiles::prepare(folder.path()) {
+            engines.keep_browser_files_in(&profiles);
+        }
         let engines = Engines::new(outbound, engines)?;
         let health = Health::default();
         let queue = LocalQueue::new();

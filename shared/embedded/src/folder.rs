@@ -164,7 +164,8 @@ impl Folder {
         self.path.join(DATABASE)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 

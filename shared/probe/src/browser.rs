@@ -18,11 +18,13 @@ mod tests;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use vedette_domain::check::CheckError;
 
@@ -53,19 +55,43 @@ pub struct Chromium {
     sandbox: Arc<OnceCell<Sandbox>>,
     /// Resident bytes allowed to a check's processes.
     pub(crate) memory: u64,
+    /// The folder in which each browser gets one for its files; `None` for the system's temporary folder.
+    homes: Option<PathBuf>,
 }
 
 impl Chromium {
     /// The Chromium with this `executable`.
     #[must_use]
     pub fn at(executable: PathBuf) -> Self {
-        Self { executable, sandbox: Arc::default(), memory: MAX_MEMORY }
+        Self { executable, sandbox: Arc::default(), memory: MAX_MEMORY, homes: None }
     }
 
     /// The same, assuming that its sandbox works.
     #[cfg(test)]
     pub(crate) fn trusted(executable: PathBuf) -> Self {
         Self { sandbox: Arc::new(OnceCell::new_with(Some(Sandbox::Own))), ..Self::at(executable) }
+    }
+
+    /// The longest path of a folder for [`with_homes`](Self::with_homes), in bytes. Chromium makes a Unix
+    /// socket in a folder of a name of its own, at most
+    /// `/XXXXXX/org.chromium.Chromium.scoped_dir.XXXXXX/SingletonSocket`, and ends itself where that is
+    /// longer than the 107 bytes that the system takes.
+    pub const MAX_HOMES_PATH: usize =
+        107 - "/XXXXXX/org.chromium.Chromium.scoped_dir.XXXXXX/SingletonSocket".len();
+
+    /// The same, whose files are in the folder `homes` as long as a check runs. A process that is killed
+    /// leaves them there, for the next one to remove.
+    #[must_use]
+    pub fn with_homes(self, homes: PathBuf) -> Self {
+        Self { homes: Some(homes), ..self }
+    }
+
+    /// Makes a folder for all files of a browser and its companions; it is removed with the value.
+    pub(crate) fn home(&self) -> io::Result<TempDir> {
+        match &self.homes {
+            Some(homes) => tempfile::Builder::new().prefix("").tempdir_in(homes),
+            None => tempfile::tempdir(),
+        }
     }
 
     /// Finds the `configured` executable; or the one that `make lighthouse` has installed in the
@@ -106,7 +132,7 @@ impl Chromium {
         loop {
             match sandbox::next(is_root, &trials) {
                 SandboxStep::Try(sandbox) => {
-                    let home = tempfile::tempdir().map_err(failed)?;
+                    let home = self.home().map_err(failed)?;
                     let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
                     let command = self.command_in(sandbox, nowhere, &home.path().join("profile"));
                     trials.push(driver::try_start(&command, home).await);

@@ -115,7 +115,7 @@ pub(crate) async fn with_browser<T>(
     work: impl AsyncFnOnce(&Browser) -> Result<T, CheckError>,
 ) -> Result<T, CheckError> {
     let time_limit = START_TIMEOUT.min(time_limit);
-    let home = tempfile::tempdir().map_err(failed)?;
+    let home = chromium.home().map_err(failed)?;
     let profile = home.path().join("profile");
     let command = timeout(time_limit, chromium.command(proxy.address(), &profile)).await;
     let mut command = command.unwrap_or_else(|error| Err(failed(error)))?;

@@ -222,6 +222,29 @@ fn fake(folder: &Path, script: &str) -> Chromium {
 const ANSWER: &str = "printf '{\"id\":1,\"result\":{}}\\000' >&4; exec sleep 60";
 
 #[tokio::test]
+async fn all_files_are_kept_in_the_given_folder_until_the_browser_ends() {
+    let (folder, homes) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir());
+    let homes = homes.expect("a folder");
+    let note = folder.path().join("note");
+    let script =
+        format!("echo \"$HOME\" \"$TMPDIR\" > {}; touch \"$HOME/left\"; {ANSWER}", note.display());
+    let chromium = fake(folder.path(), &script).with_homes(homes.path().to_owned());
+    let nowhere = "127.0.0.1:1".parse().expect("an address");
+    chromium.command(nowhere, Path::new("/profile")).await.expect("it starts");
+    let noted = fs::read_to_string(&note).expect("a note");
+    let (home, temporary) = noted.trim().split_once(' ').expect("two folders");
+    assert_eq!(home, temporary);
+    let home = Path::new(home);
+    assert_eq!(home.parent(), Some(homes.path()));
+    assert_eq!(
+        home.file_name().expect("a name").len(),
+        "XXXXXX".len(),
+        "as its longest path counts"
+    );
+    assert_eq!(fs::read_dir(homes.path()).expect("a folder").count(), 0, "removed");
+}
+
+#[tokio::test]
 async fn the_sandbox_is_found_out_once_by_trying() {
     let nowhere = "127.0.0.1:1".parse().expect("an address");
     let starts = |folder: &Path| {

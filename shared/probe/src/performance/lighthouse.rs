@@ -73,7 +73,7 @@ impl Lighthouse {
     ) -> Result<SpeedMetrics, CheckError> {
         let proxy = GuardProxy::bind(url, ProxyLimits::AUDIT).await;
         let proxy = proxy.map_err(|error| cannot_start(&error))?;
-        let home = tempfile::tempdir().map_err(|error| cannot_start(&error))?;
+        let home = self.chromium.home().map_err(|error| cannot_start(&error))?;
         let chromium = self.chromium.command(proxy.address(), &home.path().join("profile")).await?;
         let request = json!({
             "url": url.as_str(),
