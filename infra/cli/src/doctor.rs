@@ -3,10 +3,13 @@
 
 mod deployment;
 
+use std::path::Path;
+
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use vedette_domain::clock::Jump;
+use vedette_embedded::Examination;
 use vedette_runtime::App;
 use vedette_runtime::health::{Notice, Problem as Reported};
 use vedette_store::{StoreError, TableState, budget, retry_on_conflict};
@@ -33,15 +36,20 @@ pub(crate) struct Doctor {
 }
 
 impl Doctor {
-    /// Examines a table and its reconciler. `notices` are what the service says of its own health.
+    /// Examines a table and its reconciler. `notices` are what the service says of its own health; `data` is
+    /// the folder that holds the table, where it is on this machine.
     pub(crate) async fn run(
         &self,
         app: &App,
         notices: &[Notice],
+        data: Option<&Path>,
         out: &mut Output<'_>,
     ) -> Result<(), Failure> {
         let mut health = Health::default();
         health.problems.extend(notices.iter().cloned().map(Problem::from));
+        if let Some(data) = data {
+            examine_file(data, &mut health).await;
+        }
         if self.accept_clock
             && let Some(jump) = accept_clock(app).await?
         {
@@ -93,6 +101,18 @@ fn tell(health: &Health, out: &mut Output<'_>) -> Result<(), Failure> {
     }
 }
 
+/// Looks at the structure of the table's file, however long that takes.
+async fn examine_file(data: &Path, health: &mut Health) {
+    match vedette_embedded::examine(data, None).await {
+        Ok(Examination::Sound) => health.file = Some("sound"),
+        Ok(Examination::Unfinished | Examination::Impossible) => {}
+        Err(fault) => {
+            health.file = Some("damaged");
+            health.problem(format!("{} {}", fault.file.display(), fault.damage), fault.remedy());
+        }
+    }
+}
+
 /// Looks at the table, and at what is outstanding in it. Says no where there is no table to look
 /// further at.
 async fn examine(app: &App, health: &mut Health) -> Result<bool, Failure> {
@@ -140,6 +160,9 @@ async fn overdue(app: &App, by: Timestamp) -> Result<usize, Failure> {
 /// What was found; `None` if it could not be examined, or belongs to no deployment.
 #[derive(Default, Serialize)]
 struct Health {
+    /// What is to be said of the structure of the table's file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'static str>,
     teams: Option<usize>,
     overdue: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -192,6 +215,7 @@ impl Show for Health {
         let count = |count: Option<u64>| count.map(|count| count.to_string());
         let facts = [
             ("stack", found.and_then(|found| found.stack.clone())),
+            ("table file", self.file.map(str::to_owned)),
             ("teams", self.teams.map(|count| count.to_string())),
             ("sites", found.and_then(|found| count(found.sites))),
             ("schedules", found.and_then(|found| count(found.schedules))),

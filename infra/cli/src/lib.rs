@@ -94,8 +94,8 @@ enum Command {
     Reconcile,
     /// Say what is wrong, and what to do about it
     ///
-    /// Of a table and its reconciler; with --aws of the whole deployment: credentials, stack, table,
-    /// queues, dead letters, event sources, places for functions, schedules.
+    /// Of a table, the structure of its file and its reconciler; with --aws of the whole deployment:
+    /// credentials, stack, table, queues, dead letters, event sources, places for functions, schedules.
     Doctor(doctor::Doctor),
     /// Messages of a deployment that were given up
     #[command(subcommand)]
@@ -128,7 +128,10 @@ async fn run(
         Command::Issue(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Reconcile => reconcile::run(app, &mut out).await,
-        Command::Doctor(doctor) => doctor.run(app, notices, &mut out).await,
+        Command::Doctor(doctor) => {
+            let data = deployed.is_none().then(|| cli.target.data());
+            doctor.run(app, notices, data, &mut out).await
+        }
         Command::Dlq(command) => command.run(deployed, &mut out).await,
         Command::Probe(probe) => probe.run(&app.clock, &mut out).await,
     };

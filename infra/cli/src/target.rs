@@ -1,6 +1,6 @@
 //! Which table the command is about.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -67,11 +67,16 @@ impl Target {
         self.stack.as_deref()
     }
 
+    /// The data folder, where the table is on this machine.
+    pub(crate) fn data(&self) -> &Path {
+        &self.data
+    }
+
     /// Opens the table on this machine.
     pub(crate) async fn open(&self) -> Result<Opened, Failure> {
         let service = Config::read(&environment)?.service;
         let unreachable = |why: String| Failure::Unreachable(self.does_not_answer(&why));
-        if !Folder::has_database(&self.data).map_err(|error| unreachable(error.to_string()))? {
+        if !Folder::was_used(&self.data).map_err(|error| unreachable(error.to_string()))? {
             return Err(unreachable("there is none; vedette-local makes it".to_owned()));
         }
         Ok(match reach(&self.data).await.map_err(|error| unreachable(error.to_string()))? {

@@ -8,6 +8,7 @@
 mod background;
 mod clock;
 mod console;
+mod data_folder;
 mod demo;
 mod gateway;
 mod lateness;

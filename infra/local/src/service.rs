@@ -14,7 +14,7 @@ use vedette_checker::{Config, Engines, GuardError};
 use vedette_dashboard::{Provider, ProviderConfig};
 use vedette_domain::alert::link;
 use vedette_embedded::{
-    Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, reach,
+    Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Watch, reach,
 };
 use vedette_notifier::send::{MailConfig, Sender};
 use vedette_probe::guard::Guard;
@@ -25,6 +25,7 @@ use vedette_runtime::{
 use crate::background;
 use crate::clock::ClockWatch;
 use crate::console::Console;
+use crate::data_folder;
 use crate::demo::{self, Access, DemoError, SignIn};
 use crate::gateway::{self, Gateway};
 use crate::options::Options;
@@ -99,6 +100,7 @@ impl Service {
         let taken = |source| StartError::Listen { address: options.listen, source };
         let gateway_socket = gateway::bind(options.listen).map_err(taken)?;
         let listen = gateway_socket.local_addr().map_err(taken)?;
+        data_folder::examine_table(&folder).await?;
         let database = Database::open(&folder, options.fsync).await?;
         let table_socket = vedette_embedded::listen(&folder)?;
 
@@ -156,6 +158,7 @@ impl Service {
         rounds.spawn(background::rebuild(app.clone(), start));
         rounds.spawn(background::rebuild_daily(app.clone()));
         rounds.spawn(background::redeliver(app.clone()));
+        rounds.spawn(data_folder::watch(app.clone(), Watch::new(&folder)));
         rounds.spawn(background::forget(clock_watch.clone(), Expiry::new(database.clone())));
         rounds.spawn(clock_watch.run(app));
         let notices = move || serde_json::to_vec(&health.notices()).unwrap_or_default();

@@ -14,10 +14,11 @@ use tracing::error;
 use vedette_domain::ErrorChain;
 use vedette_store::StoreError;
 
-use crate::folder::{Folder, FolderError};
+use crate::folder::{Folder, FolderError, Format};
+use crate::integrity::TableFault;
 use crate::jobs::{Jobs, Priority};
 use crate::sync::{Fsync, Syncer};
-use crate::{layout, operation};
+use crate::{files, integrity, layout, operation};
 
 /// The most threads that read. Each has a connection of its own, with a cache of 2 MB.
 const READERS_MAX: usize = 4;
@@ -121,27 +122,50 @@ impl Database {
     /// When the file is not usable.
     pub async fn open(folder: &Folder, fsync: Fsync) -> Result<Self, DatabaseError> {
         let file = folder.database();
-        if file.try_exists()? {
-            folder.take_over_format()?;
+        if folder.has_table()? {
+            let format = folder.check_format()?;
+            integrity::recognize(&file)?;
+            if format == Format::Older {
+                // Items are written anew in the course of things, and the version before would not
+                // understand them.
+                folder.write_format()?;
+            }
         } else {
-            folder.write_format()?;
             Self::make(folder, &file).await?;
         }
-        Self::on_file(&file, fsync)
+        let (held, path) = (folder.held().clone(), folder.path().to_owned());
+        Self::on_file(&file, fsync, move || {
+            if held.get(files::DATABASE).is_none() {
+                held.note(&path, files::DATABASE)?;
+            }
+            // SQLite removes these with the last connection, and makes others with the next.
+            held.note(&path, files::LOG)?;
+            held.note(&path, files::LOG_INDEX)
+        })
     }
 
     /// Makes the file with the table in it under another name, and names it when it is whole: a
     /// table whose making was cut off could neither be used nor made again.
+    ///
+    /// The format is written last before that, so that one without a table tells of a table that was lost
+    /// unless the whole draft lies beside it.
     async fn make(folder: &Folder, file: &Path) -> Result<(), DatabaseError> {
+        folder.remove_format()?;
         let draft = folder.draft(file)?;
-        let database = Self::on_file(&draft, Fsync::Always)?;
+        let database = Self::on_file(&draft, Fsync::Always, || Ok(()))?;
         database.store().create_table().await?;
         database.close().await;
         layout::by_key(&draft)?;
+        folder.write_format()?;
         Ok(folder.put(&draft, file)?)
     }
 
-    fn on_file(path: &Path, fsync: Fsync) -> Result<Self, DatabaseError> {
+    /// Opens a file; `opened` is told each time that it was.
+    fn on_file(
+        path: &Path,
+        fsync: Fsync,
+        opened: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+    ) -> Result<Self, DatabaseError> {
         let name = path.to_str().ok_or_else(|| DatabaseError::NotUnicode(path.to_owned()))?;
         let name = name.to_owned();
         let open = move || {
@@ -151,6 +175,7 @@ impl Database {
                 // the disk. There is no other way to ask for it.
                 database.disable_bulk_loading()?;
             }
+            opened().map_err(|error| DynoxideError::InternalServerError(error.to_string()))?;
             Ok(database)
         };
         let syncer = match fsync {
@@ -274,6 +299,9 @@ pub enum DatabaseError {
     /// SQLite takes no such path.
     #[error("the path {} is not Unicode", .0.display())]
     NotUnicode(PathBuf),
+    /// It holds something else than the table, or pieces of it.
+    #[error(transparent)]
+    Damaged(#[from] TableFault),
     /// The table was closed meanwhile.
     #[error("the table is closed")]
     Closed,
@@ -306,7 +334,7 @@ mod tests {
     async fn a_database_whose_making_was_cut_off_is_made_anew() {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
-        for left_over in ["vedette.db.new", "vedette.db.new-wal", "vedette.db.new-shm"] {
+        for left_over in ["format", "vedette.db.new", "vedette.db.new-wal", "vedette.db.new-shm"] {
             fs::write(temporary.path().join(left_over), "half").expect("written");
         }
         for fsync in [Fsync::Always, Fsync::EverySecond] {
@@ -328,7 +356,7 @@ mod tests {
         let folder = Folder::alone(temporary.path()).await;
         Database::open(&folder, Fsync::Always).await.expect("opened").close().await;
         let format = temporary.path().join("format");
-        for other in ["0", "1000", "soon", ""] {
+        for other in ["0", "1000", "soon"] {
             fs::write(&format, other).expect("written");
             let refused = Database::open(&folder, Fsync::Always).await.expect_err("refused");
             assert!(refused.to_string().contains("another version of Vedette"), "{refused}");
@@ -336,6 +364,8 @@ mod tests {
         fs::write(&format, "1").expect("written");
         Database::open(&folder, Fsync::Always).await.expect("opened").close().await;
         assert_eq!(fs::read_to_string(&format).expect("read"), "3", "taken over");
+        fs::write(&format, "").expect("written");
+        Database::open(&folder, Fsync::Always).await.expect_err("says nothing");
         fs::remove_file(&format).expect("removed");
         Database::open(&folder, Fsync::Always).await.expect_err("made before formats were told");
     }

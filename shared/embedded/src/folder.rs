@@ -1,4 +1,4 @@
-//! The data folder: one process at a time, and the token file.
+//! The data folder: one process at a time, its format, and the token file.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write as _};
@@ -8,22 +8,25 @@ use std::os::unix::fs::{
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::OFlags;
 use rustix::process::geteuid;
 use tokio::time::{Instant, sleep};
 use vedette_domain::account::Secret;
 
 use crate::Socket;
+use crate::files::{self, FileFault, Found, Held, Identity};
 
 /// The folder that holds everything that lasts, as long as this process has it to itself.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// The system unlocks it when the process ends, however it ends.
-    _lock: File,
+    /// The files in it that this process has open.
+    held: Held,
+    /// Which folder it is, whatever its path leads to later.
+    identity: Identity,
+    /// The system unlocks both when the process ends, however it ends.
+    _locks: [File; 2],
 }
-
-/// The file with the table.
-const DATABASE: &str = "vedette.db";
 
 /// Why the data folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +35,10 @@ pub enum FolderError {
     #[error("the data folder {} is in use by another process", .0.display())]
     InUse(PathBuf),
     /// Its owner can read and replace everything in it.
-    #[error("the data folder {} belongs to another user (uid {owner})", .path.display())]
+    #[error(
+        "the data folder {} belongs to another user (uid {owner}); run Vedette as that user, or choose \
+         another folder", .path.display()
+    )]
     NotOurs {
         /// The folder.
         path: PathBuf,
@@ -45,6 +51,27 @@ pub enum FolderError {
          start on another folder", .0.display()
     )]
     Format(PathBuf),
+    /// The file that says how to read the table says nothing.
+    #[error(
+        "{} does not say in which format the table is kept: put the file back from a backup, or, if this \
+         version of Vedette was the last that ran on the folder, run `echo {FORMAT_VERSION} > '{}'`",
+        .0.display(), .0.display()
+    )]
+    NoFormat(PathBuf),
+    /// There is no table where one has been.
+    #[error(
+        "{} is missing, although a table was kept there: put it back from a backup; or, to start with an \
+         empty table, remove what is left of the old one: {left}", .path.display()
+    )]
+    NoTable {
+        /// The table's file.
+        path: PathBuf,
+        /// The files that tell of it.
+        left: String,
+    },
+    /// Something else has the name of a file of ours.
+    #[error("{}; {}", .0, .0.remedy())]
+    File(FileFault),
     /// The system does not let us.
     #[error("{}: {error}", .path.display())]
     Io {
@@ -57,10 +84,22 @@ pub enum FolderError {
 
 /// The format in which the table's items are written; it rises when the version before cannot read
 /// them.
-const FORMAT: u32 = 3;
+pub(crate) const FORMAT_VERSION: u32 = 3;
 
 /// The oldest format that is still read.
 const OLDEST_FORMAT: u32 = 1;
+
+/// The table while it is made: [`files::DATABASE`] as [`Folder::draft`] names it.
+const DRAFT: &str = "vedette.db.new";
+
+/// In which format a table is kept that this version reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// In the one in which it writes.
+    Present,
+    /// In one of a previous version.
+    Older,
+}
 
 /// For its owner and nobody else.
 const PRIVATE: u32 = 0o700;
@@ -118,50 +157,109 @@ impl Folder {
         Ok(())
     }
 
+    /// Locks the folder itself and the file `lock` in it, and refuses files that are not ours.
+    ///
+    /// Two processes on one table would ruin it. Earlier versions of Vedette know the file alone; the folder
+    /// stays locked where somebody removes the file.
     fn lock(path: &Path) -> Result<Self, FolderError> {
-        let name = path.join("lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&name);
-        let lock = lock.map_err(|error| FolderError::Io { path: name.clone(), error })?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(FolderError::InUse(path.to_owned())),
-            Err(TryLockError::Error(error)) => Err(FolderError::Io { path: name, error }),
+        let failed = |error| FolderError::Io { path: path.to_owned(), error };
+        let folder = File::open(path).map_err(failed)?;
+        match folder.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(FolderError::InUse(path.to_owned())),
+            // Some file systems, NFS among them, lock no folders; there the file must do.
+            Err(TryLockError::Error(_)) => {}
         }
+        files::judge_all(path).map_err(FolderError::File)?;
+        let name = path.join(files::LOCK);
+        let failed = |error| FolderError::Io { path: name.clone(), error };
+        let mut lock = OpenOptions::new();
+        lock.create(true)
+            .truncate(false)
+            .write(true)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        let lock = lock.open(&name).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(FolderError::InUse(path.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let locked = Found::of(&lock).map_err(failed)?.identity;
+        // Somebody may have removed or replaced it before it was locked.
+        if Found::at(&name).map_err(failed)?.map(|found| found.identity) != Some(locked) {
+            return Err(FolderError::InUse(path.to_owned()));
+        }
+        let held = Held::default();
+        held.set(files::LOCK, locked);
+        let identity = Found::of(&folder).map_err(failed)?.identity;
+        Ok(Self { path: path.to_owned(), held, identity, _locks: [folder, lock] })
     }
 
-    /// Whether a database was made in a folder.
+    /// Whether Vedette has kept a table in a folder, be it there or lost.
     ///
     /// # Errors
     ///
     /// When the system does not let us look.
-    pub fn has_database(path: &Path) -> io::Result<bool> {
-        path.join(DATABASE).try_exists()
+    pub fn was_used(path: &Path) -> io::Result<bool> {
+        let of_a_table = [files::DATABASE, files::FORMAT, files::TOKEN];
+        Ok(!present(path, &of_a_table)?.is_empty())
+    }
+
+    /// Whether the folder has a table; one that is not there may be made.
+    ///
+    /// # Errors
+    ///
+    /// When there is none although there has been one, or the system does not let us look.
+    pub(crate) fn has_table(&self) -> Result<bool, FolderError> {
+        let failed = |error| FolderError::Io { path: self.path.clone(), error };
+        let present = |names: &[&'static str]| present(&self.path, names).map_err(failed);
+        if !present(&[files::DATABASE])?.is_empty() {
+            return Ok(true);
+        }
+        let left = present(&[files::FORMAT, files::TOKEN, files::LOG, files::LOG_INDEX])?;
+        // A first start that is cut off leaves its draft of the table, and at most the format.
+        let draft = self.path.join(DRAFT).try_exists().map_err(failed)?;
+        if left.is_empty() || (draft && left == [files::FORMAT]) {
+            return Ok(false);
+        }
+        Err(FolderError::NoTable { path: self.database(), left: left.join(", ") })
     }
 
     /// Says in which format the table is kept.
     pub(crate) fn write_format(&self) -> Result<(), FolderError> {
-        let path = self.path.join("format");
+        let path = self.path.join(files::FORMAT);
         let draft = self.draft(&path)?;
-        fs::write(&draft, FORMAT.to_string())
+        fs::write(&draft, FORMAT_VERSION.to_string())
             .and_then(|()| File::open(&draft)?.sync_all())
             .map_err(|error| FolderError::Io { path: draft.clone(), error })?;
         self.put(&draft, &path)
     }
 
+    /// Forgets the format of a table that was never finished.
+    pub(crate) fn remove_format(&self) -> Result<(), FolderError> {
+        remove(&self.path.join(files::FORMAT))
+    }
+
     /// Refuses a folder whose table is kept in a format that this version does not read, before
-    /// anything of it is read. One of an older format is from now on one of this: items are written
-    /// anew in the course of things, and the version before would not understand them.
-    pub(crate) fn take_over_format(&self) -> Result<(), FolderError> {
-        let found = fs::read_to_string(self.path.join("format")).ok();
-        match found.and_then(|found| found.trim().parse().ok()) {
-            Some(FORMAT) => Ok(()),
-            Some(OLDEST_FORMAT..FORMAT) => self.write_format(),
-            _ => Err(FolderError::Format(self.path.clone())),
+    /// anything of it is read.
+    pub(crate) fn check_format(&self) -> Result<Format, FolderError> {
+        let path = self.path.join(files::FORMAT);
+        match fs::read_to_string(&path) {
+            Ok(found) if found.trim().is_empty() => Err(FolderError::NoFormat(path)),
+            Ok(found) => match found.trim().parse() {
+                Ok(FORMAT_VERSION) => Ok(Format::Present),
+                Ok(OLDEST_FORMAT..FORMAT_VERSION) => Ok(Format::Older),
+                _ => Err(FolderError::Format(self.path.clone())),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(FolderError::NoFormat(path))
+            }
+            Err(error) => Err(FolderError::Io { path, error }),
         }
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.path.join(DATABASE)
+        self.path.join(files::DATABASE)
     }
 
     /// Where it is.
@@ -169,9 +267,19 @@ impl Folder {
         &self.path
     }
 
+    /// The files in it that this process has open.
+    pub(crate) const fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// Which folder it is.
+    pub(crate) const fn identity(&self) -> Identity {
+        self.identity
+    }
+
     /// The file that holds the demo user's token.
     pub fn token(&self) -> PathBuf {
-        self.path.join("token")
+        self.path.join(files::TOKEN)
     }
 
     /// What the token file holds; `None` if it is missing or holds no token.
@@ -198,12 +306,7 @@ impl Folder {
         let draft = with_suffix(file, ".new");
         // SQLite keeps two files beside its own.
         for path in [draft.clone(), with_suffix(&draft, "-wal"), with_suffix(&draft, "-shm")] {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(FolderError::Io { path, error });
-                }
-                _ => {}
-            }
+            remove(&path)?;
         }
         Ok(draft)
     }
@@ -213,6 +316,26 @@ impl Folder {
         let named = fs::rename(draft, file).and_then(|()| File::open(&self.path)?.sync_all());
         named.map_err(|error| FolderError::Io { path: file.to_owned(), error })
     }
+}
+
+fn remove(path: &Path) -> Result<(), FolderError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(FolderError::Io { path: path.to_owned(), error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Which of these names stand for something in a folder.
+fn present(folder: &Path, names: &[&'static str]) -> io::Result<Vec<&'static str>> {
+    let mut present = Vec::new();
+    for name in names {
+        if Found::at(&folder.join(name))?.is_some() {
+            present.push(*name);
+        }
+    }
+    Ok(present)
 }
 
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -239,7 +362,7 @@ pub(crate) mod tests {
         }
         chown(&data, Some(12_345), None).expect("given away");
         let refused = Folder::make(&data).expect_err("not ours").to_string();
-        assert!(refused.ends_with("data belongs to another user (uid 12345)"), "{refused}");
+        assert!(refused.contains("data belongs to another user (uid 12345); run"), "{refused}");
         let left = fs::metadata(&data).expect("there");
         assert_eq!(
             (left.mode() & 0o777, fs::read_dir(&data).expect("a folder").count()),

@@ -8,17 +8,23 @@
 mod client;
 mod database;
 mod expiry;
+mod files;
 mod folder;
+mod integrity;
 mod jobs;
 mod layout;
 mod operation;
 mod socket;
 mod sync;
+mod watch;
 
 pub use client::{TABLE, sdk_client, store};
 pub use database::{Database, DatabaseError};
 pub use expiry::{Expiry, Swept};
+pub use files::{FileFault, FileProblem};
 pub use folder::{Folder, FolderError, Reached, reach};
+pub use integrity::{Damage, Examination, TableFault, examine};
 pub use jobs::Priority;
 pub use socket::{Socket, listen, serve};
 pub use sync::Fsync;
+pub use watch::Watch;

@@ -22,11 +22,9 @@ use tokio::task::JoinSet;
 use tracing::{debug, warn};
 
 use crate::client::{self, TARGET, answer, operation};
+use crate::files::SOCKET;
 use crate::operation::is_of_items;
 use crate::{Database, Folder, FolderError, Priority};
-
-/// The socket's name in the data folder.
-const NAME: &str = "vedette.sock";
 
 /// Where the service says how it is, beside the table, which may be what does not answer.
 const HEALTH: &str = "/health";
@@ -44,7 +42,7 @@ pub struct Socket {
 
 impl Socket {
     pub(crate) fn of(folder: &Path) -> Self {
-        Self { path: folder.join(NAME) }
+        Self { path: folder.join(SOCKET) }
     }
 
     /// Whether somebody listens.
@@ -111,14 +109,16 @@ impl HttpConnector for Socket {
 ///
 /// When the system does not let us, for one thing because the path is longer than it takes.
 pub fn listen(folder: &Folder) -> Result<UnixListener, FolderError> {
-    let path = folder.path().join(NAME);
+    let path = folder.path().join(SOCKET);
     let made = match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => UnixListener::bind(&path),
     };
     // The folder lets nobody else in either.
     let kept = made.and_then(|listener| {
-        fs::set_permissions(&path, Permissions::from_mode(0o600)).map(|()| listener)
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        folder.held().note(folder.path(), SOCKET)?;
+        Ok(listener)
     });
     kept.map_err(|error| FolderError::Io { path, error })
 }
@@ -188,14 +188,14 @@ mod tests {
     async fn another_process_reads_and_writes_items_and_nothing_else() {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
-        fs::write(temporary.path().join(NAME), "left by a crash").expect("written");
+        fs::write(temporary.path().join(SOCKET), "left by a crash").expect("written");
         let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");
         let served =
             tokio::spawn(serve(listen(&folder).expect("a socket"), database.clone(), || {
                 b"well".to_vec()
             }));
 
-        let mode = fs::metadata(temporary.path().join(NAME)).expect("a socket").permissions();
+        let mode = fs::metadata(temporary.path().join(SOCKET)).expect("a socket").permissions();
         assert_eq!(mode.mode() & 0o777, 0o600);
         let Ok(Reached::Served(socket)) = reach(temporary.path()).await else {
             panic!("somebody serves it");

@@ -31,6 +31,13 @@ pub enum Problem {
         /// How.
         jump: Jump,
     },
+    /// The files of the data folder are not those that the service has open, or not as it left them.
+    DataFolder {
+        /// What is wrong with which files.
+        what: String,
+        /// What to do about each.
+        remedy: String,
+    },
 }
 
 impl Problem {
@@ -47,11 +54,12 @@ impl Problem {
             Self::ClockJumped { jump } => {
                 format!("{jump}. No history expires until the clock is confirmed.")
             }
+            Self::DataFolder { what, .. } => what.clone(),
         }
     }
 
     /// What the operator can do about it, in one sentence.
-    pub const fn remedy(&self) -> &'static str {
+    pub fn remedy(&self) -> &str {
         match self {
             Self::NotWritable { .. } => {
                 "Free space on the disk that holds the data folder, or make the folder writable again; the \
@@ -62,6 +70,7 @@ impl Problem {
                 "Check the machine's time, then run `vedette doctor --accept-clock`. A clock that stays \
                  steady for a day confirms itself."
             }
+            Self::DataFolder { remedy, .. } => remedy,
         }
     }
 }

@@ -4,6 +4,7 @@ mod client;
 
 mod checks;
 mod connections;
+mod files;
 mod gateway;
 mod hanging;
 mod operator;

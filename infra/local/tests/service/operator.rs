@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::start;
 
 /// Runs a command on a data folder.
-async fn vedette(data: &Path, command: &str) -> Result<(), Failure> {
+pub(crate) async fn vedette(data: &Path, command: &str) -> Result<(), Failure> {
     let data = data.to_str().expect("text");
     let words = ["vedette", "--json", "--data", data].into_iter().chain(command.split(' '));
     Cli::try_parse_from(words).expect("a command").execute().await

@@ -1,10 +1,12 @@
 //! The pages, as a browser asks for them.
 
+use vedette_local::Service;
+
 use crate::client::{Client, HttpResponse};
 use crate::start;
 
 /// Sends a request of a browser on our own page, over plain HTTP to another machine.
-async fn browse(
+pub(crate) async fn browse(
     client: &Client,
     method: &str,
     path: &str,
@@ -20,20 +22,30 @@ async fn browse(
     client.send_raw(request.as_bytes()).await.expect("an answer")
 }
 
+/// The path of the link by which who started the service signs in.
+fn sign_in_path(service: &Service) -> String {
+    let link = service.sign_in_link().expect("a link");
+    let (_, path) = link.split_once("/sign-in/").expect("a page");
+    format!("/sign-in/{path}")
+}
+
+/// Signs in by that link, and says the session's cookie.
+pub(crate) async fn sign_in(service: &Service, client: &Client) -> String {
+    let signed_in = browse(client, "POST", &sign_in_path(service), "", "").await;
+    assert_eq!((signed_in.status, signed_in.headers["location"].as_str()), (303, "/"));
+    let cookie = &signed_in.headers["set-cookie"];
+    assert!(cookie.starts_with("vedette=") && !cookie.contains("Secure"), "{cookie}");
+    cookie.split(';').next().expect("a cookie").to_owned()
+}
+
 #[tokio::test]
 async fn who_started_the_service_signs_in_by_its_link_and_adds_a_site() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
-    let link = service.sign_in_link().expect("a link");
-    let (_, path) = link.split_once("/sign-in/").expect("a page");
-    let path = format!("/sign-in/{path}");
+    let path = sign_in_path(&service);
     assert_eq!(browse(&client, "GET", "/", "", "").await.headers["location"], "/sign-in");
     assert!(browse(&client, "GET", &path, "", "").await.text.contains("<button>Sign in"));
-    let signed_in = browse(&client, "POST", &path, "", "").await;
-    assert_eq!((signed_in.status, signed_in.headers["location"].as_str()), (303, "/"));
-    let cookie = &signed_in.headers["set-cookie"];
-    assert!(cookie.starts_with("vedette=") && !cookie.contains("Secure"), "{cookie}");
-    let cookie = cookie.split(';').next().expect("a cookie");
+    let cookie = &sign_in(&service, &client).await;
 
     let home = browse(&client, "GET", "/", cookie, "").await;
     assert!(home.text.contains("Sites of Demo team"), "{}", home.text);

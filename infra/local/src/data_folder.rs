@@ -1,0 +1,78 @@
+//! The data folder before the service starts on it, and while it runs.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{error, info};
+use vedette_embedded::{DatabaseError, Examination, FileFault, Folder, Watch, examine};
+use vedette_runtime::health::Problem;
+use vedette_runtime::{App, Health};
+
+/// How long a start waits for the examination of the table's file.
+const EXAMINE_FOR: Duration = Duration::from_secs(1);
+
+/// Between two looks at the files; with a shorter monitoring minute, half of that.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// However short a monitoring minute is.
+const LOOK_EVERY_MIN: Duration = Duration::from_millis(50);
+
+/// Refuses a table whose file is damaged, as far as that can be found out in a second.
+pub(crate) async fn examine_table(folder: &Folder) -> Result<(), DatabaseError> {
+    if examine(folder.path(), Some(EXAMINE_FOR)).await? == Examination::Unfinished {
+        info!(
+            "the table is too large to be examined at the start; `vedette doctor` examines all of it"
+        );
+    }
+    Ok(())
+}
+
+/// Looks at the files of the data folder from time to time, and reports what is wrong with them until it is
+/// right again.
+pub(crate) async fn watch(app: App, mut files: Watch) {
+    let minute = app.service.time_scale.minute();
+    let mut ticks = interval((minute / 2).clamp(LOOK_EVERY_MIN, LOOK_EVERY));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut known = Vec::new();
+    loop {
+        ticks.tick().await;
+        let look = spawn_blocking(move || {
+            let faults = files.look();
+            (files, faults)
+        });
+        let faults;
+        (files, faults) = match look.await {
+            Ok(looked) => looked,
+            Err(error) => {
+                error!(%error, "the files of the data folder are no longer watched");
+                return;
+            }
+        };
+        // The first fault is logged as the problem that it is.
+        for fault in faults.iter().filter(|fault| !known.is_empty() && !known.contains(*fault)) {
+            error!("{fault}; {}", fault.remedy());
+        }
+        report(&app.health, &faults, app.clock.now());
+        known = faults;
+    }
+}
+
+fn report(health: &Health, faults: &[FileFault], now: Timestamp) {
+    if faults.is_empty() {
+        health.report_over(|problem| matches!(problem, Problem::DataFolder { .. }));
+        return;
+    }
+    let what = faults.iter().map(|fault| sentence(&fault.to_string())).collect::<Vec<_>>();
+    let remedies: BTreeSet<_> = faults.iter().map(|fault| sentence(&fault.remedy())).collect();
+    let remedy = remedies.into_iter().collect::<Vec<_>>().join(" ");
+    health.report(Problem::DataFolder { what: what.join(" "), remedy }, now);
+}
+
+/// A text as a sentence of its own.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
+}

@@ -1,0 +1,281 @@
+//! The files of a data folder: their names, what is found under a name, and what can be wrong with it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::process::geteuid;
+
+use crate::folder::FORMAT_VERSION;
+
+/// The file with the table.
+pub(crate) const DATABASE: &str = "vedette.db";
+/// SQLite's write-ahead log of that file.
+pub(crate) const LOG: &str = "vedette.db-wal";
+/// SQLite's index of the log, which it maps into memory.
+pub(crate) const LOG_INDEX: &str = "vedette.db-shm";
+/// The format in which the table's items are written.
+pub(crate) const FORMAT: &str = "format";
+/// The demo user's token.
+pub(crate) const TOKEN: &str = "token";
+/// Locked by the process that has the folder.
+pub(crate) const LOCK: &str = "lock";
+/// The way in for other processes.
+pub(crate) const SOCKET: &str = "vedette.sock";
+
+/// All regular files that this version keeps in a data folder.
+pub(crate) const REGULAR: [&str; 6] = [DATABASE, LOG, LOG_INDEX, FORMAT, TOKEN, LOCK];
+
+/// Which file it is, whatever its name: two names with the same identity are one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+/// What is found under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) identity: Identity,
+    pub(crate) kind: Kind,
+    pub(crate) owner: u32,
+    /// Bytes.
+    pub(crate) size: u64,
+}
+
+/// What kind of file is found under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Regular,
+    Folder,
+    Socket,
+    Symlink,
+    Other,
+}
+
+impl From<&Metadata> for Found {
+    fn from(metadata: &Metadata) -> Self {
+        let kind = metadata.file_type();
+        let kind = match () {
+            () if kind.is_file() => Kind::Regular,
+            () if kind.is_dir() => Kind::Folder,
+            () if kind.is_socket() => Kind::Socket,
+            () if kind.is_symlink() => Kind::Symlink,
+            () => Kind::Other,
+        };
+        let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
+        Self { identity, kind, owner: metadata.uid(), size: metadata.len() }
+    }
+}
+
+impl Found {
+    /// What a file's name stands for, without following a symbolic link; `None` if nothing is there.
+    pub(crate) fn at(path: &Path) -> io::Result<Option<Self>> {
+        present(fs::symlink_metadata(path))
+    }
+
+    /// The folder that a path leads to; its operator may have made the path a symbolic link.
+    pub(crate) fn folder(path: &Path) -> io::Result<Option<Self>> {
+        present(fs::metadata(path))
+    }
+
+    /// What an open file is.
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        Ok(Self::from(&file.metadata()?))
+    }
+}
+
+fn present(metadata: io::Result<Metadata>) -> io::Result<Option<Found>> {
+    match metadata {
+        Ok(metadata) => Ok(Some(Found::from(&metadata))),
+        // The path may also lead through what is no folder any more.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Something wrong with the data folder, or with a file in it. Its text says what; [`remedy`](Self::remedy)
+/// says what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFault {
+    /// The file or the folder.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: FileProblem,
+}
+
+/// What can be wrong with a file of the data folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileProblem {
+    /// The name is a symbolic link, which could lead anywhere.
+    Symlink,
+    /// The name is not that of a regular file (or, where a socket belongs, of a socket).
+    WrongKind,
+    /// Another user owns it, who can read and replace it.
+    NotOurs {
+        /// Whose it is.
+        owner: u32,
+    },
+    /// It was deleted while the service was running.
+    Deleted,
+    /// Another file took its name while the service was running.
+    Replaced,
+    /// It became shorter while the service was running.
+    Truncated {
+        /// Bytes now.
+        size: u64,
+        /// Bytes at the last look.
+        was: u64,
+    },
+    /// It holds something other than what Vedette wrote into it.
+    Overwritten,
+    /// The system does not let us look.
+    Unreadable {
+        /// What the system says.
+        why: String,
+    },
+}
+
+impl FileFault {
+    pub(crate) fn new(path: PathBuf, problem: FileProblem) -> Self {
+        Self { path, problem }
+    }
+
+    /// The file's name, if it is one of ours.
+    fn name(&self) -> Option<&'static str> {
+        let name = self.path.file_name()?;
+        REGULAR.into_iter().chain([SOCKET]).find(|known| name == *known)
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        let path = self.path.display();
+        match (&self.problem, self.name()) {
+            (FileProblem::NotOurs { .. }, _) => {
+                let user = geteuid().as_raw();
+                format!("run `chown {user} '{path}'`, or run Vedette as the user who owns it")
+            }
+            (FileProblem::Unreadable { .. }, _) => "look at the disk and its permissions".to_owned(),
+            (_, Some(LOCK | SOCKET)) => {
+                format!("remove '{path}' if it is there, and restart the service, which makes it anew")
+            }
+            (_, Some(TOKEN)) => format!(
+                "remove '{path}' if it is there, and restart the service, which makes a new token"
+            ),
+            (FileProblem::Symlink, _) => format!(
+                "stop Vedette and put the file itself at '{path}'; only the data folder may be a link"
+            ),
+            (FileProblem::WrongKind, Some(_)) => {
+                format!("stop Vedette, move '{path}' away and put the file back from a backup")
+            }
+            (_, Some(FORMAT)) => format!("run `echo {FORMAT_VERSION} > '{path}'`"),
+            (FileProblem::Truncated { .. }, Some(LOG)) => {
+                "restart the service: it goes on with what is left. If it refuses to start because \
+                 vedette.db is damaged, put vedette.db back from a backup"
+                    .to_owned()
+            }
+            (_, Some(LOG | LOG_INDEX)) => "restart the service: a clean stop brings what it still holds \
+                into vedette.db. A crash before that loses what was saved since"
+                .to_owned(),
+            (_, Some(DATABASE)) => {
+                "stop the service, put vedette.db back from a backup, remove vedette.db-wal and \
+                 vedette.db-shm, and start it again"
+                    .to_owned()
+            }
+            _ => "stop the service, put the data folder back from a backup (or leave it away to begin \
+                 with an empty one), and start it again"
+                .to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match (&self.problem, self.name()) {
+            (FileProblem::Symlink, _) => write!(f, "{path} is a symbolic link"),
+            (FileProblem::WrongKind, Some(SOCKET)) => write!(f, "{path} is not a socket"),
+            (FileProblem::WrongKind, Some(_)) => write!(f, "{path} is not a regular file"),
+            (FileProblem::WrongKind, None) => write!(f, "{path} is not a folder"),
+            (FileProblem::NotOurs { owner }, _) => {
+                write!(f, "{path} belongs to another user (uid {owner})")
+            }
+            (FileProblem::Truncated { size, was }, _) => {
+                write!(f, "{path} was truncated from {was} to {size} bytes: what it held is lost")
+            }
+            (FileProblem::Overwritten, _) => {
+                write!(f, "{path} no longer holds what Vedette wrote into it")
+            }
+            (FileProblem::Unreadable { why }, _) => write!(f, "{path} cannot be examined: {why}"),
+            (FileProblem::Deleted | FileProblem::Replaced, name) => {
+                let became = match self.problem {
+                    FileProblem::Deleted => "deleted",
+                    _ => "replaced by another",
+                };
+                write!(f, "{path} was {became} while the service was running: ")?;
+                f.write_str(match name {
+                    Some(LOCK) => "it no longer keeps other versions of Vedette out of the folder",
+                    Some(SOCKET) => "the `vedette` command cannot reach the service",
+                    Some(TOKEN) => "programs that read the token from it fail",
+                    Some(FORMAT) => "the service will not start again without it",
+                    Some(LOG | LOG_INDEX) => "a crash would lose what was saved since",
+                    _ => "what the service saves will be lost when it stops",
+                })
+            }
+        }
+    }
+}
+
+/// Judges what is found under the name of a file of ours, whichever file it is.
+pub(crate) fn judge(found: &Found, kind: Kind) -> Result<(), FileProblem> {
+    match found.kind {
+        Kind::Symlink => Err(FileProblem::Symlink),
+        other if other != kind => Err(FileProblem::WrongKind),
+        _ if found.owner != geteuid().as_raw() => Err(FileProblem::NotOurs { owner: found.owner }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a folder in which something else than a file of ours has the name of one.
+pub(crate) fn judge_all(folder: &Path) -> Result<(), FileFault> {
+    for name in REGULAR {
+        let path = folder.join(name);
+        let judged = match Found::at(&path) {
+            Ok(Some(found)) => judge(&found, Kind::Regular),
+            Ok(None) => Ok(()),
+            Err(error) => Err(FileProblem::Unreadable { why: error.to_string() }),
+        };
+        judged.map_err(|problem| FileFault::new(path, problem))?;
+    }
+    Ok(())
+}
+
+/// Which files this process has open, by name. Clones are the same record.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Held(Arc<Mutex<BTreeMap<&'static str, Identity>>>);
+
+impl Held {
+    /// Records a file that has just been opened, or made, under its name.
+    pub(crate) fn note(&self, folder: &Path, name: &'static str) -> io::Result<()> {
+        if let Some(found) = Found::at(&folder.join(name))? {
+            self.set(name, found.identity);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set(&self, name: &'static str, identity: Identity) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name, identity);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Identity> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied()
+    }
+}
