@@ -21,8 +21,9 @@ const WEBHOOK: [i64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000,
 /// The most that a receiver can ask for: it must not silence itself for good by a mistake.
 const LONGEST_ASKED: SignedDuration = SignedDuration::from_hours(24);
 
-/// The least that a receiver can ask for.
-const SHORTEST_ASKED: SignedDuration = SignedDuration::from_secs(5);
+/// A receiver that asks for less is backed off from as one that asks for nothing: it must not have us
+/// send the same message to it again and again.
+const SHORTEST_ASKED: SignedDuration = SignedDuration::from_secs(30);
 
 /// Failures in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +63,9 @@ pub struct Retry {
     pub is_exhausted: bool,
 }
 
-/// When to try again after a failure. What the receiver asks for (`Retry-After`) wins; else the wait is
-/// up to a fifth shorter or longer, so that what failed together does not come back together.
+/// When to try again after a failure: never before the receiver asks for it (`Retry-After`). Where it asks
+/// for at least half a minute, that is the wait; else the schedule's is, up to a fifth shorter or longer, so
+/// that what failed together does not come back together.
 pub fn retry(
     target: &Target,
     channel: ChannelId,
@@ -75,10 +77,10 @@ pub fn retry(
     let Failing { since, step } = before.unwrap_or(Failing { since: now, step: 0 });
     let place = usize::try_from(step).unwrap_or(usize::MAX).min(waits.len() - 1);
     let (wait, step) = match asked {
-        Some(asked) => (asked.clamp(SHORTEST_ASKED, LONGEST_ASKED), step),
-        None => {
+        Some(asked) if asked >= SHORTEST_ASKED => (asked.min(LONGEST_ASKED), step),
+        asked => {
             let wait = SignedDuration::from_millis(waits[place] * jitter(channel, step));
-            (wait, step.saturating_add(1))
+            (wait.max(asked.unwrap_or_default()), step.saturating_add(1))
         }
     };
     let whole = SignedDuration::from_secs(waits.iter().sum());
@@ -144,7 +146,17 @@ mod tests {
     fn a_receiver_that_asks_for_patience_is_given_up_by_time_and_not_by_number() {
         assert_eq!(waits(&webhook(), Some(60)).len(), 1_000, "of 4,560 in 76 hours");
         assert_eq!(waits(&chat(), Some(3_600)), [3_600.0; 5]);
-        assert_eq!(waits(&webhook(), Some(0))[0], 5.0, "not at once");
         assert_eq!(waits(&webhook(), Some(9_000_000))[0], 86_400.0, "not for good");
+    }
+
+    #[test]
+    fn a_receiver_that_asks_for_no_patience_is_backed_off_from() {
+        for target in [chat(), webhook()] {
+            let (kind, unasked) = (target.kind(), waits(&target, None));
+            assert_eq!(waits(&target, Some(0)), unasked, "{kind}");
+            let asked = waits(&target, Some(20));
+            assert_eq!(asked[0], 20.0, "{kind}: not before it asks");
+            assert_eq!(asked[1..5], unasked[1..5], "{kind}");
+        }
     }
 }
