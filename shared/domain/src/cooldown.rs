@@ -1,11 +1,11 @@
 //! What new sites of a team get at once, and what deleting a site does not undo.
 //!
 //! A new site's first runs are free. A crawl or an audit is a burden to the host and to us, so the
-//! first ones are counted by team and day, and a host has one a day, however often its sites are
+//! first ones are counted by team and day, and a host has five a day, however often its sites are
 //! deleted and created again. An on-demand run is paid for by the quota; what it leaves is that the
 //! next one on the host has to wait, be it of the same site or of one created in its place.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
@@ -22,6 +22,10 @@ use crate::tool_state::ToolState;
 
 /// First crawls, and first audits, that a team on an unlimited plan gets in a day.
 const UNLIMITED_PLAN: u32 = 500;
+
+/// First crawls, and first audits, that a team gets of one host in a day (UTC): enough for the pages of one
+/// shop that are added together.
+const FIRST_RUNS_PER_HOST: usize = 5;
 
 /// First crawls, and first audits, that a team gets in a day (UTC): enough to set up all its sites,
 /// and once more.
@@ -59,7 +63,7 @@ pub struct Cooldowns {
     pub rev: u64,
     /// The day that `first` is of.
     day: Date,
-    /// Hosts that had a first run on the day.
+    /// Hosts that had first runs on the day.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     first: BTreeMap<Tool, Hosts>,
     /// Newest on-demand runs on hosts of deleted sites.
@@ -71,9 +75,17 @@ pub struct Cooldowns {
 /// waits for its schedule.
 type Host = u32;
 
-/// Hosts, stored one after the other.
+/// Hosts in the order of their first runs, each as often as it had one; stored one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Hosts(BTreeSet<Host>);
+struct Hosts(Vec<Host>);
+
+impl Hosts {
+    /// Whether there may be one more first run, of `host`.
+    fn have_room_for(&self, host: Host, plan: Plan) -> bool {
+        let of_host = self.0.iter().filter(|other| **other == host).count();
+        self.0.len() < first_runs_per_day(plan) as usize && of_host < FIRST_RUNS_PER_HOST
+    }
+}
 
 impl Serialize for Hosts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -120,9 +132,13 @@ impl Cooldowns {
             if !tool.is_long() {
                 return true;
             }
-            let hosts = next.first.get(&tool).map_or(0, |hosts| hosts.0.len());
-            let is_left = hosts < first_runs_per_day(plan) as usize;
-            running.contains(&tool) && is_left && next.first.entry(tool).or_default().0.insert(host)
+            let mut hosts = next.first.get(&tool).cloned().unwrap_or_default();
+            let is_granted = running.contains(&tool) && hosts.have_room_for(host, plan);
+            if is_granted {
+                hosts.0.push(host);
+                next.first.insert(tool, hosts);
+            }
+            is_granted
         };
         let tools = Tool::ALL.into_iter().map(|tool| {
             let first = if grant(tool) { ToolState::of_new_site(now) } else { ToolState::new() };
@@ -228,16 +244,36 @@ mod tests {
     }
 
     #[test]
-    fn a_host_has_one_first_crawl_and_audit_a_day() {
+    fn a_host_has_five_first_crawls_and_audits_a_day() {
         let mut cooldowns = Cooldowns::default();
-        let mut create = |text, now| create(&mut cooldowns, Plan::Starter, &url(text), now);
-        assert_eq!(create("https://site.test", noon()), Tool::ALL);
-        for again in ["https://site.test", "https://site.test/shop", "http://SITE.test:8080/"] {
+        let mut create = |text: &str, now| create(&mut cooldowns, Plan::Starter, &url(text), now);
+        for page in ["", "/shop", "/cart", "/search"] {
+            assert_eq!(create(&format!("https://site.test{page}"), noon()), Tool::ALL, "{page}");
+        }
+        assert_eq!(create("http://SITE.test:8080/", noon()), Tool::ALL, "the fifth");
+        for again in ["https://site.test", "https://site.test/about", "http://site.test"] {
             assert_eq!(create(again, later(60)), SHORT, "{again}");
         }
-        assert_eq!(create("https://www.site.test", noon()), Tool::ALL);
+        for other in ["https://www.site.test", "https://other.test"] {
+            assert_eq!(create(other, noon()), Tool::ALL, "{other}");
+        }
         assert_eq!(create("https://site.test", later(12 * 60)), Tool::ALL, "the next day");
-        assert_eq!(create("https://site.test", later(13 * 60)), SHORT, "and not twice then");
+    }
+
+    #[test]
+    fn cooldowns_that_the_previous_version_stored_count() {
+        let site = url("https://site.test");
+        let stored = format!(
+            r#"{{"rev":7,"day":"2026-11-20","first":{{"broken-links":{:?}}}}}"#,
+            [host(&url("https://other.test")), host(&site)].map(u32::to_be_bytes).concat(),
+        );
+        let mut cooldowns: Cooldowns = serde_json::from_str(&stored).expect("cooldowns");
+        for number in 2..=5 {
+            assert_eq!(create(&mut cooldowns, Plan::Starter, &site, noon()), Tool::ALL, "{number}");
+        }
+        let fifth_audit = [Tool::Status, Tool::Ssl, Tool::Dns, Tool::Performance];
+        assert_eq!(create(&mut cooldowns, Plan::Starter, &site, noon()), fifth_audit);
+        assert_eq!(create(&mut cooldowns, Plan::Starter, &site, noon()), SHORT);
     }
 
     #[test]
@@ -277,9 +313,8 @@ mod tests {
         assert!(LONG.iter().all(|tool| begun.tools[tool].timer.is_none()));
         let begun = cooldowns.begin(Plan::Starter, &site, &[Tool::BrokenLinks], noon());
         let next = begun.cooldowns.expect("counted");
-        let begun = next.begin(Plan::Starter, &site, &Tool::ALL, noon());
-        assert!(begun.tools[&Tool::BrokenLinks].timer.is_none());
-        assert!(begun.tools[&Tool::Performance].timer.is_some());
+        let counted = LONG.map(|tool| next.first.get(&tool).map(|hosts| hosts.0.len()));
+        assert_eq!(counted, [Some(1), None]);
     }
 
     #[test]
