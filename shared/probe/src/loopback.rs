@@ -94,9 +94,8 @@ impl Server {
     ) -> Self
     where
         F: Future<Output = hyper::Response<B>> + Send + 'static,
-        B: hyper::body::Body<Data = hyper::body::Bytes, Error = std::convert::Infallible>
-            + Send
-            + 'static,
+        B: hyper::body::Body<Data = hyper::body::Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let acceptor = TlsAcceptor::from(Arc::new(config));
         Self::at("127.0.0.1", "https", move |stream, _| {

@@ -5,8 +5,9 @@ mod tests;
 
 use std::time::Duration;
 
-use hyper::Response;
+use hyper::body::Body as _;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
 use tokio::time::{Instant, timeout};
 use url::Url;
 use vedette_domain::check::{CheckError, StatusResult};
@@ -26,8 +27,7 @@ pub const MAX_REDIRECTS: usize = 10;
 /// Bytes of the final response's body that are read at most, and discarded.
 const BODY_LIMIT: usize = 64 * 1024;
 
-/// Timeout of that body. The result is known by then, and an endless or slow body must not block a
-/// worker.
+/// Timeout of that body: an endless or slow one must not block a worker.
 const BODY_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What to probe. Not `Debug`: the header's value is a secret.
@@ -53,6 +53,9 @@ pub struct StatusProbe<'a> {
 /// redirect itself is then the final response. As for any client, an `https` target is down if its
 /// certificate is not trusted.
 ///
+/// The beginning of the final response's body is read. If it ends there, before the length that the response
+/// announces, the request was not completed, and the target is down.
+///
 /// # Errors
 /// When the check could not run, which says nothing about the target: a URL or redirect that the
 /// guard refuses ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`],
@@ -64,15 +67,19 @@ pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResul
     let started = Instant::now();
     let mut chain = RedirectChain::new(probe.url);
     let outcome = timeout(probe.deadline, follow(guard, header.as_ref(), &mut chain)).await;
-    let elapsed = started.elapsed();
+    let mut elapsed = started.elapsed();
     let (why, may_be_ours) = match outcome {
         Ok(Ok(Some(mut response))) => {
             let result = result(&chain, response.status().as_u16(), elapsed, None);
             let time_limit = BODY_TIMEOUT.min(probe.deadline.saturating_sub(elapsed));
-            // The result does not depend on the body. It is read so that an ordinary server sees
-            // its response accepted, not aborted.
-            let _ = timeout(time_limit, http::read(response.body_mut(), BODY_LIMIT, |_| {})).await;
-            return Ok(result);
+            match timeout(time_limit, read_body(&mut response)).await {
+                Ok(Err(truncated)) if result.up => {
+                    elapsed = started.elapsed();
+                    truncated
+                }
+                // A body that takes longer is left.
+                _ => return Ok(result),
+            }
         }
         Ok(Ok(None)) => (format!("more than {MAX_REDIRECTS} redirects"), false),
         Ok(Err(error)) => {
@@ -101,6 +108,30 @@ async fn follow(
         Ok(follow_or_keep(http::get(guard, &url, headers).await?, &url))
     };
     chain.follow(MAX_REDIRECTS, request).await
+}
+
+/// Reads the beginning of a body, so that an ordinary server sees its response accepted, not aborted.
+///
+/// # Errors
+/// When the body ends there, before its announced length: what happened, and whether our own connection may be
+/// the reason.
+async fn read_body(response: &mut Response<ResponseBody>) -> Result<(), (String, bool)> {
+    let has_body = !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let announced = response.body().size_hint().exact().filter(|_| has_body);
+    let mut received = 0;
+    let count = |bytes: &[u8]| received += bytes.len() as u64;
+    let may_be_ours = match http::read(response.body_mut(), BODY_LIMIT, count).await {
+        Ok(true) => false,
+        Ok(false) => return Ok(()),
+        Err(error) => http::Error::Exchange(error).may_be_ours(),
+    };
+    match announced {
+        Some(announced) if received < announced => {
+            let what = format!("the response ended after {received} of {announced} bytes");
+            Err((what, may_be_ours))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn result(
