@@ -15,6 +15,7 @@ mod faults;
 mod first_runs;
 mod forgetting;
 mod incident;
+mod mail_server;
 mod midnight;
 mod monitoring;
 mod own_outage;

@@ -16,20 +16,23 @@ use crate::NotifierError;
 use crate::deliver::{Pass, Transport};
 use crate::send::{Message as Outgoing, SendOutcome};
 
+/// How long a confirmation waits while there is no address for its link.
+const NO_BASE: Duration = Duration::from_mins(15);
+
 /// Sends a message that waits in the queue of a channel.
 pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) -> SendOutcome {
     let Pass { channel, team, transport, .. } = pass;
     let (team, now) = (team.team.name.as_str(), pass.now());
     let message = match content {
-        Content::Confirmation => {
+        Content::Confirmation { id } => {
             let Some(base) = pass.app.service.pages_base() else {
-                let why = "nobody said where this service can be reached".to_owned();
-                return SendOutcome::Refused { why };
+                let why = NotifierError::NoBase.to_string();
+                return SendOutcome::Held { after: NO_BASE, why };
             };
             let url = link::confirm(base, channel);
             let (asked_by, team) = (channel.name.clone(), team.to_owned());
             let letter = Letter { kind: LetterKind::Confirmation { asked_by, team }, url };
-            Outgoing::Letter { letter, id: format!("confirm-{}", channel.id) }
+            Outgoing::Letter { letter, id: format!("confirm-{}-{id}", channel.id) }
         }
         Content::Event { id, body, .. } => {
             Outgoing::Event { id: id.clone(), body: body.clone().into_bytes() }
@@ -60,7 +63,8 @@ pub(crate) async fn tell_owner<T: Transport>(
     for other in others {
         let state = app.store.channel_state(ChannelRef::from(other)).await?;
         let is_mail = matches!(other.target, Target::Email { .. });
-        if state.disabled.is_none() && state.failing.is_none() && (works.is_none() || is_mail) {
+        let is_well = state.disabled.is_none() && state.retry_at.is_none();
+        if is_well && (works.is_none() || is_mail) {
             works = Some(other);
         }
     }

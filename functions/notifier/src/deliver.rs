@@ -10,6 +10,7 @@ use vedette_domain::alert::delivery::{Content, Cursor, Queued};
 use vedette_domain::alert::due::Policy;
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, link};
+use vedette_domain::limits::LONGEST_DELAY;
 use vedette_runtime::App;
 use vedette_store::{
     ChannelRef, Deliveries, StoreError, TeamWithSettings, budget, retry_on_conflict,
@@ -322,6 +323,12 @@ impl<T: Transport> Pass<'_, T> {
                     broken::tell_owner(self, &why).await?;
                 }
                 Attempt::Again(retry.at)
+            }
+            SendOutcome::Held { after, why } => {
+                let wait = SignedDuration::try_from(after).unwrap_or(LONGEST_DELAY);
+                let at = now.saturating_add(wait).unwrap_or(now);
+                self.state.held(attempt(why), at);
+                Attempt::Again(at)
             }
             SendOutcome::Refused { why } => {
                 if self.state.refused(attempt(why.clone())) {

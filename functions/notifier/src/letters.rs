@@ -82,12 +82,18 @@ async fn send(
         SendOutcome::Delivered => Ok(()),
         SendOutcome::Retry { after, why } => {
             warn!(why, "a letter waits");
-            let delay = after.unwrap_or(RETRY).min(LONGEST_DELAY.unsigned_abs());
-            Ok(app.queue.send(&Message::Alert(message), delay).await?)
+            ask_again(app, message, after.unwrap_or(RETRY)).await
         }
+        // The log says that mail is held back.
+        SendOutcome::Held { after, .. } => ask_again(app, message, after).await,
         SendOutcome::Refused { why } | SendOutcome::Gone { why } => {
             warn!(why, "a letter was refused");
             Ok(())
         }
     }
+}
+
+async fn ask_again(app: &App, message: AlertMessage, after: Duration) -> Result<(), NotifierError> {
+    let delay = after.min(LONGEST_DELAY.unsigned_abs());
+    Ok(app.queue.send(&Message::Alert(message), delay).await?)
 }

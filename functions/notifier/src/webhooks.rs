@@ -155,6 +155,7 @@ async fn send_in_order<T: Transport>(
             SendOutcome::Retry { after, why } => {
                 (after.and_then(|after| SignedDuration::try_from(after).ok()), why)
             }
+            SendOutcome::Held { after, why } => (SignedDuration::try_from(after).ok(), why),
             SendOutcome::Refused { why } => (None, why),
             SendOutcome::Gone { why } => {
                 disable(pass, &event, &why).await?;

@@ -119,14 +119,15 @@ impl Service {
         service.sends_mail = mail.reaches_people();
         // A user who may add a site must not have us call ourselves.
         outbound.own_listeners.push(listen);
-        let sender = Arc::new(Sender::new(Arc::new(Guard::new(outbound.clone())?), mail));
+        let health = Health::default();
+        let guard = Arc::new(Guard::new(outbound.clone())?);
+        let sender = Arc::new(Sender::new(guard, mail).reporting_to(health.clone()));
         let provider =
             provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;
         if let Some(profiles) = profiles::prepare(folder.path()) {
             engines.keep_browser_files_in(&profiles);
         }
         let engines = Engines::new(outbound, engines)?;
-        let health = Health::default();
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
         let app = App {

@@ -143,8 +143,8 @@ async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError
 
 /// Has the reader of an address asked whether it may receive alerts, unless they are about to be.
 async fn ask_for_confirmation(app: &App, channel: &Channel) -> Result<(), StoreError> {
-    let question =
-        Queued::notice("confirmation".to_owned(), Content::Confirmation, app.clock.now());
+    let content = Content::Confirmation { id: app.entropy.request_id() };
+    let question = Queued::notice("confirmation".to_owned(), content, app.clock.now());
     unless_conflict(app.store.put_queued(channel.into(), &question).await)?;
     wake(app, channel.into(), Duration::ZERO).await;
     Ok(())

@@ -38,6 +38,11 @@ pub enum Problem {
         /// What to do about each.
         remedy: String,
     },
+    /// No mail can be sent, to whomever.
+    MailHeld {
+        /// What the mail server answers.
+        why: String,
+    },
 }
 
 impl Problem {
@@ -55,6 +60,9 @@ impl Problem {
                 format!("{jump}. No history expires until the clock is confirmed.")
             }
             Self::DataFolder { what, .. } => what.clone(),
+            Self::MailHeld { why } => {
+                format!("No mail can be sent ({why}): alerts and letters by mail wait.")
+            }
         }
     }
 
@@ -71,6 +79,10 @@ impl Problem {
                  steady for a day confirms itself."
             }
             Self::DataFolder { remedy, .. } => remedy,
+            Self::MailHeld { .. } => {
+                "Check the mail server, its credentials and the address of the sender; what waits is sent \
+                 once it takes mail again."
+            }
         }
     }
 }

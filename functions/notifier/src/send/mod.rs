@@ -3,10 +3,12 @@
 //! Nothing is tried twice here: who calls decides when, by the outcome. Addresses of chats and keys
 //! are secret, and stand in no outcome and no log.
 
+mod hold;
 mod http;
 mod mail;
 mod ses;
 mod signature;
+mod smtp;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +20,7 @@ use vedette_domain::alert::channel::Target;
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, discord, slack, teams};
 use vedette_probe::guard::Guard;
+use vedette_runtime::Health;
 
 use http::Receiver;
 
@@ -63,6 +66,14 @@ pub enum SendOutcome {
         /// Why, for people.
         why: String,
     },
+    /// It was not sent, because no mail can be at present: the mail server refuses the sender, or does not
+    /// answer. That says nothing about the channel.
+    Held {
+        /// How long to wait.
+        after: Duration,
+        /// Why, for people.
+        why: String,
+    },
     /// This message will never be accepted; another one may be.
     Refused {
         /// Why, for people.
@@ -95,6 +106,13 @@ impl Sender {
     /// A sender that reaches what the guard admits.
     pub fn new(guard: Arc<Guard>, mail: MailConfig) -> Self {
         Self { guard, mail }
+    }
+
+    /// Reports to `health` from now on that no mail can be sent.
+    #[must_use]
+    pub fn reporting_to(mut self, health: Health) -> Self {
+        self.mail.report_to(health);
+        self
     }
 
     /// Sends a letter to an address once.

@@ -13,22 +13,19 @@ use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
-use tracing::error;
 use vedette_domain::ErrorChain;
 use vedette_runtime::signed::{Unsigned, endpoint};
 
 use super::SendOutcome;
+use super::hold::{Failure, SenderFailure};
 
 const PATH: &str = "/v2/email/outbound-emails";
 
 /// SES asks to wait up to ten minutes where a limit is reached.
 const LIMITED: Duration = Duration::from_mins(10);
 
-/// While the operator has something to mend.
-const HELD: Duration = Duration::from_hours(1);
-
-/// How a rejection begins that says nothing of the message: the sender, or as long as the account may not
-/// write to everybody the recipient, is not known to be the operator's.
+/// How a rejection begins that says nothing of the message: the sender is not known to be the operator's, nor,
+/// as long as the account may not write to everybody, the recipient.
 const NOT_VERIFIED: &str = "Email address is not verified";
 
 /// What SES answers other than that it has the mail.
@@ -40,35 +37,55 @@ struct Refusal {
     message: String,
 }
 
+/// Who writes to whom.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Addresses<'a> {
+    pub(super) from: &'a str,
+    pub(super) to: &'a str,
+}
+
 /// Sends a whole message to one recipient.
-pub(super) async fn send(sdk: &SdkConfig, to: &str, mail: &[u8], now: SystemTime) -> SendOutcome {
+pub(super) async fn send(
+    sdk: &SdkConfig,
+    addresses: Addresses<'_>,
+    mail: &[u8],
+    now: SystemTime,
+) -> Result<(), Failure> {
     let body = json!({
-        "Destination": { "ToAddresses": [to] },
+        "Destination": { "ToAddresses": [addresses.to] },
         "Content": { "Raw": { "Data": BASE64.encode(mail) } },
     });
     match call(sdk, body.to_string(), now).await {
-        Ok(()) => SendOutcome::Delivered,
-        Err(SdkError::ServiceError(answered)) => refused(&answered.into_err()),
-        Err(silence) => SendOutcome::retry(format!("SES: {}", ErrorChain(&silence))),
+        Ok(()) => Ok(()),
+        Err(SdkError::ServiceError(answered)) => Err(failure(&answered.into_err(), addresses)),
+        Err(silence) => {
+            let why = format!("SES: {}", ErrorChain(&silence));
+            Err(SenderFailure::unavailable(why).into())
+        }
     }
 }
 
-fn refused(refusal: &Refusal) -> SendOutcome {
+/// What a refusal means. Most concern the account: sending is paused, the sender is not verified, the role may
+/// not, a limit is reached.
+fn failure(refusal: &Refusal, addresses: Addresses<'_>) -> Failure {
     let why = refusal.to_string();
+    let names = |address: &str| refusal.message.to_lowercase().contains(&address.to_lowercase());
     match refusal.code.as_str() {
-        "MessageRejected" if refusal.message.starts_with(NOT_VERIFIED) => held(refusal),
-        "MessageRejected" | "BadRequestException" => SendOutcome::Refused { why },
-        "TooManyRequestsException" => SendOutcome::Retry { after: None, why },
-        "LimitExceededException" => SendOutcome::Retry { after: Some(LIMITED), why },
-        _ if refusal.status >= 500 => SendOutcome::Retry { after: None, why },
-        _ => held(refusal),
+        "MessageRejected" if refusal.message.starts_with(NOT_VERIFIED) => {
+            let is_of_all = names(addresses.from);
+            SenderFailure { is_of_all, ..SenderFailure::refused(why) }.into()
+        }
+        "MessageRejected" | "BadRequestException" if names(addresses.to) => {
+            Failure::Mail(SendOutcome::Refused { why })
+        }
+        "MessageRejected" | "BadRequestException" => Failure::Mail(SendOutcome::retry(why)),
+        "TooManyRequestsException" => SenderFailure::unavailable(why).into(),
+        "LimitExceededException" => {
+            SenderFailure { after: Some(LIMITED), ..SenderFailure::unavailable(why) }.into()
+        }
+        _ if refusal.status >= 500 => SenderFailure::unavailable(why).into(),
+        _ => SenderFailure::refused(why).into(),
     }
-}
-
-/// Sending is paused, the sender is not verified, the role may not: mail waits for the operator.
-fn held(refusal: &Refusal) -> SendOutcome {
-    error!(%refusal, "no mail is sent until this is mended");
-    SendOutcome::Retry { after: Some(HELD), why: refusal.to_string() }
 }
 
 async fn call(

@@ -10,6 +10,7 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_types::SdkConfig;
 use aws_types::region::Region;
 use jiff::SignedDuration;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
@@ -17,6 +18,7 @@ use vedette_domain::alert::AlertKind;
 use vedette_domain::alert::channel::{SecretUrl, SigningKey, SigningKeys};
 use vedette_probe::guard::Outbound;
 
+use super::smtp::SmtpServer;
 use super::*;
 
 /// What a server was sent, as it knew it before it answered.
@@ -358,93 +360,205 @@ async fn an_address_that_is_none_is_refused() {
     assert!(std::fs::read_dir(folder.path()).expect("a folder").next().is_none());
 }
 
-/// A mail server that says `said` to a command that begins so, and else what a good one says.
-async fn mail_server(command: &'static str, said: &'static str) -> Server {
-    Server::start(move |stream, seen| smtp(stream, seen, command, said)).await
+/// A command, or `CONNECT`, and what a mail server says to it.
+type Reply = (&'static str, &'static str);
+
+/// A mail server that refuses one command until it is mended.
+struct MailServer {
+    server: Server,
+    refusal: Arc<Mutex<Option<Reply>>>,
 }
 
-async fn smtp(stream: TcpStream, seen: Seen, command: &str, said: &str) -> io::Result<()> {
+impl MailServer {
+    async fn start(refusal: Option<Reply>) -> Self {
+        let refusal = Arc::new(Mutex::new(refusal));
+        let shared = Arc::clone(&refusal);
+        let server = Server::start(move |stream, seen| smtp(stream, seen, Arc::clone(&shared)));
+        Self { server: server.await, refusal }
+    }
+
+    fn mend(&self) {
+        *self.refusal.lock().expect("no panic") = None;
+    }
+
+    /// How many clients have introduced themselves, or were not let to.
+    fn clients(&self) -> usize {
+        self.server.seen().iter().filter(|line| *line == "CONNECT").count()
+    }
+
+    /// Mails go by this server: with a password where `command` is about passwords, and encrypted where
+    /// it is about that.
+    fn sender(&self, command: &str) -> Sender {
+        let user = if command == "AUTH" { "ada:s3cr3t@" } else { "" };
+        let url = format!("smtp://{user}{}", self.server.address);
+        let mut server = SmtpServer::parse(&url).expect("a URL");
+        if command == "STARTTLS" {
+            let name = "localhost".to_owned();
+            server.tls = Tls::Required(TlsParameters::new(name).expect("a name"));
+        }
+        sender(MailWay::Smtp(Box::new(server)))
+    }
+}
+
+async fn smtp(stream: TcpStream, seen: Seen, refusal: Arc<Mutex<Option<Reply>>>) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut in_data = false;
-    stream.write_all(b"220 mail.test\r\n").await?;
+    let mut line = "CONNECT".to_owned();
     loop {
-        let mut line = String::new();
-        if stream.read_line(&mut line).await? == 0 {
-            return Ok(());
-        }
         keep(&seen, line.clone());
         let word = if in_data {
             line.trim_end()
         } else {
             line.split([' ', '\r']).next().unwrap_or_default()
         };
-        let reply = match word {
-            "." => {
+        let refused = refusal.lock().expect("no panic").filter(|(command, _)| *command == word);
+        let reply = match (word, refused) {
+            (".", _) if !in_data => "500 what?",
+            (_, Some((_, said))) => {
+                in_data = false;
+                said
+            }
+            (".", None) => {
                 in_data = false;
                 "250 kept"
             }
-            _ if in_data => continue,
-            word if word == command => said,
-            "DATA" => {
+            _ if in_data => "",
+            ("CONNECT", None) => "220 mail.test",
+            ("EHLO", None) => "250-mail.test\r\n250-STARTTLS\r\n250 AUTH PLAIN",
+            ("AUTH", None) => "235 welcome",
+            ("DATA", None) => {
                 in_data = true;
                 "354 go on"
             }
-            "QUIT" => "221 bye",
+            ("QUIT", None) => "221 bye",
             _ => "250 fine",
         };
-        stream.write_all(format!("{reply}\r\n").as_bytes()).await?;
+        if !reply.is_empty() {
+            stream.write_all(format!("{reply}\r\n").as_bytes()).await?;
+        }
+        line.clear();
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(());
+        }
     }
-}
-
-fn by_smtp(server: &Server) -> Sender {
-    let vars = [
-        ("VEDETTE_SMTP", format!("smtp://{}", server.address)),
-        ("VEDETTE_MAIL_FROM", "Vedette <alerts@vedette.test>".to_owned()),
-    ];
-    let read =
-        |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| value.clone());
-    let mail = MailConfig::read(&read, MailWay::Folder("mail".into())).expect("a configuration");
-    Sender { mail, ..http_sender() }
 }
 
 #[tokio::test]
 async fn a_mail_server_gets_the_whole_mail() {
-    let server = mail_server("", "").await;
-    let outcome = by_smtp(&server).send(&email(), &alert(), now()).await;
-    assert_eq!(outcome, SendOutcome::Delivered);
-    let heard = server.seen().concat();
-    for part in [
-        "MAIL FROM:<alerts@vedette.test>",
-        "RCPT TO:<ada@example.com>",
-        "Subject: [TEST] Example Shop\r\n",
-        "It works.\r\n",
-    ] {
-        assert!(heard.contains(part), "{heard}");
+    for command in ["", "AUTH"] {
+        let server = MailServer::start(None).await;
+        let outcome = server.sender(command).send(&email(), &alert(), now()).await;
+        assert_eq!(outcome, SendOutcome::Delivered);
+        let heard = server.server.seen().concat();
+        for part in [
+            command,
+            "MAIL FROM:<alerts@vedette.test>",
+            "RCPT TO:<ada@example.com>",
+            "Subject: [TEST] Example Shop\r\n",
+            "It works.\r\n",
+        ] {
+            assert!(heard.contains(part), "{heard}");
+        }
+    }
+}
+
+/// The words of a mail that is held back, and for how many seconds.
+fn held(outcome: SendOutcome) -> (String, u64) {
+    match outcome {
+        SendOutcome::Held { after, why } => (why, after.as_secs()),
+        outcome => panic!("{outcome:?}"),
     }
 }
 
 #[tokio::test]
-async fn a_mail_server_says_whether_to_try_again() {
+async fn a_mail_server_that_refuses_the_sender_holds_all_mail_back() {
+    for (command, said, step, wait) in [
+        ("CONNECT", "554 5.7.1 go away", "the connection", 300),
+        ("CONNECT", "421 4.3.2 busy", "the connection", 5),
+        ("EHLO", "550 5.7.1 who?", "the connection", 300),
+        ("STARTTLS", "502 5.5.1 not now", "STARTTLS", 300),
+        ("STARTTLS", "454 4.7.0 later", "STARTTLS", 5),
+        ("AUTH", "535 5.7.8 wrong", "AUTH", 300),
+        ("AUTH", "454 4.7.0 later", "AUTH", 5),
+        ("MAIL", "550 5.7.1 not you", "MAIL FROM", 300),
+        ("MAIL", "530 5.7.0 authenticate first", "MAIL FROM", 300),
+        ("MAIL", "452 4.5.3 too many", "MAIL FROM", 5),
+    ] {
+        let server = MailServer::start(Some((command, said))).await;
+        let sender = server.sender(command);
+        let (why, after) = held(sender.send(&email(), &alert(), now()).await);
+        let (_, text) = said.split_once(' ').expect("a code");
+        assert!(why.starts_with(&format!("the mail server, at {step}: ")), "{why}");
+        assert!(why.contains(text) && !why.contains("s3cr3t"), "{why}");
+        assert_eq!((after, server.clients()), (wait, 1), "{said}");
+
+        let other = Target::Email { address: "bob@example.com".to_owned() };
+        let second = now() + SignedDuration::from_secs(1);
+        let again = held(sender.send(&other, &alert(), second).await);
+        assert_eq!((again, server.clients()), ((why, wait - 1), 1), "{said}: not even asked");
+
+        server.mend();
+        let third = now() + SignedDuration::from_secs(300);
+        if command != "STARTTLS" {
+            let outcome = sender.send(&other, &alert(), third).await;
+            assert_eq!(outcome, SendOutcome::Delivered, "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_mail_server_that_is_not_there_holds_all_mail_back() {
+    let server = MailServer::start(None).await;
+    let sender = server.sender("");
+    server.server.task.abort();
+    // The listener closes with its task.
+    while TcpStream::connect(server.server.address).await.is_ok() {}
+    let (why, after) = held(sender.send(&email(), &alert(), now()).await);
+    assert!(why.starts_with("the mail server, at the connection: "), "{why}");
+    assert_eq!(after, 5);
+}
+
+#[tokio::test]
+async fn a_refused_recipient_concerns_no_other_mail() {
     let is_gone = |outcome: &SendOutcome| matches!(outcome, SendOutcome::Gone { .. });
     let is_refused = |outcome: &SendOutcome| matches!(outcome, SendOutcome::Refused { .. });
     let is_retry =
         |outcome: &SendOutcome| matches!(outcome, SendOutcome::Retry { after: None, .. });
-    let is_held =
-        |outcome: &SendOutcome| matches!(outcome, SendOutcome::Retry { after: Some(_), .. });
+    let is_held = |outcome: &SendOutcome| matches!(outcome, SendOutcome::Held { .. });
     type Expected<'a> = &'a dyn Fn(&SendOutcome) -> bool;
-    let cases: [(_, _, Expected<'_>); 6] = [
+    let cases: [(_, _, Expected<'_>); 13] = [
         ("RCPT", "550 5.1.1 no such user", &is_gone),
         ("RCPT", "550 5.7.1 spam", &is_refused),
         ("RCPT", "450 4.2.1 later", &is_retry),
-        ("MAIL", "530 5.7.0 authenticate first", &is_held),
-        ("DATA", "554 5.6.0 no", &is_refused),
-        ("EHLO", "421 busy", &is_retry),
+        ("DATA", "554 5.5.1 no", &is_retry),
+        (".", "552 5.2.2 mailbox full", &is_refused),
+        (".", "550 5.1.1 no such user", &is_gone),
+        (".", "554 5.6.0 no such words", &is_retry),
+        (".", "554 5.7.1 spam", &is_retry),
+        // Servers that refuse the sender only now.
+        ("RCPT", "554 5.7.1 <ada@example.com>: Relay access denied", &is_held),
+        ("RCPT", "553 5.7.1 <a@vedette.test>: Sender address rejected: not owned", &is_held),
+        ("RCPT", "550 5.1.8 unknown domain", &is_held),
+        ("RCPT", "530 5.7.0 Must issue a STARTTLS command first", &is_held),
+        (".", "550 5.1.7 who?", &is_held),
     ];
     for (command, said, expected) in cases {
-        let server = mail_server(command, said).await;
-        let outcome = by_smtp(&server).send(&email(), &alert(), now()).await;
+        let server = MailServer::start(Some((command, said))).await;
+        let sender = server.sender("");
+        let outcome = sender.send(&email(), &alert(), now()).await;
         assert!(expected(&outcome), "{said}: {outcome:?}");
+        server.mend();
+        let outcome = sender.send(&email(), &alert(), now()).await;
+        assert_eq!(outcome, SendOutcome::Delivered, "{said}");
     }
+}
+
+#[tokio::test]
+async fn a_service_that_has_no_sender_holds_mail_back() {
+    let mail = MailConfig::read(&|_| None, MailWay::Ses(Box::new(SdkConfig::builder().build())));
+    let sender = Sender { mail: mail.expect("a configuration"), ..http_sender() };
+    let (why, _) = held(sender.send(&email(), &alert(), now()).await);
+    assert_eq!(why, "this service sends no mail: VEDETTE_MAIL_FROM is not set");
 }
 
 async fn by_ses(server: &Server) -> Sender {
@@ -476,43 +590,60 @@ async fn ses_gets_the_whole_mail_signed() {
 }
 
 #[tokio::test]
-async fn ses_says_whether_to_try_again() {
-    let refusal = |status: &str, code: &str| {
-        answer(status, &format!("x-amzn-errortype: {code}\r\n"), r#"{"message":"No."}"#)
+async fn ses_says_whom_a_refusal_concerns() {
+    let refusal = |status: &str, code: &str, message: &str| {
+        let body = serde_json::json!({ "message": message }).to_string();
+        answer(status, &format!("x-amzn-errortype: {code}\r\n"), &body)
     };
-    for (answer, expected) in [
-        (
-            refusal("400 No", "MessageRejected"),
-            SendOutcome::Refused { why: "SES: MessageRejected: No.".to_owned() },
+    let held = |seconds, why: &str| SendOutcome::Held {
+        after: Duration::from_secs(seconds),
+        why: why.to_owned(),
+    };
+    let unverified = |address: &str| {
+        format!("Email address is not verified. The following identities failed: {address}")
+    };
+    let all = |answer, outcome| (answer, outcome, 1);
+    let one = |answer, outcome| (answer, outcome, 2);
+    for (answer, expected, requests) in [
+        one(
+            refusal("400 No", "MessageRejected", "Ada@example.com is no address."),
+            SendOutcome::Refused {
+                why: "SES: MessageRejected: Ada@example.com is no address.".to_owned(),
+            },
         ),
-        (
-            answer(
-                "400 No",
-                "x-amzn-errortype: MessageRejected\r\n",
-                r#"{"message":"Email address is not verified. The following: a@example.com"}"#,
-            ),
-            retry(
-                Some(3_600),
-                "SES: MessageRejected: Email address is not verified. The following: a@example.com",
-            ),
+        one(refusal("400 No", "MessageRejected", "No."), retry(None, "SES: MessageRejected: No.")),
+        one(
+            refusal("400 No", "MessageRejected", &unverified("ada@example.com")),
+            held(300, &format!("SES: MessageRejected: {}", unverified("ada@example.com"))),
         ),
-        (
-            refusal("429 No", "TooManyRequestsException:http://aws.test/"),
-            retry(None, "SES: TooManyRequestsException: No."),
+        all(
+            refusal("400 No", "MessageRejected", &unverified("alerts@vedette.test")),
+            held(300, &format!("SES: MessageRejected: {}", unverified("alerts@vedette.test"))),
         ),
-        (
-            refusal("400 No", "LimitExceededException"),
-            retry(Some(600), "SES: LimitExceededException: No."),
+        all(
+            refusal("429 No", "TooManyRequestsException:http://aws.test/", "No."),
+            held(5, "SES: TooManyRequestsException: No."),
         ),
-        (
-            refusal("400 No", "SendingPausedException"),
-            retry(Some(3_600), "SES: SendingPausedException: No."),
+        all(
+            refusal("400 No", "LimitExceededException", "No."),
+            held(600, "SES: LimitExceededException: No."),
         ),
-        (refusal("503 No", "Unavailable"), retry(None, "SES: Unavailable: No.")),
+        all(
+            refusal("400 No", "SendingPausedException", "No."),
+            held(300, "SES: SendingPausedException: No."),
+        ),
+        all(
+            refusal("403 No", "AccessDeniedException", "No."),
+            held(300, "SES: AccessDeniedException: No."),
+        ),
+        all(refusal("503 No", "Unavailable", "No."), held(5, "SES: Unavailable: No.")),
     ] {
         let server = Server::http(answer.clone()).await;
-        let outcome = by_ses(&server).await.send(&email(), &alert(), now()).await;
+        let sender = by_ses(&server).await;
+        let outcome = sender.send(&email(), &alert(), now()).await;
         assert_eq!(outcome, expected, "{answer}");
         assert_eq!(server.seen().len(), 1, "a second attempt would be a second mail");
+        sender.send(&email(), &alert(), now()).await;
+        assert_eq!(server.seen().len(), requests, "{answer}");
     }
 }

@@ -256,9 +256,9 @@ async fn an_address_is_asked_before_it_receives_anything() {
     ");
     let channel = bench.channel(&team, "ada@example.com").await;
     let asked = |waiting: Vec<Queued>| {
-        waiting.into_iter().map(|it| (it.content, it.due)).collect::<Vec<_>>()
+        waiting.into_iter().map(|it| (it.content.name(), it.due)).collect::<Vec<_>>()
     };
-    let question = (Content::Confirmation, Some(bench.app.clock.now()));
+    let question = ("confirmation", Some(bench.app.clock.now()));
     assert_eq!(asked(bench.waiting(&channel).await), std::slice::from_ref(&question));
     let test = format!("channel test {team} ada@example.com");
     let said = bench.refused(&test).await;

@@ -106,9 +106,10 @@ pub struct FailedAttempt {
     pub why: String,
 }
 
-/// How long somebody may send to a channel before others take it that the process has died; also the
-/// timeout of the Lambda function that sends.
+/// How long somebody may send to a channel before others take it that the process has died.
 pub const LEASE: SignedDuration = SignedDuration::from_secs(120);
+/// Timeout of the Lambda function that sends: while a channel hangs, it has time to begin with others.
+pub const SENDING_TIMEOUT: SignedDuration = SignedDuration::from_secs(2 * LEASE.as_secs());
 /// By how much a message may come before its time, as its receiver's clock has it.
 const EARLY_MAX: SignedDuration = SignedDuration::from_secs(1);
 /// Failed attempts that are kept.
@@ -221,6 +222,12 @@ impl ChannelState {
         self.failing = Some(retry.failing);
         self.retry_at = Some(retry.at);
         retry
+    }
+
+    /// A message to people was not sent, for a reason that says nothing about the channel.
+    pub fn held(&mut self, attempt: FailedAttempt, until: Timestamp) {
+        self.note(attempt);
+        self.retry_at = Some(until);
     }
 
     /// The receiver refused a message for what it is. Says whether the channel is disabled for that.

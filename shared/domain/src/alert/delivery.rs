@@ -250,7 +250,11 @@ pub enum Content {
         reason: String,
     },
     /// Asks the reader of an address whether it may be written to.
-    Confirmation,
+    Confirmation {
+        /// Names the message; empty where a version before this one queued it.
+        #[serde(default)]
+        id: String,
+    },
 }
 
 impl Content {
@@ -260,13 +264,13 @@ impl Content {
             Self::Event { event, .. } => event.as_str(),
             Self::Test { .. } => "test",
             Self::BrokenChannel { .. } => "notice",
-            Self::Confirmation => "confirmation",
+            Self::Confirmation { .. } => "confirmation",
         }
     }
 
     /// Whether an address receives it that nobody has confirmed.
     pub const fn needs_no_confirmation(&self) -> bool {
-        matches!(self, Self::Confirmation)
+        matches!(self, Self::Confirmation { .. })
     }
 }
 
@@ -298,5 +302,11 @@ mod tests {
         let parked = Queued { failing: Some(failing), due: None, rev: 20, ..notice.clone() };
         let expected = Queued { due: Some(at(5)), rev: 21, ..notice };
         assert_eq!(parked.again(at(5)), expected);
+    }
+
+    #[test]
+    fn a_confirmation_that_the_previous_version_queued_is_read() {
+        let read: Content = serde_json::from_str(r#"{"kind":"confirmation"}"#).expect("content");
+        assert_eq!(read, Content::Confirmation { id: String::new() });
     }
 }

@@ -1,0 +1,317 @@
+//! Holding mail back while the way that it takes is closed to all of it. One mail at a time finds out whether it
+//! is open again; the others wait, and the log says it once.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tracing::{error, info, warn};
+use vedette_runtime::Health;
+use vedette_runtime::health::Problem;
+
+use super::SendOutcome;
+
+/// Waits after each failure in a row.
+const WAITS: [Duration; 5] = [
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_mins(2),
+    Duration::from_mins(5),
+    Duration::from_mins(15),
+];
+
+/// The first wait after a refusal, as an index into `WAITS`. Somebody has to mend something, and servers ban
+/// clients that try wrong credentials again and again.
+const FIRST_AFTER_REFUSAL: usize = 3;
+
+/// How long the others wait for the mail that finds out: longer than a mail may take.
+const TRIAL: SignedDuration = SignedDuration::from_secs(35);
+
+/// A hold ends by itself after the longest wait that there is, whatever becomes of the clock.
+const LONGEST: SignedDuration = SignedDuration::from_mins(15);
+
+/// Why a mail was not sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// It concerns this mail or its recipient.
+    Mail(SendOutcome),
+    /// It concerns the sender.
+    Sender(SenderFailure),
+}
+
+/// A failure that says nothing about the recipient.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SenderFailure {
+    /// For people.
+    pub(super) why: String,
+    /// Whether we were refused; else the server did not answer, or asks us to come back.
+    pub(super) is_refused: bool,
+    /// Whether every mail would fail in the same way.
+    pub(super) is_of_all: bool,
+    /// When to try again, where the server says so.
+    pub(super) after: Option<Duration>,
+}
+
+impl SenderFailure {
+    /// Every mail fails until somebody mends something.
+    pub(super) fn refused(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_refused: true, is_of_all: true, after: None }
+    }
+
+    /// Every mail fails for the moment.
+    pub(super) fn unavailable(why: impl Into<String>) -> Self {
+        Self { why: why.into(), is_refused: false, is_of_all: true, after: None }
+    }
+}
+
+impl From<SenderFailure> for Failure {
+    fn from(failure: SenderFailure) -> Self {
+        Self::Sender(failure)
+    }
+}
+
+/// What mail waits for.
+#[derive(Debug, Default)]
+pub(super) struct Hold {
+    state: Mutex<State>,
+    health: Health,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Rises with every failure that counts.
+    failures: u64,
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    why: String,
+    /// Until when nothing is sent; none where other mail may pass.
+    until: Option<Timestamp>,
+    /// The next wait, as an index into `WAITS`.
+    step: usize,
+    is_reported: bool,
+}
+
+/// Lets one mail pass, and knows which failures it was sent after.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Admission(u64);
+
+/// What to log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Report {
+    Nothing,
+    Warning,
+    Error,
+}
+
+impl Hold {
+    /// Reports to `health` from now on.
+    pub(super) fn report_to(&mut self, health: Health) {
+        self.health = health;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a mail pass.
+    ///
+    /// # Errors
+    ///
+    /// While mail is held back: until when, and why.
+    pub(super) fn admit(&self, now: Timestamp) -> Result<Admission, SendOutcome> {
+        let mut state = self.lock();
+        let admission = Admission(state.failures);
+        let Some(held) = &mut state.held else { return Ok(admission) };
+        let Some(until) = held.until else { return Ok(admission) };
+        match remaining(until, now) {
+            Some(after) => Err(SendOutcome::Held { after, why: held.why.clone() }),
+            None => {
+                held.until = Some(now.saturating_add(TRIAL).unwrap_or(now));
+                Ok(admission)
+            }
+        }
+    }
+
+    /// Says what became of a mail that was let pass, and holds the next ones back or not.
+    pub(super) fn settle(
+        &self,
+        admission: Admission,
+        sent: Result<(), Failure>,
+        now: Timestamp,
+    ) -> SendOutcome {
+        match sent {
+            Ok(()) => {
+                self.end(|_| true);
+                SendOutcome::Delivered
+            }
+            Err(Failure::Mail(outcome)) => {
+                // The server got as far as this mail.
+                self.end(|held| held.until.is_some());
+                outcome
+            }
+            Err(Failure::Sender(failure)) => {
+                let (report, outcome) = self.begin(admission, &failure, now);
+                let SenderFailure { why, is_of_all, .. } = failure;
+                match report {
+                    Report::Nothing => {}
+                    Report::Warning => warn!(why, "mail waits"),
+                    Report::Error if is_of_all => {
+                        self.health.report(Problem::MailHeld { why }, now);
+                    }
+                    // It may name a recipient, of whom only the operator may know.
+                    Report::Error => error!(why, "the mail server refuses the sender"),
+                }
+                outcome
+            }
+        }
+    }
+
+    fn end(&self, ends: impl Fn(&Held) -> bool) {
+        if self.lock().held.take_if(|held| ends(held)).is_some() {
+            info!("mail is sent again");
+            self.health.report_over(|problem| matches!(problem, Problem::MailHeld { .. }));
+        }
+    }
+
+    fn begin(
+        &self,
+        Admission(seen): Admission,
+        failure: &SenderFailure,
+        now: Timestamp,
+    ) -> (Report, SendOutcome) {
+        let mut state = self.lock();
+        let held = |after| SendOutcome::Held { after, why: failure.why.clone() };
+        if seen != state.failures
+            && let Some(until) = state.held.as_ref().and_then(|held| held.until)
+            && let Some(after) = remaining(until, now)
+        {
+            // Sent beside another one, which failed first: it is the same failure.
+            return (Report::Nothing, held(after));
+        }
+        let first = if failure.is_refused { FIRST_AFTER_REFUSAL } else { 0 };
+        let before = state.held.take();
+        let step = before.as_ref().map_or(0, |held| held.step).max(first);
+        let after = failure.after.unwrap_or(WAITS[step]);
+        let was_reported = before.as_ref().is_some_and(|held| held.is_reported);
+        let is_lasting = failure.is_refused || step >= FIRST_AFTER_REFUSAL;
+        let until = now.saturating_add(after).unwrap_or(now);
+        state.failures += 1;
+        state.held = Some(Held {
+            why: failure.why.clone(),
+            until: failure.is_of_all.then_some(until),
+            step: (step + 1).min(WAITS.len() - 1),
+            is_reported: was_reported || is_lasting,
+        });
+        let report = match (was_reported, is_lasting, before) {
+            (false, true, _) => Report::Error,
+            (false, false, None) => Report::Warning,
+            _ => Report::Nothing,
+        };
+        (report, held(after))
+    }
+}
+
+/// What is left of a wait; none once it is over.
+fn remaining(until: Timestamp, now: Timestamp) -> Option<Duration> {
+    let left = until.duration_since(now);
+    (left.is_positive() && left <= LONGEST).then(|| left.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
+    }
+
+    /// A mail that fails: what is logged, and how long it waits.
+    fn fail(hold: &Hold, failure: &SenderFailure, second: i64) -> (Report, u64) {
+        let admission = hold.admit(at(second)).expect("let pass");
+        let (report, outcome) = hold.begin(admission, failure, at(second));
+        let SendOutcome::Held { after, why } = outcome else { panic!("{outcome:?}") };
+        assert_eq!(why, failure.why);
+        (report, after.as_secs())
+    }
+
+    fn waits(hold: &Hold, second: i64) -> Option<u64> {
+        match hold.admit(at(second)) {
+            Ok(_) => None,
+            Err(SendOutcome::Held { after, .. }) => Some(after.as_secs()),
+            Err(outcome) => panic!("{outcome:?}"),
+        }
+    }
+
+    #[test]
+    fn a_refusal_holds_all_mail_and_is_reported_once() {
+        let (hold, refused) = (Hold::default(), SenderFailure::refused("no"));
+        assert_eq!(fail(&hold, &refused, 0), (Report::Error, 300));
+        assert_eq!(waits(&hold, 1), Some(299));
+        assert_eq!(fail(&hold, &refused, 300), (Report::Nothing, 900));
+        assert_eq!(fail(&hold, &refused, 1_200), (Report::Nothing, 900));
+        let admission = hold.admit(at(2_100)).expect("let pass");
+        assert_eq!(waits(&hold, 2_110), Some(25), "one mail finds out");
+        assert_eq!(hold.settle(admission, Ok(()), at(2_111)), SendOutcome::Delivered);
+        assert_eq!(waits(&hold, 2_112), None);
+        assert_eq!(fail(&hold, &refused, 2_113), (Report::Error, 300), "another one");
+    }
+
+    #[test]
+    fn a_server_that_is_away_is_a_warning_first() {
+        let (hold, away) = (Hold::default(), SenderFailure::unavailable("away"));
+        assert_eq!(fail(&hold, &away, 0), (Report::Warning, 5));
+        assert_eq!(fail(&hold, &away, 5), (Report::Nothing, 30));
+        assert_eq!(fail(&hold, &away, 35), (Report::Nothing, 120));
+        assert_eq!(fail(&hold, &away, 155), (Report::Error, 300));
+        assert_eq!(fail(&hold, &away, 455), (Report::Nothing, 900));
+        let asked = SenderFailure { after: Some(Duration::from_mins(10)), ..away };
+        assert_eq!(fail(&hold, &asked, 1_355), (Report::Nothing, 600));
+    }
+
+    #[test]
+    fn mails_that_fail_together_are_one_failure() {
+        let (hold, away) = (Hold::default(), SenderFailure::unavailable("away"));
+        let admissions = [0; 20].map(|second| hold.admit(at(second)).expect("let pass"));
+        let reports = admissions.map(|admission| hold.begin(admission, &away, at(1)).0);
+        assert_eq!(reports.iter().filter(|report| **report == Report::Warning).count(), 1);
+        assert_eq!(waits(&hold, 2), Some(4));
+    }
+
+    #[test]
+    fn what_one_recipient_brings_up_holds_no_other_mail() {
+        let hold = Hold::default();
+        let relay = SenderFailure { is_of_all: false, ..SenderFailure::refused("no relay") };
+        assert_eq!(fail(&hold, &relay, 0), (Report::Error, 300));
+        assert_eq!(waits(&hold, 1), None);
+        assert_eq!(fail(&hold, &relay, 2), (Report::Nothing, 900));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_prolongs_no_hold() {
+        let hold = Hold::default();
+        fail(&hold, &SenderFailure::refused("no"), 100_000);
+        assert_eq!(waits(&hold, 0), None);
+    }
+
+    #[test]
+    fn a_hold_is_a_problem_of_the_service_until_a_mail_arrives() {
+        let (mut hold, health) = (Hold::default(), Health::default());
+        hold.report_to(health.clone());
+        let settle = |sent, second| {
+            let admission = hold.admit(at(second)).expect("let pass");
+            hold.settle(admission, sent, at(second))
+        };
+        let relay = SenderFailure { is_of_all: false, ..SenderFailure::refused("no relay") };
+        settle(Err(relay.into()), 0);
+        assert!(health.is_well(), "other mail arrives");
+        settle(Ok(()), 1);
+        settle(Err(SenderFailure::refused("no").into()), 2);
+        let problems: Vec<_> = health.ongoing().into_iter().map(|it| it.problem).collect();
+        assert_eq!(problems, [Problem::MailHeld { why: "no".to_owned() }]);
+        assert_eq!(settle(Ok(()), 302), SendOutcome::Delivered);
+        assert!(health.is_well());
+    }
+}
