@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_dashboard::{ACCOUNTS, PAGES};
-use vedette_domain::alert::channel_state::LEASE;
+use vedette_domain::alert::channel_state::SENDING_TIMEOUT;
 use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::Service;
@@ -102,8 +102,10 @@ fn functions_with_a_browser_take_the_place_of_those_without() {
 fn the_template_follows_the_limits_of_the_tools() {
     let template = Template::read();
     let tools = Tool::ALL.map(|tool| (tool.as_str(), tool.limits().function_timeout));
-    let others =
-        [("maintenance", MAINTENANCE_GRACE.unsigned_abs()), ("alerts", LEASE.unsigned_abs())];
+    let others = [
+        ("maintenance", MAINTENANCE_GRACE.unsigned_abs()),
+        ("alerts", SENDING_TIMEOUT.unsigned_abs()),
+    ];
     let seconds = |value: &Value| Duration::from_secs(value.as_u64().expect("seconds"));
     for (name, timeout) in tools.into_iter().chain(others) {
         let function = template.function_of(name);

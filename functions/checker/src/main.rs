@@ -9,7 +9,7 @@ use vedette_checker::{
 };
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::environment;
-use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
+use vedette_runtime::{BATCH, Consumer, Destination, SqsBody, aws, telemetry};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Error> {
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Error> {
     app.warm_up().await;
     let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;
     if !tool.is_long() {
-        consumer = consumer.refilling(tool.limits().run.unsigned_abs());
+        consumer = consumer.refilling(tool.limits().run.unsigned_abs(), BATCH);
     }
     let namespace = environment("VEDETTE_METRICS");
     run(service_fn(|event: LambdaEvent<SqsEvent>| {

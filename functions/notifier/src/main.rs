@@ -4,20 +4,27 @@ use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
+use vedette_domain::alert::channel_state::LEASE;
 use vedette_notifier::handle_body;
 use vedette_notifier::send::{MailConfig, MailWay, Sender};
 use vedette_probe::guard::{Guard, Outbound};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
+/// Messages that an invocation handles at once. Most of them wait for a receiver, each with a socket and some
+/// 100 KB.
+const AT_ONCE: usize = 100;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let sdk = aws::lambda_sdk_config(&environment)?;
     let mail = MailConfig::read(&environment, MailWay::Ses(Box::new(sdk.clone())))?;
-    let sender = Sender::new(Arc::new(Guard::new(Outbound::read(&environment)?)?), mail);
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
+    let guard = Arc::new(Guard::new(Outbound::read(&environment)?)?);
+    let sender = Sender::new(guard, mail).reporting_to(app.health.clone());
     let consumer = Consumer::new(&app, Destination::Alerts)?;
+    let consumer = consumer.refilling(LEASE.unsigned_abs(), AT_ONCE);
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
         let (app, sender, consumer) = (&app, &sender, &consumer);
         async move {

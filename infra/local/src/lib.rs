@@ -13,6 +13,7 @@ mod demo;
 mod gateway;
 mod lateness;
 pub mod options;
+mod patient_sender;
 mod places;
 pub mod process;
 mod profiles;

@@ -14,8 +14,8 @@ pub(crate) fn files() -> u64 {
 /// that targets that hang delay only checks of their own kind: a status check waits, a crawl keeps
 /// connections open, an audit takes a whole core.
 ///
-/// Half of the files are the gateway's. Of the other half, short checks take at most 13 of 16, one file
-/// each; the rest is for crawls and the table.
+/// Half of the files are the gateway's. Of the other half, short checks take at most 13 of 16 and alerts that
+/// wait for their receivers 1 of 16, one file each; the rest is for crawls and the table.
 pub(crate) fn places(destination: Destination, files: u64) -> Places {
     let share =
         |of: u64, most: usize| usize::try_from(files / of).unwrap_or(usize::MAX).clamp(1, most);
@@ -26,7 +26,7 @@ pub(crate) fn places(destination: Destination, files: u64) -> Places {
         Destination::Tool(Tool::Ssl | Tool::Dns) => {
             Places { running: share(64, 64), slow: share(32, 256) }
         }
-        Destination::Alerts => Places::running(16),
+        Destination::Alerts => Places { running: 16, slow: share(32, 512) },
         Destination::Tool(Tool::BrokenLinks) | Destination::Maintenance => Places::running(4),
         Destination::Tool(Tool::Performance) => Places::running(1),
     }

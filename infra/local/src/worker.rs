@@ -17,6 +17,7 @@ use vedette_runtime::{App, Delivery, Destination, LocalQueue, LocalScheduler};
 
 use crate::console::Console;
 use crate::lateness::{LOOK_EVERY, Lateness};
+use crate::patient_sender::PatientSender;
 
 /// How long running checks may take to finish at the end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -99,7 +100,8 @@ impl Worker {
                 Box::pin(vedette_reconciler::maintain(&self.app, maintenance)).await?;
             }
             Message::Alert(alert) => {
-                Box::pin(vedette_notifier::handle(&self.app, &*self.sender, alert)).await?;
+                let sender = PatientSender { sender: &self.sender, delivery };
+                Box::pin(vedette_notifier::handle(&self.app, &sender, alert)).await?;
             }
         }
         Ok(())
@@ -126,8 +128,13 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
 #[cfg(test)]
 mod tests {
     use vedette_checker::EngineConfig;
+    use vedette_domain::alert::channel::{
+        CHANNELS_MAX, Filter, SecretUrl, SigningKey, SigningKeys, Target,
+    };
+    use vedette_domain::alert::delivery::{Content, Queued};
+    use vedette_domain::concurrency::team_share;
     use vedette_domain::id::TeamId;
-    use vedette_domain::message::{CheckMessage, Maintenance, RunOrder};
+    use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, RunOrder};
     use vedette_domain::plan::Plan;
     use vedette_domain::site::Site;
     use vedette_domain::tool::{RunReason, Tool};
@@ -136,13 +143,16 @@ mod tests {
     use vedette_probe::guard::{Guard, Outbound};
     use vedette_runtime::SLOW_AFTER;
     use vedette_store::SiteWithTools;
+    use vedette_testkit::channels::add_channel;
     use vedette_testkit::{Member, TestApp, WebServer, advance_timers, loopback, new_team};
 
     use super::*;
+    use crate::patient_sender;
+    use crate::places::places;
     use crate::tests::app_without_table;
 
     fn sender() -> Sender {
-        let guard = Guard::new(Outbound::default()).expect("a guard");
+        let guard = Guard::new(loopback()).expect("a guard");
         let mail = MailConfig::read(&|_| None, MailWay::Folder("mail".into())).expect("a folder");
         Sender::new(Arc::new(guard), mail)
     }
@@ -257,6 +267,42 @@ mod tests {
         }
         assert_eq!((slow.requests(), quick.requests()), (12, 1), "each was asked once");
         assert_eq!(test.queue.backlog(Destination::Tool(tool)).slow, 0);
+        consumer.abort();
+    }
+
+    /// Gives a team a webhook to which a test message is to be sent, and returns the message of that.
+    async fn webhook(test: &TestApp, team: TeamId, server: &WebServer) -> Message {
+        let key = SigningKey::from_random([7; SigningKey::BYTES]);
+        let keys = SigningKeys { current: key, previous: None };
+        let target = Target::Webhook { url: SecretUrl::new(server.url.clone()), keys };
+        let channel = add_channel(&test.app, team, ("Hook", target), Filter::default()).await;
+        let content = Content::Test { id: channel.id.to_string() };
+        let queued = Queued::notice("test".to_owned(), content, test.now());
+        test.app.store.put_queued((&channel).into(), &queued).await.expect("queued");
+        Message::Alert(AlertMessage::Channel { team, channel: channel.id })
+    }
+
+    #[tokio::test]
+    async fn channels_are_told_while_all_others_of_their_team_hang() {
+        const HANGING: usize = CHANNELS_MAX - 2;
+        let test = TestApp::start().await;
+        let team = new_team(&test, Plan::Agency).await.team;
+        let (slow, quick) = (WebServer::start().await, WebServer::start().await);
+        slow.hang();
+        for number in 0..CHANNELS_MAX {
+            let server = if number < HANGING { &slow } else { &quick };
+            let message = webhook(&test, team, server).await;
+            test.app.queue.send(&message, Duration::ZERO).await.expect("sent");
+        }
+        let places = places(Destination::Alerts, 4_096);
+        let at_once = team_share(places.running);
+        assert!(at_once < HANGING, "or nothing would be shown");
+        let consumer = tokio::spawn(worker_of(&test).consume(Destination::Alerts, places));
+        slow.asked(at_once).await;
+        advance_timers(patient_sender::SLOW_AFTER).await;
+        quick.asked(CHANNELS_MAX - HANGING).await;
+        slow.asked(HANGING).await;
+        assert!(test.queue.backlog(Destination::Alerts).slow >= at_once, "they hang still");
         consumer.abort();
     }
 

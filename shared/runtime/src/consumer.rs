@@ -30,8 +30,17 @@ const WAIT: Duration = Duration::from_secs(2);
 pub struct Consumer {
     queue: SqsQueue,
     source: Destination,
-    /// What a message may take, where more of them are handled while one is slow.
-    refill: Option<Duration>,
+    /// How more messages are handled while some are slow.
+    refill: Option<Refill>,
+}
+
+/// Messages that a function receives itself.
+#[derive(Debug, Clone, Copy)]
+struct Refill {
+    /// What one may take.
+    longest: Duration,
+    /// How many are handled at once, with those of the event source.
+    most: usize,
 }
 
 /// What has come to pass while messages are handled.
@@ -57,11 +66,11 @@ impl Consumer {
 
     /// Handles more than the event source brings: an invocation is not over, and its place is not
     /// free, before its slowest message is done. Instead of letting it idle for the sake of one target
-    /// that does not answer, it receives more messages itself, as long as there is time for one, which
-    /// takes `longest`.
+    /// that does not answer, it receives more messages itself, up to `most` at once, as long as there is
+    /// time for one, which takes `longest`.
     #[must_use]
-    pub fn refilling(self, longest: Duration) -> Self {
-        Self { refill: Some(longest), ..self }
+    pub fn refilling(self, longest: Duration, most: usize) -> Self {
+        Self { refill: Some(Refill { longest, most }), ..self }
     }
 
     /// Handles all messages of a batch at once. Those that fail are delivered again one by one, and
@@ -77,7 +86,7 @@ impl Consumer {
         E: Into<Box<dyn Error>> + Send,
     {
         let deadline = Instant::now() + left.saturating_sub(MARGIN);
-        let is_long_enough = |longest: &Duration| Instant::now() + *longest < deadline;
+        let is_time_for = |refill: &Refill| Instant::now() + refill.longest < deadline;
         let mut response = SqsBatchResponse::default();
         let mut steps: FuturesUnordered<BoxFuture<'_, Step>> = FuturesUnordered::new();
         let (mut handled, mut is_receiving, mut is_slow) = (0, false, false);
@@ -112,11 +121,12 @@ impl Consumer {
                 }
                 None => break,
             }
-            let places = BATCH.saturating_sub(handled);
+            let places = self.refill.map_or(0, |refill| refill.most.saturating_sub(handled));
             if is_slow
                 && !is_receiving
-                && (1..BATCH).contains(&places)
-                && self.refill.as_ref().is_some_and(is_long_enough)
+                && handled > 0
+                && places > 0
+                && self.refill.as_ref().is_some_and(is_time_for)
             {
                 is_receiving = true;
                 let receive = self.queue.receive(self.source, places, WAIT);
@@ -190,6 +200,7 @@ fn retry_delay(receives: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Mutex};
 
     use aws_lambda_events::event::sqs::SqsMessage;
@@ -200,6 +211,7 @@ mod tests {
     use aws_smithy_types::body::SdkBody;
     use jiff::Timestamp;
     use serde_json::{Value, json};
+    use tokio::sync::Semaphore;
     use vedette_domain::tool::Tool;
 
     use super::*;
@@ -215,7 +227,7 @@ mod tests {
     }
 
     impl FakeSqs {
-        fn consumer(&self, refill: Option<Duration>) -> Consumer {
+        fn consumer(&self, refill: Option<Refill>) -> Consumer {
             let connector = SharedHttpConnector::new(self.clone());
             let config = aws_sdk_sqs::Config::builder()
                 .behavior_version(aws_sdk_sqs::config::BehaviorVersion::latest())
@@ -347,8 +359,8 @@ mod tests {
             }
         };
         let event = event([(Some("one"), "slow", &[]), (Some("two"), "quick", &[])]);
-        let longest = Duration::from_secs(40);
-        let response = sqs.consumer(Some(longest)).consume(event, MINUTE, handle).await;
+        let refill = Refill { longest: Duration::from_secs(40), most: BATCH };
+        let response = sqs.consumer(Some(refill)).consume(event, MINUTE, handle).await;
         assert_eq!(failed(&response), [""; 0], "what it received itself is its own business");
         assert_eq!(handled.into_inner().expect("no panic"), 5);
         assert_eq!(began.elapsed(), Duration::from_secs(30), "no longer than the slow one takes");
@@ -359,9 +371,35 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn others_are_handled_while_more_hang_than_a_batch_holds() {
+        const SLOW: &str = "slow";
+        let sqs = FakeSqs::default();
+        sqs.put([SLOW; 8].into_iter().chain(["quick"; 2]));
+        let (hanging, quick) = (Semaphore::new(0), AtomicUsize::new(0));
+        let handle = |message: SqsBody| {
+            let (hanging, quick) = (&hanging, &quick);
+            async move {
+                if message.text == SLOW {
+                    // Until all others are done.
+                    hanging.acquire().await.expect("open").forget();
+                } else if quick.fetch_add(1, Ordering::Relaxed) == 1 {
+                    hanging.add_permits(18);
+                }
+                Ok::<_, &str>(())
+            }
+        };
+        let given = std::array::from_fn::<_, BATCH, _>(|_| (Some("given"), SLOW, &[][..]));
+        let refill = Refill { longest: Duration::from_secs(40), most: 50 };
+        let response = sqs.consumer(Some(refill)).consume(event(given), MINUTE, handle).await;
+        assert_eq!((failed(&response), quick.into_inner()), (vec![], 2));
+        assert_eq!(sqs.asked().len(), 10, "all that it received itself are deleted");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn nothing_is_received_that_would_not_be_done_in_time_or_while_nothing_is_slow() {
+        let refill = |longest| Some(Refill { longest, most: BATCH });
         for (refill, seconds) in
-            [(Some(MINUTE), 30), (Some(Duration::from_secs(40)), 0), (None, 30)]
+            [(refill(MINUTE), 30), (refill(Duration::from_secs(40)), 0), (None, 30)]
         {
             let sqs = FakeSqs::default();
             sqs.put(["more"]);

@@ -1,0 +1,46 @@
+//! Sends alerts beside one another: a receiver that hangs holds no place that another channel needs.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::timeout;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::mail::Letter;
+use vedette_notifier::Transport;
+use vedette_notifier::send::{Message, SendOutcome, Sender};
+use vedette_runtime::Delivery;
+
+/// After this, a receiver is slow. Most answer sooner. Places are freed a share at a time, so it is short: a hundred
+/// receivers that hang at once delay another one by less than two seconds.
+pub(crate) const SLOW_AFTER: Duration = Duration::from_millis(250);
+
+/// Sends what a delivery asks for, which gives up its place once a receiver is slow: until it answers, the
+/// delivery needs nothing but a socket and some memory.
+pub(crate) struct PatientSender<'a> {
+    pub(crate) sender: &'a Sender,
+    pub(crate) delivery: &'a Delivery,
+}
+
+impl PatientSender<'_> {
+    async fn wait_for<T>(&self, sending: impl Future<Output = T>) -> T {
+        let mut sending = pin!(sending);
+        match timeout(SLOW_AFTER, sending.as_mut()).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                self.delivery.slow();
+                sending.await
+            }
+        }
+    }
+}
+
+impl Transport for PatientSender<'_> {
+    async fn send(&self, channel: &Channel, message: &Message, now: Timestamp) -> SendOutcome {
+        self.wait_for(Transport::send(self.sender, channel, message, now)).await
+    }
+
+    async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
+        self.wait_for(Transport::write(self.sender, to, letter, id, now)).await
+    }
+}
