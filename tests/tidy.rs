@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use vedette_api::{FALLBACK, ROUTES};
+use vedette_domain::plan::{Plan, cadence_wording};
+use vedette_domain::settings::Settings;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository").to_owned()
@@ -157,6 +159,23 @@ fn the_readme_names_every_variable() {
                 assert!(readme.contains(&name), "README does not name {name}, see {path:?}");
             }
         }
+    }
+}
+
+#[test]
+fn the_readme_says_how_soon_people_hear_of_an_outage() {
+    let readme = read("README.md");
+    for plan in Plan::ALL {
+        let status = Settings::defaults(plan).tools.status;
+        let (cadence, retry) = (status.cadence_minutes, status.settings.confirmation_retry_minutes);
+        let soonest = (status.settings.failures_to_open.get() - 1) * retry;
+        let row = format!(
+            "| {} | every {} | {retry} minutes | {soonest} to {} minutes |",
+            plan.as_str(),
+            cadence_wording(cadence),
+            soonest + cadence
+        );
+        assert!(readme.contains(&row), "{row}");
     }
 }
 
