@@ -28,6 +28,7 @@ pub const WRITE_GRANT: Grant = Grant {
     update: &[Delivery, Directory, Team, Throttle],
     delete: &[Channel, Delivery, Directory, IssueIndex, Site],
     batch_delete: &[Delivery, Session],
+    ..Grant::NONE
 };
 
 /// What forms do that write users, members or tokens, and what lets somebody in. A site is read only to try

@@ -23,11 +23,13 @@ pub enum Action {
     DeleteItem,
     /// Deletes items without a condition.
     BatchWriteItem,
+    /// Makes writes depend on an item that stays as it is.
+    ConditionCheckItem,
 }
 
 impl Action {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::GetItem,
         Self::BatchGetItem,
         Self::Query,
@@ -35,6 +37,7 @@ impl Action {
         Self::UpdateItem,
         Self::DeleteItem,
         Self::BatchWriteItem,
+        Self::ConditionCheckItem,
     ];
 
     /// Its name, without the service.
@@ -47,6 +50,7 @@ impl Action {
             Self::UpdateItem => "UpdateItem",
             Self::DeleteItem => "DeleteItem",
             Self::BatchWriteItem => "BatchWriteItem",
+            Self::ConditionCheckItem => "ConditionCheckItem",
         }
     }
 
@@ -73,6 +77,8 @@ pub struct Grant {
     pub delete: &'static [Prefix],
     /// Partitions in which it deletes many items at once.
     pub batch_delete: &'static [Prefix],
+    /// Partitions with items that its writes depend on.
+    pub check: &'static [Prefix],
 }
 
 impl Grant {
@@ -85,6 +91,7 @@ impl Grant {
         update: &[],
         delete: &[],
         batch_delete: &[],
+        check: &[],
     };
 
     /// The partitions that an action may be done with.
@@ -97,6 +104,7 @@ impl Grant {
             Action::UpdateItem => self.update,
             Action::DeleteItem => self.delete,
             Action::BatchWriteItem => self.batch_delete,
+            Action::ConditionCheckItem => self.check,
         }
     }
 }

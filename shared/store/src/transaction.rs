@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::error::{BuildError, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, Delete, Put, TransactWriteItem, Update,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, TransactWriteItem, Update,
 };
 use futures::FutureExt as _;
 
@@ -59,6 +59,17 @@ impl<'a> Transaction<'a> {
             .set_expression_attribute_names(condition.names())
             .set_expression_attribute_values(values(condition.values()));
         self.push(delete.build().map(|delete| TransactWriteItem::builder().delete(delete).build()))
+    }
+
+    /// Writes the others only if an item, which stays as it is, meets a condition.
+    pub(crate) fn check(self, key: &Key, condition: Condition) -> Self {
+        let check = ConditionCheck::builder()
+            .table_name(&self.store.table)
+            .set_key(Some(HashMap::from(key.attributes())))
+            .set_condition_expression(condition.expression())
+            .set_expression_attribute_values(values(condition.values()));
+        let check = check.build();
+        self.push(check.map(|check| TransactWriteItem::builder().condition_check(check).build()))
     }
 
     fn push(mut self, item: Result<TransactWriteItem, BuildError>) -> Self {
