@@ -29,7 +29,7 @@ impl Scene {
     }
 
     /// A run of the site's schedule, with the retry that follows if it failed.
-    async fn turn(&self, site: SiteId, code: u16) {
+    pub(crate) async fn turn(&self, site: SiteId, code: u16) {
         self.target.answer(code);
         self.service.advance_minutes(5);
         self.service.run_scheduled(site, Tool::Status).await;
@@ -48,7 +48,7 @@ impl Scene {
         self.service.tell().await
     }
 
-    fn told(&self) -> Vec<String> {
+    pub(crate) fn told(&self) -> Vec<String> {
         self.service.receivers.take_lines()
     }
 
@@ -78,7 +78,7 @@ impl Scene {
     }
 }
 
-fn to(received: &[Received], channel: &Channel) -> Vec<String> {
+pub(crate) fn to(received: &[Received], channel: &Channel) -> Vec<String> {
     let of_channel = received.iter().filter(|received| received.channel == channel.id);
     of_channel.map(Received::line).collect()
 }

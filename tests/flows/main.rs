@@ -3,6 +3,7 @@
 mod alerts;
 mod buckets;
 mod budget;
+mod catching_up;
 mod census;
 mod clock;
 mod concurrency;
@@ -25,4 +26,5 @@ mod records;
 mod results;
 mod scene;
 mod schedules;
+mod stopped;
 mod timing;

@@ -137,3 +137,53 @@ async fn what_channels_have_yet_to_learn_is_left_to_the_outbox() {
     scene.service.tell().await;
     assert_eq!(missing().await, 1);
 }
+
+#[tokio::test]
+async fn an_issue_that_is_resolved_during_a_rebuild_is_not_opened_again() {
+    let scene = Scene::start().await;
+    scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch_down(&json!({})).await;
+    assert_eq!(scene.service.receivers.take_lines(), ["issue.opened"]);
+    let test = &scene.service.test;
+    // The first batch reads the issues.
+    test.faults().hold_read(1);
+    let meanwhile = async {
+        test.faults().until_held().await;
+        scene.turn(site, 200).await;
+        assert_eq!(scene.service.receivers.take_lines(), ["issue.resolved"]);
+        test.faults().release();
+    };
+    let rebuild = Box::pin(vedette_notifier::rebuild(&test.app, scene.owner.team));
+    let (rebuilt, ()) = futures::join!(rebuild, Box::pin(meanwhile));
+    assert_eq!(rebuilt.expect("rebuilt").missing, 0);
+    scene.service.tell().await;
+    assert_eq!(scene.service.receivers.take_lines(), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_id_always_has_the_same_body() {
+    let scene = Scene::start().await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch_down(&json!({})).await;
+    let (app, place) = (&scene.service.test.app, ChannelRef::from(&program));
+    let forget = async || {
+        for cursor in app.store.deliveries(place).await.expect("read").cursors {
+            app.store.delete_cursor(place, &cursor).await.expect("deleted");
+        }
+        scene.rebuild().await;
+    };
+    let issue = scene.issues("active").await.remove(0);
+    scene.acknowledge(&issue).await;
+    forget().await;
+    let renamed = json!({ "url": URL, "name": "Shop" });
+    assert_eq!(scene.client().patch(&format!("/sites/{site}"), &renamed).await.status, 200);
+    forget().await;
+    let received = scene.service.receivers.take();
+    let mut bodies = std::collections::BTreeMap::new();
+    for told in &received {
+        let receivers::Message::Event { id, body } = &told.message else { panic!("{told:?}") };
+        assert_eq!(body["type"], "issue.opened");
+        assert_eq!(bodies.entry(id).or_insert(body), &body, "{id}");
+    }
+    assert_eq!((received.len(), bodies.len()), (3, 2), "the site has another name now");
+}

@@ -222,7 +222,7 @@ async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_delet
     assert!(again.reads < 100.0, "kept for a moment: {again:?}");
     let new = add("new").await;
     assert_eq!(list().await, "1101");
-    test.app.store.delete_site(&new, &[], None, test.now()).await.expect("deleted");
+    test.app.store.delete_site(&new, &[], &[], None, test.now()).await.expect("deleted");
     assert_eq!(list().await, "1100");
     test.advance(SignedDuration::from_secs(10));
     test.meter().start();

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
+use vedette_actions::enable_channel;
 use vedette_domain::alert::channel::{Channel, Filter, Target};
+use vedette_domain::alert::channel_state::LEASE;
+use vedette_domain::audit::Actor;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::id::SiteId;
 use vedette_domain::issue::record;
@@ -221,6 +224,39 @@ impl World {
         }
         if self.random.happens(8) {
             self.change_settings().await;
+        }
+        if self.random.happens(8) {
+            let channel = usize::try_from(self.random.below(3)).expect("small");
+            self.switch(channel).await;
+        }
+    }
+
+    /// Somebody turns a channel off, or on again.
+    async fn switch(&mut self, channel: usize) {
+        let app = &self.service.test.app;
+        let found = app.store.channel((&self.channels[channel]).into()).await;
+        let channel = found.expect("read").expect("a channel");
+        let faults = self.service.test.faults().clone();
+        let switched = match channel.disabled_by_hand("maintenance", app.clock.now()) {
+            Some(off) => faults.until_crash(app.store.put_channel(&off)).await.is_some(),
+            None => {
+                let on = Box::pin(enable_channel(app, &channel, Actor::Operator));
+                faults.until_crash(on).await.is_some()
+            }
+        };
+        self.deaths += u64::from(!switched);
+    }
+
+    /// Turns every channel on that is off.
+    async fn switch_all_on(&mut self) {
+        let app = &self.service.test.app;
+        for channel in &self.channels {
+            let found = app.store.channel(channel.into()).await.expect("read");
+            let channel = found.expect("a channel");
+            if !channel.is_on() {
+                let on = Box::pin(enable_channel(app, &channel, Actor::Operator)).await;
+                on.expect("nobody sends to it");
+            }
         }
     }
 
@@ -451,6 +487,9 @@ impl World {
         self.service.test.faults().forget();
         let never = json!({ "enabled": false, "starts_at": "01:00", "ends_at": "02:00" });
         self.save_settings(&never, false).await;
+        // Whoever sent when the process died holds a lease no longer.
+        self.service.test.advance(LEASE);
+        self.switch_all_on().await;
         // The longest wait after so many hours of failures is as long again, and with jitter longer; and
         // none fails for days.
         for _ in 0..12 + 3 * self.scale.hours.min(48) {

@@ -7,7 +7,7 @@ pub(crate) mod list;
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::save_channel;
+use vedette_actions::{confirm_channel, save_channel};
 use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::link;
 use vedette_domain::audit::{Actor, ChannelChange};
@@ -34,11 +34,12 @@ pub(crate) async fn ask_to_confirm(visit: Visit<'_>) -> Result<Response, ApiErro
 pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
     // Who has unsubscribed wants no alerts, even if an older mail is opened afterwards.
-    let next = match opened.channel.disabled {
-        Some(_) => None,
-        None => opened.channel.confirmed(visit.app.clock.now()),
-    };
-    Ok(opened.save(visit, next, ChannelChange::Confirmed).await?.present_state(visit))
+    if opened.channel.disabled.is_some() {
+        return Ok(opened.present_state(visit));
+    }
+    let confirmed = confirm_channel(visit.app, &opened.channel, Actor::Reader).await?;
+    let channel = confirmed.unwrap_or(opened.channel);
+    Ok(Opened { channel, ..opened }.present_state(visit))
 }
 
 /// Asks whether an address is to be unsubscribed.
@@ -54,8 +55,11 @@ pub(crate) async fn ask_to_unsubscribe(visit: Visit<'_>) -> Result<Response, Api
 /// Unsubscribes an address, once; by the form, or by a mail program in its reader's place (RFC 8058).
 pub(crate) async fn unsubscribe(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
-    let next = opened.channel.unsubscribed(visit.app.clock.now());
-    Ok(opened.save(visit, next, ChannelChange::Unsubscribed).await?.present_state(visit))
+    let Some(channel) = opened.channel.unsubscribed(visit.app.clock.now()) else {
+        return Ok(opened.present_state(visit));
+    };
+    save_channel(visit.app, &channel, ChannelChange::Unsubscribed, Actor::Reader).await?;
+    Ok(Opened { channel, ..opened }.present_state(visit))
 }
 
 /// A channel of mail whose key the visitor has.
@@ -77,18 +81,6 @@ impl Opened {
         }
         let address = address.clone();
         Ok(Self { channel, address })
-    }
-
-    /// Writes the channel, if there is something to be changed.
-    async fn save(
-        self,
-        visit: Visit<'_>,
-        next: Option<Channel>,
-        change: ChannelChange,
-    ) -> Result<Self, ApiError> {
-        let Some(channel) = next else { return Ok(self) };
-        save_channel(visit.app, &channel, change, Actor::Reader).await?;
-        Ok(Self { channel, ..self })
     }
 
     fn name(&self) -> Markup {

@@ -142,6 +142,7 @@ async fn page(
         team: &access.team.team.name,
         acknowledged_by: taken.map(|user| user.name.as_str()),
         base_url: None,
+        ended: None,
     };
     let news = match issue.lifecycle.is_active() {
         true => News::StillActive,

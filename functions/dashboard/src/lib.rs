@@ -61,7 +61,7 @@ pub const PAGES: &[Page] = &[
     page("POST", "/sessions/{session}/end", For::Member, |visit| Box::pin(sign_in::end(visit))),
     page("GET", "/", For::Member, |visit| Box::pin(sites::list::home(visit))),
     page("GET", "/teams/{team}", For::Member, |visit| Box::pin(sites::list::team(visit))),
-    page("GET", "/teams/{team}/events", For::Member, |visit| Box::pin(events::show(visit))),
+    page("GET", link::EVENTS, For::Member, |visit| Box::pin(events::show(visit))),
     page("GET", "/teams/{team}/sites/new", For::Member, |visit| Box::pin(sites::new::ask(visit))),
     page("POST", "/teams/{team}/sites", For::Member, |visit| Box::pin(sites::new::add(visit))),
     page("GET", "/teams/{team}/settings", For::Member, |visit| {

@@ -1,5 +1,5 @@
-//! Messages about the channels themselves: tests, confirmations, and the news that another channel does
-//! not work.
+//! Messages about the channels themselves: tests, confirmations, and the news that a channel missed
+//! something, or that another one does not work.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use vedette_domain::alert::channel::Target;
 use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::alert::mail::{Letter, LetterKind};
 use vedette_domain::alert::{compose, link, webhook};
+use vedette_domain::time::wire;
 use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
@@ -42,6 +43,20 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
             Outgoing::Event { id: id.clone(), body: webhook::body(webhook::TEST, now, data) }
         }
         Content::Test { id } => pass.alert(compose::test(&channel.name, team, now), id.clone()),
+        Content::Missed { id, since, until } if !channel.target.is_for_people() => {
+            let data = json!({
+                "channel": { "uuid": channel.id, "name": channel.name },
+                "since": wire(*since),
+                "until": wire(*until),
+            });
+            Outgoing::Event { id: id.clone(), body: webhook::body(webhook::MISSED, *until, data) }
+        }
+        Content::Missed { id, since, until } => {
+            let base = pass.app.service.pages_base();
+            let events = base.map(|base| link::events(base, channel.team));
+            let missed = compose::missed(&channel.name, (*since, *until), events, team);
+            pass.alert(missed, id.clone())
+        }
         Content::BrokenChannel { id, channel, reason } => {
             pass.alert(compose::broken_channel(channel, reason, team, now), id.clone())
         }

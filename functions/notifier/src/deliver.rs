@@ -8,12 +8,13 @@ use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::alert::delivery::{Content, Cursor, Queued};
 use vedette_domain::alert::due::Policy;
+use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, link};
 use vedette_domain::limits::LONGEST_DELAY;
 use vedette_runtime::App;
 use vedette_store::{
-    ChannelRef, Deliveries, StoreError, TeamWithSettings, budget, retry_on_conflict,
+    ChannelRef, Deliveries, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,
     unless_conflict,
 };
 
@@ -141,9 +142,11 @@ impl<T: Transport> Pass<'_, T> {
         self.app.clock.now()
     }
 
-    /// What decides what is due.
-    pub(crate) fn policy(&self) -> Policy<'_> {
+    /// What decides what is due of an issue.
+    pub(crate) fn policy(&self, IssueWithSite { issue, site, .. }: &IssueWithSite) -> Policy<'_> {
+        let tool = issue.id.fingerprint().tool();
         Policy {
+            ended: EndReason::of(tool, &self.team.team, &self.team.settings_for(site)),
             filter: &self.channel.filter,
             since: self.channel.since.unwrap_or(Timestamp::MAX),
             quiet_time: &self.team.settings.quiet_time,
@@ -247,10 +250,14 @@ impl<T: Transport> Pass<'_, T> {
         Ok(())
     }
 
-    /// The issues to look at now. The others are noted.
+    /// The issues to look at now: those that are due, and those of which the channel missed something while it
+    /// was off. The others are noted.
     pub(crate) fn take_due(&mut self, cursors: Vec<Cursor>, now: Timestamp) -> Vec<Cursor> {
-        let (due, later): (Vec<_>, Vec<_>) =
-            cursors.into_iter().partition(|cursor| cursor.due.is_some_and(|due| due <= now));
+        let is_due = |cursor: &Cursor| match cursor.due {
+            Some(due) => due <= now,
+            None => cursor.missed.is_some(),
+        };
+        let (due, later): (Vec<_>, Vec<_>) = cursors.into_iter().partition(is_due);
         later.iter().for_each(|cursor| self.look_at(cursor.due));
         due
     }

@@ -5,9 +5,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_domain::alert::channel::EventKind;
-use vedette_domain::alert::delivery::{Content, OutboxEntry};
+use vedette_domain::alert::delivery::{Content, Cursor, DeletedIssue, OutboxEntry};
+use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::{link, webhook};
+use vedette_domain::issue::record::Issue;
 use vedette_domain::settings::RequestHeader;
+use vedette_domain::site::Site;
+use vedette_domain::tool_state::ToolState;
 use vedette_http::resource::{IssueParts, IssueResource, Links};
 use vedette_runtime::App;
 use vedette_store::{IssueWithSite, TeamWithSettings};
@@ -19,12 +23,15 @@ use crate::NotifierError;
 pub(crate) struct EventBody<'a> {
     app: &'a App,
     entry: &'a OutboxEntry,
+    deleted_site: Option<&'a Site>,
     made: Option<Content>,
 }
 
 impl<'a> EventBody<'a> {
-    pub(crate) const fn new(app: &'a App, entry: &'a OutboxEntry) -> Self {
-        Self { app, entry, made: None }
+    /// The event of one of the entries that an issue has; the last of them has its site, where that was deleted.
+    pub(crate) fn new(app: &'a App, entry: &'a OutboxEntry, entries: &'a [OutboxEntry]) -> Self {
+        let deleted_site = entries.iter().find_map(|entry| entry.deleted_site.as_deref());
+        Self { app, entry, deleted_site, made: None }
     }
 
     /// The event; none where the site is gone.
@@ -37,21 +44,38 @@ impl<'a> EventBody<'a> {
             let app = self.app;
             let now = app.clock.now();
             let team = app.store.team(self.entry.team, now).await?;
-            let found = app.store.issue_with_site(self.entry.issue.id).await?;
+            let issue = self.entry.issue.clone();
+            let found = match self.deleted_site {
+                Some(site) => Some(without_tool(issue, site.clone())),
+                None => {
+                    let found = app.store.issue_with_site(issue.id).await?;
+                    found.map(|found| IssueWithSite { issue, ..found })
+                }
+            };
             let (Some(team), Some(found)) = (team, found) else { return Ok(None) };
-            let found = IssueWithSite { issue: self.entry.issue.clone(), ..found };
-            self.made = Some(event_of(app, &found, &team, event, at).await?);
+            let reason = self.entry.end_reason();
+            self.made = Some(event_of(app, &found, &team, (event, reason), at).await?);
         }
         Ok(self.made.clone())
     }
 }
 
-/// An event about an issue as it is in `found`.
+/// What is left of an issue whose site was deleted.
+pub(crate) fn deleted(cursor: &Cursor) -> Option<IssueWithSite> {
+    let DeletedIssue { issue, site } = DeletedIssue::clone(cursor.deleted.as_ref()?);
+    Some(without_tool(issue, site))
+}
+
+fn without_tool(issue: Issue, site: Site) -> IssueWithSite {
+    IssueWithSite { issue, site, state: ToolState::default() }
+}
+
+/// An event about an issue as it is in `found`, and why monitoring ended where that is the event.
 pub(crate) async fn event_of(
     app: &App,
     found: &IssueWithSite,
     team: &TeamWithSettings,
-    event: EventKind,
+    (event, reason): (EventKind, Option<EndReason>),
     at: Timestamp,
 ) -> Result<Content, NotifierError> {
     // What is sent with checks may be a password, and is none of a receiver's business.
@@ -64,16 +88,19 @@ pub(crate) async fn event_of(
     let links = Links::new(app.service.link_base().unwrap_or_default());
     let parts = IssueParts { found, team, checks: &BTreeMap::new(), users: &users };
     let mut data = serde_json::to_value(IssueResource::new(parts, &links)).unwrap_or(Value::Null);
-    if let (Value::Object(fields), Some(base)) = (&mut data, app.service.pages_base()) {
-        let page = link::issue(base, found.issue.id);
-        fields.insert("links".to_owned(), json!({ "issue": page }));
+    if let Value::Object(fields) = &mut data {
+        if let Some(base) =
+            app.service.pages_base().filter(|_| reason != Some(EndReason::SiteDeleted))
+        {
+            let page = link::issue(base, found.issue.id);
+            fields.insert("links".to_owned(), json!({ "issue": page }));
+        }
+        if let Some(reason) = reason {
+            fields.insert("reason".to_owned(), reason.as_str().into());
+        }
     }
-    let number = match event {
-        EventKind::Opened | EventKind::Resolved => 0,
-        EventKind::Reminder => at.as_millisecond().unsigned_abs(),
-    };
     let opened_at = found.issue.lifecycle.opened_at();
-    let id = webhook::webhook_id(found.issue.id, opened_at, event, number);
     let body = webhook::body(webhook::event_type(event), at, data);
+    let id = webhook::webhook_id(found.issue.id, opened_at, event, &body);
     Ok(Content::Event { id, event, body: String::from_utf8_lossy(&body).into_owned() })
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use vedette_actions::wake;
 use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::channel_state::ChannelState;
 use vedette_domain::alert::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, Lesson, budget, retry_on_conflict};
+use vedette_store::{ChannelRef, Lesson, Off, budget, retry_on_conflict};
 
 use crate::NotifierError;
 use crate::events::EventBody;
@@ -25,10 +26,11 @@ pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), Noti
             app.store.channels(team),
         )?;
         let mut taught = Vec::new();
-        for entry in entries {
-            let lessons = lessons(app, &channels, &entry).await?;
-            app.store.fan_out(&entry, &lessons).await?;
-            taught.extend(lessons.iter().map(|lesson| lesson.channel));
+        for entry in &entries {
+            let lessons = lessons(app, &channels, entry, &entries).await?;
+            app.store.fan_out(entry, &lessons).await?;
+            let on = lessons.iter().filter(|lesson| lesson.off.is_none());
+            taught.extend(on.map(|lesson| lesson.channel));
         }
         Ok::<_, NotifierError>(taught)
     });
@@ -45,6 +47,7 @@ async fn lessons(
     app: &App,
     channels: &[Channel],
     entry: &OutboxEntry,
+    entries: &[OutboxEntry],
 ) -> Result<Vec<Lesson>, NotifierError> {
     let channels: Vec<&Channel> =
         channels.iter().filter(|channel| channel.follows(&entry.issue)).collect();
@@ -54,14 +57,17 @@ async fn lessons(
     let refs: Vec<ChannelRef> = channels.iter().map(|channel| (*channel).into()).collect();
     let states = app.store.channel_states(&refs, entry.issue.id).await?;
     let now = app.clock.now();
-    let mut body = EventBody::new(app, entry);
+    let mut body = EventBody::new(app, entry, entries);
     let mut lessons = Vec::new();
     for (channel, (state, cursor)) in channels.into_iter().zip(states) {
-        if state.disabled.is_some() {
-            continue;
-        }
-        let Some(learnt) = channel.lesson(cursor, entry, now) else { continue };
-        let mut lesson = Lesson { channel: channel.into(), cursor: learnt.cursor, event: None };
+        let off = off(channel, &state);
+        let learnt = match off {
+            Some(_) => channel.lesson_while_off(cursor, entry, now),
+            None => channel.lesson(cursor, entry, now),
+        };
+        let Some(learnt) = learnt else { continue };
+        let (channel, cursor) = (channel.into(), learnt.cursor);
+        let mut lesson = Lesson { channel, cursor, event: None, off };
         if let Some(event) = learnt.event {
             let Some(content) = body.of(event, entry.at).await? else { return Ok(Vec::new()) };
             let place = place(entry.issue.rev, None);
@@ -70,4 +76,12 @@ async fn lessons(
         lessons.push(lesson);
     }
     Ok(lessons)
+}
+
+/// What says that a channel is off, if it is.
+fn off(channel: &Channel, state: &ChannelState) -> Option<Off> {
+    if !channel.is_on() {
+        return Some(Off::Channel(channel.rev));
+    }
+    state.disabled.is_some().then_some(Off::State(state.rev))
 }

@@ -14,5 +14,6 @@ pub const NOTIFIER: Grant = Grant {
     put: &[Delivery, Invitation, SignIn],
     delete: &[Channel, Delivery, Site],
     batch_delete: &[Delivery],
+    check: &[Channel, Delivery, Site],
     ..Grant::NONE
 };

@@ -4,6 +4,7 @@
 //! is to learn of that; [`deliver`] sends to one channel what is due, and saves what it was told.
 
 mod broken;
+mod catch_up;
 mod deliver;
 mod events;
 mod fan_out;

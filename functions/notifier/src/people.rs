@@ -7,14 +7,15 @@ use vedette_domain::account::User;
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::Cursor;
 use vedette_domain::alert::due::{Due, News, Told, due};
+use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::storm::{Batching, Rest, batch};
 use vedette_domain::alert::{Alert, AlertKind, Thread};
 use vedette_domain::id::{ChannelId, UserId};
-use vedette_domain::issue::record::Issue;
 use vedette_store::{IssueWithSite, budget, retry_on_conflict, unless_conflict};
 
-use crate::NotifierError;
 use crate::deliver::{Attempt, Pass, Transport};
+use crate::events::deleted;
+use crate::{NotifierError, catch_up};
 
 /// News that people are to be told now.
 struct Ready {
@@ -60,14 +61,17 @@ async fn decide<T: Transport>(
 ) -> Result<Vec<Ready>, NotifierError> {
     let ids: Vec<_> = cursors.iter().map(|cursor| cursor.issue).collect();
     let mut issues = pass.app.store.current_issues(ids).await?;
-    let mut ready = Vec::new();
+    let mut known = Vec::new();
     for cursor in cursors {
-        let Some(found) = issues.remove(&cursor.issue) else {
+        match issues.remove(&cursor.issue).or_else(|| deleted(&cursor)) {
+            Some(found) => known.push((cursor, found)),
             // The site is gone, and with it whatever there was to tell.
-            pass.forget(&cursor).await?;
-            continue;
-        };
-        match due(&found.issue, cursor.told, cursor.from, &pass.policy(), now) {
+            None => pass.forget(&cursor).await?,
+        }
+    }
+    let mut ready = Vec::new();
+    for (cursor, found) in catch_up::people(pass, known, now).await? {
+        match due(&found.issue, cursor.told, cursor.from, &pass.policy(&found), now) {
             Due::Nothing(_) => pass.forget(&cursor).await?,
             Due::Later { at, told, .. } => pass.put_off(Cursor { told, ..cursor }, at).await?,
             Due::Tell { news, told, .. } => ready.push(Ready { cursor, found, news, told }),
@@ -127,7 +131,7 @@ async fn tell_kind<T: Transport>(
         match pass.note(&title, outcome).await? {
             Attempt::Told => {
                 for Ready { cursor, found, told, .. } in group {
-                    save(pass, &cursor, &found.issue, told).await?;
+                    save(pass, &cursor, &found, told).await?;
                 }
             }
             Attempt::Again(at) => put_all_off(pass, group, Some(at)).await?,
@@ -173,11 +177,17 @@ fn compose<T: Transport>(
 }
 
 /// What an alert says of an issue.
-fn subject<'a, T>(
+fn subject<'a, T: Transport>(
     pass: &Pass<'a, T>,
-    Ready { found: IssueWithSite { issue, site, .. }, .. }: &'a Ready,
+    Ready { cursor, found, .. }: &'a Ready,
     users: &'a BTreeMap<UserId, User>,
 ) -> Subject<'a> {
+    let IssueWithSite { issue, site, .. } = found;
+    let is_deleted = cursor.deleted.is_some();
+    let ended = match is_deleted {
+        true => Some(EndReason::SiteDeleted),
+        false => pass.policy(found).ended.filter(|_| issue.lifecycle.is_active()),
+    };
     let taken = issue.lifecycle.acknowledgement();
     let by = taken.and_then(|taken| users.get(&taken.by));
     Subject {
@@ -185,7 +195,8 @@ fn subject<'a, T>(
         site,
         team: &pass.team.team.name,
         acknowledged_by: by.map(|user| user.name.as_str()),
-        base_url: pass.app.service.pages_base(),
+        base_url: pass.app.service.pages_base().filter(|_| !is_deleted),
+        ended,
     }
 }
 
@@ -193,11 +204,11 @@ fn subject<'a, T>(
 async fn save<T: Transport>(
     pass: &mut Pass<'_, T>,
     cursor: &Cursor,
-    issue: &Issue,
+    found: &IssueWithSite,
     told: Option<Told>,
 ) -> Result<(), NotifierError> {
-    let (app, place) = (pass.app, pass.place());
-    let next = cursor.once_told(issue, told, &pass.policy(), pass.now());
+    let (app, place, issue) = (pass.app, pass.place(), &found.issue);
+    let next = cursor.once_told(issue, told, &pass.policy(found), pass.now());
     let saved = match &next {
         Some(next) => app.store.put_cursor(place, next).await,
         None => app.store.delete_cursor(place, cursor).await,

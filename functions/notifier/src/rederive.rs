@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use vedette_actions::{look_again, send_again, wake};
-use vedette_domain::alert::channel::{Channel, EventKind};
-use vedette_domain::alert::delivery::{Cursor, Queued, place};
-use vedette_domain::alert::due::Told;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::delivery::{Cursor, Queued};
 use vedette_domain::id::{IssueId, TeamId};
+use vedette_domain::issue::record::Issue;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, IssueWithSite, TeamWithSettings, unless_conflict};
+use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
-use crate::events::event_of;
 
 /// What a rebuild mended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,9 +56,10 @@ pub async fn rederive(app: &App, team: TeamId) -> Result<(), NotifierError> {
 /// When the table does not answer.
 pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> {
     let mut rebuilt = Rebuilt::default();
-    let (channels, settings) =
-        futures::try_join!(app.store.channels(team), app.store.team(team, app.clock.now()))?;
-    let Some(settings) = settings.filter(|_| !channels.is_empty()) else { return Ok(rebuilt) };
+    let channels = app.store.channels(team).await?;
+    if channels.is_empty() {
+        return Ok(rebuilt);
+    }
     let active: BTreeSet<IssueId> =
         app.store.issue_index(team, true).await?.into_iter().map(|row| row.id).collect();
     let issues = app.store.current_issues(active).await?;
@@ -83,7 +83,7 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
         for found in issues.values() {
             let issue = &found.issue;
             if !known.contains(&issue.id) && channel.follows(issue) && channel.was_there(issue) {
-                let is_taught = teach(app, channel, found, &settings).await?;
+                let is_taught = teach(app, channel, issue).await?;
                 rebuilt.missing += u64::from(is_taught);
             }
         }
@@ -92,32 +92,16 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
     Ok(rebuilt)
 }
 
-/// Has a channel learn of an issue that it ought to know. Says whether it did: not where it has learnt of it
-/// meanwhile, or will by what the outbox still has.
-async fn teach(
-    app: &App,
-    channel: &Channel,
-    found: &IssueWithSite,
-    team: &TeamWithSettings,
-) -> Result<bool, NotifierError> {
-    let issue = found.issue.id;
+/// Has a channel learn of an active issue that it ought to know. Says whether it did: not where the issue or
+/// what the channel knows of it was written meanwhile, nor where the outbox has more to learn.
+async fn teach(app: &App, channel: &Channel, issue: &Issue) -> Result<bool, NotifierError> {
     // Read after the issue: what the outbox does not have now was fanned out.
-    if !app.store.outbox(issue.partition(), issue.fingerprint()).await?.is_empty() {
+    if !issue.lifecycle.is_active()
+        || !app.store.outbox(issue.id.partition(), issue.id.fingerprint()).await?.is_empty()
+    {
         return Ok(false);
     }
-    let (now, opened_at) = (app.clock.now(), found.issue.lifecycle.opened_at());
-    let mut cursor = Cursor::new(issue, opened_at, now);
     let is_for_people = channel.target.is_for_people();
-    if !is_for_people {
-        cursor.told = Some(Told { opened_at, reminded_until: now });
-    }
-    let written = if is_for_people || !channel.filter.wants(EventKind::Opened, &found.issue) {
-        app.store.put_cursor(channel.into(), &cursor).await
-    } else {
-        // Its id is that of the event which the program may have had.
-        let content = event_of(app, found, team, EventKind::Opened, opened_at).await?;
-        let event = Queued::event(issue, place(found.issue.rev, None), content, now);
-        app.store.queue_event(channel.into(), &cursor, &event).await
-    };
-    Ok(unless_conflict(written)?)
+    let cursor = Cursor::of_unknown(issue, is_for_people, app.clock.now());
+    Ok(unless_conflict(app.store.teach(channel.into(), &cursor, issue).await)?)
 }

@@ -6,20 +6,21 @@ use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::EventKind;
 use vedette_domain::alert::channel_state::FailedAttempt;
 use vedette_domain::alert::delivery::{
-    Cursor, Queued, ReminderStep, overtaken, place, reminder_step,
+    Cursor, ProgramStep, Queued, overtaken, program_step, step_place,
 };
+use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::retry::{Retry, retry};
 use vedette_store::{IssueWithSite, unless_conflict};
 
 use crate::deliver::{Pass, Transport};
-use crate::events::event_of;
+use crate::events::{deleted, event_of};
 use crate::send::SendOutcome;
-use crate::{NotifierError, broken};
+use crate::{NotifierError, broken, catch_up};
 
 /// Failures of a pass after which the receiver is taken to be down, and the rest waits with it.
 const FAILURES_MAX: usize = 3;
 
-/// Sends events whose turn it is, and makes reminders that are due.
+/// Sends events whose turn it is, and makes those that are due.
 pub(crate) async fn tell<T: Transport>(
     pass: &mut Pass<'_, T>,
     cursors: Vec<Cursor>,
@@ -29,7 +30,7 @@ pub(crate) async fn tell<T: Transport>(
     if let Some(end) = pass.team.settings.quiet_time.until(now) {
         return hold(pass, cursors, events, now, end).await;
     }
-    events.extend(make_reminders(pass, cursors, now).await?);
+    events.extend(look(pass, cursors, now).await?);
     let mut groups: BTreeMap<String, Vec<Queued>> = BTreeMap::new();
     for event in events {
         groups.entry(event.group.clone()).or_default().push(event);
@@ -84,45 +85,68 @@ async fn wait<T: Transport>(
     Ok(())
 }
 
-/// Queues the reminders that are due; returns them.
-async fn make_reminders<T: Transport>(
+/// Queues what is due of the issues to look at: what the program missed while it was off, the end of
+/// monitoring, and reminders. Returns what was queued.
+async fn look<T: Transport>(
     pass: &mut Pass<'_, T>,
     cursors: Vec<Cursor>,
     now: Timestamp,
 ) -> Result<Vec<Queued>, NotifierError> {
     let due_now = pass.take_due(cursors, now);
     let ids: Vec<_> = due_now.iter().map(|cursor| cursor.issue).collect();
-    let issues = pass.app.store.current_issues(ids).await?;
-    let mut made = Vec::new();
+    let mut issues = pass.app.store.current_issues(ids).await?;
+    let (mut missed, mut known) = (Vec::new(), Vec::new());
     for cursor in due_now {
-        let step =
-            |found: &IssueWithSite| reminder_step(&found.issue, &cursor, &pass.policy(), now);
-        match issues.get(&cursor.issue).map(|found| (found, step(found))) {
-            None | Some((_, ReminderStep::Forget)) => pass.forget(&cursor).await?,
-            Some((_, ReminderStep::Wait { due })) => pass.put_off(cursor, due).await?,
-            Some((found, ReminderStep::Send)) => {
-                made.extend(make_reminder(pass, &cursor, found, now).await?);
-            }
+        match issues.remove(&cursor.issue).or_else(|| deleted(&cursor)) {
+            Some(found) if cursor.missed.is_some() => missed.push((cursor, found)),
+            Some(found) => known.push((cursor, found)),
+            None => pass.forget(&cursor).await?,
         }
+    }
+    let mut made = catch_up::program(pass, missed, now).await?;
+    for (cursor, found) in known {
+        let policy = pass.policy(&found);
+        let (event, next) = match program_step(&found.issue, &cursor, &policy, now) {
+            ProgramStep::Forget => {
+                pass.forget(&cursor).await?;
+                continue;
+            }
+            ProgramStep::Wait { due } => {
+                pass.put_off(cursor, due).await?;
+                continue;
+            }
+            ProgramStep::Remind => {
+                ((EventKind::Reminder, None), cursor.once_reminded(&found.issue, &policy, now))
+            }
+            ProgramStep::End(reason) => ((EventKind::Resolved, Some(reason)), cursor.once_ended()),
+            ProgramStep::Reopen => {
+                ((EventKind::Opened, None), cursor.once_opened(&found.issue, now))
+            }
+        };
+        made.extend(queue(pass, &next, &found, event, now).await?);
     }
     Ok(made)
 }
 
-async fn make_reminder<T: Transport>(
+/// Queues an event that a look at an issue has brought about, if the program wants it.
+async fn queue<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursor: &Cursor,
+    next: &Cursor,
     found: &IssueWithSite,
+    event: (EventKind, Option<EndReason>),
     now: Timestamp,
 ) -> Result<Option<Queued>, NotifierError> {
-    let content = event_of(pass.app, found, pass.team, EventKind::Reminder, now).await?;
-    let place = place(found.issue.rev, Some(now));
-    let reminder = Queued::event(cursor.issue, place, content, now);
-    let next = cursor.once_reminded(&found.issue, &pass.policy(), now);
-    let queued = pass.app.store.queue_event(pass.place(), &next, &reminder).await;
+    let mut queued = None;
+    if pass.channel.filter.wants(event.0, &found.issue) {
+        let content = event_of(pass.app, found, pass.team, event, now).await?;
+        let place = step_place(found.issue.rev, now, next.rev);
+        queued = Some(Queued::event(next.issue, place, content, now));
+    }
+    let saved = pass.app.store.queue_events(pass.place(), next, queued.as_slice()).await;
     // Otherwise something happened to the issue: it is looked at again.
-    let is_queued = unless_conflict(queued)?;
+    let is_queued = unless_conflict(saved)?;
     pass.look_at(if is_queued { next.due } else { Some(now) });
-    Ok(is_queued.then_some(reminder))
+    Ok(queued.filter(|_| is_queued))
 }
 
 /// Sends events of one issue until one fails, and says when that is tried again.

@@ -13,7 +13,7 @@ use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::{clear_timer, enqueue_timer};
 use vedette_runtime::{App, Presence, Schedule, SchedulerError};
 use vedette_store::{
-    Backoff, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
+    Backoff, Purged, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
     unless_conflict,
 };
 
@@ -282,9 +282,13 @@ pub(crate) async fn purge(app: &App, team: TeamId, site: SiteId) -> Result<(), R
         return Ok(());
     }
     remove_schedules(app, site).await?;
-    if !app.store.purge(site.partition()).await? {
-        let rest = Message::Maintenance(Maintenance::Purge { team, site });
-        app.queue.send(&rest, Duration::ZERO).await?;
+    match app.store.purge(site.partition()).await? {
+        Purged::Partly => {
+            let rest = Message::Maintenance(Maintenance::Purge { team, site });
+            app.queue.send(&rest, Duration::ZERO).await?;
+        }
+        // Redelivery comes back to it.
+        Purged::Untold | Purged::Whole => {}
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use vedette_actions::{
-    enable_channel, remove_channel, resend_to_channel, save_channel, try_channel,
+    confirm_channel, enable_channel, remove_channel, resend_to_channel, save_channel, try_channel,
 };
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::audit::{Actor, ChannelChange};
@@ -119,13 +119,7 @@ impl Command {
                 try_channel(app, &channel, Duration::from_secs(*wait)).await?;
                 Ok(out.show(&Arrived::at(&channel))?)
             }
-            Self::Confirm { which } => {
-                let confirmed = |channel: &Channel, now| channel.confirmed(now);
-                let channel =
-                    change(app, which, confirmed, "has been confirmed", ChannelChange::Confirmed)
-                        .await?;
-                Ok(out.show(&Shown::read(app, &channel).await?)?)
-            }
+            Self::Confirm { which } => Ok(out.show(&confirm(app, which).await?)?),
             Self::Enable { which } => Ok(out.show(&enable(app, which).await?)?),
             Self::Disable { which, reason } => {
                 let disabled = |channel: &Channel, now| channel.disabled_by_hand(reason, now);
@@ -201,6 +195,16 @@ async fn change(
         Ok(next)
     })
     .await
+}
+
+async fn confirm(app: &App, which: &Which) -> Result<Shown, Failure> {
+    let channel = retry_on_conflict(budget::WRITE, || async {
+        let channel = find(app, which).await?;
+        let confirmed = confirm_channel(app, &channel, Actor::Operator).await?;
+        confirmed
+            .ok_or_else(|| Failure::refused(format!("{} has been confirmed already", channel.name)))
+    });
+    Shown::read(app, &channel.await?).await
 }
 
 async fn enable(app: &App, which: &Which) -> Result<Shown, Failure> {

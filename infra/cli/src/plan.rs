@@ -1,6 +1,7 @@
 //! `vedette plan`: what a team may use. The reconciler makes schedules follow within its next pass.
 
 use clap::Subcommand;
+use vedette_actions::change_plan;
 use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
 use vedette_runtime::App;
@@ -43,7 +44,7 @@ impl Command {
             Self::Activate { .. } => (seen.plan, true),
         };
         // Even if nothing changes: saying it again makes the reconciler check the schedules again.
-        app.store.set_plan(*team, plan, is_active, app.clock.now()).await?;
+        change_plan(app, *team, plan, is_active).await?;
         team::show(app, *team, out).await
     }
 }

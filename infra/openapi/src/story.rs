@@ -33,6 +33,7 @@ impl Story {
     pub(crate) async fn tell() -> Self {
         let mut story = Self { scene: Scene::start().await, told: Vec::new(), events: Vec::new() };
         story.scene.try_webhook().await;
+        story.scene.turn_webhook_on_too_late().await;
         story.of_the_team().await;
         let site = story.of_new_sites().await;
         story.of_checks(&site).await;

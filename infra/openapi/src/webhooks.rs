@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use vedette_domain::alert::channel::EventKind;
-use vedette_domain::alert::webhook::{BODY_LIMIT, TEST, event_type};
+use vedette_domain::alert::ended::EndReason;
+use vedette_domain::alert::missed::{MISSED_MAX, MISSED_TIME};
+use vedette_domain::alert::webhook::{BODY_LIMIT, MISSED, TEST, event_type};
 use vedette_http::resource::IssueResource;
 
 use crate::schemas::Schemas;
@@ -12,11 +14,22 @@ use crate::story::Story;
 pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
     let of_issues = issue_event(schemas);
     let of_tests = test_event(schemas);
+    let of_missed = missed_event(schemas);
+    let days = MISSED_TIME.as_hours() / 24;
+    let about_missed = format!(
+        "Sent once a webhook that was off is on again, if it missed more than {MISSED_MAX} openings and \
+         resolutions or the first of them was more than {days} days ago. None of them is sent. \
+         `GET /issues` shows how things are now."
+    );
     let issues = EventKind::ALL.into_iter().map(|kind| {
         let (summary, description) = match kind {
             EventKind::Opened => ("An issue opened", "An issue opened, or opened again."),
             EventKind::Resolved => {
-                ("An issue is over", "An issue was resolved, by a check or by a person.")
+                (
+                    "An issue is over",
+                    "An issue was resolved, by a check or by a person; or it is not monitored any more, \
+                     for the `reason` in its data.",
+                )
             }
             EventKind::Reminder => {
                 ("An issue is still active", "A reminder is due by the escalation settings.")
@@ -25,7 +38,8 @@ pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
         (event_type(kind), summary, description, &of_issues)
     });
     let test = (TEST, "Somebody tries the webhook", "Sent by `vedette channel test`.", &of_tests);
-    let described = issues.chain([test]).map(|(name, summary, description, schema)| {
+    let missed = (MISSED, "Events are missing", &*about_missed, &of_missed);
+    let described = issues.chain([test, missed]).map(|(name, summary, description, schema)| {
         let webhook = json!({ "post": {
             "summary": summary,
             "description": description,
@@ -85,20 +99,31 @@ fn issue_event(schemas: &mut Schemas) -> Value {
         "description": format!(
             "The issue as it was then. Checks are not sent, nor is the header that they send. Of a body \
              over {BODY_LIMIT} bytes the context, the oldest entries of the timeline and the ends of long \
-             texts are left out."
+             texts are left out. Events that a webhook missed while it was off are sent later; of an opening \
+             before the last one they have neither the summary nor the context."
         ),
         "allOf": [
             issue,
             {
                 "type": "object",
-                "properties": { "links": {
-                    "type": "object",
-                    "properties": { "issue": {
-                        "description": "The issue's page.",
+                "properties": {
+                    "links": {
+                        "type": "object",
+                        "properties": { "issue": {
+                            "description": "The issue's page.",
+                            "type": "string",
+                            "format": "uri",
+                        } },
+                    },
+                    "reason": {
+                        "description":
+                            "In `issue.resolved`: why the issue is not monitored any more. Unless its site \
+                             was deleted, it stays active in the API until a check or a person resolves it; \
+                             once it is monitored again, `issue.opened` is sent again.",
                         "type": "string",
-                        "format": "uri",
-                    } },
-                } },
+                        "enum": EndReason::ALL.map(EndReason::as_str),
+                    },
+                },
             },
         ],
     });
@@ -110,18 +135,37 @@ fn issue_event(schemas: &mut Schemas) -> Value {
 fn test_event(schemas: &mut Schemas) -> Value {
     let data = json!({
         "type": "object",
-        "properties": { "channel": {
-            "type": "object",
-            "properties": {
-                "uuid": { "type": "string", "format": "uuid" },
-                "name": { "type": "string" },
-            },
-            "required": ["uuid", "name"],
-        } },
+        "properties": { "channel": channel() },
         "required": ["channel"],
     });
     let event = event("Somebody tries a webhook.", &json!({ "const": TEST }), &data);
     schemas.named("TestEvent", event)
+}
+
+fn missed_event(schemas: &mut Schemas) -> Value {
+    let instant = |description: &str| json!({ "description": description, "type": "string", "format": "date-time" });
+    let data = json!({
+        "type": "object",
+        "properties": {
+            "channel": channel(),
+            "since": instant("The first opening or resolution that is not sent."),
+            "until": instant("When the webhook was on again."),
+        },
+        "required": ["channel", "since", "until"],
+    });
+    let event = event("A webhook missed events.", &json!({ "const": MISSED }), &data);
+    schemas.named("MissedEvent", event)
+}
+
+fn channel() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "uuid": { "type": "string", "format": "uuid" },
+            "name": { "type": "string" },
+        },
+        "required": ["uuid", "name"],
+    })
 }
 
 fn event(description: &str, types: &Value, data: &Value) -> Value {
@@ -152,7 +196,7 @@ mod tests {
         let story = Story::tell().await;
         let webhooks = webhooks(&mut Schemas::new(), &story);
         let webhooks = webhooks.as_object().expect("webhooks");
-        assert_eq!(webhooks.len(), EventKind::ALL.len() + 1);
+        assert_eq!(webhooks.len(), EventKind::ALL.len() + 2);
         for (name, webhook) in webhooks {
             let body = &webhook["post"]["requestBody"]["content"]["application/json"];
             assert_eq!(body["examples"]["sent"]["value"]["type"], **name);

@@ -9,7 +9,6 @@ use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, Target};
 use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::audit::{Actor, AuditEvent, ChannelChange};
 use vedette_domain::id::TeamId;
-use vedette_domain::limits::ALERT_GRACE;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::{App, EntropyError};
 use vedette_store::{
@@ -18,6 +17,7 @@ use vedette_store::{
 
 use crate::audit::recording;
 use crate::letters::may_ask;
+use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 pub use resend::{look_again, send_again};
 pub use trial::try_channel;
@@ -132,6 +132,25 @@ pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(
     retry_on_conflict(budget::WRITE, || store.delete_channel(channel.into())).await
 }
 
+/// Has an address receive alerts whose reader agrees, and all that happened since its reader unsubscribed. Says
+/// how the channel is then; none where somebody had agreed before.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when the channel was written meanwhile.
+pub async fn confirm_channel(
+    app: &App,
+    channel: &Channel,
+    by: Actor,
+) -> Result<Option<Channel>, StoreError> {
+    let now = app.clock.now();
+    let Some(confirmed) = channel.confirmed(now) else { return Ok(None) };
+    request_rederivation(app, channel.team, now).await?;
+    save_channel(app, &confirmed, ChannelChange::Confirmed, by).await?;
+    enqueue_rederivation(app, channel.team).await;
+    Ok(Some(confirmed))
+}
+
 /// Refuses to ask the reader of an address once more if they were asked often enough today.
 async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError> {
     let Target::Email { address } = &channel.target else { return Ok(()) };
@@ -162,9 +181,7 @@ pub async fn enable_channel(
     by: Actor,
 ) -> Result<Channel, ChannelError> {
     let now = app.clock.now();
-    // What opened while it was disabled, it has not learnt of.
-    let due = now.saturating_add(ALERT_GRACE).unwrap_or(now);
-    app.store.request_rederivation(channel.team, due).await?;
+    request_rederivation(app, channel.team, now).await?;
     // Who disabled it says where that is written: a person with the channel, its receiver with the state. The
     // entry of both is one.
     let event = AuditEvent::channel(channel, ChannelChange::Enabled);
@@ -178,8 +195,7 @@ pub async fn enable_channel(
     };
     resend::resend(app, &store, &enabled).await?;
     ask_again(app, &enabled).await?;
-    let rederive = Message::Alert(AlertMessage::Team(enabled.team));
-    app.enqueue_or_leave(rederive, Duration::ZERO).await;
+    enqueue_rederivation(app, enabled.team).await;
     Ok(enabled)
 }
 

@@ -9,12 +9,14 @@ mod issues;
 mod letters;
 mod members;
 mod monitoring;
+mod plan;
+mod rederivation;
 mod sites;
 mod tokens;
 
 pub use channels::{
-    ChannelError, add_channel, enable_channel, look_again, remove_channel, resend_to_channel,
-    save_channel, send_again, try_channel, wake,
+    ChannelError, add_channel, confirm_channel, enable_channel, look_again, remove_channel,
+    resend_to_channel, save_channel, send_again, try_channel, wake,
 };
 pub use checks::order_checks;
 pub use invitations::{accept_invitation, invite, withdraw_invitation};
@@ -22,6 +24,7 @@ pub use issues::{Decision, DecisionError, decide};
 pub use letters::{mail_invitation, mail_sign_in};
 pub use members::{AccountError, add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
+pub use plan::change_plan;
 pub use sites::{
     OneOfMany, SITES_MAX, SiteInput, SiteUpdate, TeamWithCooldowns, create_one_of_many,
     create_site, delete_site, duplicate_url, pause_site, resume_site, save_site,

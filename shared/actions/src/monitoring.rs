@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use vedette_domain::audit::{Actor, AuditEvent};
-use vedette_domain::limits::ALERT_GRACE;
-use vedette_domain::message::{AlertMessage, Maintenance, Message};
+use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::settings::Settings;
+use vedette_domain::tool::Tool;
 use vedette_runtime::App;
 use vedette_store::{StoreError, TeamWithSettings};
 
 use crate::audit::recording;
+use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 /// Saves a team's monitoring settings, and has schedules and alerts follow them; settings that are the
 /// team's already change nothing.
@@ -30,11 +31,12 @@ pub async fn change_monitoring(
     }
     let schedules_change = !settings.runs_like(&team.settings);
     let next = team.team.reconfigured(schedules_change, now);
+    let is_enabled = |settings: &Settings| Tool::ALL.map(|tool| settings.tools.is_enabled(tool));
     let alerts_change = settings.quiet_time != team.settings.quiet_time
-        || settings.escalation != team.settings.escalation;
+        || settings.escalation != team.settings.escalation
+        || is_enabled(&settings) != is_enabled(&team.settings);
     if alerts_change {
-        let due = now.saturating_add(ALERT_GRACE).unwrap_or(Timestamp::MAX);
-        app.store.request_rederivation(next.id, due).await?;
+        request_rederivation(app, next.id, now).await?;
     }
     let event = AuditEvent::settings(&team.settings, &settings);
     recording(app, next.id, by, event, now).save_settings(&team.team, &next, &settings).await?;
@@ -43,8 +45,7 @@ pub async fn change_monitoring(
         app.enqueue_or_leave(resync, Duration::ZERO).await;
     }
     if alerts_change {
-        let rederive = Message::Alert(AlertMessage::Team(next.id));
-        app.enqueue_or_leave(rederive, Duration::ZERO).await;
+        enqueue_rederivation(app, next.id).await;
     }
     Ok(TeamWithSettings { team: next, settings, ..team })
 }

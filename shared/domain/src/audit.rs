@@ -33,6 +33,16 @@ pub enum Actor {
     Reader,
 }
 
+impl Actor {
+    /// The user, if it is one.
+    pub const fn user(self) -> Option<UserId> {
+        match self {
+            Self::User(user) => Some(user),
+            Self::Operator | Self::Reader => None,
+        }
+    }
+}
+
 /// An entry of a team's audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use tracing::error;
 use vedette_domain::check::{Check, DnsBaseline, Finish, ToolResult};
-use vedette_domain::id::CheckId;
+use vedette_domain::id::{CheckId, IssueId, TeamId};
 use vedette_domain::issue::InvalidTransition;
 use vedette_domain::issue::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::message::{AlertMessage, CheckMessage, Message};
@@ -132,7 +132,12 @@ async fn change_issues(
 
 /// Has the notifier look at what channels have to learn of a change of an issue, which was committed.
 pub async fn enqueue_alert(app: &App, site: &Site, IssueChange { after, .. }: &IssueChange) {
-    let message = AlertMessage::Issue { team: site.team, issue: after.id };
+    enqueue_issue(app, site.team, after.id).await;
+}
+
+/// Has the notifier look at what channels have to learn of an issue.
+pub async fn enqueue_issue(app: &App, team: TeamId, issue: IssueId) {
+    let message = AlertMessage::Issue { team, issue };
     app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
 }
 

@@ -10,8 +10,9 @@ use vedette_domain::site::Site;
 use vedette_domain::tool::{CheckStatus, Tool};
 use vedette_domain::tool_state::{CheckDeletion, DayWrite, NewestChange, ToolChange, ToolState};
 
+use crate::channel::put_outbox;
 use crate::directory::put_newest;
-use crate::item::{expiring, item, number, outstanding, string};
+use crate::item::{expiring, item, number, string};
 use crate::keys;
 use crate::row::{self, Written};
 use crate::site::put_state;
@@ -204,11 +205,9 @@ fn write_issue<'a>(
     let place = keys::issue_index(site.team, after.id, after.status());
     let listed = item(&place, &row)?;
     let old = before.as_ref().map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
-    let entry = item(&keys::outbox(after.id, after.rev), &OutboxEntry::of(site.team, change))?;
-    let entry = outstanding(entry, keys::site_shard(partition), Some(due));
-    let transaction = transaction
-        .put(item(&keys::issue(partition, after.id.fingerprint()), after)?, unchanged)
-        .put(entry, Condition::Absent);
+    let issue = item(&keys::issue(partition, after.id.fingerprint()), after)?;
+    let transaction = transaction.put(issue, unchanged);
+    let transaction = put_outbox(transaction, &OutboxEntry::of(site.team, change), due)?;
     Ok(match old {
         None => transaction.put(listed, Condition::Absent),
         Some(old) if old == place => transaction.put(listed, Condition::Present),

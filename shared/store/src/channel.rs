@@ -7,10 +7,12 @@ use vedette_domain::alert::channel_state::ChannelState;
 use vedette_domain::alert::delivery::{Cursor, OutboxEntry, Queued};
 use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
 use vedette_domain::issue::Fingerprint;
+use vedette_domain::issue::record::Issue;
 
 use crate::item::{Item, Stored, item, key_of, number, outstanding, stored, string};
 use crate::keys::{self, ISSUE, Key, QUEUED, WORK_DUE};
 use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::transaction::Transaction;
 use crate::{StoreError, unless_conflict};
 
 stored!(attributes: Channel, ChannelState, Cursor, OutboxEntry, Queued);
@@ -44,6 +46,17 @@ pub struct Lesson {
     pub cursor: Option<Cursor>,
     /// The event itself, for a channel that is told of every event.
     pub event: Option<Queued>,
+    /// What says that the channel is off, where it is: the lesson holds as long as it says so.
+    pub off: Option<Off>,
+}
+
+/// What says that a channel is off, and its `rev`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Off {
+    /// The channel itself: somebody disabled it, or its reader unsubscribed.
+    Channel(u64),
+    /// Its state: the receiver does not want anything more.
+    State(u64),
 }
 
 /// A request to derive the due times of a team's alerts anew.
@@ -81,6 +94,21 @@ impl ChannelRef {
         let shard = keys::team_shard(self.team);
         Ok(outstanding(item(&self.queued(queued), queued)?, shard, queued.due))
     }
+}
+
+fn outbox_key(entry: &OutboxEntry) -> Key {
+    keys::outbox(entry.issue.id, entry.issue.rev, entry.cfg)
+}
+
+/// Writes what channels have to learn of an issue, which is looked for at `due` unless a message was sooner.
+pub(crate) fn put_outbox<'a>(
+    transaction: Transaction<'a>,
+    entry: &OutboxEntry,
+    due: Timestamp,
+) -> Result<Transaction<'a>, StoreError> {
+    let shard = keys::site_shard(entry.issue.id.partition());
+    let stored = outstanding(item(&outbox_key(entry), entry)?, shard, Some(due));
+    Ok(transaction.put(stored, Condition::Absent))
 }
 
 impl Store {
@@ -152,11 +180,21 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when they have, or when a cursor was written meanwhile.
+    /// A conflict when they have, when a cursor was written meanwhile, or a channel that was off is not.
     pub async fn fan_out(&self, entry: &OutboxEntry, lessons: &[Lesson]) -> Result<(), StoreError> {
-        let key = keys::outbox(entry.issue.id, entry.issue.rev);
+        let key = outbox_key(entry);
         let mut transaction = self.transaction().delete(&key, Condition::Present);
-        for Lesson { channel, cursor, event } in lessons {
+        for Lesson { channel, cursor, event, off } in lessons {
+            match *off {
+                Some(Off::Channel(rev)) => {
+                    let key = keys::channel(channel.team, channel.id);
+                    transaction = transaction.check(&key, Condition::Rev(rev));
+                }
+                Some(Off::State(rev)) => {
+                    transaction = transaction.check(&channel.state(), Condition::Rev(rev));
+                }
+                None => {}
+            }
             if let Some(cursor) = cursor {
                 let unchanged = Condition::after(cursor.rev - 1);
                 transaction = transaction.put(channel.cursor_item(cursor)?, unchanged);
@@ -249,22 +287,42 @@ impl Store {
         self.get(&channel.cursor(issue)).await?.map(Stored::read).transpose()
     }
 
-    /// Queues an event, and notes that it was.
+    /// Has a channel know of an issue that it knew nothing of.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it has learnt of it meanwhile, or when the issue was written.
+    pub async fn teach(
+        &self,
+        channel: ChannelRef,
+        cursor: &Cursor,
+        issue: &Issue,
+    ) -> Result<(), StoreError> {
+        let key = keys::issue(issue.id.partition(), issue.id.fingerprint());
+        self.transaction()
+            .put(channel.cursor_item(cursor)?, Condition::Absent)
+            .check(&key, Condition::Rev(issue.rev))
+            .commit()
+            .await
+    }
+
+    /// Queues events, 99 at most, and notes that they were.
     ///
     /// # Errors
     ///
     /// A conflict when the cursor was written meanwhile.
-    pub async fn queue_event(
+    pub async fn queue_events(
         &self,
         channel: ChannelRef,
         cursor: &Cursor,
-        event: &Queued,
+        events: &[Queued],
     ) -> Result<(), StoreError> {
-        self.transaction()
-            .put(channel.cursor_item(cursor)?, Condition::after(cursor.rev - 1))
-            .put(channel.queued_item(event)?, Condition::Absent)
-            .commit()
-            .await
+        let unchanged = Condition::after(cursor.rev - 1);
+        let mut transaction = self.transaction().put(channel.cursor_item(cursor)?, unchanged);
+        for event in events {
+            transaction = transaction.put(channel.queued_item(event)?, Condition::Absent);
+        }
+        transaction.commit().await
     }
 
     /// Writes something that waits to be sent; `rev` is one above the one that was read.

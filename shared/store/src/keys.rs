@@ -226,16 +226,18 @@ pub(crate) fn issue(partition: Partition, fingerprint: Fingerprint) -> Key {
     Key::new(site_partition(partition), format!("{ISSUE}{fingerprint}"))
 }
 
-const OUTBOX: &str = "O#";
+pub(crate) const OUTBOX: &str = "O#";
 
 /// Prefix of what channels have yet to learn of an issue.
 pub(crate) fn outbox_prefix(fingerprint: Fingerprint) -> String {
     format!("{OUTBOX}{fingerprint}#")
 }
 
-/// What channels have yet to learn of an issue's change to a `rev`.
-pub(crate) fn outbox(issue: IssueId, rev: u64) -> Key {
-    let sort = format!("{}{rev:010}", outbox_prefix(issue.fingerprint()));
+/// What channels have yet to learn of an issue's change to a `rev`, or of its site's change to a `cfg` after
+/// that.
+pub(crate) fn outbox(issue: IssueId, rev: u64, cfg: Option<u64>) -> Key {
+    let after = cfg.map(|cfg| format!("#{cfg:010}")).unwrap_or_default();
+    let sort = format!("{}{rev:010}{after}", outbox_prefix(issue.fingerprint()));
     Key::new(site_partition(issue.partition()), sort)
 }
 
@@ -562,7 +564,8 @@ mod tests {
         let site = SiteId(team_id.0);
         let issue_id = IssueId::new(site, Fingerprint::StatusDown, Timestamp::UNIX_EPOCH);
         let change = Owner::Outbox(issue_id.partition(), Fingerprint::StatusDown);
-        assert_eq!(owner(&outbox(issue_id, 7)), Some(change));
+        assert_eq!(owner(&outbox(issue_id, 7, None)), Some(change));
+        assert_eq!(owner(&outbox(issue_id, 7, Some(3))), Some(change));
         let channel_id = ChannelId(team_id.0);
         let channel = Some(Owner::Channel(team_id, channel_id));
         for key in [

@@ -10,18 +10,20 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::account::Team;
+use vedette_domain::alert::delivery::OutboxEntry;
 use vedette_domain::cooldown::Cooldowns;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issue::record::Issue;
-use vedette_domain::limits::MAINTENANCE_GRACE;
+use vedette_domain::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
 use vedette_domain::tool_state::{Latest, ToolState};
 
+use crate::channel::put_outbox;
 use crate::item::{
     Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored, string,
 };
-use crate::keys::{self, Key, SELF};
+use crate::keys::{self, Key, OUTBOX, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{DirectoryRow, StoreError};
@@ -53,6 +55,17 @@ impl SiteWithTools {
     pub fn latest(&self) -> impl Iterator<Item = Latest> {
         self.tools.values().filter_map(ToolState::latest)
     }
+}
+
+/// How much of what was left of a deleted site is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purged {
+    /// All of it.
+    Whole,
+    /// A slice of it.
+    Partly,
+    /// All but what channels have yet to learn.
+    Untold,
 }
 
 /// What remains of a deleted site until everything else of it is gone.
@@ -263,8 +276,8 @@ impl Store {
     }
 
     /// Deletes a site: it is gone for everybody at once, and nothing can be written to it any
-    /// more; [`Store::purge`] removes what is left. `cooldowns` are the team's where that changes
-    /// them.
+    /// more; [`Store::purge`] removes what is left. `outbox` is what channels have to learn of its issues;
+    /// `cooldowns` are the team's where that changes them.
     ///
     /// # Errors
     ///
@@ -273,6 +286,7 @@ impl Store {
         &self,
         stored: &SiteWithTools,
         issues: &[Issue],
+        outbox: &[OutboxEntry],
         cooldowns: Option<&Cooldowns>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
@@ -301,6 +315,10 @@ impl Store {
             let key = keys::issue_index(site.team, issue.id, issue.status());
             transaction = transaction.delete(&key, Condition::Present);
         }
+        let look_at = now.saturating_add(ALERT_GRACE).unwrap_or(now);
+        for entry in outbox {
+            transaction = put_outbox(transaction, entry, look_at)?;
+        }
         transaction = transaction.delete(&keys::newest(site.team, site.id), Condition::Always);
         write_cooldowns(transaction, site.team, cooldowns)?.commit().await
     }
@@ -320,9 +338,9 @@ impl Store {
         stored.map_or_else(|| Ok(Cooldowns::default()), Stored::read)
     }
 
-    /// Removes a slice of what is left of a deleted site, its tombstone last, and says whether
-    /// that was all. A slice is small enough for one run of the reconciler's function.
-    pub async fn purge(&self, partition: Partition) -> Result<bool, StoreError> {
+    /// Removes a slice of what is left of a deleted site, its tombstone last. What channels have yet to learn
+    /// stays until they have. A slice is small enough for one run of the reconciler's function.
+    pub async fn purge(&self, partition: Partition) -> Result<Purged, StoreError> {
         const PAGE: usize = 500;
         const PAGES: usize = 10;
         let pk = keys::site_partition(partition);
@@ -330,14 +348,22 @@ impl Store {
         for _ in 0..PAGES {
             let items = self.query(page()).await?;
             let keys: Vec<Key> = items.iter().map(key_of).collect::<Result<_, _>>()?;
-            let rest: Vec<Key> = keys.into_iter().filter(|key| key.sk != SELF).collect();
-            if rest.is_empty() {
-                self.batch_delete(&[keys::site(partition)]).await?;
-                return Ok(true);
-            }
+            let found = keys.len();
+            let (untold, rest): (Vec<Key>, Vec<Key>) = keys
+                .into_iter()
+                .filter(|key| key.sk != SELF)
+                .partition(|key| key.sk.starts_with(OUTBOX));
             self.batch_delete(&rest).await?;
+            match (untold.is_empty(), rest.is_empty()) {
+                (true, true) => {
+                    self.batch_delete(&[keys::site(partition)]).await?;
+                    return Ok(Purged::Whole);
+                }
+                (false, _) if found < PAGE => return Ok(Purged::Untold),
+                _ => {}
+            }
         }
-        Ok(false)
+        Ok(Purged::Partly)
     }
 }
 

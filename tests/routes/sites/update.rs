@@ -705,7 +705,7 @@ async fn a_site_whose_texts_are_too_long_already_changes_otherwise() {
     let stored = store.site(scene.site.partition()).await.expect("read").expect("a site");
     let notes = Some("x".repeat(LISTED_TEXTS_MAX));
     let long = Site { notes, rev: stored.site.rev + 1, ..stored.site.clone() };
-    store.update_site(&stored, &long, scene.service.test.now()).await.expect("written");
+    store.update_site(&stored, &long, &[], scene.service.test.now()).await.expect("written");
     let pinned = scene.patch_with("pinned", &json!(true)).await;
     assert_eq!((pinned.status, &pinned.body["data"]["is_pinned"]), (200, &json!(true)));
     let longer = scene.patch_with("name", &json!("A longer name than it has")).await;

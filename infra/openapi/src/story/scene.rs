@@ -83,6 +83,15 @@ impl Scene {
         self.test.app.store.put_queued((&self.webhook).into(), &test).await.expect("queued");
     }
 
+    /// Has the team's webhook told that it missed something while it was off.
+    pub(super) async fn turn_webhook_on_too_late(&self) {
+        let (id, until) = ("msg_6vfkBhBkqYTLzmrbUHmtXNEG9Zb".to_owned(), self.test.now());
+        let since = until - SignedDuration::from_hours(9 * 24);
+        let content = Content::Missed { id, since, until };
+        let missed = Queued::notice("missed".to_owned(), content, until);
+        self.test.app.store.put_queued((&self.webhook).into(), &missed).await.expect("queued");
+    }
+
     /// What is sent to the webhook of what has happened by now.
     pub(super) async fn events(&self) -> Vec<Value> {
         let receiver = Receiver::default();

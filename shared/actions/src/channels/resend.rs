@@ -18,9 +18,11 @@ use super::wake;
 /// long.
 pub(super) async fn resend(app: &App, store: &Store, channel: &Channel) -> Result<(), StoreError> {
     let place = ChannelRef::from(channel);
+    let states = app.store.states_of_channels(&[place]).await?;
+    let state = states.first().and_then(|state| state.enabled(app.clock.now()));
+    store.put_channel_state(place, &state.ok_or(StoreError::STALE)?).await?;
+    // Read after that: until then what the channel misses is noted.
     let deliveries = app.store.deliveries(place).await?;
-    let state = deliveries.state.enabled(app.clock.now()).ok_or(StoreError::STALE)?;
-    store.put_channel_state(place, &state).await?;
     for queued in deliveries.queued {
         send_again(app, place, &queued).await?;
     }

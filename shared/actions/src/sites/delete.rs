@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use vedette_domain::alert::delivery::OutboxEntry;
+use vedette_domain::alert::missed::MISSED_TIME;
 use vedette_domain::audit::{Actor, AuditEvent};
 use vedette_domain::cooldown::outlive_their_site;
+use vedette_domain::issue::record::Issue;
 use vedette_domain::message::{Maintenance, Message};
+use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError};
 
@@ -30,10 +34,24 @@ pub async fn delete_site(
     } else {
         None
     };
+    let outbox: Vec<_> = issues
+        .iter()
+        .filter(|issue| may_be_untold(issue, now))
+        .map(|issue| OutboxEntry::of_deletion(site, issue.clone(), by.user(), now))
+        .collect();
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
     let store = recording(app, site.team, by, event, now);
-    store.delete_site(stored, &issues, cooldowns.as_ref(), now).await?;
+    store.delete_site(stored, &issues, &outbox, cooldowns.as_ref(), now).await?;
+    for entry in &outbox {
+        enqueue_issue(app, site.team, entry.issue.id).await;
+    }
     let purge = Message::Maintenance(Maintenance::Purge { team: site.team, site: site.id });
     app.enqueue_or_leave(purge, Duration::ZERO).await;
     Ok(())
+}
+
+/// Whether a channel may not know yet that an issue is over: it is not, or has not been for long.
+fn may_be_untold(issue: &Issue, now: Timestamp) -> bool {
+    let resolved_at = issue.lifecycle.resolved_at();
+    resolved_at.is_none_or(|at| now.duration_since(at) <= MISSED_TIME)
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
+use vedette_domain::alert::delivery::OutboxEntry;
+use vedette_domain::alert::ended::EndReason;
 use vedette_domain::audit::{Actor, AuditEvent};
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::settings::SiteOverrides;
@@ -13,6 +15,7 @@ use vedette_domain::tool::Tool;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::validation::{Errors, Fields, ValidationError};
+use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
 use vedette_store::{StoreError, TeamWithSettings, is_taken_url};
 
@@ -152,8 +155,9 @@ pub async fn save_site(
     if next.listed_texts() > site.listed_texts() {
         check_texts(&next)?;
     }
+    let outbox = outbox(app, access, &next, now).await?;
     let store = recording(app, site.team, by, AuditEvent::site(site, &next), now);
-    if let Err(error) = store.update_site(&access.stored, &next, now).await {
+    if let Err(error) = store.update_site(&access.stored, &next, &outbox, now).await {
         let is_duplicate = next.url != site.url && is_taken_url(&error);
         return Err(if is_duplicate { duplicate_url().into() } else { error.into() });
     }
@@ -161,6 +165,34 @@ pub async fn save_site(
         let sync = Message::Maintenance(Maintenance::Sync { team: next.team, site: next.id });
         app.enqueue_or_leave(sync, Duration::ZERO).await;
     }
+    for entry in &outbox {
+        enqueue_issue(app, next.team, entry.issue.id).await;
+    }
     access.stored.site = next;
     Ok(())
+}
+
+/// Has channels look at the active issues of tools that run on the site from now on, or do not any more.
+async fn outbox(
+    app: &App,
+    access: &SiteAccess,
+    next: &Site,
+    now: Timestamp,
+) -> Result<Vec<OutboxEntry>, StoreError> {
+    let team = &access.team;
+    let [before, after] = [access.settings(), team.settings_for(next)];
+    let ended = |tool| [&before, &after].map(|settings| EndReason::of(tool, &team.team, settings));
+    let is_changed = |tool: Tool| {
+        let [before, after] = ended(tool);
+        before.is_some() != after.is_some()
+    };
+    if !Tool::ALL.into_iter().any(is_changed) {
+        return Ok(Vec::new());
+    }
+    // Read after the tools' states: an issue that opens in between has raised their `rev`.
+    let issues = app.store.issues_of_site(next.id.partition()).await?;
+    let concerned = issues
+        .into_iter()
+        .filter(|issue| issue.lifecycle.is_active() && is_changed(issue.id.fingerprint().tool()));
+    Ok(concerned.map(|issue| OutboxEntry::of_settings(next, issue, now)).collect())
 }

@@ -34,6 +34,10 @@ pub struct Channel {
     /// From when on it receives alerts: what opened before is not told. None for an address that
     /// nobody has confirmed.
     pub since: Option<Timestamp>,
+    /// What `since` was before the channel's reader unsubscribed. A reader who confirms the address
+    /// again is told what happened in the meantime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsubscribed_since: Option<Timestamp>,
     /// Why it receives nothing, if somebody disabled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
@@ -60,9 +64,20 @@ impl Channel {
         now: Timestamp,
     ) -> Self {
         let since = (!matches!(target, Target::Email { .. })).then_some(now);
-        let (name, disabled) = (name.to_owned(), None);
-        let (rev, created_at, updated_at) = (1, now, now);
-        Self { id, team, name, target, filter, since, disabled, key, rev, created_at, updated_at }
+        Self {
+            id,
+            team,
+            name: name.to_owned(),
+            target,
+            filter,
+            since,
+            unsubscribed_since: None,
+            disabled: None,
+            key,
+            rev: 1,
+            created_at: now,
+            updated_at: now,
+        }
     }
 
     /// Whether it is to receive alerts.
@@ -72,7 +87,15 @@ impl Channel {
 
     /// The channel once its reader has agreed; none where that was so before.
     pub fn confirmed(&self, now: Timestamp) -> Option<Self> {
-        self.since.is_none().then(|| Self { since: Some(now), ..self.changed(now) })
+        let since = Some(self.unsubscribed_since.unwrap_or(now));
+        let confirmed = || Self { since, unsubscribed_since: None, ..self.changed(now) };
+        self.since.is_none().then(confirmed)
+    }
+
+    /// From when on it receives alerts, or did before its reader unsubscribed; none for an address that
+    /// nobody has ever confirmed.
+    pub fn began(&self) -> Option<Timestamp> {
+        self.since.or(self.unsubscribed_since)
     }
 
     /// The channel once somebody has disabled it; none where that was so before.
@@ -85,7 +108,7 @@ impl Channel {
     /// enable it again, and then its reader has to agree anew.
     pub fn unsubscribed(&self, now: Timestamp) -> Option<Self> {
         let disabled = self.disabled_by_hand("unsubscribed by its reader", now)?;
-        Some(Self { since: None, ..disabled })
+        Some(Self { since: None, unsubscribed_since: self.began(), ..disabled })
     }
 
     /// The channel once it is no longer disabled by hand; none where it was not.

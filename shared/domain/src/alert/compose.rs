@@ -3,6 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::due::{News, Outage};
+use super::ended::EndReason;
+use super::missed::{MISSED_MAX, MISSED_TIME};
 use super::{Alert, AlertKind, Fact, Link, Thread, link};
 use crate::issue::record::Issue;
 use crate::issue::{Fingerprint, Lifecycle, TimelineKey};
@@ -22,6 +24,18 @@ pub struct Subject<'a> {
     pub acknowledged_by: Option<&'a str>,
     /// Where the service's pages are, without a slash at the end; none where nobody said.
     pub base_url: Option<&'a str>,
+    /// Why monitoring ended, where the issue is over for its readers because of that.
+    pub ended: Option<EndReason>,
+}
+
+impl Subject<'_> {
+    /// What is wrong, or why nobody looks any more.
+    fn summary(&self) -> String {
+        match self.ended {
+            Some(reason) => format!("Monitoring stopped: {}.", reason.as_clause()),
+            None => sentence(&self.issue.summary),
+        }
+    }
 }
 
 /// Characters of a site's notes that are shown: they are its runbook.
@@ -51,7 +65,7 @@ const fn active(fingerprint: Fingerprint) -> &'static str {
 
 /// An alert about one issue.
 pub fn one(subject: &Subject<'_>, news: &News, now: Timestamp) -> Alert {
-    let Subject { issue, site, team, acknowledged_by, base_url } = *subject;
+    let Subject { issue, site, team, acknowledged_by, base_url, ended } = *subject;
     let fingerprint = issue.id.fingerprint();
     let opened_at = issue.lifecycle.opened_at();
     let word = active(fingerprint);
@@ -82,9 +96,13 @@ pub fn one(subject: &Subject<'_>, news: &News, now: Timestamp) -> Alert {
             fact("Since", instant(opened_at));
             fact("Until", instant(over_at));
             fact("Duration", lasted(over_at));
-            let mut lines = vec![format!("Resolved after {}.", lasted(over_at)), summary];
+            let mut lines = match ended {
+                Some(_) => vec![subject.summary(), summary],
+                None => vec![format!("Resolved after {}.", lasted(over_at)), summary],
+            };
             lines.extend(list_outages("It was so before", before));
-            (AlertKind::Resolved, "RESOLVED".to_owned(), lines, over_at)
+            let state = if ended.is_some() { "MONITORING STOPPED" } else { "RESOLVED" };
+            (AlertKind::Resolved, state.to_owned(), lines, over_at)
         }
         News::Missed { outages } => {
             let over_at = resolved_at(issue).unwrap_or(now);
@@ -145,7 +163,7 @@ pub fn many(subjects: &[Subject<'_>], kind: AlertKind, now: Timestamp) -> Alert 
     let named = subjects
         .iter()
         .take(NAMED_MAX)
-        .map(|Subject { issue, site, .. }| format!("{}: {}", site.name, sentence(&issue.summary)));
+        .map(|subject| format!("{}: {}", subject.site.name, subject.summary()));
     let mut lines: Vec<String> = named
         .take_while(|line| {
             let length = line.chars().count();
@@ -206,6 +224,31 @@ pub fn broken_channel(channel: &str, reason: &str, team: &str, now: Timestamp) -
         ],
         facts: vec![Fact { label: "Team", value: team.to_owned() }],
         ..test(channel, team, now)
+    }
+}
+
+/// An alert by which the readers of a channel that was off learn that they are not told all that happened.
+pub fn missed(
+    channel: &str,
+    (since, until): (Timestamp, Timestamp),
+    events_url: Option<String>,
+    team: &str,
+) -> Alert {
+    Alert {
+        kind: AlertKind::Notice,
+        state: "MESSAGES MISSING".to_owned(),
+        lines: vec![
+            format!(
+                "This channel was off. Alerts from {} to {} were not sent, because they are more than \
+                 {MISSED_MAX} or older than {} days.",
+                instant(since),
+                instant(until),
+                MISSED_TIME.as_hours() / 24
+            ),
+            "You still get alerts for issues that are open.".to_owned(),
+        ],
+        link: events_url.map(|url| Link { text: "Show events", url }),
+        ..test(channel, team, until)
     }
 }
 
@@ -291,8 +334,14 @@ mod tests {
                 updated_at: opened_at,
             };
             let (issue, site) = (&issue, &site);
-            let subject =
-                Subject { issue, site, team: "Ops", acknowledged_by: None, base_url: None };
+            let subject = Subject {
+                issue,
+                site,
+                team: "Ops",
+                acknowledged_by: None,
+                base_url: None,
+                ended: None,
+            };
             for (now, label, value) in [
                 ("2026-12-13T12:00:00Z", "Time left", "7 d"),
                 ("2026-12-20T10:30:00Z", "Time left", "1 h 30 min"),

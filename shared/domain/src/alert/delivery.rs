@@ -6,11 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::channel::EventKind;
 use super::due::{Due, Policy, Told, due};
+use super::ended::EndReason;
+use super::missed::Missed;
 use super::reminder::next_reminder;
 use super::retry::{Failing, is_too_far};
 use crate::clock::is_ahead;
-use crate::id::{IssueId, TeamId};
-use crate::issue::record::{Issue, IssueChange};
+use crate::id::{IssueId, TeamId, UserId};
+use crate::issue::record::{Issue, IssueChange, end_with_site};
+use crate::site::Site;
 
 /// A change of an issue that channels have yet to learn of. It is written with the change itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +27,12 @@ pub struct OutboxEntry {
     pub issue: Issue,
     /// The last write.
     pub at: Timestamp,
+    /// The `cfg` of the issue's site, where the site's settings changed and the issue did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cfg: Option<u64>,
+    /// The issue's site, where it was deleted: nothing else is left of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_site: Option<Box<Site>>,
 }
 
 impl OutboxEntry {
@@ -35,19 +44,54 @@ impl OutboxEntry {
             (true, false) => Some(EventKind::Resolved),
             _ => None,
         };
-        Self { team, event, issue: change.after.clone(), at: change.after.updated_at }
+        let (issue, at) = (change.after.clone(), change.after.updated_at);
+        Self { team, event, issue, at, cfg: None, deleted_site: None }
+    }
+
+    /// Has channels look again at an issue that stays as it is, since its site has other settings.
+    pub fn of_settings(site: &Site, issue: Issue, now: Timestamp) -> Self {
+        let (team, cfg) = (site.team, Some(site.cfg));
+        Self { team, event: None, issue, at: now, cfg, deleted_site: None }
+    }
+
+    /// What channels have to learn of an issue whose site a member deletes, or an operator.
+    pub fn of_deletion(site: &Site, issue: Issue, by: Option<UserId>, now: Timestamp) -> Self {
+        let event = issue.lifecycle.is_active().then_some(EventKind::Resolved);
+        let mut site = site.clone();
+        // Who receives alerts is not to receive what is sent with checks.
+        site.overrides.request_header = None;
+        site.notes = None;
+        let team = site.team;
+        let issue = end_with_site(issue, by, now);
+        Self { team, event, issue, at: now, cfg: None, deleted_site: Some(Box::new(site)) }
+    }
+
+    /// Why monitoring of the issue ended, where the entry says so.
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.deleted_site.is_some().then_some(EndReason::SiteDeleted)
     }
 }
 
+/// An issue and its site as they were when the site was deleted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeletedIssue {
+    /// The issue.
+    pub issue: Issue,
+    /// Its site.
+    pub site: Site,
+}
+
 /// What a channel knows of an issue, and when to look at it again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cursor {
     /// The issue.
     pub issue: IssueId,
-    /// What the channel was told; none where an opening is still to be told.
+    /// What the channel was told; none where an opening is still to be told, and where the channel was told
+    /// that monitoring ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<Told>,
-    /// The first opening that it may not have been told of.
+    /// The first opening that it may not have been told of. Where an issue that opened before is active, people
+    /// were told that monitoring ended.
     #[serde(with = "millisecond::required")]
     pub from: Timestamp,
     /// When to look again; none where nothing happens by itself.
@@ -59,6 +103,12 @@ pub struct Cursor {
         skip_serializing_if = "Option::is_none"
     )]
     pub due: Option<Timestamp>,
+    /// The first transition that the channel missed while it was off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Missed>,
+    /// The issue as it was when its site was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<Box<DeletedIssue>>,
     /// Rises with every write.
     pub rev: u64,
 }
@@ -66,7 +116,22 @@ pub struct Cursor {
 impl Cursor {
     /// A channel that has yet to learn of an issue, to be written for the first time.
     pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
-        Self { issue, told: None, from, due: Some(now), rev: 1 }
+        Self { issue, told: None, from, due: Some(now), missed: None, deleted: None, rev: 1 }
+    }
+
+    /// A channel that ought to know of an active issue, and does not, to be written for the first time. A
+    /// program is told what happened since the opening, and people what is the case.
+    pub fn of_unknown(issue: &Issue, is_for_people: bool, now: Timestamp) -> Self {
+        let missed = (!is_for_people).then(|| Missed::opening(issue));
+        Self { missed, ..Self::new(issue.id, issue.lifecycle.opened_at(), now) }
+    }
+
+    /// Keeps what is left of an issue, where its site was deleted.
+    pub(super) fn note_deletion(&mut self, entry: &OutboxEntry) {
+        if let Some(site) = &entry.deleted_site {
+            let (issue, site) = (entry.issue.clone(), Site::clone(site));
+            self.deleted = Some(Box::new(DeletedIssue { issue, site }));
+        }
     }
 
     /// The cursor once the clock was set back to `now`, by which reminders are due again; none where nothing in it
@@ -85,7 +150,12 @@ impl Cursor {
         policy: &Policy<'_>,
         now: Timestamp,
     ) -> Option<Self> {
-        let told = Some(told?);
+        if told.is_none() {
+            // They were told that monitoring of an active issue ended, or that the issue did.
+            let from = self.after_opening(issue);
+            let next = || Self { told, from, due: None, rev: self.rev + 1, ..self.clone() };
+            return issue.lifecycle.is_active().then(next);
+        }
         let due = match due(issue, told, self.from, policy, now) {
             Due::Later { at, .. } => at,
             Due::Tell { .. } | Due::Nothing(_) => Some(now),
@@ -97,9 +167,14 @@ impl Cursor {
     /// are told the rest now.
     #[must_use]
     pub fn told_meanwhile(&self, issue: &Issue, told: Option<Told>, now: Timestamp) -> Self {
-        let after = issue.lifecycle.opened_at().saturating_add(SignedDuration::from_millis(1));
-        let from = if told.is_some() { self.from } else { after.unwrap_or(self.from) };
+        let from = if told.is_some() { self.from } else { self.after_opening(issue) };
         Self { told, from, due: Some(now), rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// The first instant after an opening that people know of.
+    fn after_opening(&self, issue: &Issue) -> Timestamp {
+        let after = issue.lifecycle.opened_at().saturating_add(SignedDuration::from_millis(1));
+        after.unwrap_or(self.from)
     }
 
     /// The cursor once a reminder of the issue was queued.
@@ -107,17 +182,46 @@ impl Cursor {
     pub fn once_reminded(&self, issue: &Issue, policy: &Policy<'_>, now: Timestamp) -> Self {
         let told = Told { opened_at: issue.lifecycle.opened_at(), reminded_until: now };
         let mut next = Self { told: Some(told), rev: self.rev + 1, ..self.clone() };
-        next.due = match reminder_step(issue, &next, policy, now) {
-            ReminderStep::Wait { due } => due,
-            ReminderStep::Send | ReminderStep::Forget => Some(now),
+        next.due = match program_step(issue, &next, policy, now) {
+            ProgramStep::Wait { due } => due,
+            _ => Some(now),
         };
         next
     }
+
+    /// The cursor once a program was told of the last opening of an issue, which is looked at again now.
+    #[must_use]
+    pub fn once_opened(&self, issue: &Issue, now: Timestamp) -> Self {
+        let opened_at = issue.lifecycle.opened_at();
+        let told = Some(Told { opened_at, reminded_until: now });
+        Self { told, due: Some(now), missed: None, rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// The cursor once a channel has learnt, or need not learn, of what it missed. A program knows of the
+    /// issue as it is then, which is looked at again now.
+    #[must_use]
+    pub fn once_caught_up(&self, issue: &Issue, is_ended: bool, now: Timestamp) -> Self {
+        let next = self.once_opened(issue, now);
+        if is_ended { Self { told: None, ..next } } else { next }
+    }
+
+    /// The cursor once some more of what a program missed was queued.
+    #[must_use]
+    pub fn once_queued(&self, first: Missed, count: usize, now: Timestamp) -> Self {
+        let missed = Some(Missed { queued: first.queued + count, ..first });
+        Self { missed, due: Some(now), rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// The cursor once a program was told that monitoring ended.
+    #[must_use]
+    pub fn once_ended(&self) -> Self {
+        Self { told: None, due: None, rev: self.rev + 1, ..self.clone() }
+    }
 }
 
-/// What a reminder of an issue does to a channel that is told of every event.
+/// What is due to a program of an issue, besides the transitions that it is told of as they happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReminderStep {
+pub enum ProgramStep {
     /// The issue is over: there is nothing to remember.
     Forget,
     /// Nothing yet.
@@ -125,22 +229,32 @@ pub enum ReminderStep {
         /// When to look again.
         due: Option<Timestamp>,
     },
-    /// It is due now.
-    Send,
+    /// A reminder.
+    Remind,
+    /// Monitoring of the active issue ended.
+    End(EndReason),
+    /// The issue is active and monitored again.
+    Reopen,
 }
 
-/// What is due of an issue's reminders to a channel that is told of every event.
-pub fn reminder_step(
+/// What is due to a program of an issue, of which it was told every transition.
+pub fn program_step(
     issue: &Issue,
     cursor: &Cursor,
     policy: &Policy<'_>,
     now: Timestamp,
-) -> ReminderStep {
+) -> ProgramStep {
     if !issue.lifecycle.is_active() {
-        return ReminderStep::Forget;
+        return ProgramStep::Forget;
+    }
+    match (policy.ended, cursor.told) {
+        (Some(reason), Some(_)) => return ProgramStep::End(reason),
+        (Some(_), None) => return ProgramStep::Wait { due: None },
+        (None, None) => return ProgramStep::Reopen,
+        (None, Some(_)) => {}
     }
     if !policy.filter.wants(EventKind::Reminder, issue) {
-        return ReminderStep::Wait { due: None };
+        return ProgramStep::Wait { due: None };
     }
     let opened_at = issue.lifecycle.opened_at();
     let told = cursor.told.filter(|told| told.opened_at == opened_at);
@@ -148,16 +262,30 @@ pub fn reminder_step(
     let next = next_reminder(issue, reminded_until, policy.escalation, policy.time_scale);
     let held = next.map(|next| issue.snoozed_until.map_or(next, |until| until.max(next)));
     match held {
-        Some(due) if due <= now => ReminderStep::Send,
-        due => ReminderStep::Wait { due },
+        Some(due) if due <= now => ProgramStep::Remind,
+        due => ProgramStep::Wait { due },
     }
 }
 
 /// Where an event stands among those of its issue: transitions by the issue's `rev`, and after each of
 /// them its reminders by their time.
+///
+/// [`missed_place`] has those that a channel missed.
 pub fn place(rev: u64, reminder: Option<Timestamp>) -> String {
     let reminder = reminder.map_or(0, |at| at.as_millisecond().max(0));
     format!("{rev:010}#{reminder:014}")
+}
+
+/// Where an event stands that a look at the issue has brought about, by the cursor's `rev`: several may come
+/// of one instant.
+pub fn step_place(issue_rev: u64, now: Timestamp, cursor_rev: u64) -> String {
+    format!("{}#{cursor_rev:010}", place(issue_rev, Some(now)))
+}
+
+/// Where a transition that a channel missed stands among the events of its issue: in the place of the first
+/// that it missed, by its number.
+pub fn missed_place(first: &Missed, number: usize) -> String {
+    format!("{:010}#{number:014}", first.rev)
 }
 
 /// Parts the events of an issue, in their order, into reminders that its resolution has overtaken,
@@ -255,6 +383,15 @@ pub enum Content {
         #[serde(default)]
         id: String,
     },
+    /// Says that the channel was off for so long, or missed so much, that it is not sent.
+    Missed {
+        /// Names the message.
+        id: String,
+        /// The first transition that is not sent.
+        since: Timestamp,
+        /// When the channel was on again.
+        until: Timestamp,
+    },
 }
 
 impl Content {
@@ -265,6 +402,7 @@ impl Content {
             Self::Test { .. } => "test",
             Self::BrokenChannel { .. } => "notice",
             Self::Confirmation { .. } => "confirmation",
+            Self::Missed { .. } => "missed",
         }
     }
 

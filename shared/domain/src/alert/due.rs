@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
 use super::channel::{EventKind, Filter};
+use super::ended::EndReason;
 use super::reminder::next_reminder;
 use crate::issue::record::Issue;
 use crate::issue::{Lifecycle, TimelineKey};
@@ -33,6 +34,8 @@ pub struct Policy<'a> {
     pub escalation: &'a Escalation,
     /// How long a monitoring minute is.
     pub time_scale: TimeScale,
+    /// Why nobody looks any more at what the issue is about, if nobody does.
+    pub ended: Option<EndReason>,
 }
 
 /// What is due.
@@ -124,6 +127,8 @@ pub enum Reason {
     Snoozed,
     /// People are left alone.
     QuietTime,
+    /// It is active, and nobody looks any more.
+    Ended,
 }
 
 impl QuietTime {
@@ -176,7 +181,7 @@ pub fn due(
     if told.is_none() && opened_at < policy.since {
         return Due::Nothing(Reason::BeforeChannel);
     }
-    if told.is_none() && opened_at < from {
+    if told.is_none() && opened_at < from && !issue.lifecycle.is_active() {
         return Due::Nothing(Reason::UpToDate);
     }
     let wants = |kind| policy.filter.wants(kind, issue);
@@ -200,6 +205,14 @@ pub fn due(
                 tell(News::Resolved { before: before() }, None, Reason::UntoldResolution)
             }
             _ => Due::Nothing(Reason::Filtered),
+        };
+    }
+    if policy.ended.is_some() {
+        return match told {
+            Some(_) if wants(EventKind::Resolved) => {
+                tell(News::Resolved { before: before() }, None, Reason::Ended)
+            }
+            _ => Due::Later { at: None, told, reason: Reason::Ended },
         };
     }
     let known = match told {

@@ -5,10 +5,11 @@ use jiff::Timestamp;
 use super::channel::{Channel, EventKind};
 use super::delivery::{Cursor, OutboxEntry};
 use super::due::Told;
+use super::missed::Missed;
 use crate::issue::record::Issue;
 
 /// What a channel is to learn of a change of an issue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Lesson {
     /// What it knows of the issue then, if that changes.
     pub cursor: Option<Cursor>,
@@ -17,14 +18,14 @@ pub struct Lesson {
 }
 
 impl Channel {
-    /// Whether it is to learn of changes of an issue.
+    /// Whether changes of an issue concern it, even while it is off.
     pub fn follows(&self, issue: &Issue) -> bool {
-        self.is_on() && self.filter.wants_any(issue)
+        self.began().is_some() && self.filter.wants_any(issue)
     }
 
     /// Whether it received alerts already when an issue opened.
     pub fn was_there(&self, issue: &Issue) -> bool {
-        self.since.is_some_and(|since| issue.lifecycle.opened_at() >= since)
+        self.began().is_some_and(|since| issue.lifecycle.opened_at() >= since)
     }
 
     /// What it is to learn of a change of an issue that it follows, of which it knows `cursor`; none
@@ -41,16 +42,51 @@ impl Channel {
         let opened_at = entry.issue.lifecycle.opened_at();
         let is_for_people = self.target.is_for_people();
         let is_opening = entry.event == Some(EventKind::Opened);
+        let is_ended = |cursor: &Cursor| !is_for_people && cursor.told.is_none();
+        // What a channel has missed is derived from the timeline, this change included. A program that was
+        // told that monitoring ended has nothing to learn of a resolution.
+        let learns = cursor
+            .as_ref()
+            .is_none_or(|cursor| cursor.missed.is_none() && (is_opening || !is_ended(cursor)));
         let mut cursor = match cursor {
             Some(cursor) => Some(Cursor { due: Some(now), rev: cursor.rev + 1, ..cursor }),
             None => is_opening.then(|| Cursor::new(entry.issue.id, opened_at, now)),
         };
-        if let Some(cursor) = cursor.as_mut().filter(|_| is_opening && !is_for_people) {
-            // A program is told of an opening by the event alone.
-            cursor.told = Some(Told { opened_at, reminded_until: opened_at });
+        if let Some(cursor) = &mut cursor {
+            if is_opening && learns && !is_for_people {
+                // A program is told of an opening by the event alone.
+                cursor.told = Some(Told { opened_at, reminded_until: opened_at });
+            }
+            if cursor.missed.is_some() || is_for_people && cursor.told.is_some() {
+                cursor.note_deletion(entry);
+            }
         }
         let wanted = entry.event.filter(|event| self.filter.wants(*event, &entry.issue));
-        let event = wanted.filter(|_| !is_for_people);
+        let event = wanted.filter(|_| !is_for_people && learns);
         (cursor.is_some() || event.is_some()).then_some(Lesson { cursor, event })
+    }
+
+    /// What is noted of a change of an issue while the channel is off: the first transition that it misses.
+    /// The others follow from the issue's timeline. None where nothing is to be noted.
+    pub fn lesson_while_off(
+        &self,
+        cursor: Option<Cursor>,
+        entry: &OutboxEntry,
+        now: Timestamp,
+    ) -> Option<Lesson> {
+        let is_opening = entry.event == Some(EventKind::Opened);
+        let before = match cursor {
+            Some(cursor) => cursor,
+            None if is_opening && self.was_there(&entry.issue) => {
+                let opened_at = entry.issue.lifecycle.opened_at();
+                Cursor { rev: 0, ..Cursor::new(entry.issue.id, opened_at, now) }
+            }
+            None => return None,
+        };
+        let mut next = Cursor { due: None, rev: before.rev + 1, ..before.clone() };
+        next.missed = next.missed.or_else(|| Missed::of(entry));
+        next.note_deletion(entry);
+        let is_noted = next.missed != before.missed || next.deleted != before.deleted;
+        is_noted.then_some(Lesson { cursor: Some(next), event: None })
     }
 }

@@ -1,11 +1,13 @@
 //! Where the service's pages are: the paths that it serves, and the links to them in alerts.
 
 use super::channel::Channel;
-use crate::id::IssueId;
+use crate::id::{IssueId, TeamId};
 use crate::session::SessionSecret;
 
 /// The path of an issue's page.
 pub const ISSUE: &str = "/issues/{issue}";
+/// The path of the page of a team's events.
+pub const EVENTS: &str = "/teams/{team}/events";
 /// The path of the page on which an address is confirmed.
 pub const CONFIRM: &str = "/channels/{team}/{channel}/confirm";
 /// The path of the page on which an address is unsubscribed.
@@ -26,6 +28,11 @@ pub const KEY: &str = "key";
 /// An issue's page, under the base address of all pages, which has no slash at the end.
 pub fn issue(base: &str, issue: IssueId) -> String {
     format!("{base}{}", ISSUE.replace("{issue}", &issue.to_string()))
+}
+
+/// The page of a team's events.
+pub fn events(base: &str, team: TeamId) -> String {
+    format!("{base}{}", EVENTS.replace("{team}", &team.to_string()))
 }
 
 /// A link that signs in.
@@ -61,7 +68,7 @@ mod tests {
 
     use super::*;
     use crate::alert::channel::{Filter, LinkKey, Target};
-    use crate::id::{ChannelId, SiteId, TeamId};
+    use crate::id::{ChannelId, SiteId};
     use crate::issue::Fingerprint;
 
     #[test]

@@ -723,14 +723,14 @@ fn discord_shows_addresses_as_they_are() {
 #[test]
 fn an_event_has_an_id_that_repeats() {
     let opened_at = at("2026-11-21T12:01:00Z");
-    let id = webhook::webhook_id(issue(), opened_at, EventKind::Opened, 1);
+    let id = webhook::webhook_id(issue(), opened_at, EventKind::Opened, b"1");
     insta::assert_snapshot!(id, @"msg_r3mQW8tF234cs2qbVr4qO9ZVPn");
-    assert_eq!(id, webhook::webhook_id(issue(), opened_at, EventKind::Opened, 1));
+    assert_eq!(id, webhook::webhook_id(issue(), opened_at, EventKind::Opened, b"1"));
     let later = opened_at + jiff::SignedDuration::from_millis(1);
     for other in [
-        webhook::webhook_id(issue(), later, EventKind::Opened, 1),
-        webhook::webhook_id(issue(), opened_at, EventKind::Resolved, 1),
-        webhook::webhook_id(issue(), opened_at, EventKind::Opened, 2),
+        webhook::webhook_id(issue(), later, EventKind::Opened, b"1"),
+        webhook::webhook_id(issue(), opened_at, EventKind::Resolved, b"1"),
+        webhook::webhook_id(issue(), opened_at, EventKind::Opened, b"2"),
     ] {
         assert_ne!(id, other);
         assert_eq!(other.len(), 30);

@@ -15,6 +15,9 @@ pub const BODY_LIMIT: usize = 20_000;
 /// The type of what is sent to try a channel.
 pub const TEST: &str = "channel.test";
 
+/// The type of what is sent where a channel missed more than it is sent.
+pub const MISSED: &str = "channel.missed";
+
 /// The type of an event about an issue.
 pub const fn event_type(kind: EventKind) -> &'static str {
     match kind {
@@ -79,12 +82,13 @@ fn cut_strings(value: &mut Value, limit: usize) {
 const ID_LENGTH: usize = 26;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The id of the `n`th event of its kind about one opening of an issue: the same each time that it is
-/// sent, so that its receiver can tell.
-pub fn webhook_id(issue: IssueId, opened_at: Timestamp, kind: EventKind, n: u64) -> String {
+/// The id of an event about one opening of an issue: the same each time that it is sent, so that its
+/// receiver can tell. An event with another body has another id.
+pub fn webhook_id(issue: IssueId, opened_at: Timestamp, kind: EventKind, body: &[u8]) -> String {
     let opened_at = opened_at.as_millisecond();
-    let event = format!("{issue}.{opened_at}.{}.{n}", kind.as_str());
-    format!("msg_{}", base62(Sha256::digest(event).into()))
+    let event = format!("{issue}.{opened_at}.{}.", kind.as_str());
+    let digest = Sha256::new().chain_update(event).chain_update(body).finalize();
+    format!("msg_{}", base62(digest.into()))
 }
 
 /// The last digits of a large number.

@@ -10,11 +10,13 @@ use crate::tool::Tool;
 pub mod evaluate;
 mod lifecycle;
 pub mod note;
+mod past;
 pub mod record;
 mod timeline;
 pub mod tracker;
 
 pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
+pub use past::PastIssue;
 pub use timeline::{TIMELINE_MAX, Timeline, TimelineEntry, TimelineKey};
 
 /// One condition that a tool watches: the deduplication key of an issue within a site.

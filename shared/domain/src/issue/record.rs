@@ -155,6 +155,16 @@ pub fn resolve(
     Ok(by_hand(before, lifecycle, now))
 }
 
+/// The issue of a site that is deleted, as its channels learn of it: over, by the member who deleted the
+/// site where one did. Where it was over before, only its `rev` rises.
+#[must_use]
+pub fn end_with_site(issue: Issue, by: Option<UserId>, now: Timestamp) -> Issue {
+    match issue.lifecycle.resolve(now, by) {
+        Ok(over) => after_hand(&issue, over, now),
+        Err(_) => Issue { rev: issue.rev.saturating_add(1), ..issue },
+    }
+}
+
 /// A member silences the reminders of an issue until an instant, or has them sent again. Neither its
 /// state nor its timeline shows that.
 ///
@@ -200,14 +210,18 @@ impl IssueChange {
 }
 
 fn by_hand(before: Issue, lifecycle: Lifecycle, now: Timestamp) -> IssueChange {
-    let after = Issue {
+    let after = after_hand(&before, lifecycle, now);
+    IssueChange { before: Some(before), after }
+}
+
+fn after_hand(before: &Issue, lifecycle: Lifecycle, now: Timestamp) -> Issue {
+    Issue {
         rev: before.rev.saturating_add(1),
         lifecycle,
         timeline: before.timeline.then(lifecycle),
         updated_at: now,
         ..before.clone()
-    };
-    IssueChange { before: Some(before), after }
+    }
 }
 
 fn context(evaluation: &Evaluation, failures: Failures) -> Value {

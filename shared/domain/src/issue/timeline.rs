@@ -53,6 +53,11 @@ impl From<Lifecycle> for TimelineEntry {
 }
 
 impl Timeline {
+    /// A timeline of some entries, oldest first.
+    pub(super) fn of(entries: &[TimelineEntry]) -> Self {
+        Self(entries.to_vec())
+    }
+
     /// The entries, oldest first.
     pub fn entries(&self) -> &[TimelineEntry] {
         &self.0

@@ -8,7 +8,7 @@ use vedette_domain::alert::channel::{Channel, EventKind};
 use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::{
-    Content, Cursor, OutboxEntry, Queued, ReminderStep, overtaken, place, reminder_step,
+    Content, Cursor, OutboxEntry, ProgramStep, Queued, overtaken, place, program_step,
 };
 use vedette_domain::alert::due::{Due, News, Policy, Told, due};
 use vedette_domain::alert::retry::retry;
@@ -97,9 +97,9 @@ fn event_of(
     at: Timestamp,
     now: Timestamp,
 ) -> Queued {
-    let number = if event == EventKind::Reminder { at.as_millisecond().unsigned_abs() } else { 0 };
+    let number = if event == EventKind::Reminder { at.as_millisecond() } else { 0 };
     let opened_at = issue.lifecycle.opened_at();
-    let id = webhook_id(issue.id, opened_at, event, number);
+    let id = webhook_id(issue.id, opened_at, event, &number.to_be_bytes());
     let content = Content::Event { id, event, body: opened_at.to_string() };
     Queued::event(issue.id, place, content, now)
 }
@@ -153,6 +153,7 @@ impl<W: Around> Pass<'_, W> {
             quiet_time: &self.quiet_time,
             escalation: &self.escalation,
             time_scale: TimeScale::default(),
+            ended: None,
         }
     }
 
@@ -278,12 +279,13 @@ impl<W: Around> Pass<'_, W> {
         }
         for cursor in due_now {
             let (issue, _) = self.world.issue(cursor.issue);
-            match reminder_step(&issue, &cursor, &self.policy(), now) {
-                ReminderStep::Forget => {
+            match program_step(&issue, &cursor, &self.policy(), now) {
+                ProgramStep::Forget => {
                     self.world.rows().delete_cursor(&cursor);
                 }
-                ReminderStep::Wait { due } => self.put_off(cursor, due),
-                ReminderStep::Send => {
+                ProgramStep::Wait { due } => self.put_off(cursor, due),
+                ProgramStep::End(_) | ProgramStep::Reopen => panic!("sites stay watched"),
+                ProgramStep::Remind => {
                     let place = place(issue.rev, Some(now));
                     let reminder = event_of(&issue, place, EventKind::Reminder, now, now);
                     let next = cursor.once_reminded(&issue, &self.policy(), now);
@@ -362,6 +364,7 @@ fn alert(kind: AlertKind, group: &[Ready], now: Timestamp) -> Alert {
             team: "team",
             acknowledged_by: None,
             base_url: None,
+            ended: None,
         })
         .collect();
     match (&subjects[..], group) {

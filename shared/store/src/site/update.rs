@@ -1,9 +1,12 @@
 //! A client's change of a site.
 
 use jiff::Timestamp;
+use vedette_domain::alert::delivery::OutboxEntry;
+use vedette_domain::limits::ALERT_GRACE;
 use vedette_domain::site::Site;
 
 use super::{SiteWithTools, put_state, site_item};
+use crate::channel::put_outbox;
 use crate::directory::put_newest;
 use crate::item::number;
 use crate::keys;
@@ -18,7 +21,8 @@ const DIRECTORY: usize = 1;
 
 impl Store {
     /// Writes what a client changed of a site, with its directory row. Where `next` has another
-    /// `cfg`, so have its tools: no run that is under way is counted any more.
+    /// `cfg`, so have its tools: no run that is under way is counted any more. `outbox` is what channels have
+    /// to learn of its issues.
     ///
     /// # Errors
     ///
@@ -28,6 +32,7 @@ impl Store {
         &self,
         stored: &SiteWithTools,
         next: &Site,
+        outbox: &[OutboxEntry],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let site = &stored.site;
@@ -52,6 +57,10 @@ impl Store {
             let newest =
                 stored.tools.iter().filter_map(|(&tool, state)| Some((tool, state.newest()?)));
             transaction = put_newest(transaction, site, newest)?;
+        }
+        let look_at = now.saturating_add(ALERT_GRACE).unwrap_or(now);
+        for entry in outbox {
+            transaction = put_outbox(transaction, entry, look_at)?;
         }
         transaction.commit().await
     }

@@ -1,0 +1,27 @@
+//! Changing what a team may use.
+
+use vedette_domain::account::Team;
+use vedette_domain::id::TeamId;
+use vedette_domain::plan::Plan;
+use vedette_runtime::App;
+use vedette_store::StoreError;
+
+use crate::rederivation::{enqueue_rederivation, request_rederivation};
+
+/// Gives a team another plan, or takes the plan away, and has schedules and alerts follow.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when there is no such team.
+pub async fn change_plan(
+    app: &App,
+    team: TeamId,
+    plan: Plan,
+    is_active: bool,
+) -> Result<Team, StoreError> {
+    let now = app.clock.now();
+    request_rederivation(app, team, now).await?;
+    let changed = app.store.set_plan(team, plan, is_active, now).await?;
+    enqueue_rederivation(app, team).await;
+    Ok(changed)
+}

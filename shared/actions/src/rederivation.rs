@@ -1,0 +1,30 @@
+//! Having all that the channels of a team know held against what is the case.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use vedette_domain::id::TeamId;
+use vedette_domain::limits::ALERT_GRACE;
+use vedette_domain::message::{AlertMessage, Message};
+use vedette_runtime::App;
+use vedette_store::StoreError;
+
+/// Notes that the alerts of a team are to be derived anew, before something is written by which they change.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub(crate) async fn request_rederivation(
+    app: &App,
+    team: TeamId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let due = now.saturating_add(ALERT_GRACE).unwrap_or(now);
+    app.store.request_rederivation(team, due).await
+}
+
+/// Has them derived anew now, once it is written.
+pub(crate) async fn enqueue_rederivation(app: &App, team: TeamId) {
+    let message = Message::Alert(AlertMessage::Team(team));
+    app.enqueue_or_leave(message, Duration::ZERO).await;
+}

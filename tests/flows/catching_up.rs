@@ -1,0 +1,239 @@
+//! What a channel that was off is sent once it is on again.
+
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use vedette_actions::{confirm_channel, enable_channel, resend_to_channel};
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::audit::Actor;
+use vedette_domain::id::SiteId;
+use vedette_domain::tool::Tool;
+use vedette_notifier::send::SendOutcome;
+use vedette_store::ChannelRef;
+use vedette_testkit::channels::{chat, mail, webhook};
+use vedette_tests::receivers::{Message, Received};
+
+use crate::alerts::to;
+use crate::scene::Scene;
+
+impl Scene {
+    /// Somebody turns a channel off.
+    async fn turn_off(&self, channel: &Channel) -> Channel {
+        let app = &self.service.test.app;
+        let place = ChannelRef::from(channel);
+        let current = app.store.channel(place).await.expect("read").expect("a channel");
+        let off = current.disabled_by_hand("maintenance", app.clock.now()).expect("on before");
+        app.store.put_channel(&off).await.expect("saved");
+        off
+    }
+
+    /// Somebody turns a channel on again.
+    async fn turn_on(&self, channel: &Channel) {
+        let app = &self.service.test.app;
+        let place = ChannelRef::from(channel);
+        let current = app.store.channel(place).await.expect("read").expect("a channel");
+        enable_channel(app, &current, Actor::Operator).await.expect("enabled");
+        self.service.tell().await;
+    }
+
+    /// Goes down and comes back, some minutes each.
+    async fn go_down_and_up(&self, site: SiteId, times: usize) {
+        for _ in 0..times {
+            self.turn(site, 503).await;
+            self.turn(site, 200).await;
+        }
+    }
+}
+
+/// The events of a channel, each with the opening that it is about.
+fn events(received: &[Received], channel: &Channel) -> Vec<(String, Value)> {
+    let of_channel = received.iter().filter(|received| received.channel == channel.id);
+    let event = |received: &Received| match &received.message {
+        Message::Event { body, .. } => {
+            (body["type"].as_str().expect("a type").to_owned(), body["data"]["opened_at"].clone())
+        }
+        other => panic!("{other:?}"),
+    };
+    of_channel.map(event).collect()
+}
+
+#[tokio::test]
+async fn what_happened_while_channels_were_off_is_sent_in_order() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let witness = scene.add_channel("Witness", webhook()).await;
+    let site = scene.watch().await;
+    scene.turn(site, 503).await;
+    assert_eq!(scene.told().len(), 3);
+    scene.turn_off(&people).await;
+    scene.turn_off(&program).await;
+    scene.turn(site, 200).await;
+    scene.turn(site, 503).await;
+    scene.turn(site, 200).await;
+    scene.turn(site, 503).await;
+    let seen = scene.service.receivers.take();
+    assert_eq!((to(&seen, &people).len(), to(&seen, &program).len()), (0, 0), "off");
+    scene.turn_on(&people).await;
+    scene.turn_on(&program).await;
+    scene.redeliver().await;
+    let received = scene.service.receivers.take();
+    let expected = events(&seen, &witness);
+    let kinds: Vec<_> = expected.iter().map(|(kind, _)| kind.as_str()).collect();
+    let [opened, resolved] = ["issue.opened", "issue.resolved"];
+    assert_eq!(kinds, [resolved, opened, resolved, opened]);
+    assert_eq!(events(&received, &program), expected);
+    assert_eq!(to(&received, &people), ["DOWN: site.test"], "what is the case");
+    scene.redeliver().await;
+    assert_eq!(scene.told(), [""; 0], "once");
+    scene.turn(site, 200).await;
+    assert_eq!(scene.told().len(), 3, "and from now on as ever");
+}
+
+#[tokio::test]
+async fn people_learn_of_an_outage_that_came_and_went_while_their_channel_was_off() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let site = scene.watch().await;
+    scene.turn_off(&people).await;
+    scene.go_down_and_up(site, 1).await;
+    scene.turn_on(&people).await;
+    assert_eq!(scene.told(), ["WAS DOWN: site.test"]);
+    scene.redeliver().await;
+    assert_eq!(scene.told(), [""; 0], "once");
+}
+
+#[tokio::test]
+async fn a_receiver_that_was_gone_gets_what_it_missed_once_it_is_sent_to_again() {
+    let scene = Scene::start().await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch().await;
+    let gone = SendOutcome::Gone { why: "HTTP 410".to_owned() };
+    scene.service.receivers.answer(program.id, gone);
+    scene.turn(site, 503).await;
+    scene.turn(site, 200).await;
+    scene.turn(site, 503).await;
+    scene.service.receivers.answer(program.id, SendOutcome::Delivered);
+    let app = &scene.service.test.app;
+    resend_to_channel(app, &program).await.expect("resent");
+    scene.service.tell().await;
+    assert_eq!(scene.told(), ["issue.opened", "issue.resolved", "issue.opened"]);
+    scene.redeliver().await;
+    assert_eq!(scene.told(), [""; 0], "once");
+}
+
+#[tokio::test]
+async fn beyond_a_hundred_transitions_one_message_says_that_some_are_missing() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let mut sites = Vec::new();
+    for number in 0..51 {
+        let url = format!("http://site.test/{number}");
+        let settings = json!({ "failures_to_open": 1, "successes_to_resolve": 1 });
+        sites.push(scene.create(&url, &settings).await);
+    }
+    scene.service.work_off().await;
+    scene.turn_off(&people).await;
+    scene.turn_off(&program).await;
+    for code in [503, 200] {
+        for site in &sites {
+            scene.turn(*site, code).await;
+        }
+    }
+    scene.turn(sites[0], 503).await;
+    scene.turn_on(&people).await;
+    scene.turn_on(&program).await;
+    scene.redeliver().await;
+    let received = scene.service.receivers.take();
+    assert_eq!(to(&received, &program), ["channel.missed"]);
+    let mut told = to(&received, &people);
+    told.sort();
+    assert_eq!(told, ["DOWN: site.test", "MESSAGES MISSING: Ops"]);
+    scene.redeliver().await;
+    assert_eq!(scene.told(), [""; 0], "once");
+    scene.turn(sites[0], 200).await;
+    let received = scene.service.receivers.take();
+    assert_eq!(to(&received, &program), ["issue.resolved"]);
+    assert_eq!(to(&received, &people), ["RESOLVED: site.test"]);
+}
+
+#[tokio::test]
+async fn after_more_than_seven_days_one_message_says_that_some_are_missing() {
+    for (days, expected) in [(6, &["issue.opened", "issue.resolved"][..]), (8, &["channel.missed"])]
+    {
+        let scene = Scene::start().await;
+        let program = scene.add_channel("Pager", webhook()).await;
+        let site = scene.watch().await;
+        scene.turn_off(&program).await;
+        scene.go_down_and_up(site, 1).await;
+        scene.service.test.advance(SignedDuration::from_hours(24 * days));
+        scene.turn_on(&program).await;
+        scene.redeliver().await;
+        assert_eq!(scene.told(), expected, "{days} days");
+    }
+}
+
+#[tokio::test]
+async fn who_confirms_an_address_again_learns_what_happened_since_they_unsubscribed() {
+    let scene = Scene::start().await;
+    let mail = scene.add_channel("Mail", mail()).await;
+    let site = scene.watch().await;
+    let app = &scene.service.test.app;
+    let unsubscribed = mail.unsubscribed(app.clock.now()).expect("on before");
+    app.store.put_channel(&unsubscribed).await.expect("saved");
+    scene.go_down_and_up(site, 1).await;
+    scene.turn_on(&mail).await;
+    assert_eq!(scene.told(), ["confirmation"], "its reader has to agree");
+    let place = ChannelRef::from(&mail);
+    let asked = app.store.channel(place).await.expect("read").expect("a channel");
+    confirm_channel(app, &asked, Actor::Reader).await.expect("saved").expect("a change");
+    scene.service.tell().await;
+    assert_eq!(scene.told(), ["WAS DOWN: site.test"]);
+}
+
+#[tokio::test]
+async fn a_channel_that_is_turned_on_while_a_change_is_fanned_out_learns_of_it() {
+    let scene = Scene::start().await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch_with(&json!({ "failures_to_open": 1 })).await;
+    let off = scene.turn_off(&program).await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    let test = &scene.service.test;
+    let message = scene.scheduled(site, Tool::Status, test.now());
+    Box::pin(vedette_checker::handle(&test.app, &scene.service.engines, &message))
+        .await
+        .expect("run");
+    // The batch reads how the channel has behaved: it is off.
+    test.faults().hold_read(1);
+    let meanwhile = async {
+        test.faults().until_held().await;
+        enable_channel(&test.app, &off, Actor::Operator).await.expect("enabled");
+        test.faults().release();
+    };
+    futures::join!(scene.service.tell(), meanwhile);
+    scene.service.tell().await;
+    assert_eq!(scene.told(), ["issue.opened"]);
+}
+
+#[tokio::test]
+async fn a_site_that_is_deleted_while_a_channel_is_off_is_told_as_well() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let site = scene.watch_down(&json!({})).await;
+    assert_eq!(scene.told().len(), 2);
+    scene.turn_off(&people).await;
+    scene.turn_off(&program).await;
+    assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
+    scene.service.tell().await;
+    scene.service.work_off().await;
+    assert_eq!(scene.told(), [""; 0]);
+    scene.turn_on(&people).await;
+    scene.turn_on(&program).await;
+    let received = scene.service.receivers.take();
+    assert_eq!(to(&received, &people), ["MONITORING STOPPED: site.test"]);
+    assert_eq!(to(&received, &program), ["issue.resolved"]);
+    scene.redeliver().await;
+    assert_eq!(scene.told(), [""; 0], "once");
+}
