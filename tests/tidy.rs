@@ -133,8 +133,10 @@ fn each_route_has_a_file_a_test_and_an_event() {
 
 #[test]
 fn keys_are_written_in_one_file() {
-    let prefixes =
-        ["\"S#", "\"T#", "\"H#", "\"I#", "\"N#", "\"L#", "\"K#", "\"R#", "\"E#", "\"W#", "\"J#"];
+    let prefixes = [
+        "\"S#", "\"T#", "\"F#", "\"H#", "\"I#", "\"N#", "\"L#", "\"K#", "\"R#", "\"E#", "\"W#",
+        "\"J#",
+    ];
     for path in files("shared/store/src", ".rs") {
         if path.ends_with("keys.rs") {
             continue;

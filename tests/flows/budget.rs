@@ -189,6 +189,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         on_demand: Some(Latest { id: on_demand, status: CheckStatus::Pending }),
         evaluated: Some(automatic),
         previous: Some(automatic),
+        failing_since: None,
         learnt: (tool == Tool::Dns).then(|| {
             let hashes = |hash: u8| {
                 let bytes: Vec<u8> = [0b11_1111].into_iter().chain([hash; 24]).collect();

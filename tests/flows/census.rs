@@ -1,12 +1,13 @@
 //! The table looked at from outside: what its rows say, held against what it has counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::Value;
 use vedette_domain::history::{day_of, day_start};
+use vedette_domain::id::SiteId;
 use vedette_tests::Service;
 
 /// Every item by key, as [`vedette_testkit::TestTable::dump`] shows them.
@@ -46,7 +47,34 @@ pub(crate) async fn assert_balanced(service: &Service) -> Census {
     let rows = of_rows(&dump);
     assert_eq!(of_counters(&dump), rows);
     assert_forgotten_in_time(&dump);
+    assert_failing_sites_are_listed(&dump);
     rows
+}
+
+/// Asserts that the lists of failing sites name those whose newest check failed without an active issue.
+fn assert_failing_sites_are_listed(dump: &Dump) {
+    let results: BTreeMap<&str, &str> = rows(dump)
+        .filter(|(_, tool, kind, _)| *tool == "status" && is_reported(kind))
+        .map(|(_, _, _, row)| (text(&row["id"]), text(&row["r"])))
+        .collect();
+    let mut failing = BTreeSet::new();
+    for ((pk, _), state) in dump.iter().filter(|((_, sk), _)| sk == "T#status") {
+        let is_failing = !state["fa"].is_null();
+        let phase = &state["tr"]["status:down"]["t"]["p"];
+        let is_active = ["d", "r"].iter().any(|active| phase.get(active).is_some());
+        // The row of the newest check may have been forgotten.
+        if let Some(result) = state["ev"].as_str().and_then(|newest| results.get(newest)) {
+            let result: Value = serde_json::from_str(result).expect("a result");
+            let failed = result["up"] == false;
+            assert_eq!(is_failing, failed && !is_active, "{pk}: {state}");
+        }
+        failing.extend(is_failing.then(|| pk.clone()));
+    }
+    let sites = dump.keys().filter_map(|(pk, sk)| {
+        let site = sk.strip_prefix("F#").filter(|_| pk.starts_with("N#"))?;
+        Some(format!("S#{:016x}", SiteId::parse(site)?.partition().0))
+    });
+    assert_eq!(sites.collect::<BTreeSet<_>>(), failing);
 }
 
 /// Recounts the rows.

@@ -76,6 +76,23 @@ async fn a_site_goes_with_all_it_had() {
 }
 
 #[tokio::test]
+async fn a_failing_site_is_no_longer_listed() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    scene.service.run_scheduled(site, Tool::Status).await;
+    let trouble = async || {
+        scene.service.test.app.store.trouble(scene.owner.team).await.expect("read").failing
+    };
+    assert!(trouble().await.contains_key(&site));
+    delete(&scene, site).await;
+    assert!(trouble().await.is_empty(), "at once");
+    scene.service.work_off().await;
+    assert_gone(&scene, site, 0).await;
+}
+
+#[tokio::test]
 async fn resolved_issues_go_too() {
     let scene = Scene::start().await;
     let site = scene.watch_down(&json!({})).await;

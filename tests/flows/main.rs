@@ -12,6 +12,7 @@ mod deletion;
 mod delivery;
 mod domain_expiry;
 mod events;
+mod failing;
 mod faults;
 mod first_runs;
 mod forgetting;

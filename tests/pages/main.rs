@@ -6,6 +6,7 @@ mod checks;
 mod degraded;
 mod edit;
 mod events;
+mod failing;
 mod issues;
 mod letters;
 mod links;

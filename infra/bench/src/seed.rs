@@ -280,6 +280,7 @@ fn changed(
         expires_at,
         day,
         events: Vec::new(),
+        failing: None,
         is_first: newest.is_some(),
         newest,
         timer: None,

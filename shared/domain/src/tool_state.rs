@@ -6,6 +6,7 @@
 //! same run applied to it: nothing is probed twice.
 
 mod delete;
+mod failing;
 mod learnt;
 mod newest;
 
@@ -31,6 +32,7 @@ use crate::timer::Timer;
 use crate::tool::{CheckStatus, RunReason, Tool};
 
 pub use delete::{CheckDeletion, NewestChange};
+pub use failing::FailingChange;
 pub use learnt::Learnt;
 pub use newest::Newest;
 
@@ -65,6 +67,15 @@ pub struct ToolState {
     /// See `evaluated`.
     #[serde(rename = "pv", default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<CheckId>,
+    /// Since which slot status checks have failed, where the last evaluated one failed and no issue is
+    /// active. The team's list of failing sites says the same.
+    #[serde(
+        rename = "fa",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "millisecond::optional"
+    )]
+    pub failing_since: Option<Timestamp>,
     /// The records that DNS checks learnt.
     #[serde(rename = "le", default, skip_serializing_if = "Option::is_none")]
     pub learnt: Option<Learnt>,
@@ -154,6 +165,8 @@ pub struct ToolChange {
     pub day: Option<DayWrite>,
     /// What happens to issues.
     pub events: Vec<IssueEvent>,
+    /// What happens to the site's place in the list of failing sites, if anything.
+    pub failing: Option<FailingChange>,
     /// The newest check, where the directory says something else of it.
     pub newest: Option<Newest>,
     /// Whether no check of the tool had completed before, as far as it is remembered.
@@ -317,6 +330,7 @@ impl ToolState {
         Ok(ToolChange {
             newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
             is_first: self.latest_completed().is_none() && next.latest_completed().is_some(),
+            failing: next.failing_change(self),
             state: next,
             check,
             was_pending: !trigger.is_automatic(),
@@ -338,12 +352,12 @@ impl ToolState {
         let is_observed = !evaluations.is_empty();
         let mut events = Vec::new();
         for evaluation in evaluations {
-            let fingerprint = evaluation.fingerprint;
+            let (fingerprint, outcome) = (evaluation.fingerprint, evaluation.outcome);
             let previous = self.to_compare(fingerprint);
             let tracked = self.trackers.entry(fingerprint).or_default();
             let issue =
                 tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
-            let observation = Observation { slot, outcome: evaluation.outcome };
+            let observation = Observation { slot, outcome };
             let thresholds = policy.thresholds_of(fingerprint);
             let step = observe(&tracked.tracker, &thresholds, observation, issue);
             if let Step::Advanced { next, event } = step {
@@ -353,6 +367,7 @@ impl ToolState {
                     events.push(IssueEvent { event, evaluation, check, previous, now });
                 }
             }
+            self.note_failing(fingerprint, outcome, slot);
         }
         if is_observed {
             self.previous = self.evaluated.replace(check);
@@ -438,6 +453,7 @@ impl ToolState {
             expires_at,
             day,
             events: Vec::new(),
+            failing: None,
             timer: None,
         }
     }
@@ -459,13 +475,16 @@ impl ToolState {
     }
 
     /// The state after a person resolved an issue: its tracker starts afresh, and nothing is
-    /// outstanding on its behalf. Changed records are accepted as they are now.
+    /// outstanding on its behalf. A site whose newest status check failed is failing from then on.
+    /// Changed records are accepted as they are now.
     pub fn resolved_by_hand(&self, fingerprint: Fingerprint) -> Self {
         let mut next = self.clone();
         next.rev += 1;
         if let Some(tracked) = next.trackers.get_mut(&fingerprint) {
-            tracked.issue = tracked.tracker.issue().or(tracked.issue);
-            tracked.tracker = resolve_by_hand(&tracked.tracker);
+            let before = tracked.tracker;
+            tracked.issue = before.issue().or(tracked.issue);
+            tracked.tracker = resolve_by_hand(&before);
+            next.note_failing_after_resolution(fingerprint, &before);
         }
         if fingerprint == Fingerprint::DnsRecordsChanged {
             next.accept_records();

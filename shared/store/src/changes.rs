@@ -12,6 +12,7 @@ use vedette_domain::tool_state::{CheckDeletion, DayWrite, NewestChange, ToolChan
 
 use crate::channel::put_outbox;
 use crate::directory::put_newest;
+use crate::failing::write_failing;
 use crate::item::{expiring, item, number, string};
 use crate::keys;
 use crate::row::{self, Written};
@@ -58,6 +59,7 @@ impl Store {
         let mut transaction = self.transaction();
         for change in changes.tools {
             transaction = write_tool(transaction, changes, change)?;
+            transaction = write_failing(transaction, changes.site, change.failing)?;
         }
         transaction = write_newest(transaction, changes)?;
         for change in changes.issues {
@@ -121,6 +123,7 @@ impl Store {
         let judged_by = read.compared(change.after.id.fingerprint());
         let change = change.clone().keeping_checks(judged_by);
         let transaction = write_issue(self.transaction(), site, &change, now)?;
+        let transaction = write_failing(transaction, site, next.failing_change(read))?;
         let partition = site.id.partition();
         put_state(transaction, partition, tool, next, now)?.commit().await
     }

@@ -34,7 +34,7 @@ pub const WORK_SHARDS: u64 = 16;
 pub enum Prefix {
     /// A site with its tools, checks and issues.
     Site,
-    /// The index of a team's issues.
+    /// The index of a team's issues and failing sites.
     IssueIndex,
     /// The directory of a team's sites.
     Directory,
@@ -290,6 +290,24 @@ pub(crate) fn issue_index(team: TeamId, issue: IssueId, status: IssueStatus) -> 
     Key::new(issue_index_partition(team), format!("{prefix}{issue}"))
 }
 
+/// Prefix of a team's failing sites. They follow the active issues, so that one query reads both.
+const FAILING: &str = "F#";
+
+/// Says that a site is failing, beside the issues of its team.
+pub(crate) fn failing(team: TeamId, site: SiteId) -> Key {
+    Key::new(issue_index_partition(team), format!("{FAILING}{site}"))
+}
+
+/// Whether an item of the issue index is a failing site, and not an issue.
+pub(crate) fn is_failing(key: &Key) -> bool {
+    key.sk.starts_with(FAILING)
+}
+
+/// The first and the last sort key of a team's active issues and failing sites.
+pub(crate) fn trouble_range() -> (String, String) {
+    (issue_index_prefix(true).to_owned(), "F$".to_owned())
+}
+
 pub(crate) fn directory_partition(team: TeamId) -> String {
     Prefix::Directory.key(team)
 }
@@ -540,6 +558,21 @@ mod tests {
                 "I#status:down",
             ]
         );
+    }
+
+    #[test]
+    fn one_range_holds_the_active_issues_and_the_failing_sites() {
+        let site_id = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let team_id = TeamId(site_id.0);
+        let issue_id = IssueId::new(site_id, Fingerprint::StatusDown, Timestamp::UNIX_EPOCH);
+        let [active, resolved] = [IssueStatus::Acknowledged, IssueStatus::Resolved]
+            .map(|status| issue_index(team_id, issue_id, status));
+        let site = failing(team_id, site_id);
+        assert_eq!(site.sk, "F#0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01");
+        assert_eq!([&active, &site, &resolved].map(is_failing), [false, true, false]);
+        let (from, to) = trouble_range();
+        let holds = |key: &Key| (&from..=&to).contains(&&key.sk);
+        assert_eq!([&active, &site, &resolved].map(holds), [true, true, false]);
     }
 
     #[test]

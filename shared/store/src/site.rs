@@ -17,9 +17,10 @@ use vedette_domain::issue::record::Issue;
 use vedette_domain::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
 use vedette_domain::site::Site;
 use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::{Latest, ToolState};
+use vedette_domain::tool_state::{FailingChange, Latest, ToolState};
 
 use crate::channel::put_outbox;
+use crate::failing::write_failing;
 use crate::item::{
     Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored, string,
 };
@@ -310,6 +311,8 @@ impl Store {
         for (tool, state) in &stored.tools {
             let key = keys::tool(partition, *tool);
             transaction = transaction.delete(&key, Condition::Rev(state.rev));
+            let failing = state.failing_since.map(|_| FailingChange::Ended);
+            transaction = write_failing(transaction, site, failing)?;
         }
         for issue in issues {
             let key = keys::issue_index(site.team, issue.id, issue.status());

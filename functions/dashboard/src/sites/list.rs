@@ -16,7 +16,7 @@ use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
-use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings};
+use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings, Trouble};
 
 use super::{link_out, state, word};
 use crate::layout::Part;
@@ -55,6 +55,8 @@ struct Listed<'a> {
     /// How many issues are active, and since when there are any.
     issues: usize,
     since: Option<Timestamp>,
+    /// Since when its checks fail, where that is its state.
+    failing_since: Option<Timestamp>,
 }
 
 /// The sites of a team.
@@ -63,11 +65,11 @@ pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
     let team = visit.team(Permission::View).await?;
     let may_add = caller.role_in(team.id())?.grants(Permission::ManageSites);
     let directories = &visit.dashboard.directories;
-    let (rows, issues) = futures::try_join!(
+    let (rows, trouble) = futures::try_join!(
         directories.read(store, &team.team, caller.now),
-        store.issue_index(team.id(), true),
+        store.trouble(team.id()),
     )?;
-    let sites = listed(visit, &team, &rows, issues);
+    let sites = listed(visit, &team, &rows, trouble);
 
     let query = Query::parse(visit.head.uri.query());
     let wanted = query.one_of("state", SiteState::parse, &mut Errors::new());
@@ -159,7 +161,7 @@ fn filters(
 }
 
 fn row(
-    Listed { row, state: is, issues, since }: &Listed<'_>,
+    Listed { row, state: is, issues, since, failing_since }: &Listed<'_>,
     status: Option<&ToolState>,
     retention: Retention,
 ) -> Markup {
@@ -176,7 +178,13 @@ fn row(
                 br;
                 span.quiet { (link_out(&row.url)) }
             }
-            td { @if let Some(since) = since { (issues) ", since " (layout::instant(*since)) } }
+            td {
+                @if let Some(since) = failing_since {
+                    "Checks failing since " (layout::instant(*since))
+                    @if *issues > 0 { br; }
+                }
+                @if let Some(since) = since { (issues) ", since " (layout::instant(*since)) }
+            }
             td.days { (chart::uptime_bars(&days)) }
         }
     }
@@ -187,7 +195,7 @@ fn listed<'a>(
     visit: Visit<'_>,
     team: &TeamWithSettings,
     rows: &'a [DirectoryRow],
-    issues: Vec<IndexRow>,
+    Trouble { issues, failing }: Trouble,
 ) -> Vec<Listed<'a>> {
     let mut by_site: BTreeMap<SiteId, Vec<IndexRow>> = BTreeMap::new();
     for issue in issues {
@@ -197,14 +205,16 @@ fn listed<'a>(
         .iter()
         .map(|row| {
             let issues = by_site.remove(&row.id).unwrap_or_default();
-            let is_enabled = |tool: &Tool| {
-                row.is_enabled(*tool, &team.settings, team.plan())
-                    && visit.app.service.tools.contains(tool)
+            let is_enabled = |tool: Tool| {
+                row.is_enabled(tool, &team.settings, team.plan())
+                    && visit.app.service.tools.contains(&tool)
             };
             let active = issues.iter().map(|issue| issue.fingerprint);
-            let state = SiteState::of(active, Tool::ALL.iter().any(is_enabled), row.is_checked);
+            let failing_since = failing.get(&row.id).copied();
+            let state = SiteState::of(active, failing_since.is_some(), is_enabled, row.is_checked);
             let since = issues.iter().map(|issue| issue.opened_at).min();
-            Listed { row, state, issues: issues.len(), since }
+            let failing_since = failing_since.filter(|_| state == SiteState::Failing);
+            Listed { row, state, issues: issues.len(), since, failing_since }
         })
         .collect();
     sites.sort_by_cached_key(|site| (site.state, site.row.name.to_lowercase(), site.row.id));

@@ -31,6 +31,7 @@ pub(crate) async fn access(
 pub(crate) fn state(state: SiteState) -> Markup {
     let shape = match state {
         SiteState::Down => "M0 0h10v10h-10z",
+        SiteState::Failing => "M5 0l5 5l-5 5l-5-5z",
         SiteState::Issues => "M5 0l5 10h-10z",
         SiteState::Up => "M5 0a5 5 0 1 0 .01 0z",
         SiteState::Unknown => "M0 4h10v2h-10z",
@@ -47,6 +48,7 @@ pub(crate) fn state(state: SiteState) -> Markup {
 pub(crate) const fn word(state: SiteState) -> &'static str {
     match state {
         SiteState::Down => "Down",
+        SiteState::Failing => "Failing",
         SiteState::Issues => "Issues",
         SiteState::Unknown => "Not checked yet",
         SiteState::Up => "Up",

@@ -117,11 +117,12 @@ async fn page(
     };
 
     let role = caller.role_in(site.team)?;
+    let state = latest::state(visit, access, &issues);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
         (said(visit, &pending(access, now)))
         p { (link_out(&site.url)) }
-        p { (latest::standing(visit, access, &issues)) }
+        p { (latest::standing(access, state, &issues)) }
         @if role.grants(Permission::RunChecks) {
             form method="post" action={ "/sites/" (site.id) "/checks" } { button { "Run checks now" } }
         }
@@ -134,7 +135,7 @@ async fn page(
         (dns::part(newest(Tool::Dns), &issues))
         (links::part(newest(Tool::BrokenLinks)))
         (performance::part(newest(Tool::Performance), &report::performance(span, &audited), range))
-        (issues::part(&issues))
+        (issues::part(&issues, state))
         @if let Some(notes) = &site.notes { h2 { "Notes" } p.text { (notes) } }
         p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
     };

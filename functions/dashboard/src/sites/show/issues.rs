@@ -2,15 +2,19 @@
 
 use maud::{Markup, html};
 use vedette_domain::issue::record::Issue;
+use vedette_domain::site_state::SiteState;
 use vedette_domain::time;
 
 use crate::layout;
 
-pub(super) fn part(issues: &[Issue]) -> Markup {
+pub(super) fn part(issues: &[Issue], state: SiteState) -> Markup {
     html! {
         h2 { "Issues" }
         @if issues.is_empty() {
-            p { "Nothing was ever wrong." }
+            p {
+                @if state == SiteState::Failing { "No issue has been opened." }
+                @else { "Nothing was ever wrong." }
+            }
         } @else {
             table {
                 (layout::columns("Active ones first", &["Issue", "Status", "Opened", "Lasted"]))

@@ -1,41 +1,68 @@
 //! How a site is: its state, and what the newest check of each tool said.
 
+use std::num::NonZeroU32;
+
 use maud::{Markup, html};
 use vedette_domain::check::Check;
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::record::Issue;
+use vedette_domain::policy::ToolPolicy;
 use vedette_domain::site_state::SiteState;
 use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::tool_state::ToolState;
 use vedette_http::access::SiteAccess;
 
 use super::Checks;
 use crate::checks::summary;
-use crate::sites::state;
+use crate::sites;
 use crate::{Visit, layout};
 
-/// The state, and since when it holds as far as issues tell.
-pub(super) fn standing(visit: Visit<'_>, access: &SiteAccess, issues: &[Issue]) -> Markup {
+/// How the site is, as far as its issues and its newest checks tell.
+pub(super) fn state(visit: Visit<'_>, access: &SiteAccess, issues: &[Issue]) -> SiteState {
     let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
     let settings = access.settings();
-    let is_watched = Tool::ALL
-        .into_iter()
-        .any(|tool| visit.app.service.runs(tool, &access.team.team, &settings));
-    let is_checked = access.stored.tools.values().any(|state| state.latest_completed().is_some());
-    let is =
-        SiteState::of(active.clone().map(|issue| issue.id.fingerprint()), is_watched, is_checked);
+    let tools = &access.stored.tools;
+    SiteState::of(
+        active.map(|issue| issue.id.fingerprint()),
+        tools.get(&Tool::Status).is_some_and(|status| status.failing_since.is_some()),
+        |tool| visit.app.service.runs(tool, &access.team.team, &settings),
+        tools.values().any(|tool| tool.latest_completed().is_some()),
+    )
+}
+
+/// The state in words, and since when it holds as far as issues and failed checks tell.
+pub(super) fn standing(access: &SiteAccess, is: SiteState, issues: &[Issue]) -> Markup {
+    let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
+    let status = access.stored.tools.get(&Tool::Status);
     let since = match is {
         SiteState::Down => active
             .filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown)
             .map(|issue| issue.lifecycle.opened_at())
             .min(),
+        SiteState::Failing => status.and_then(|status| status.failing_since),
         SiteState::Issues => active.map(|issue| issue.lifecycle.opened_at()).min(),
         SiteState::Up => issues.iter().filter_map(|issue| issue.lifecycle.resolved_at()).max(),
         SiteState::Unknown | SiteState::Paused => None,
     };
+    let counted =
+        status.filter(|_| is == SiteState::Failing).and_then(|status| counted(status, access));
     html! {
-        (state(is))
+        (sites::state(is))
         @if let Some(since) = since { " since " (layout::instant(since)) }
+        @if let Some((failed, of)) = counted {
+            ": " (failed) " of " (of) " failed checks until an issue opens"
+        }
     }
+}
+
+/// How many failed checks there have been of those that open an issue; none where none counts towards
+/// one, since a person has resolved the issue, or where the threshold was lowered meanwhile.
+fn counted(status: &ToolState, access: &SiteAccess) -> Option<(NonZeroU32, NonZeroU32)> {
+    let fingerprint = Fingerprint::StatusDown;
+    let failed = status.trackers.get(&fingerprint)?.tracker.failures()?.streak;
+    let policy = ToolPolicy::of(Tool::Status, &access.settings());
+    let of = policy.thresholds_of(fingerprint).open_after;
+    (failed < of).then_some((failed, of))
 }
 
 pub(super) fn results(access: &SiteAccess, checks: &Checks, issues: &[Issue]) -> Markup {

@@ -1,0 +1,128 @@
+//! A site whose newest status check failed is never said to be up, whether or not an issue is active.
+
+use serde_json::json;
+use vedette_domain::id::{IssueId, SiteId};
+use vedette_domain::issue::Fingerprint;
+use vedette_domain::tool::Tool;
+use vedette_testkit::{Member, WebServer};
+use vedette_tests::Service;
+
+use crate::sites::add;
+use crate::support::{Browser, said, sent_to};
+
+/// A service that watches one site, whose browser looks at the pages.
+struct Watched {
+    service: Service,
+    owner: Member,
+    target: WebServer,
+}
+
+impl Watched {
+    async fn start() -> Self {
+        let (service, owner) = Service::with_team().await;
+        Self { service, owner, target: WebServer::start().await }
+    }
+
+    /// Adds the site while it answers with this code, and runs its first check.
+    async fn site(&self, browser: &mut Browser<'_>, code: u16) -> SiteId {
+        self.target.answer(code);
+        let site = add(browser, &self.service, self.owner.team, &self.target.url).await;
+        self.service.work_off().await;
+        site
+    }
+
+    /// Runs the next scheduled check, which finds this code.
+    async fn check(&self, site: SiteId, code: u16) {
+        self.target.answer(code);
+        self.service.advance_minutes(5);
+        self.service.run_scheduled(site, Tool::Status).await;
+        self.service.waiting();
+    }
+
+    /// The id of the site's status issue.
+    async fn issue(&self, site: SiteId) -> IssueId {
+        let store = &self.service.test.app.store;
+        let issue = store.issue(site.partition(), Fingerprint::StatusDown).await.expect("read");
+        issue.expect("an issue").id
+    }
+}
+
+/// Asserts that list and page of a site show it in one state; the list counts it there and nowhere else.
+async fn assert_shown(browser: &Browser<'_>, site: SiteId, state: &str, on_page: &str) {
+    let list = browser.get("/").await;
+    let list = said(&list);
+    for word in ["Down", "Failing", "Issues", "Not checked yet", "Up", "Paused"] {
+        let count = format!("{word} {}</a>", u8::from(word == state));
+        assert!(list.contains(&count), "{count}: {list}");
+    }
+    let filtered = browser.get(&format!("/?state={}", state.to_lowercase())).await;
+    assert!(said(&filtered).contains(&format!("/sites/{site}")), "{}", said(&filtered));
+    let page = browser.get(&format!("/sites/{site}")).await;
+    for text in [format!("</svg> {state}</span>"), on_page.to_owned()] {
+        assert!(said(&page).contains(&text), "{text}: {}", said(&page));
+    }
+}
+
+#[tokio::test]
+async fn a_site_that_fails_below_the_threshold_is_failing_until_the_issue_opens() {
+    let watched = Watched::start().await;
+    let mut browser = Browser::of(&watched.service.test, watched.owner.user).await;
+    let site = watched.site(&mut browser, 200).await;
+    assert_shown(&browser, site, "Up", "Nothing was ever wrong.").await;
+
+    watched.check(site, 503).await;
+    assert_shown(&browser, site, "Failing", "1 of 2 failed checks").await;
+    let page = browser.get(&format!("/sites/{site}")).await;
+    assert!(!said(&page).contains("Nothing was ever wrong."), "{}", said(&page));
+
+    watched.check(site, 503).await;
+    assert_shown(&browser, site, "Down", " since ").await;
+
+    watched.check(site, 200).await;
+    assert_shown(&browser, site, "Up", " since ").await;
+}
+
+#[tokio::test]
+async fn a_site_whose_issue_was_resolved_by_hand_is_failing_while_it_fails() {
+    let watched = Watched::start().await;
+    let mut browser = Browser::of(&watched.service.test, watched.owner.user).await;
+    let site = watched.site(&mut browser, 503).await;
+    watched.check(site, 503).await;
+    let resolve = format!("/issues/{}/resolve", watched.issue(site).await);
+    sent_to(&browser.post(&resolve, "").await);
+    assert_shown(&browser, site, "Failing", " since ").await;
+
+    watched.check(site, 503).await;
+    assert_shown(&browser, site, "Failing", "1 of 2 failed checks").await;
+    watched.check(site, 200).await;
+    assert_shown(&browser, site, "Up", " since ").await;
+}
+
+#[tokio::test]
+async fn a_failing_site_that_is_paused_is_paused_and_failing_again_when_it_is_resumed() {
+    let watched = Watched::start().await;
+    let mut browser = Browser::of(&watched.service.test, watched.owner.user).await;
+    let site = watched.site(&mut browser, 503).await;
+    for (verb, state) in [("pause", "Paused"), ("resume", "Failing")] {
+        sent_to(&browser.post(&format!("/sites/{site}/{verb}"), "").await);
+        assert_shown(&browser, site, state, "").await;
+    }
+}
+
+#[tokio::test]
+async fn a_code_that_opens_no_issue_does_not_fail() {
+    let watched = Watched::start().await;
+    let mut browser = Browser::of(&watched.service.test, watched.owner.user).await;
+    let site = watched.site(&mut browser, 404).await;
+    assert_shown(&browser, site, "Failing", "").await;
+    let codes =
+        json!({ "tools": { "status": { "settings": { "incident_status_codes": [503] } } } });
+    let body = json!({ "url": watched.target.url, "monitoring_settings": codes });
+    let client = watched.service.client(&watched.owner);
+    let changed = client.patch(&format!("/sites/{site}"), &body).await;
+    assert_eq!(changed.status, 200, "{changed:?}");
+    assert_shown(&browser, site, "Failing", "").await;
+    // The next check decides: 404 is no success in the uptime report, and no failure here.
+    watched.check(site, 404).await;
+    assert_shown(&browser, site, "Up", "").await;
+}
