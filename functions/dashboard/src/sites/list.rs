@@ -1,4 +1,4 @@
-//! A team's sites, the failing ones first.
+//! A team's sites, the worst first.
 
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
                 }
             }
             table {
-                caption { (found.len()) " of " (sites.len()) " sites, failing ones first" }
+                caption { (found.len()) " of " (sites.len()) " sites, the worst first" }
                 thead { tr { th scope="col" { "State" } th scope="col" { "Site" } th scope="col" { "Active issues" } th scope="col" { (RecentDays::MAX) " days" } } }
                 tbody {
                     @for site in shown { (row(site, states.get(&site.row.id.partition()), retention)) }

@@ -31,7 +31,10 @@ impl ToolState {
         let has_issue = tracker.is_some_and(|tracker| tracker.issue().is_some());
         let first = tracker.and_then(|tracker| tracker.failures()).map(|failures| failures.first);
         self.failing_since = match outcome {
-            Outcome::Down if !has_issue => self.failing_since.or(first).or(Some(slot)),
+            // No later than this slot, also where the clock was set back.
+            Outcome::Down if !has_issue => {
+                Some(self.failing_since.or(first).map_or(slot, |since| since.min(slot)))
+            }
             Outcome::Down | Outcome::Up => None,
         };
     }
