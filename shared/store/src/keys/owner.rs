@@ -1,0 +1,89 @@
+//! What outstanding work belongs to, which the key of its item says.
+
+use vedette_domain::id::{ChannelId, Partition, TeamId};
+use vedette_domain::issue::Fingerprint;
+use vedette_domain::tool::Tool;
+
+use super::{Key, OUTBOX, Prefix, SELF, TOOL};
+
+/// What an item with outstanding work is, according to its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// A site whose schedules do not follow its settings yet, or that was deleted.
+    Site(Partition),
+    /// A tool with a timer or a pending check.
+    Tool(Partition, Tool),
+    /// A team whose sites' schedules do not follow its plan and settings yet.
+    Team(TeamId),
+    /// Changes of an issue that channels have yet to learn of.
+    Outbox(Partition, Fingerprint),
+    /// A channel to which something is to be sent.
+    Channel(TeamId, ChannelId),
+    /// A team the due times of whose alerts are to be derived anew.
+    TeamAlerts(TeamId),
+}
+
+pub(crate) fn owner(key: &Key) -> Option<Owner> {
+    if let Some(hex) = key.pk.strip_prefix(Prefix::Site.as_str()) {
+        let partition = Partition(u64::from_str_radix(hex, 16).ok()?);
+        if key.sk == SELF {
+            return Some(Owner::Site(partition));
+        }
+        if let Some(change) = key.sk.strip_prefix(OUTBOX) {
+            let (fingerprint, _) = change.split_once('#')?;
+            return Some(Owner::Outbox(partition, Fingerprint::parse(fingerprint)?));
+        }
+        return Some(Owner::Tool(partition, Tool::parse(key.sk.strip_prefix(TOOL)?)?));
+    }
+    if let Some(place) = key.pk.strip_prefix(Prefix::Delivery.as_str()) {
+        return match place.split_once('#') {
+            Some((team, channel)) => {
+                Some(Owner::Channel(TeamId::parse(team)?, ChannelId::parse(channel)?))
+            }
+            None => TeamId::parse(place).map(Owner::TeamAlerts),
+        };
+    }
+    let team = TeamId::parse(key.pk.strip_prefix(Prefix::Team.as_str())?)?;
+    (key.sk == SELF).then_some(Owner::Team(team))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use jiff::civil::date;
+    use vedette_domain::id::{IssueId, SiteId};
+
+    use super::super::{
+        channel_state, cursor, day, outbox, queued, site, team, team_alerts, team_settings, tool,
+    };
+    use super::*;
+
+    #[test]
+    fn the_owner_of_work_is_told_by_its_key() {
+        let partition = Partition(0x0a55_6c1f_3b7d_9e01);
+        let team_id = TeamId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a team id");
+        assert_eq!(owner(&site(partition)), Some(Owner::Site(partition)));
+        assert_eq!(
+            owner(&tool(partition, Tool::BrokenLinks)),
+            Some(Owner::Tool(partition, Tool::BrokenLinks))
+        );
+        assert_eq!(owner(&team(team_id)), Some(Owner::Team(team_id)));
+        assert_eq!(owner(&team_alerts(team_id)), Some(Owner::TeamAlerts(team_id)));
+        let site = SiteId(team_id.0);
+        let issue_id = IssueId::new(site, Fingerprint::StatusDown, Timestamp::UNIX_EPOCH);
+        let change = Owner::Outbox(issue_id.partition(), Fingerprint::StatusDown);
+        assert_eq!(owner(&outbox(issue_id, 7, None)), Some(change));
+        assert_eq!(owner(&outbox(issue_id, 7, Some(3))), Some(change));
+        let channel_id = ChannelId(team_id.0);
+        let channel = Some(Owner::Channel(team_id, channel_id));
+        for key in [
+            channel_state(team_id, channel_id),
+            cursor(team_id, channel_id, issue_id),
+            queued(team_id, channel_id, "test", "0"),
+        ] {
+            assert_eq!(owner(&key), channel);
+        }
+        assert_eq!(owner(&team_settings(team_id)), None);
+        assert_eq!(owner(&day(partition, Tool::Dns, date(2026, 11, 20))), None);
+    }
+}
