@@ -1,8 +1,6 @@
 //! What a person at the terminal sees: checks and issues as they happen.
 
-use std::io::{self, IsTerminal as _, Write as _};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread;
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style};
@@ -15,49 +13,39 @@ use vedette_domain::issue::IssueStatus;
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::tool::CheckStatus;
 use vedette_runtime::config::environment;
+use vedette_runtime::terminal::{self, Lines};
 
 const PLAIN: Style = Style::new();
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const ODD: Style = AnsiColor::Yellow.on_default();
 
-/// Lines that wait for a terminal that is slow.
-const WAITING_MAX: usize = 4_096;
 /// The width of a site's name.
 const NAME_WIDTH: usize = 24;
 
 /// The live log on standard error.
 #[derive(Debug, Clone)]
 pub(crate) struct Console {
-    lines: Option<SyncSender<String>>,
+    lines: Option<Lines>,
     is_coloured: bool,
 }
 
 impl Console {
     /// Where the live log goes; nowhere when it is to be quiet.
     ///
-    /// Lines are written by a thread of their own, and dropped when too many wait: a terminal that
-    /// was stopped with Ctrl-S must not stop the monitoring.
+    /// A terminal that was stopped with Ctrl-S does not stop the monitoring: lines are written behind, with
+    /// those of the log.
     pub(crate) fn start(is_quiet: bool) -> io::Result<Self> {
         let is_coloured = io::stderr().is_terminal() && environment("NO_COLOR").is_none();
-        if is_quiet {
-            return Ok(Self { lines: None, is_coloured });
-        }
-        let (lines, waiting) = sync_channel::<String>(WAITING_MAX);
-        thread::Builder::new().name("console".to_owned()).spawn(move || {
-            for line in waiting {
-                // Standard error may be closed; the service goes on without it.
-                let _ = writeln!(io::stderr(), "{line}");
-            }
-        })?;
-        Ok(Self { lines: Some(lines), is_coloured })
+        let lines = if is_quiet { None } else { Some(terminal::stderr()?) };
+        Ok(Self { lines, is_coloured })
     }
 
     /// Shows a check that has ended, with the issues that it opened or resolved.
     pub(crate) fn show(&self, now: Timestamp, finished: &Finished, took: Duration) {
         let Some(lines) = &self.lines else { return };
         for line in self.lines_of(now, finished, took) {
-            let _ = lines.try_send(line);
+            lines.say(line);
         }
     }
 

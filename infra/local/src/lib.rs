@@ -18,6 +18,7 @@ mod places;
 pub mod process;
 mod profiles;
 mod service;
+pub mod threads;
 pub mod welcome;
 mod worker;
 

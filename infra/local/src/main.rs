@@ -1,19 +1,21 @@
 //! The whole service in one process.
 
 use std::error::Error;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
-use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vedette_checker::Config;
 use vedette_dashboard::ProviderConfig;
 use vedette_domain::ErrorChain;
-use vedette_local::{Options, Service, process, welcome};
+use vedette_domain::config::ConfigError;
+use vedette_local::{Options, Service, process, threads, welcome};
 use vedette_notifier::send::{MailConfig, MailWay};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
+use vedette_runtime::terminal::{self, Lines};
 
 /// Half of what a check costs is small allocations: items of the table on their way through JSON.
 #[global_allocator]
@@ -22,38 +24,52 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// As for wrong arguments.
 const WRONG_CONFIGURATION: u8 = 2;
 
+/// How long the last lines may wait for somebody to read them.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
 fn main() -> ExitCode {
     let options = Options::parse();
-    telemetry::init();
+    let runtime = match threads::runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(1, &error),
+    };
+    // From here on nothing that is said waits for its reader.
+    let lines = match terminal::stderr() {
+        Ok(lines) => lines,
+        Err(error) => return refuse(1, &error),
+    };
+    telemetry::init_behind(lines.clone());
+    terminal::tell_panics(lines.clone());
     process::prepare();
-    let config = match Config::read(&environment) {
-        Ok(config) => config,
-        Err(error) => return refuse(WRONG_CONFIGURATION, &error),
+    let ended = configured(options).map(|configured| runtime.block_on(run(configured)));
+    // Whatever still waits for the disk or the resolver is not waited for.
+    runtime.shutdown_background();
+    let code = match ended {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => refuse_behind(&lines, 1, error.as_ref()),
+        Err(error) => refuse_behind(&lines, WRONG_CONFIGURATION, &error),
     };
-    let mail = MailWay::Folder(options.data.join("mail"));
-    let mail = match MailConfig::read(&environment, mail) {
-        Ok(mail) => mail,
-        Err(error) => return refuse(WRONG_CONFIGURATION, &error),
-    };
-    let provider = match ProviderConfig::read(&environment) {
-        Ok(provider) => provider,
-        Err(error) => return refuse(WRONG_CONFIGURATION, &error),
-    };
-    let ended = Runtime::new().map_err(Into::into).and_then(|runtime| {
-        let ended = runtime.block_on(run(options, config, mail, provider));
-        // Whatever still waits for the disk or the resolver is not waited for.
-        runtime.shutdown_background();
-        ended
-    });
-    ended.map_or_else(|error| refuse(1, error.as_ref()), |()| ExitCode::SUCCESS)
+    lines.flush(LAST_LINES);
+    code
 }
 
-async fn run(
+/// Everything that arguments and environment say.
+struct Configured {
     options: Options,
     config: Config,
     mail: MailConfig,
     provider: Option<ProviderConfig>,
-) -> Result<(), Box<dyn Error>> {
+}
+
+fn configured(options: Options) -> Result<Configured, ConfigError> {
+    let config = Config::read(&environment)?;
+    let mail = MailConfig::read(&environment, MailWay::Folder(options.data.join("mail")))?;
+    let provider = ProviderConfig::read(&environment)?;
+    Ok(Configured { options, config, mail, provider })
+}
+
+async fn run(configured: Configured) -> Result<(), Box<dyn Error>> {
+    let Configured { options, config, mail, provider } = configured;
     let mut signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let service = tokio::select! {
         started = Service::start(options, config, mail, provider) => started?,
@@ -74,7 +90,13 @@ async fn asked_to_stop((terminate, interrupt): &mut (Signal, Signal)) {
     }
 }
 
+/// Refuses before there is a thread that writes behind.
 fn refuse(code: u8, error: &dyn Error) -> ExitCode {
-    let _ = writeln!(std::io::stderr(), "vedette-local: {}", ErrorChain(error));
+    let _ = writeln!(io::stderr(), "vedette-local: {}", ErrorChain(error));
+    ExitCode::from(code)
+}
+
+fn refuse_behind(lines: &Lines, code: u8, error: &dyn Error) -> ExitCode {
+    lines.say(format_args!("vedette-local: {}", ErrorChain(error)));
     ExitCode::from(code)
 }

@@ -1,6 +1,9 @@
 //! What a person at the terminal sees first: where the service is and how to come in.
 
-use std::io::{self, Write as _};
+use std::io;
+
+use tracing::warn;
+use vedette_runtime::terminal::Lines;
 
 use crate::demo::Access;
 use crate::service::Service;
@@ -21,15 +24,20 @@ pub fn announce(service: &Service) {
         || format!("{}\n           vedette sign-in makes a link", pages_of(api)),
         |link| format!("{link}\n           signs in once, within 15 minutes"),
     );
-    // Standard output may be closed; the service runs all the same.
-    let _ = writeln!(
-        io::stdout(),
+    // Written behind, as nobody may read it; it may be closed as well.
+    let out = match Lines::start("stdout", io::stdout()) {
+        Ok(out) => out,
+        Err(error) => {
+            return warn!(%error, "the system gives no thread that says where the service is");
+        }
+    };
+    out.say(format_args!(
         "\nVedette is running.\n\n  \
          Pages    {pages}\n  \
          API      {api}\n  \
          Token    {token}\n\n  \
          curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"
-    );
+    ));
 }
 
 /// Where the pages are, by where the API is.

@@ -16,6 +16,7 @@ mod sdk_http;
 pub mod signed;
 mod sqs;
 pub mod telemetry;
+pub mod terminal;
 
 pub use app::App;
 pub use clock::Clock;

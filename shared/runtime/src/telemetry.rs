@@ -5,10 +5,12 @@ use std::io::IsTerminal as _;
 use tracing::{Level, Metadata};
 use tracing_subscriber::filter::{Targets, filter_fn};
 use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::config::environment;
+use crate::terminal::Lines;
 
 /// The embedded DynamoDB warns of every condition that fails, which is how conflicts are found.
 const DEFAULT: &str = "info,dynoxide=error";
@@ -17,11 +19,23 @@ const OURS: &str = "vedette";
 
 /// Sends logs to standard error; `VEDETTE_LOG` filters them (`info`, `vedette_checker=debug`).
 /// On Lambda the function's own log level counts where that is not set.
+///
+/// Who logs writes, and waits for the reader: on Lambda a thread that writes behind would be frozen with its
+/// function, and its lines be lost.
 pub fn init() {
+    init_with(std::io::stderr);
+}
+
+/// Sends logs to lines that nobody waits for.
+pub fn init_behind(lines: Lines) {
+    init_with(move || lines.clone());
+}
+
+fn init_with<W: for<'a> MakeWriter<'a> + Send + Sync + 'static>(writer: W) {
     let on_lambda = environment("AWS_LAMBDA_FUNCTION_NAME").is_some();
     let level = environment("VEDETTE_LOG").or_else(|| environment("AWS_LAMBDA_LOG_LEVEL"));
     let filter = filter(level.as_deref().unwrap_or(DEFAULT));
-    let logs = fmt::layer().with_writer(std::io::stderr);
+    let logs = fmt::layer().with_writer(writer);
     let registry = tracing_subscriber::registry().with(filter).with(filter_fn(is_harmless));
     if on_lambda {
         registry.with(logs.json().flatten_event(true).with_current_span(false)).init();

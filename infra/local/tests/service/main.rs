@@ -13,6 +13,7 @@ mod process;
 mod readme;
 mod secrets;
 mod tools;
+mod unread;
 mod upgrade;
 
 use std::path::Path;

@@ -81,7 +81,7 @@ pub(crate) fn kilobytes(child: &Child) -> u64 {
     kilobytes.trim_end_matches(" kB").parse().expect("a number")
 }
 
-async fn signal(child: &mut Child, signal: &str) -> ExitStatus {
+pub(crate) async fn signal(child: &mut Child, signal: &str) -> ExitStatus {
     let id = child.id().expect("running").to_string();
     let sent = Command::new("kill").args([signal, &id]).status().await.expect("kill");
     assert!(sent.success());

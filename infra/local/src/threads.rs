@@ -1,0 +1,85 @@
+//! The threads that the process needs, and what is said where the system does not give them.
+
+use std::fmt;
+use std::io;
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+
+use tokio::runtime::{Builder, Runtime};
+
+/// Threads beside those that run tasks: for the table, its disk, standard error and standard output, and for
+/// a few files and names that are waited for at the same time.
+const BESIDE: usize = 12;
+
+/// The system gives this process too few threads.
+#[derive(Debug)]
+pub struct TooFewThreads {
+    /// How many it needs to begin with.
+    needed: usize,
+    /// What the system says.
+    source: io::Error,
+}
+
+impl fmt::Display for TooFewThreads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the system does not let this user start the {} threads that the service needs; raise the limit of \
+             processes (`ulimit -u`, `LimitNPROC=` and `TasksMax=` of systemd, `--pids-limit` of a container)",
+            self.needed
+        )
+    }
+}
+
+impl std::error::Error for TooFewThreads {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// The runtime of all tasks.
+///
+/// # Errors
+///
+/// When the system does not give the threads that the service needs. Tokio would panic there, at the start
+/// or later, so all of them are tried first.
+pub fn runtime() -> Result<Runtime, TooFewThreads> {
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let needed = workers + BESIDE;
+    let too_few = |source| TooFewThreads { needed, source };
+    try_threads(needed).map_err(too_few)?;
+    // Others of the same user may have started threads since.
+    let built = catch_unwind(AssertUnwindSafe(|| {
+        Builder::new_multi_thread().worker_threads(workers).enable_all().build()
+    }));
+    built
+        .unwrap_or_else(|_| Err(io::Error::other("a thread of the runtime could not be started")))
+        .map_err(too_few)
+}
+
+/// Starts so many threads at once, and has them end.
+fn try_threads(count: usize) -> io::Result<()> {
+    let (hold, held) = mpsc::channel::<()>();
+    let held = Arc::new(Mutex::new(held));
+    let mut started = Vec::with_capacity(count);
+    let mut tried = Ok(());
+    for _ in 0..count {
+        let held = Arc::clone(&held);
+        let wait = move || drop(held.lock().map(|held| held.recv()));
+        match thread::Builder::new().name("trial".to_owned()).spawn(wait) {
+            Ok(thread) => started.push(thread),
+            Err(error) => {
+                tried = Err(error);
+                break;
+            }
+        }
+    }
+    drop(hold);
+    for thread in started {
+        // They do nothing that could fail.
+        let _ = thread.join();
+    }
+    tried
+}

@@ -1,0 +1,218 @@
+//! Lines for standard error and standard output of a process that must not stop because nobody reads them.
+//!
+//! A terminal that was stopped with Ctrl-S and a pipe that is full both block whoever writes. So a thread of
+//! its own writes, and what does not fit in the memory for waiting lines is dropped and counted.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::fmt;
+use std::io::{self, Write};
+use std::panic;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// Bytes of lines that wait for a reader: some thousand lines.
+const WAITING_MAX: usize = 1024 * 1024;
+
+/// Lines that a thread writes. Clones go to the same thread, which ends with the last of them.
+#[derive(Clone)]
+pub struct Lines {
+    jobs: mpsc::Sender<Job>,
+    counters: Arc<Counters>,
+}
+
+enum Job {
+    Write(Vec<u8>),
+    Flush(mpsc::Sender<()>),
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    /// Bytes that are not written yet.
+    waiting: AtomicUsize,
+    /// Lines dropped, and not yet told of.
+    dropped: AtomicU64,
+}
+
+impl Lines {
+    /// Starts a thread that writes lines.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no thread.
+    pub fn start(name: &str, mut out: impl Write + Send + 'static) -> io::Result<Self> {
+        let (jobs, waiting) = mpsc::channel();
+        let counters = Arc::new(Counters::default());
+        let of_thread = Arc::clone(&counters);
+        thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || write_all(&waiting, &of_thread, &mut out))?;
+        Ok(Self { jobs, counters })
+    }
+
+    /// Has a line written; drops it where too much waits already. Never waits itself.
+    pub fn say(&self, line: impl fmt::Display) {
+        self.push(format!("{line}\n").into_bytes());
+    }
+
+    fn push(&self, text: Vec<u8>) {
+        let length = text.len();
+        let waiting = self.counters.waiting.fetch_add(length, Ordering::AcqRel);
+        if waiting + length > WAITING_MAX || self.jobs.send(Job::Write(text)).is_err() {
+            self.counters.waiting.fetch_sub(length, Ordering::AcqRel);
+            self.counters.dropped.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Waits until everything is written, but no longer than `patience`. Says whether it is.
+    pub fn flush(&self, patience: Duration) -> bool {
+        let (flushed, is_flushed) = mpsc::channel();
+        let is_asked = self.jobs.send(Job::Flush(flushed)).is_ok();
+        is_asked && is_flushed.recv_timeout(patience) != Err(RecvTimeoutError::Timeout)
+    }
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lines").field(&self.counters).finish()
+    }
+}
+
+/// Each write is a whole line, as the log's formatter makes them.
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.push(line.to_vec());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write_all(waiting: &mpsc::Receiver<Job>, counters: &Counters, out: &mut impl Write) {
+    loop {
+        let job = match waiting.try_recv() {
+            Err(TryRecvError::Empty) => {
+                // What was dropped came after all that has waited.
+                tell_dropped(counters, out);
+                waiting.recv().ok()
+            }
+            job => job.ok(),
+        };
+        match job {
+            Some(Job::Write(text)) => {
+                // It may be closed; the process goes on without it.
+                let _ = out.write_all(&text).and_then(|()| out.flush());
+                counters.waiting.fetch_sub(text.len(), Ordering::AcqRel);
+            }
+            Some(Job::Flush(flushed)) => {
+                tell_dropped(counters, out);
+                let _ = flushed.send(());
+            }
+            None => return,
+        }
+    }
+}
+
+fn tell_dropped(counters: &Counters, out: &mut impl Write) {
+    let dropped = counters.dropped.swap(0, Ordering::AcqRel);
+    if dropped > 0 {
+        let note = format!("{dropped} lines were dropped here, since nobody was reading\n");
+        let _ = out.write_all(note.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// The one thread that writes to this process's standard error; it is started when it is first asked for.
+///
+/// # Errors
+///
+/// When the system gives no thread.
+pub fn stderr() -> io::Result<Lines> {
+    static STDERR: Mutex<Option<Lines>> = Mutex::new(None);
+    let mut started = STDERR.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(lines) = &*started {
+        return Ok(lines.clone());
+    }
+    let lines = Lines::start("stderr", io::stderr())?;
+    *started = Some(lines.clone());
+    Ok(lines)
+}
+
+/// Has panics told through these lines. Rust's own way would wait for whoever reads standard error.
+pub fn tell_panics(lines: Lines) {
+    panic::set_hook(Box::new(move |what| {
+        let thread = thread::current();
+        let name = thread.name().unwrap_or("without a name");
+        lines.say(format_args!("thread '{name}' {what}"));
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            lines.say(backtrace);
+        }
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+    use super::*;
+
+    /// A pipe that takes nothing until somebody reads.
+    struct Pipe(SyncSender<Vec<u8>>);
+
+    impl Write for Pipe {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.0.send(text.to_vec()).map_err(io::Error::other)?;
+            Ok(text.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn unread() -> (Lines, Receiver<Vec<u8>>) {
+        let (pipe, reader) = sync_channel(0);
+        (Lines::start("test", Pipe(pipe)).expect("a thread"), reader)
+    }
+
+    #[test]
+    fn what_nobody_reads_is_dropped_and_counted() {
+        let (lines, reader) = unread();
+        let line = "x".repeat(1_023);
+        let fit = WAITING_MAX / 1_024;
+        for _ in 0..fit + 7 {
+            lines.say(&line);
+        }
+        assert!(!lines.flush(Duration::ZERO), "nobody reads");
+        let mut read = Vec::new();
+        let reading = thread::spawn(move || {
+            while let Ok(text) = reader.recv() {
+                read.push(String::from_utf8(text).expect("text"));
+            }
+            read
+        });
+        assert!(lines.flush(Duration::from_secs(30)));
+        lines.say("later");
+        assert!(lines.flush(Duration::from_secs(30)));
+        drop(lines);
+        let read = reading.join().expect("no panic");
+        assert_eq!(read.len(), fit + 2);
+        assert!(read[..fit].iter().all(|text| text.trim_end() == line));
+        let expected = ["7 lines were dropped here, since nobody was reading\n", "later\n"];
+        assert_eq!(read[fit..], expected);
+    }
+
+    #[test]
+    fn a_closed_pipe_stops_nobody() {
+        let (lines, reader) = unread();
+        drop(reader);
+        for _ in 0..3 * WAITING_MAX / 1_024 {
+            lines.say("x".repeat(1_023));
+        }
+        assert!(lines.flush(Duration::from_secs(30)));
+    }
+}
