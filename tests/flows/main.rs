@@ -29,3 +29,4 @@ mod scene;
 mod schedules;
 mod stopped;
 mod timing;
+mod unsaved;

@@ -21,6 +21,7 @@ use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
 
 use crate::EngineConfig;
+use crate::unsaved::UnsavedRuns;
 
 /// The check engines, behind one guard. Costly to make; one a process.
 pub struct Engines {
@@ -31,6 +32,8 @@ pub struct Engines {
     limiter: CrawlLimiter,
     browser: Option<Chromium>,
     auditor: Option<Auditor>,
+    /// What they found and could not be saved yet.
+    pub(crate) unsaved: UnsavedRuns,
 }
 
 /// What a run looks at, and how.
@@ -69,7 +72,8 @@ impl Engines {
         let EngineConfig { doh, rdap, browser, auditor } = config;
         let resolvers = doh.map(|doh| Arc::new(Resolvers::new(&doh, rdap)));
         let connectivity = resolvers.clone().map(Connectivity::new);
-        Self { guard, resolvers, connectivity, limiter: CrawlLimiter::default(), browser, auditor }
+        let (limiter, unsaved) = (CrawlLimiter::default(), UnsavedRuns::default());
+        Self { guard, resolvers, connectivity, limiter, browser, auditor, unsaved }
     }
 
     /// Runs a tool. A crawl says how far it is.

@@ -7,9 +7,11 @@ mod incoming;
 mod lease;
 mod metrics;
 mod secret;
+mod unsaved;
 
 use std::fmt;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -26,6 +28,7 @@ use vedette_runtime::{App, QueueError, SLOW_AFTER};
 use vedette_store::StoreError;
 
 use lease::with_lease;
+use unsaved::Unsaved;
 
 pub use config::{Config, EngineConfig};
 pub use engines::{Engines, Subject};
@@ -173,6 +176,7 @@ async fn run(
     let message =
         incoming.fill(time_scale, cadence, sent_at).caught_up(time_scale, cadence, app.clock.now());
     if let Err(discard) = context.state.wants(message.check_id(), app.clock.now()) {
+        engines.unsaved.forget(message.check_id());
         return Ok(Handled::Dropped(discard.into()));
     }
     let Some(message) = at_free_slot(app, message, &context.state).await? else {
@@ -180,6 +184,9 @@ async fn run(
     };
     let (run, state) = context.begin(message.check_id(), time_scale);
     Span::current().record("check", display(run.check));
+    if let Some(unsaved) = engines.unsaved.of(run.check) {
+        return save(app, engines, unsaved, state).await;
+    }
     let started_at = app.clock.now();
     let lag = run.check.is_automatic().then(|| started_at.duration_since(run.check.created_at()));
     let mut probe_time = None;
@@ -214,15 +221,34 @@ async fn run(
     } else {
         Finish::Skipped
     };
-    Ok(match record_run(app, &run, state, &finish).await? {
+    save(app, engines, Arc::new(Unsaved { run, finish, lag, probe_time }), state).await
+}
+
+/// Saves a finished run. If that fails, it is kept for the message's next delivery.
+async fn save(
+    app: &App,
+    engines: &Engines,
+    unsaved: Arc<Unsaved>,
+    state: ToolState,
+) -> Result<Handled, CheckerError> {
+    let Unsaved { run, finish, lag, probe_time } = &*unsaved;
+    let recorded = match record_run(app, run, state, finish).await {
+        Ok(recorded) => recorded,
+        Err(error) => {
+            engines.unsaved.keep(unsaved);
+            return Err(error.into());
+        }
+    };
+    engines.unsaved.forget(run.check);
+    Ok(match recorded {
         Recorded::Discarded(discard) => Handled::Dropped(discard.into()),
         Recorded::SiteGone => Handled::Dropped(Dropped::Gone),
         Recorded::Saved { check, issues } => Handled::Finished(Box::new(Finished {
-            site: run.site,
+            site: run.site.clone(),
             check,
             issues,
             lag: lag.map(|lag| lag.max(SignedDuration::ZERO).unsigned_abs()),
-            probe_time,
+            probe_time: *probe_time,
         })),
     })
 }

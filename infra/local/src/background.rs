@@ -2,15 +2,18 @@
 
 use std::error::Error;
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use jiff::Timestamp;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info};
 use vedette_domain::ErrorChain;
-use vedette_embedded::Expiry;
-use vedette_runtime::App;
+use vedette_embedded::{Database, Expiry, Refusals};
+use vedette_runtime::health::Problem;
+use vedette_runtime::{App, Health};
 
 use crate::clock::ClockWatch;
 
@@ -91,6 +94,56 @@ pub(crate) async fn forget(clock: ClockWatch, mut expiry: Expiry) {
         debug!(removed, "expired items were removed");
     }
 }
+
+/// Between two tries to write to a table that could not be written.
+const TRY_AGAIN: Duration = Duration::from_secs(2);
+
+/// Reports what the table's file refuses, and what it no longer does.
+pub(crate) fn report(health: &Health, refusals: &Refusals, now: Timestamp) {
+    match refusals.write.clone() {
+        Some(why) => health.report(Problem::NotWritable { why }, now),
+        None => health.report_over(|problem| matches!(problem, Problem::NotWritable { .. })),
+    }
+    match refusals.sync.clone() {
+        Some(why) => health.report(Problem::NotSynced { why }, now),
+        None => health.report_over(|problem| matches!(problem, Problem::NotSynced { .. })),
+    }
+}
+
+/// Reports what the table's file refuses, and tries to write as long as that fails. Where it must be opened
+/// anew for that, says so once a file could be written beside it (`trial`).
+pub(crate) async fn watch_table(
+    app: App,
+    database: Database,
+    trial: PathBuf,
+    can_write: CancellationToken,
+) {
+    let mut changes = database.refusals();
+    loop {
+        let refusals = changes.borrow_and_update().clone();
+        report(&app.health, &refusals, app.clock.now());
+        let wait = match refusals.write {
+            Some(_) => TRY_AGAIN,
+            None => Duration::MAX,
+        };
+        match timeout(wait, changes.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return,
+            Err(_) if !refusals.is_read_only => database.try_write().await,
+            Err(_) => {
+                let written = tokio::fs::write(&trial, vec![0; TRIAL]).await;
+                let removed = tokio::fs::remove_file(&trial).await;
+                if written.and(removed).is_ok() {
+                    info!("the table can be written again: the service starts anew");
+                    return can_write.cancel();
+                }
+            }
+        }
+    }
+}
+
+/// The size of the file that is written on trial, in bytes: as much as the table needs beside it to be opened.
+const TRIAL: usize = 256 * 1024;
 
 /// What a piece of work yields; where it fails or panics, that is logged and the round goes on.
 pub(crate) async fn caught<T, E: Error>(

@@ -1,6 +1,8 @@
 //! The first start: somebody who can use the service at once.
 
 use jiff::{SignedDuration, Timestamp};
+use tracing::warn;
+use vedette_domain::ErrorChain;
 use vedette_domain::account::{
     Membership, Role, Scope, Secret, TOKEN_LIFETIME_DAYS, Team, Token, User,
 };
@@ -55,8 +57,14 @@ pub(crate) async fn sign_in(
         return Ok(None);
     };
     let secret = entropy.session_secret()?;
-    store.create_sign_in_link(&SignInLink::new(&secret, user.id, clock.now())).await?;
-    Ok(Some(secret))
+    match store.create_sign_in_link(&SignInLink::new(&secret, user.id, clock.now())).await {
+        // What can be read is served, and the pages say what is wrong.
+        Err(error @ StoreError::Unavailable(_)) => {
+            warn!(error = %ErrorChain(&error), "no link that signs in can be made");
+            Ok(None)
+        }
+        made => made.map(|()| Some(secret)).map_err(Into::into),
+    }
 }
 
 /// Makes demo user, team and token in an empty table; later, sees to it that the token file holds
@@ -85,6 +93,24 @@ pub(crate) async fn prepare(
             return Ok(Access::OnFile);
         }
     }
+    match issue_token(store, entropy, folder, &user, now).await {
+        Err(error @ (DemoError::Store(StoreError::Unavailable(_)) | DemoError::Folder(_)))
+            if !is_new =>
+        {
+            warn!(error = %ErrorChain(&error), "no token for the demo user can be made");
+            Ok(Access::Unknown)
+        }
+        issued => issued.map(Access::Issued),
+    }
+}
+
+async fn issue_token(
+    store: &Store,
+    entropy: &Entropy,
+    folder: &Folder,
+    user: &User,
+    now: Timestamp,
+) -> Result<Secret, DemoError> {
     let secret = entropy.secret()?;
     store
         .create_token(&Token {
@@ -97,7 +123,7 @@ pub(crate) async fn prepare(
         })
         .await?;
     folder.write_token(&secret)?;
-    Ok(Access::Issued(secret))
+    Ok(secret)
 }
 
 async fn create_user(store: &Store, entropy: &Entropy, now: Timestamp) -> Result<User, DemoError> {

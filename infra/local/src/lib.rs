@@ -12,6 +12,7 @@ mod data_folder;
 mod demo;
 mod gateway;
 mod lateness;
+mod operator;
 pub mod options;
 mod patient_sender;
 mod places;
@@ -23,6 +24,7 @@ pub mod welcome;
 mod worker;
 
 pub use demo::DemoError;
+pub use operator::{OPERATOR_URL, Operator};
 pub use options::Options;
 pub use service::{Service, StartError};
 

@@ -11,7 +11,7 @@ use vedette_checker::Config;
 use vedette_dashboard::ProviderConfig;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
-use vedette_local::{Options, Service, process, threads, welcome};
+use vedette_local::{OPERATOR_URL, Operator, Options, Service, process, threads, welcome};
 use vedette_notifier::send::{MailConfig, MailWay};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     telemetry::init_behind(lines.clone());
     terminal::tell_panics(lines.clone());
     process::prepare();
-    let ended = configured(options).map(|configured| runtime.block_on(run(configured)));
+    let ended = configured(&options).map(|configured| runtime.block_on(run(&options, configured)));
     // Whatever still waits for the disk or the resolver is not waited for.
     runtime.shutdown_background();
     let code = match ended {
@@ -53,33 +53,45 @@ fn main() -> ExitCode {
     code
 }
 
-/// Everything that arguments and environment say.
+/// Everything that the environment says.
 struct Configured {
-    options: Options,
     config: Config,
     mail: MailConfig,
     provider: Option<ProviderConfig>,
 }
 
-fn configured(options: Options) -> Result<Configured, ConfigError> {
+fn configured(options: &Options) -> Result<Configured, ConfigError> {
     let config = Config::read(&environment)?;
     let mail = MailConfig::read(&environment, MailWay::Folder(options.data.join("mail")))?;
+    if matches!(options.operator_url, Some(Operator::Mail(_))) && !mail.reaches_people() {
+        let problem = "names an address, and mails go nowhere: VEDETTE_SMTP is not set".to_owned();
+        return Err(ConfigError { name: OPERATOR_URL, problem });
+    }
     let provider = ProviderConfig::read(&environment)?;
-    Ok(Configured { options, config, mail, provider })
+    Ok(Configured { config, mail, provider })
 }
 
-async fn run(configured: Configured) -> Result<(), Box<dyn Error>> {
-    let Configured { options, config, mail, provider } = configured;
+async fn run(options: &Options, mut configured: Configured) -> Result<(), Box<dyn Error>> {
     let mut signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let service = tokio::select! {
-        started = Service::start(options, config, mail, provider) => started?,
-        () = asked_to_stop(&mut signals) => return Ok(()),
-    };
-    welcome::announce(&service);
-    asked_to_stop(&mut signals).await;
-    tokio::select! {
-        () = service.stop() => Ok(()),
-        () = asked_to_stop(&mut signals) => Err("stopped at once".into()),
+    loop {
+        let Configured { config, mail, provider } = configured;
+        let service = tokio::select! {
+            started = Service::start(options.clone(), config, mail, provider) => started?,
+            () = asked_to_stop(&mut signals) => return Ok(()),
+        };
+        welcome::announce(&service);
+        let starts_again = tokio::select! {
+            () = asked_to_stop(&mut signals) => false,
+            () = service.can_write_again() => true,
+        };
+        tokio::select! {
+            () = service.stop() => {}
+            () = asked_to_stop(&mut signals) => return Err("stopped at once".into()),
+        }
+        if !starts_again {
+            return Ok(());
+        }
+        configured = self::configured(options)?;
     }
 }
 

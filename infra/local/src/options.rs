@@ -9,6 +9,8 @@ use jiff::SignedDuration;
 use vedette_domain::schedule::TimeScale;
 use vedette_embedded::Fsync;
 
+use crate::operator::{OPERATOR_URL, Operator};
+
 const ENVIRONMENT: &str = "\
 Environment:
   VEDETTE_BASE_URL       Base address of links in answers, ending in /api/v1
@@ -47,6 +49,11 @@ pub struct Options {
     /// either way; a power cut takes the last second, or nothing
     #[arg(long, value_name = "WHEN", default_value = "everysec", value_parser = fsync)]
     pub fsync: Fsync,
+
+    /// Who is told when the service cannot do its work: a webhook, https://…, or an address,
+    /// mailto:ADDRESS, which needs VEDETTE_SMTP
+    #[arg(long, env = OPERATOR_URL, value_name = "URL", hide_env_values = true)]
+    pub operator_url: Option<Operator>,
 
     /// Do not show checks and issues as they happen
     #[arg(long)]
@@ -100,6 +107,13 @@ mod tests {
             let refused = parse(&[&format!("--minute={text}")]).expect_err(text);
             assert_eq!(refused.exit_code(), 2, "{text}");
         }
+    }
+
+    #[test]
+    fn an_operator_is_a_webhook_or_an_address() {
+        let options = parse(&["--operator-url", "mailto:ada@example.com"]).expect("an address");
+        assert_eq!(options.operator_url, Some(Operator::Mail("ada@example.com".to_owned())));
+        assert_eq!(parse(&["--operator-url", "ftp://x"]).expect_err("no way").exit_code(), 2);
     }
 
     #[test]

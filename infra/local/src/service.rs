@@ -18,6 +18,7 @@ use vedette_embedded::{
 };
 use vedette_notifier::send::{MailConfig, Sender};
 use vedette_probe::guard::Guard;
+use vedette_runtime::health::Notice;
 use vedette_runtime::{
     App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
 };
@@ -28,6 +29,7 @@ use crate::console::Console;
 use crate::data_folder;
 use crate::demo::{self, Access, DemoError, SignIn};
 use crate::gateway::{self, Gateway};
+use crate::operator;
 use crate::options::Options;
 use crate::places;
 use crate::profiles;
@@ -44,6 +46,9 @@ pub struct Service {
     access: Access,
     sign_in: SignIn,
     stop: DropGuard,
+    /// Cancelled once a service that began without being able to write could.
+    can_write: CancellationToken,
+    health: Health,
     /// Ends with the background work, which may be cut off anywhere.
     rounds: JoinSet<()>,
     /// Gateway and workers, which finish their work once they are asked to stop.
@@ -102,7 +107,14 @@ impl Service {
         let listen = gateway_socket.local_addr().map_err(taken)?;
         data_folder::examine_table(&folder).await?;
         let database = Database::open(&folder, options.fsync).await?;
-        let table_socket = vedette_embedded::listen(&folder)?;
+        let table_socket = match vedette_embedded::listen(&folder) {
+            // Nobody else comes in, but who is in can read.
+            Err(error) if database.refusals().borrow().is_read_only => {
+                warn!(%error, "the command line cannot reach this service");
+                None
+            }
+            listening => Some(listening?),
+        };
 
         let store = database.store();
         let (clock, entropy) = (Clock::system(), Entropy::system());
@@ -128,6 +140,7 @@ impl Service {
             engines.keep_browser_files_in(&profiles);
         }
         let engines = Engines::new(outbound, engines)?;
+        background::report(&health, &database.refusals().borrow(), clock.now());
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
         let app = App {
@@ -137,8 +150,9 @@ impl Service {
             clock,
             entropy,
             service,
-            health: health.clone(),
+            health,
         };
+        let health = app.health.clone();
         let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };
         let gateway = Arc::new(Gateway::new(interactive, provider));
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
@@ -147,8 +161,14 @@ impl Service {
         let mut loops = JoinSet::new();
         loops.spawn(gateway.serve(gateway_socket, stop.clone()));
         let engines = Arc::new(engines);
-        let worker =
-            Worker { app: app.clone(), queue, engines, sender, console, stop: stop.clone() };
+        let worker = Worker {
+            app: app.clone(),
+            queue,
+            engines,
+            sender: Arc::clone(&sender),
+            console,
+            stop: stop.clone(),
+        };
         let files = places::files();
         for destination in Destination::ALL {
             let places = places::places(destination, files);
@@ -160,12 +180,38 @@ impl Service {
         rounds.spawn(background::rebuild_daily(app.clone()));
         rounds.spawn(background::redeliver(app.clone()));
         rounds.spawn(data_folder::watch(app.clone(), Watch::new(&folder)));
+        let can_write = CancellationToken::new();
+        let trial = folder.write_trial();
+        rounds.spawn(background::watch_table(
+            app.clone(),
+            database.clone(),
+            trial,
+            can_write.clone(),
+        ));
+        if let Some(operator) = options.operator_url {
+            rounds.spawn(operator::tell(app.clone(), sender, operator));
+        }
         rounds.spawn(background::forget(clock_watch.clone(), Expiry::new(database.clone())));
         rounds.spawn(clock_watch.run(app));
-        let notices = move || serde_json::to_vec(&health.notices()).unwrap_or_default();
-        rounds.spawn(vedette_embedded::serve(table_socket, database.clone(), notices));
+        let told = health.clone();
+        let notices = move || serde_json::to_vec(&told.notices()).unwrap_or_default();
+        if let Some(socket) = table_socket {
+            rounds.spawn(vedette_embedded::serve(socket, database.clone(), notices));
+        }
         let stop = stop.drop_guard();
-        Ok(Self { listen, base_url, access, sign_in, stop, rounds, loops, database, folder })
+        Ok(Self {
+            listen,
+            base_url,
+            access,
+            sign_in,
+            stop,
+            can_write,
+            health,
+            rounds,
+            loops,
+            database,
+            folder,
+        })
     }
 
     /// Where the API listens.
@@ -176,6 +222,17 @@ impl Service {
     /// The API's base address.
     pub fn base_url(&self) -> &str {
         &self.base_url
+    }
+
+    /// What keeps the service from doing its work.
+    pub fn notices(&self) -> Vec<Notice> {
+        self.health.notices()
+    }
+
+    /// Waits until a service that can only read, as it could not write when it began, could write if it were
+    /// started again. Any other one waits for ever: it goes on by itself.
+    pub async fn can_write_again(&self) {
+        self.can_write.cancelled().await;
     }
 
     /// The file that holds the demo user's token.

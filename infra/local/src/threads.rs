@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// Threads beside those that run tasks: for the table, its disk, standard error and standard output, and for
 /// a few files and names that are waited for at the same time.
-const BESIDE: usize = 12;
+const BESIDE: usize = 16;
 
 /// The system gives this process too few threads.
 #[derive(Debug)]

@@ -31,8 +31,12 @@ pub fn announce(service: &Service) {
             return warn!(%error, "the system gives no thread that says where the service is");
         }
     };
+    let notices = service.notices();
+    let degraded: Vec<_> =
+        notices.iter().map(|notice| format!("{} {}\n\n  ", notice.what, notice.remedy)).collect();
+    let degraded = degraded.concat();
     out.say(format_args!(
-        "\nVedette is running.\n\n  \
+        "\nVedette is running.\n\n  {degraded}\
          Pages    {pages}\n  \
          API      {api}\n  \
          Token    {token}\n\n  \

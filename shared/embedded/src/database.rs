@@ -17,6 +17,7 @@ use vedette_store::StoreError;
 use crate::folder::{Folder, FolderError, Format};
 use crate::integrity::TableFault;
 use crate::jobs::{Jobs, Priority};
+use crate::refusals::{self, Noted};
 use crate::sync::{Fsync, Syncer};
 use crate::{files, integrity, layout, operation};
 
@@ -33,6 +34,7 @@ const READERS_MAX: usize = 4;
 #[derive(Clone)]
 pub struct Database {
     worker: Worker,
+    pub(crate) refusals: Noted,
 }
 
 /// Who works on it.
@@ -90,7 +92,7 @@ fn start(
     keep: impl Send + 'static,
 ) -> Result<(), DatabaseError> {
     let (mut database, jobs, open) = (open()?, Arc::clone(jobs), Arc::clone(open));
-    thread::Builder::new().name(name.to_owned()).spawn(move || {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
         while let Some(work) = jobs.next() {
             if catch_unwind(AssertUnwindSafe(|| work(&database))).is_ok() {
                 continue;
@@ -110,8 +112,8 @@ fn start(
         }
         drop(database);
         drop(keep);
-    })?;
-    Ok(())
+    });
+    thread.map(drop).map_err(DatabaseError::Thread)
 }
 
 impl Database {
@@ -168,8 +170,11 @@ impl Database {
     ) -> Result<Self, DatabaseError> {
         let name = path.to_str().ok_or_else(|| DatabaseError::NotUnicode(path.to_owned()))?;
         let name = name.to_owned();
+        let refusals = Noted::default();
+        let noted = refusals.clone();
         let open = move || {
-            let database = dynoxide::Database::new(&name)?;
+            let database = dynoxide::Database::new(&name)
+                .or_else(|refused| refusals::open_read_only(&name, refused, &noted))?;
             if fsync == Fsync::EverySecond {
                 // What it restores is SQLite's `synchronous = NORMAL`: a commit does not wait for
                 // the disk. There is no other way to ask for it.
@@ -180,10 +185,10 @@ impl Database {
         };
         let syncer = match fsync {
             Fsync::Always => None,
-            Fsync::EverySecond => Some(Syncer::start(path)?),
+            Fsync::EverySecond => Some(Syncer::start(path, refusals.clone())?),
         };
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        Self::over(open, cores.min(READERS_MAX), syncer)
+        Self::over(open, cores.min(READERS_MAX), syncer, refusals)
     }
 
     /// An empty database in memory, without a table.
@@ -192,7 +197,7 @@ impl Database {
     ///
     /// When the system gives no thread or no memory.
     pub fn memory() -> Result<Self, DatabaseError> {
-        Self::over(dynoxide::Database::memory, 0, None)
+        Self::over(dynoxide::Database::memory, 0, None, Noted::default())
     }
 
     /// A database that somebody else has opened, to be used by this one's clients as well.
@@ -201,13 +206,14 @@ impl Database {
     ///
     /// When the system gives no thread.
     pub fn on(database: dynoxide::Database) -> Result<Self, DatabaseError> {
-        Self::over(move || Ok(database.clone()), 0, None)
+        Self::over(move || Ok(database.clone()), 0, None, Noted::default())
     }
 
     fn over(
         open: impl Fn() -> dynoxide::Result<dynoxide::Database> + Send + Sync + 'static,
         readers: usize,
         syncer: Option<Syncer>,
+        refusals: Noted,
     ) -> Result<Self, DatabaseError> {
         let open: Open = Arc::new(open);
         let (running, ended) = watch::channel(());
@@ -223,7 +229,7 @@ impl Database {
                 start("table-read", jobs, &open, running.clone())?;
             }
         }
-        Ok(Self { worker: Worker::Threads(threads) })
+        Ok(Self { worker: Worker::Threads(threads), refusals })
     }
 
     /// An empty database in memory, without a table, on which every caller works at once and in turn: for
@@ -233,7 +239,8 @@ impl Database {
     ///
     /// When the system gives no memory.
     pub fn in_step() -> Result<Self, DatabaseError> {
-        Ok(Self { worker: Worker::Caller(dynoxide::Database::memory()?) })
+        let worker = Worker::Caller(dynoxide::Database::memory()?);
+        Ok(Self { worker, refusals: Noted::default() })
     }
 
     /// Runs a job on the database; `None` if it is closed. What nobody waits for any more is not begun.
@@ -272,7 +279,11 @@ impl Database {
     ) -> Option<(u16, String)> {
         let access = operation::access(&operation);
         let work = move |database: &_| operation::answer(database, &operation, &body);
-        self.run(access, priority, work).await
+        let answered = self.run(access, priority, work).await?;
+        if access == Access::Write {
+            refusals::note_write(&self.refusals, &answered);
+        }
+        Some(answered)
     }
 
     /// Lets waiting jobs finish and closes the file; later requests get no answer.
@@ -314,6 +325,9 @@ pub enum DatabaseError {
     /// The data folder does not take it.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// The system gives no thread.
+    #[error("the system gives no thread for the table; raise the limit of processes (`ulimit -u`)")]
+    Thread(#[source] io::Error),
     /// The system does not let us.
     #[error(transparent)]
     Io(#[from] io::Error),

@@ -178,7 +178,12 @@ impl Folder {
             .truncate(false)
             .write(true)
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
-        let lock = lock.open(&name).map_err(failed)?;
+        // What can be read only can still be locked, and served.
+        let lock = lock.open(&name).or_else(|error| match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem => File::open(&name),
+            _ => Err(error),
+        });
+        let lock = lock.map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(FolderError::InUse(path.to_owned())),
@@ -299,6 +304,11 @@ impl Folder {
         let mut file = file.map_err(failed)?;
         writeln!(file, "{}", secret.reveal()).and_then(|()| file.sync_all()).map_err(failed)?;
         self.put(&draft, &self.token())
+    }
+
+    /// A file that may be written and removed, to see whether the folder takes one.
+    pub fn write_trial(&self) -> PathBuf {
+        self.path.join("write-trial")
     }
 
     /// The name for a file while it is made; what a crash left there is gone.

@@ -9,6 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use tracing::error;
 
+use crate::DatabaseError;
+use crate::refusals::{Noted, note_sync};
+
 /// When a write waits for the disk. A process that is killed loses nothing either way; what differs
 /// is what a power cut, or a crash of the system, takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,18 +32,25 @@ pub(crate) struct Syncer {
 
 impl Syncer {
     /// Syncs the log of a database file.
-    pub(crate) fn start(database: &Path) -> io::Result<Self> {
+    pub(crate) fn start(database: &Path, refusals: Noted) -> Result<Self, DatabaseError> {
         let log = crate::folder::with_suffix(database, "-wal");
         let (stop, stopped) = mpsc::channel();
-        thread::Builder::new().name("table-sync".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("table-sync".to_owned()).spawn(move || {
             let mut synced = None;
             while stopped.recv_timeout(SECOND) == Err(RecvTimeoutError::Timeout) {
                 match sync(&log, synced) {
-                    Ok(at) => synced = at,
-                    Err(failed) => error!(error = %failed, "the table is not synced to the disk"),
+                    Ok(at) => {
+                        synced = at;
+                        note_sync(&refusals, None);
+                    }
+                    Err(failed) => {
+                        error!(error = %failed, "the table is not synced to the disk");
+                        note_sync(&refusals, Some(failed.to_string()));
+                    }
                 }
             }
-        })?;
+        });
+        thread.map_err(DatabaseError::Thread)?;
         Ok(Self { _stop: stop })
     }
 }

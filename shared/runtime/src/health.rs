@@ -46,6 +46,11 @@ pub enum Problem {
 }
 
 impl Problem {
+    /// Whether both are the same problem, whatever its details.
+    fn is_same(&self, other: &Self) -> bool {
+        discriminant(self) == discriminant(other)
+    }
+
     /// What is wrong and what follows from it, in one sentence.
     pub fn what(&self) -> String {
         match self {
@@ -96,6 +101,13 @@ pub struct Ongoing {
     pub problem: Problem,
 }
 
+impl Ongoing {
+    /// Whether both are the same problem, whatever its details.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.problem.is_same(&other.problem)
+    }
+}
+
 /// A problem in words, for another process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
@@ -124,8 +136,7 @@ impl Health {
     pub fn report(&self, problem: Problem, now: Timestamp) {
         self.ongoing.send_if_modified(|ongoing| {
             let mut known = ongoing.iter_mut().map(|known| &mut known.problem);
-            let known = known.find(|known| discriminant(*known) == discriminant(&problem));
-            match known {
+            match known.find(|known| known.is_same(&problem)) {
                 Some(known) if *known == problem => return false,
                 Some(known) => *known = problem,
                 None => {

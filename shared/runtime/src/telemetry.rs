@@ -12,8 +12,10 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::config::environment;
 use crate::terminal::Lines;
 
-/// The embedded DynamoDB warns of every condition that fails, which is how conflicts are found.
-const DEFAULT: &str = "info,dynoxide=error";
+/// The embedded DynamoDB warns of every condition that fails, which is how conflicts are found; and the SDK says at
+/// each answer of 500 that there is no connection to close, as there is none.
+const DEFAULT: &str =
+    "info,dynoxide=error,aws_smithy_runtime::client::http::connection_poisoning=off";
 /// What the targets of our own crates begin with.
 const OURS: &str = "vedette";
 

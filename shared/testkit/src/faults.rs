@@ -26,6 +26,8 @@ pub enum Fault {
     Throttle,
     /// A transaction meets another one.
     Conflict,
+    /// The table cannot write, as a file on a full disk cannot.
+    Refuse,
 }
 
 /// Faults to come, and the count of writes so far.
@@ -53,6 +55,7 @@ struct Plan {
     /// How many batch reads from now on it is until the one whose answer is held back.
     hold_in: Option<u64>,
     counts_nothing: bool,
+    refuses_writes: bool,
 }
 
 impl Faults {
@@ -66,6 +69,11 @@ impl Faults {
     /// Has the table no capacity left for counting requests, from now on.
     pub fn on_counting(&self) {
         self.0.plan.lock().expect("a plan").counts_nothing = true;
+    }
+
+    /// Has the table refuse all writes, as a file on a full disk does; or no longer.
+    pub fn refuse_writes(&self, refuses: bool) {
+        self.0.plan.lock().expect("a plan").refuses_writes = refuses;
     }
 
     /// Holds back the answer to the n-th batch read from now on, counted from 1: what was read is
@@ -152,6 +160,9 @@ impl Faults {
             return None;
         }
         let mut plan = self.0.plan.lock().expect("a plan");
+        if plan.refuses_writes {
+            return Some(Fault::Refuse);
+        }
         if is_throttle_window(body) {
             return plan.counts_nothing.then_some(Fault::Throttle);
         }
@@ -223,6 +234,12 @@ impl HttpConnector for FaultyConnector {
                 )),
                 Fault::Conflict => {
                     Ok(refusal("com.amazonaws.dynamodb.v20120810#TransactionConflictException", ""))
+                }
+                Fault::Refuse => {
+                    let kind = "com.amazonaws.dynamodb.v20120810#InternalServerError";
+                    let message = "Internal error: database or disk is full";
+                    let body = format!(r#"{{"__type":"{kind}","message":"{message}"}}"#);
+                    Ok(response(500, body))
                 }
                 Fault::LoseAnswer => {
                     let token = token(&request);

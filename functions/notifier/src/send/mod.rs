@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::alert::channel::Target;
+use vedette_domain::alert::channel::{SecretUrl, Target};
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, discord, slack, teams};
 use vedette_probe::guard::Guard;
@@ -118,6 +118,18 @@ impl Sender {
     /// Sends a letter to an address once.
     pub async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
         self.mail.send(to, &Message::Letter { letter, id }, now).await
+    }
+
+    /// Posts an event once to a program that has no key to verify it by.
+    pub async fn post(
+        &self,
+        url: &SecretUrl,
+        id: &str,
+        body: &[u8],
+        now: Timestamp,
+    ) -> SendOutcome {
+        let headers = [("webhook-id", id.to_owned())];
+        http::send(&self.guard, Receiver::Program, url, &headers, body, now).await
     }
 
     /// Sends a message to a channel once.

@@ -5,6 +5,7 @@ mod client;
 mod checks;
 mod connections;
 mod files;
+mod full_disk;
 mod gateway;
 mod hanging;
 mod operator;
@@ -31,6 +32,7 @@ fn options(data: &Path) -> Options {
         minute: vedette_domain::schedule::TimeScale::new(std::time::Duration::from_millis(100))
             .expect("a time scale"),
         fsync: vedette_embedded::Fsync::EverySecond,
+        operator_url: None,
         quiet: true,
     }
 }

@@ -30,7 +30,7 @@ fn full() -> (PipeReader, PipeWriter) {
 }
 
 /// An address that is free just now.
-fn free_address() -> SocketAddr {
+pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|taken| taken.local_addr()).expect("an address")
 }
 
@@ -86,7 +86,7 @@ async fn an_error_that_nobody_reads_ends_the_process_all_the_same() {
 #[tokio::test]
 async fn too_few_threads_are_an_error_and_no_panic() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = limited("ulimit -u 1", folder.path());
+    let mut command = limited("{ ulimit -u 1 2>&- || ulimit -p 1; }", folder.path());
     if geteuid().is_root() {
         // Root has no such limit. Whoever this is has no process else.
         command.uid(54_321);

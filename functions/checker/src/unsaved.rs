@@ -1,0 +1,172 @@
+//! Finished runs that could not be saved. Their messages come again, and then the same result is saved: a
+//! target is not asked five times because our disk is full.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use vedette_domain::check::Finish;
+use vedette_domain::id::{CheckId, Partition};
+use vedette_domain::run::Run;
+use vedette_domain::tool::Tool;
+
+/// How many runs are kept, where each is small: some 40 MB.
+const KEPT: usize = 10_000;
+/// As how many small ones the result of a crawl or an audit counts.
+const LONG: usize = 100;
+
+/// A finished run.
+#[derive(Debug)]
+pub(crate) struct Unsaved {
+    pub(crate) run: Run,
+    pub(crate) finish: Finish,
+    /// From its slot to its start.
+    pub(crate) lag: Option<SignedDuration>,
+    /// How long the engine took.
+    pub(crate) probe_time: Option<Duration>,
+}
+
+/// Of each site and tool the newest automatic one, and the newest one on demand: older ones no longer count.
+type Key = (Partition, Tool, bool);
+
+/// The finished runs of this process that could not be saved.
+#[derive(Default)]
+pub(crate) struct UnsavedRuns {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    runs: HashMap<Key, (u64, Arc<Unsaved>)>,
+    /// The sum of what they count as.
+    weight: usize,
+    /// How many were ever kept.
+    count: u64,
+}
+
+impl UnsavedRuns {
+    /// Keeps a run until it is saved; forgets the oldest ones where there are too many.
+    pub(crate) fn keep(&self, unsaved: Arc<Unsaved>) {
+        let mut kept = self.kept();
+        kept.remove(key(unsaved.run.check));
+        while kept.weight + weight(unsaved.run.tool()) > KEPT {
+            let oldest = kept.runs.iter().min_by_key(|(_, (number, _))| *number);
+            let Some((oldest, _)) = oldest else { break };
+            let oldest = *oldest;
+            kept.remove(oldest);
+        }
+        kept.weight += weight(unsaved.run.tool());
+        kept.count += 1;
+        let number = kept.count;
+        kept.runs.insert(key(unsaved.run.check), (number, unsaved));
+    }
+
+    /// The finished run of a check, if it could not be saved. It stays until it is forgotten: its message may
+    /// be there twice.
+    pub(crate) fn of(&self, check: CheckId) -> Option<Arc<Unsaved>> {
+        let kept = self.kept();
+        let (_, unsaved) = kept.runs.get(&key(check))?;
+        (unsaved.run.check == check).then(|| Arc::clone(unsaved))
+    }
+
+    /// Forgets the run of a check, which is saved or no longer asked for.
+    pub(crate) fn forget(&self, check: CheckId) {
+        let mut kept = self.kept();
+        if kept.runs.get(&key(check)).is_some_and(|(_, unsaved)| unsaved.run.check == check) {
+            kept.remove(key(check));
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for UnsavedRuns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnsavedRuns").field("count", &self.kept().runs.len()).finish()
+    }
+}
+
+impl Kept {
+    fn remove(&mut self, key: Key) {
+        if let Some((_, unsaved)) = self.runs.remove(&key) {
+            self.weight -= weight(unsaved.run.tool());
+        }
+    }
+}
+
+fn key(check: CheckId) -> Key {
+    (check.partition(), check.tool(), check.is_automatic())
+}
+
+const fn weight(tool: Tool) -> usize {
+    if tool.is_long() { LONG } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use vedette_domain::account::Team;
+    use vedette_domain::id::{SiteId, TeamId};
+    use vedette_domain::plan::Plan;
+    use vedette_domain::schedule::TimeScale;
+    use vedette_domain::settings::Settings;
+    use vedette_domain::site::Site;
+    use vedette_domain::tool::RunReason;
+
+    use super::*;
+
+    fn unsaved(site: usize, tool: Tool, minute: i64) -> Arc<Unsaved> {
+        let id = |number: usize| format!("0b2c7a52-9f1d-4e43-8a55-{number:012x}");
+        let (site, team) = (SiteId::parse(&id(site)), TeamId::parse(&id(1)));
+        let (site, team) = (site.expect("an id"), team.expect("an id"));
+        let slot = Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minute);
+        let url = "https://shop.example".parse().expect("a URL");
+        let run = Run {
+            check: CheckId::automatic(site, tool, RunReason::Scheduled, slot),
+            site: Site::new(site, team, url, slot),
+            team: Team::new(team, "Shop", Plan::Agency, slot),
+            settings: Settings::defaults(Plan::Agency),
+            time_scale: TimeScale::default(),
+        };
+        Arc::new(Unsaved { run, finish: Finish::Skipped, lag: None, probe_time: None })
+    }
+
+    #[test]
+    fn the_newest_run_is_kept_until_it_is_forgotten() {
+        let runs = UnsavedRuns::default();
+        let (older, newer) = (unsaved(7, Tool::Status, 0), unsaved(7, Tool::Status, 5));
+        let other = unsaved(7, Tool::Dns, 0);
+        for run in [&older, &newer, &other] {
+            runs.keep(Arc::clone(run));
+        }
+        assert!(runs.of(older.run.check).is_none());
+        runs.forget(older.run.check);
+        for run in [&newer, &other] {
+            assert!(runs.of(run.run.check).is_some() && runs.of(run.run.check).is_some());
+            runs.forget(run.run.check);
+            assert!(runs.of(run.run.check).is_none());
+        }
+        assert_eq!(runs.kept().weight, 0);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let runs = UnsavedRuns::default();
+        for site in 0..KEPT / LONG + 3 {
+            runs.keep(unsaved(site, Tool::BrokenLinks, 0));
+        }
+        let held = {
+            let kept = runs.kept();
+            (kept.weight, kept.runs.len())
+        };
+        assert_eq!(held, (KEPT, KEPT / LONG));
+        assert!(runs.of(unsaved(2, Tool::BrokenLinks, 0).run.check).is_none(), "the oldest went");
+        assert!(runs.of(unsaved(3, Tool::BrokenLinks, 0).run.check).is_some());
+        runs.keep(unsaved(0, Tool::Status, 0));
+        assert_eq!(runs.kept().weight, KEPT - LONG + 1);
+    }
+}
