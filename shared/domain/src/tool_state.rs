@@ -5,6 +5,7 @@
 //! saved on the condition that `rev` is still the same; otherwise the state is read again and the
 //! same run applied to it: nothing is probed twice.
 
+mod days;
 mod delete;
 mod failing;
 mod learnt;
@@ -13,13 +14,12 @@ mod newest;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Check, Finish, ToolResult};
 use crate::clock::is_ahead;
-use crate::history::{Day, DayUptime, Kind, RecentDays, day_of};
+use crate::history::{Day, Kind, RecentDays};
 use crate::id::{CheckId, IssueId, Trigger};
 use crate::issue::Fingerprint;
 use crate::issue::evaluate::Evaluation;
@@ -29,7 +29,7 @@ use crate::policy::ToolPolicy;
 use crate::run::Run;
 use crate::schedule::TimeScale;
 use crate::timer::Timer;
-use crate::tool::{CheckStatus, RunReason, Tool};
+use crate::tool::{CheckStatus, RunReason};
 
 pub use delete::{CheckDeletion, NewestChange};
 pub use failing::FailingChange;
@@ -259,13 +259,6 @@ impl ToolState {
             .filter(|newest| !is_ahead(newest.id.created_at(), now) || pending == Some(newest.id));
     }
 
-    /// The closed day that a check created at this instant belongs to: its item must be read
-    /// before the check can be counted.
-    pub fn closed_day(&self, created_at: Timestamp) -> Option<Date> {
-        let date = day_of(created_at);
-        self.day.as_ref().is_some_and(|open| date < open.date).then_some(date)
-    }
-
     /// Applies a run that has ended: counts it, and has the trackers observe what it says.
     ///
     /// `evaluations` are what [`Run::evaluate`] says of it, and `closed` is the item of [`ToolState::closed_day`], if there is one.
@@ -373,54 +366,6 @@ impl ToolState {
             self.previous = self.evaluated.replace(check);
         }
         events
-    }
-
-    /// Applies a change to the day of a check: the open one, a later one that becomes the open
-    /// one, or a closed one.
-    fn count(
-        &mut self,
-        closed: Option<&Day>,
-        check: CheckId,
-        retention_days: u32,
-        change: impl FnOnce(&mut Day),
-    ) -> (Option<DayWrite>, Timestamp) {
-        let created_at = check.created_at();
-        let date = day_of(created_at);
-        let tool = check.tool();
-        if self.closed_day(created_at).is_some() {
-            let mut day = closed.cloned().unwrap_or_else(|| Day::new(date, retention_days));
-            change(&mut day);
-            day.rev += 1;
-            self.remember(tool, &day);
-            let expires_at = day.rows_expire_at();
-            return (Some(DayWrite::Amend(day)), expires_at);
-        }
-        let turned = self.day.take_if(|open| open.date < date);
-        if let Some(day) = &turned {
-            self.remember(tool, day);
-        }
-        let open = self.day.get_or_insert_with(|| Day::new(date, retention_days));
-        change(open);
-        let expires_at = open.rows_expire_at();
-        let write = turned.map(|mut day| {
-            day.rev = 1;
-            DayWrite::Close(day)
-        });
-        (write, expires_at)
-    }
-
-    fn remember(&mut self, tool: Tool, closed: &Day) {
-        if tool == Tool::Status {
-            self.recent = Some(RecentDays::with(self.recent.take(), closed));
-        }
-    }
-
-    /// How a day was, as far as status checks tell.
-    pub fn uptime_on(&self, date: Date) -> DayUptime {
-        match &self.day {
-            Some(open) if open.date == date => open.uptime(),
-            _ => self.recent.as_ref().map_or(DayUptime::Unknown, |recent| recent.on(date)),
-        }
     }
 
     /// Queues an on-demand check: it is pending, counted and newest.

@@ -4,14 +4,14 @@ mod failing;
 
 use std::num::NonZeroU32;
 
-use jiff::civil::date;
+use jiff::civil::{Date, date};
 use jiff::{SignedDuration, ToSpan};
 use proptest::prelude::*;
 
 use super::*;
 use crate::account::Team;
 use crate::check::{CheckError, StatusResult, ToolResult};
-use crate::history::{Sum, day_start};
+use crate::history::{Sum, day_of, day_start};
 use crate::id::{SiteId, TeamId};
 use crate::issue::Outcome;
 use crate::issue::tracker::Event;
