@@ -190,8 +190,8 @@ impl FileFault {
                  vedette.db-shm, and start it again"
                     .to_owned()
             }
-            _ => "stop the service, put the data folder back from a backup (or leave it away to begin \
-                 with an empty one), and start it again"
+            _ => "stop the service, put the data folder back from a backup, and start the service again. \
+                 Without the folder it starts with an empty table"
                 .to_owned(),
         }
     }

@@ -23,7 +23,7 @@ pub struct Watch {
     held: Held,
     /// Whether there is a token file: there is none without a demo user.
     has_token: bool,
-    /// What gets shorter only by SQLite's hand.
+    /// Only SQLite itself makes these two shorter.
     database: Length,
     log: Length,
 }
