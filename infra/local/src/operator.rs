@@ -179,12 +179,13 @@ async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn
         let delay = again.next();
         match (send(report.clone()).await, delay) {
             (SendOutcome::Delivered, _) => return info!("the operator has been told"),
-            (SendOutcome::Retry { why, .. }, Some(delay)) => {
+            (SendOutcome::Retry { why, .. } | SendOutcome::Held { why, .. }, Some(delay)) => {
                 warn!(why, ?delay, "the operator could not be told, tried again later");
                 sleep(delay).await;
             }
             (
                 SendOutcome::Retry { why, .. }
+                | SendOutcome::Held { why, .. }
                 | SendOutcome::Refused { why }
                 | SendOutcome::Gone { why },
                 _,
