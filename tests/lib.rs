@@ -1,6 +1,7 @@
 //! Tests only: see `routes`, `flows` and `tidy`. Here is what they share: a whole service whose
 //! queues are worked off when a test says so.
 
+pub mod reading;
 pub mod receivers;
 
 use std::time::Duration;

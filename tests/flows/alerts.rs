@@ -1,9 +1,11 @@
 //! What channels are told of a site's life: by whom, when, and in which order.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use vedette_domain::alert::AlertKind;
 use vedette_domain::alert::channel::{Channel, EventKind, Filter, Target};
 use vedette_domain::alert::channel_state::LEASE;
 use vedette_domain::id::{IssueId, SiteId};
@@ -13,7 +15,8 @@ use vedette_domain::tool::Tool;
 use vedette_notifier::send::SendOutcome;
 use vedette_runs::enqueue_alert;
 use vedette_store::ChannelRef;
-use vedette_testkit::channels::{add_channel, chat, webhook};
+use vedette_testkit::channels::{add_channel, chat, mail, webhook};
+use vedette_tests::reading::Reading;
 use vedette_tests::receivers::{self, Received};
 
 use crate::scene::Scene;
@@ -127,8 +130,8 @@ async fn the_words_of_an_alert() {
     let facts: Vec<_> = alert.facts.iter().map(|it| (it.label, it.value.as_str())).collect();
     let expected = [
         ("Severity", "critical"),
-        ("Since", "2026-11-20 10:01 UTC"),
-        ("Failed in a row", "2"),
+        ("Since", "2026-11-20 09:59 UTC"),
+        ("Failed checks", "2 in a row"),
         ("Team", "Observers"),
     ];
     assert_eq!(facts, expected);
@@ -174,12 +177,14 @@ async fn a_storm_is_told_in_four_messages() {
     let over = scene.service.test.app.store.issue(sites[8].partition(), Fingerprint::StatusDown);
     let over = over.await.expect("read").expect("an issue");
     scene.service.resolve(over.id, scene.owner.user).await;
-    assert_eq!(scene.told(), ["issue.resolved"]);
+    let over = scene.service.receivers.take();
+    assert_eq!(to(&over, &program), ["issue.resolved"]);
+    assert_eq!(to(&over, &people), ["WAS DOWN: site.test"], "which waits for no opening");
     scene.look(&people).await;
     assert_eq!(scene.told(), [""; 0]);
     scene.service.test.advance(SignedDuration::from_secs(1));
     scene.look(&people).await;
-    let news = ["DOWN: 5 sites", "WAS DOWN: site.test"];
+    let news = ["DOWN: 5 sites"];
     assert_eq!(scene.told(), news, "what is over is not named among what is down");
     scene.look(&people).await;
     assert_eq!(scene.told(), [""; 0], "being named counts as told");
@@ -193,6 +198,128 @@ async fn a_storm_is_told_in_four_messages() {
     scene.service.advance_minutes(1);
     scene.look(&people).await;
     assert_eq!(scene.told(), ["RESOLVED: 5 sites"]);
+}
+
+/// Sites, each of which goes down at its first failed check.
+async fn watch_many(scene: &Scene, count: usize) -> Vec<SiteId> {
+    let mut sites = Vec::new();
+    for number in 0..count {
+        let url = format!("http://site.test/{number}");
+        let settings = json!({ "failures_to_open": 1, "successes_to_resolve": 1 });
+        let site = scene.create(&url, &settings).await;
+        let body = json!({ "url": url, "name": format!("Shop {number}") });
+        let named = scene.client().patch(&format!("/sites/{site}"), &body).await;
+        assert_eq!(named.status, 200, "{named:?}");
+        sites.push(site);
+    }
+    scene.service.work_off().await;
+    sites
+}
+
+/// What a channel's reader has read, in order.
+fn read(scene: &Scene, channel: &Channel) -> Vec<Reading> {
+    let received = scene.service.receivers.take().into_iter();
+    let alerts = received.filter(|received| received.channel == channel.id);
+    let alerts = alerts.map(|received| match received.message {
+        receivers::Message::Alert(alert) => Reading::of(&channel.target, &alert),
+        other => panic!("{other:?}"),
+    });
+    alerts.collect()
+}
+
+#[tokio::test]
+async fn a_reader_of_the_texts_knows_every_site_of_a_large_storm() {
+    const SITES: usize = 60;
+    let scene = Scene::start().await;
+    let channels = [scene.add_channel("Chat", chat()).await, scene.add_channel("Mail", mail()).await];
+    let sites = watch_many(&scene, SITES).await;
+    for (code, kind, title) in [
+        (503, AlertKind::Opened, "DOWN: 57 sites"),
+        (200, AlertKind::Resolved, "RESOLVED: 57 sites"),
+    ] {
+        scene.target.answer(code);
+        scene.service.advance_minutes(5);
+        for site in &sites {
+            scene.service.run_scheduled(*site, Tool::Status).await;
+        }
+        let mut known: [BTreeSet<String>; 2] = Default::default();
+        let mut collections: [Vec<String>; 2] = Default::default();
+        for _ in 0..3 {
+            let received = scene.service.receivers.take();
+            for (number, channel) in channels.iter().enumerate() {
+                let alerts = received.iter().filter(|received| received.channel == channel.id);
+                for received in alerts {
+                    let receivers::Message::Alert(alert) = &received.message else { continue };
+                    let reading = Reading::of(&channel.target, alert);
+                    assert_eq!(reading.kind(), kind, "{}", reading.title);
+                    let named = reading.named();
+                    if alert.thread.is_none() {
+                        collections[number].push(reading.title.clone());
+                        let list = format!("https://monitor.test/teams/{}/events", channel.team);
+                        assert_eq!(alert.link.as_ref().map(|link| &link.url), Some(&list));
+                    }
+                    for (name, _) in named.iter().filter(|(name, _)| name.starts_with("Shop ")) {
+                        assert!(known[number].insert((*name).to_owned()), "{name} is told twice");
+                    }
+                }
+            }
+            scene.service.advance_minutes(1);
+            for channel in &channels {
+                scene.look(channel).await;
+            }
+        }
+        for number in 0..channels.len() {
+            assert_eq!(known[number].len(), SITES, "{code}: {:?}", collections[number]);
+            let [first, second] = &collections[number][..] else { panic!("{collections:?}") };
+            assert_eq!(first, title);
+            assert!(second.ends_with(" more sites"), "{second}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_over_does_not_wait_behind_openings() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let sites = watch_many(&scene, 5).await;
+    let fails = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    scene.service.receivers.answer(people.id, fails);
+    scene.target.answer(503);
+    scene.service.advance_minutes(5);
+    scene.service.run_scheduled(sites[0], Tool::Status).await;
+    scene.target.answer(200);
+    scene.service.advance_minutes(5);
+    scene.service.run_scheduled(sites[0], Tool::Status).await;
+    scene.target.answer(503);
+    scene.service.advance_minutes(1);
+    for site in &sites[1..] {
+        scene.service.run_scheduled(*site, Tool::Status).await;
+    }
+    scene.service.receivers.answer(people.id, SendOutcome::Delivered);
+    scene.service.advance_minutes(5);
+    scene.look(&people).await;
+    let told = ["WAS DOWN: Shop 0", "DOWN: Shop 1", "DOWN: Shop 2", "DOWN: Shop 3"];
+    let mut read: Vec<_> = read(&scene, &people).into_iter().map(|one| one.title).collect();
+    read[1..].sort();
+    assert_eq!(read[0], told[0], "what has waited the longest goes first");
+    assert_eq!(read.len(), told.len(), "{read:?}");
+    assert!(read[1..].iter().all(|title| title.starts_with("DOWN: Shop ")), "{read:?}");
+}
+
+#[tokio::test]
+async fn who_resolved_an_issue_by_hand_is_named() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    scene.watch_down(&json!({})).await;
+    let issue = scene.issue_id().await;
+    scene.service.advance_minutes(10);
+    scene.told();
+    scene.service.resolve(issue, scene.owner.user).await;
+    let [reading] = &read(&scene, &people)[..] else { panic!("one message") };
+    assert_eq!(reading.title, "RESOLVED: site.test");
+    let lines =
+        ["Resolved by Ada after 12 min.", "site.test was down: HTTP 503 Service Unavailable."];
+    assert_eq!(reading.lines[..2], lines);
 }
 
 #[tokio::test]
@@ -222,7 +349,7 @@ async fn in_quiet_time_people_sleep_and_programs_wait() {
     };
     let receivers::Message::Alert(alert) = &told.message else { panic!("{told:?}") };
     assert_eq!(alert.title(), "DOWN: site.test", "what is the case");
-    assert_eq!(alert.lines[1], "It was so before: 2026-11-20 10:01 UTC for 5 min.");
+    assert_eq!(alert.lines[1], "This also happened at 2026-11-20 10:01 UTC, for 5 min.");
     assert_eq!(to(&received, &program), ["issue.opened", "issue.resolved", "issue.opened"]);
 }
 
@@ -333,7 +460,7 @@ async fn reminders_come_at_their_instants_and_say_who_acknowledged() {
     assert_eq!(scene.told().len(), 2, "0 is the opening itself");
     let issue = scene.issues("active").await.remove(0);
     scene.acknowledge(&issue).await;
-    for (minutes, expected) in [(14, None), (15, Some("STILL DOWN 15 min: site.test")), (16, None)]
+    for (minutes, expected) in [(14, None), (15, Some("STILL DOWN 17 min: site.test")), (16, None)]
     {
         scene.service.test.set_clock(opened_at + SignedDuration::from_mins(minutes));
         scene.redeliver().await;
@@ -368,7 +495,7 @@ async fn a_change_of_settings_moves_reminders_that_are_outstanding() {
     scene.escalate(&escalation(30)).await;
     scene.service.advance_minutes(31);
     scene.redeliver().await;
-    assert_eq!(scene.told(), ["STILL DOWN 31 min: site.test"]);
+    assert_eq!(scene.told(), ["STILL DOWN 33 min: site.test"]);
     let left = scene.service.test.table.dump().await;
     let request = (format!("D#{}", scene.owner.team), "A".to_owned());
     assert!(!left.contains_key(&request), "it was done");
@@ -383,7 +510,16 @@ async fn a_channel_that_is_gone_is_left_alone_and_the_team_learns_of_it_by_anoth
     scene.service.receivers.answer(gone.id, SendOutcome::Gone { why });
     let site = scene.watch().await;
     scene.turn(site, 503).await;
-    let mut told = to(&scene.service.receivers.take(), &other);
+    let received = scene.service.receivers.take();
+    let broken = received.iter().find_map(|received| match &received.message {
+        receivers::Message::Alert(alert) if alert.state == "CHANNEL BROKEN" => Some(alert),
+        _ => None,
+    });
+    let broken = broken.expect("an alert");
+    assert_eq!(broken.lines[0], "Alerts do not reach this channel: HTTP 410.");
+    let page = format!("https://monitor.test/teams/{}/channels#{}", gone.team, gone.id);
+    assert_eq!(broken.link.as_ref().map(|link| link.url.as_str()), Some(page.as_str()));
+    let mut told = to(&received, &other);
     told.sort();
     assert_eq!(told, ["CHANNEL BROKEN: Old chat", "DOWN: site.test"]);
     let place = ChannelRef { team: gone.team, id: gone.id };

@@ -13,6 +13,7 @@ use vedette_testkit::channels::{add_channel, chat};
 use vedette_testkit::{Member, TestApp, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
+use crate::issues::broken;
 use crate::sites::add;
 use crate::support::{Browser, body, main_part, said, sent_to};
 
@@ -220,6 +221,27 @@ async fn a_channel_that_is_enabled_again_learns_what_it_has_missed() {
     assert_eq!(sent_to(&browser.post(&act("remove"), "").await), format!("{page}?said=removed"));
     assert!(channels(&service.test, &owner).await.is_empty());
     assert_eq!(browser.post(&act("test"), "").await.status(), 404);
+}
+
+#[tokio::test]
+async fn what_waits_for_a_channel_that_fails_is_shown_with_when_it_is_due() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    let ops = ("Ops", chat());
+    let channel = add_channel(&service.test.app, owner.team, ops, Filter::default()).await;
+    let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    service.receivers.answer(channel.id, down);
+    assert!(!said(&browser.get(&page).await).contains("Waiting"));
+    let (_target, _) = broken(&service, &owner).await;
+    service.tell().await;
+    let listed = browser.get(&page).await;
+    let waiting = said(&listed).split_once("<dt>Waiting</dt>").expect("a message waits").1;
+    assert!(waiting.contains("DOWN: &lt;b onclick=x&gt;"), "{waiting}");
+    assert!(waiting.contains("</bdi>, due <time"), "{waiting}");
+    sent_to(&browser.post(&format!("{page}/{}/disable", channel.id), "").await);
+    let listed = browser.get(&page).await;
+    assert!(said(&listed).contains("</bdi>, until the channel is enabled"), "{}", said(&listed));
 }
 
 #[tokio::test]

@@ -73,6 +73,8 @@ async fn a_member_signs_in_and_handles_an_issue() {
     sent_to(&browser.post(&format!("{path}/resolve"), "").await);
     let page = browser.get(&path).await;
     assert!(said(&page).contains("Resolved by <bdi>Ada</bdi>"));
+    assert!(said(&page).contains("<p>Resolved by Ada after "), "{}", said(&page));
+    assert!(said(&page).contains(" was down: HTTP 503") && !said(&page).contains(" is down: "));
     assert_eq!(said(&page).matches("<form").count(), 1, "a note may still be added");
     let stored = stored(&service, id).await;
     assert_eq!(stored.lifecycle.resolved_by(), Some(owner.user));

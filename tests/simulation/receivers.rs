@@ -15,6 +15,7 @@ use vedette_domain::settings::QuietTime;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message as Outgoing, SendOutcome};
 use vedette_testkit::Faults;
+use vedette_tests::reading::Reading;
 
 use crate::random::Random;
 
@@ -36,8 +37,6 @@ pub(crate) struct Inner {
     pub(crate) crashes: u64,
     /// What people think, by channel and site: since when it is down.
     told: BTreeMap<(ChannelId, Name), Timestamp>,
-    /// What they may think or not, since an alert of many sites does not name all of them.
-    unclear: BTreeSet<(ChannelId, Name)>,
     /// What was sent in the pass that is under way, and so is not saved yet.
     in_pass: Vec<(ChannelId, Name)>,
     /// What was sent by a pass that died, and so may be sent once more.
@@ -69,7 +68,6 @@ impl Receivers {
             failing: BTreeMap::new(),
             crashes: 0,
             told: BTreeMap::new(),
-            unclear: BTreeSet::new(),
             in_pass: Vec::new(),
             unsaved: BTreeSet::new(),
             events: BTreeMap::new(),
@@ -133,44 +131,37 @@ impl Inner {
         self.told.contains_key(&(channel, site.to_owned()))
     }
 
-    /// Whether all that people have had of a site is an alert of so many that it did not name it.
-    pub(crate) fn is_unclear(&self, channel: ChannelId, site: &str) -> bool {
-        self.unclear.contains(&(channel, site.to_owned()))
-    }
-
     pub(crate) fn events(&self, channel: ChannelId, site: &str) -> &[Event] {
         self.events.get(&(channel, site.to_owned())).map_or(&[], Vec::as_slice)
     }
 
-    /// Holds an alert against what its readers know.
-    fn hear(&mut self, channel: ChannelId, alert: &Alert, now: Timestamp) {
-        if matches!(alert.kind, AlertKind::Notice | AlertKind::Test) {
+    /// Holds an alert, as its text has it, against what its readers know.
+    fn hear(&mut self, channel: &Channel, alert: &Alert, now: Timestamp) {
+        let reading = Reading::of(&channel.target, alert);
+        let (kind, title) = (reading.kind(), &reading.title);
+        if matches!(kind, AlertKind::Notice | AlertKind::Test) {
             return;
         }
-        let title = alert.title();
         assert_eq!(self.quiet_time.until(now), None, "{title} in quiet time");
-        for site in names(alert) {
-            let place = (channel, site.clone());
+        let sites: Vec<Name> = reading.named().iter().map(|(site, _)| (*site).to_owned()).collect();
+        assert!(!sites.is_empty(), "{title}: names nothing");
+        for site in sites {
+            let place = (channel.id, site.clone());
             let knows = self.told.get(&place).copied();
             let is_repeated = self.unsaved.remove(&place);
             self.repeated += u64::from(is_repeated);
-            let is_repeated = is_repeated | self.unclear.remove(&place);
             let down_since = self.down_since.get(&site).copied();
-            match alert.kind {
+            match kind {
                 AlertKind::Opened => {
                     let opened_at =
                         alert.thread.map(|thread| thread.opened_at).or(down_since).unwrap_or(now);
                     assert!(knows != Some(opened_at) || is_repeated, "{title}: told twice");
                     self.told.insert(place.clone(), opened_at);
                 }
-                AlertKind::Reminder => {
-                    assert!(
-                        knows.is_some() || is_repeated,
-                        "{title}: reminded of what they did not know"
-                    );
-                    // Who may have missed it in an alert of many sites knows it by now.
-                    self.told.entry(place.clone()).or_insert(down_since.unwrap_or(now));
-                }
+                AlertKind::Reminder => assert!(
+                    knows.is_some() || is_repeated,
+                    "{title}: reminded of what they did not know"
+                ),
                 AlertKind::Resolved => {
                     assert!(knows.is_some() || is_repeated, "{title}: they did not know");
                     self.told.remove(&place);
@@ -184,23 +175,6 @@ impl Inner {
             }
             self.in_pass.push(place);
         }
-        if alert.lines.last().is_some_and(|line| line.starts_with("And ")) {
-            self.leave_unclear(channel);
-        }
-    }
-
-    /// People may have been told of any site that is not as they think.
-    fn leave_unclear(&mut self, channel: ChannelId) {
-        let is_down = |(_, site): &(ChannelId, Name)| self.down_since.contains_key(site);
-        let thought: BTreeSet<_> =
-            self.told.keys().filter(|(of, _)| *of == channel).cloned().collect();
-        let down = self.down_since.keys().map(|site| (channel, site.clone()));
-        let unknown: Vec<_> = down.filter(|place| !thought.contains(place)).collect();
-        let over: Vec<_> = thought.into_iter().filter(|place| !is_down(place)).collect();
-        for place in &over {
-            self.told.remove(place);
-        }
-        self.unclear.extend(unknown.into_iter().chain(over));
     }
 
     /// Holds an event against those before it.
@@ -230,14 +204,6 @@ impl Inner {
     }
 }
 
-/// The sites that an alert names.
-fn names(alert: &Alert) -> Vec<Name> {
-    if alert.thread.is_some() {
-        return vec![alert.name.clone()];
-    }
-    alert.lines.iter().filter_map(|line| Some(line.split_once(": ")?.0.to_owned())).collect()
-}
-
 impl Transport for Receivers {
     async fn send(&self, channel: &Channel, outgoing: &Outgoing, now: Timestamp) -> SendOutcome {
         let (arrives, dies) = {
@@ -257,7 +223,7 @@ impl Transport for Receivers {
                 Outgoing::Alert { alert, .. } => {
                     let (name, title, lines) = (&channel.name, alert.title(), &alert.lines);
                     inner.note(format!("{now} {name}: {title} {lines:?} dies={dies}"));
-                    inner.hear(channel.id, alert, now);
+                    inner.hear(channel, alert, now);
                 }
                 Outgoing::Event { id, body } => {
                     let body: Value = serde_json::from_slice(body).expect("JSON");

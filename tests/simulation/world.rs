@@ -522,9 +522,6 @@ impl World {
             }
             for channel in &self.channels {
                 if channel.target.is_for_people() {
-                    if receivers.is_unclear(channel.id, &site.name) {
-                        continue;
-                    }
                     assert_eq!(
                         receivers.believes_down(channel.id, &site.name),
                         issue.lifecycle.is_active(),

@@ -12,7 +12,7 @@ use vedette_store::keys::Prefix::{
 pub const READ_GRANT: Grant = Grant {
     get: &[Channel, Invitation, Session, SignIn, Site, User],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
-    query: &[Audit, Channel, Directory, IssueIndex, Session, Site, Team, User],
+    query: &[Audit, Channel, Delivery, Directory, IssueIndex, Session, Site, Team, User],
     update: &[Throttle],
     ..Grant::NONE
 };

@@ -13,6 +13,7 @@ use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::due::News;
 use vedette_domain::id::{IssueId, UserId};
 use vedette_domain::issue::note::Note;
+use vedette_domain::issue::past_tense::past;
 use vedette_domain::issue::record::Issue;
 use vedette_domain::issue::{IssueStatus, TimelineKey};
 use vedette_http::access::{Caller, IssueAccess};
@@ -135,23 +136,28 @@ async fn page(
     let mut people: Vec<UserId> = IssueResource::users(issue).collect();
     people.extend(issue.notes.iter().map(|note| note.by));
     let users = visit.app.store.users(people).await?;
-    let taken = issue.lifecycle.acknowledgement().and_then(|taken| users.get(&taken.by));
+    let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
     let subject = Subject {
         issue,
         site,
         team: &access.team.team.name,
-        acknowledged_by: taken.map(|user| user.name.as_str()),
+        acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
+        resolved_by: issue.lifecycle.resolved_by().and_then(name),
         base_url: None,
         ended: None,
     };
-    let news = match issue.lifecycle.is_active() {
-        true => News::StillActive,
-        false => News::Resolved { before: Vec::new() },
+    let (news, title) = match issue.lifecycle.is_active() {
+        true => (News::StillActive { due: now }, issue.summary.clone()),
+        false => {
+            let title = past(issue.id.fingerprint(), &issue.summary);
+            (News::Resolved { before: Vec::new() }, title)
+        }
     };
     let alert = compose::one(&subject, &news, now);
     let may_act = caller.role_in(site.team)?.grants(Permission::RunChecks);
-    // The title says the summary.
-    let lines = alert.lines.iter().filter(|line| line.trim_end_matches('.') != issue.summary);
+    // The title says what is or was wrong.
+    let said = |line: &&String| line.trim_end_matches('.').eq_ignore_ascii_case(&title);
+    let lines = alert.lines.iter().filter(|line| !said(line));
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
         p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", " (link_out(&site.url)) }
@@ -177,7 +183,7 @@ async fn page(
         }
         @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
     };
-    Ok(layout::team_page(visit, (site.team, Part::Sites), status, &issue.summary, &content))
+    Ok(layout::team_page(visit, (site.team, Part::Sites), status, &title, &content))
 }
 
 fn actions(issue: &Issue, now: Timestamp) -> Markup {

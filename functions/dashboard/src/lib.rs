@@ -70,10 +70,10 @@ pub const PAGES: &[Page] = &[
     page("POST", "/teams/{team}/settings/{section}", For::Member, |visit| {
         Box::pin(settings::update::update(visit))
     }),
-    page("GET", "/teams/{team}/channels", For::Member, |visit| {
+    page("GET", link::CHANNELS, For::Member, |visit| {
         Box::pin(channels::list::list(visit))
     }),
-    page("POST", "/teams/{team}/channels", For::Member, |visit| {
+    page("POST", link::CHANNELS, For::Member, |visit| {
         Box::pin(channels::add::add(visit))
     }),
     page("POST", "/teams/{team}/channels/{channel}/test", For::Member, |visit| {

@@ -31,8 +31,7 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
                 return SendOutcome::Held { after: NO_BASE, why };
             };
             let url = link::confirm(base, channel);
-            let (asked_by, team) = (channel.name.clone(), team.to_owned());
-            let letter = Letter { kind: LetterKind::Confirmation { asked_by, team }, url };
+            let letter = Letter { kind: LetterKind::Confirmation { team: team.to_owned() }, url };
             Outgoing::Letter { letter, id: format!("confirm-{}-{id}", channel.id) }
         }
         Content::Event { id, body, .. } => {
@@ -57,8 +56,10 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
             let missed = compose::missed(&channel.name, (*since, *until), events, team);
             pass.alert(missed, id.clone())
         }
-        Content::BrokenChannel { id, channel, reason } => {
-            pass.alert(compose::broken_channel(channel, reason, team, now), id.clone())
+        Content::BrokenChannel { id, uuid, channel: broken, reason } => {
+            let base = pass.app.service.pages_base();
+            let page = base.zip(*uuid).map(|(base, uuid)| link::channel(base, channel.team, uuid));
+            pass.alert(compose::broken_channel(broken, reason, team, page, now), id.clone())
         }
     };
     transport.send(channel, &message, now).await
@@ -88,7 +89,8 @@ pub(crate) async fn tell_owner<T: Transport>(
     let id = format!("{}-{}", broken.id, now.as_millisecond());
     let group = format!("notice-{id}");
     let (channel, reason) = (broken.name.clone(), why.to_owned());
-    let notice = Queued::notice(group, Content::BrokenChannel { id, channel, reason }, now);
+    let content = Content::BrokenChannel { id, uuid: Some(broken.id), channel, reason };
+    let notice = Queued::notice(group, content, now);
     // It may have been told before somebody died.
     if unless_conflict(app.store.put_queued(other.into(), &notice).await)? {
         wake(app, other.into(), Duration::ZERO).await;

@@ -145,14 +145,8 @@ impl<T: Transport> Pass<'_, T> {
     /// What decides what is due of an issue.
     pub(crate) fn policy(&self, IssueWithSite { issue, site, .. }: &IssueWithSite) -> Policy<'_> {
         let tool = issue.id.fingerprint().tool();
-        Policy {
-            ended: EndReason::of(tool, &self.team.team, &self.team.settings_for(site)),
-            filter: &self.channel.filter,
-            since: self.channel.since.unwrap_or(Timestamp::MAX),
-            quiet_time: &self.team.settings.quiet_time,
-            escalation: &self.team.settings.escalation,
-            time_scale: self.app.service.time_scale,
-        }
+        let ended = EndReason::of(tool, &self.team.team, &self.team.settings_for(site));
+        Policy::of(self.channel, &self.team.settings, ended, self.app.service.time_scale)
     }
 
     async fn work(

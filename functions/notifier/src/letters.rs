@@ -57,7 +57,7 @@ pub(crate) async fn invitation(
     }
     let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
     let by = app.store.user(invitation.by).await?;
-    let asked_by = by.map_or_else(|| "Somebody".to_owned(), |by| by.name);
+    let asked_by = by.map_or_else(|| "Someone".to_owned(), |by| by.name);
     let secret = app.entropy.session_secret()?;
     let hash = secret.hash();
     let mailed = Invitation { by_mail: true, ..invitation };

@@ -1,14 +1,15 @@
 //! Telling people: what is the case, held against what they were told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use vedette_domain::account::User;
+use vedette_domain::alert::collection::{Collecting, Collection, collect};
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::Cursor;
 use vedette_domain::alert::due::{Due, News, Told, due};
 use vedette_domain::alert::ended::EndReason;
-use vedette_domain::alert::storm::{Batching, Rest, batch};
+use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
 use vedette_domain::alert::{Alert, AlertKind, Thread};
 use vedette_domain::id::{ChannelId, UserId};
 use vedette_store::{IssueWithSite, budget, retry_on_conflict, unless_conflict};
@@ -39,9 +40,10 @@ pub(crate) async fn tell<T: Transport>(
         return Ok(());
     }
     let mut ready = decide(pass, due_now, now).await?;
-    ready.sort_by_key(|ready| (ready.found.issue.lifecycle.opened_at(), ready.cursor.issue));
-    let users = acknowledgers(pass, &ready).await?;
-    for kind in AlertKind::NEWS {
+    // What has waited the longest goes first, so that no kind of news waits for another for ever.
+    ready.sort_by_key(|ready| (ready.news.since(&ready.found.issue), ready.cursor.issue));
+    let users = deciders(pass, &ready).await?;
+    while let Some(kind) = ready.first().map(|ready| ready.news.kind()) {
         let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
         ready = others;
         tell_kind(pass, kind, of_kind, &users).await?;
@@ -80,13 +82,20 @@ async fn decide<T: Transport>(
     Ok(ready)
 }
 
-async fn acknowledgers<T: Transport>(
+/// Who acknowledged what people are reminded of, and who resolved what is over.
+async fn deciders<T: Transport>(
     pass: &Pass<'_, T>,
     ready: &[Ready],
 ) -> Result<BTreeMap<UserId, User>, NotifierError> {
-    let reminders = ready.iter().filter(|ready| ready.news == News::StillActive);
-    let taken = reminders.filter_map(|ready| ready.found.issue.lifecycle.acknowledgement());
-    let users: Vec<_> = taken.map(|taken| taken.by).collect();
+    let decided = ready.iter().filter_map(|Ready { found, news, .. }| {
+        let lifecycle = found.issue.lifecycle;
+        match news {
+            News::StillActive { .. } => lifecycle.acknowledgement().map(|taken| taken.by),
+            News::Resolved { .. } | News::Missed { .. } => lifecycle.resolved_by(),
+            News::Opened { .. } => None,
+        }
+    });
+    let users: BTreeSet<UserId> = decided.collect();
     Ok(pass.app.store.users(users).await?)
 }
 
@@ -100,12 +109,17 @@ async fn tell_kind<T: Transport>(
     let now = pass.now();
     let window = pass.state.window_mut(kind);
     let Batching { singles, rest, window: next } = batch(*window, ready.len(), now);
+    let is_collection = matches!(rest, Rest::Together { .. });
+    if !is_collection {
+        *window = next;
+    }
+    let continues = rest == Rest::Together { continues: true };
     let mut ready: Vec<_> = ready.into_iter().map(Some).collect();
     let mut groups: Vec<Vec<Ready>> =
         ready.iter_mut().take(singles).map(|single| single.take().into_iter().collect()).collect();
     let others: Vec<Ready> = ready.into_iter().flatten().collect();
     match rest {
-        Rest::Together => groups.push(others),
+        Rest::Together { .. } => groups.push(others),
         Rest::None => {}
         Rest::Until(end) => {
             for waiting in others {
@@ -113,8 +127,7 @@ async fn tell_kind<T: Transport>(
             }
         }
     }
-    *pass.state.window_mut(kind) = next;
-    for group in groups {
+    for mut group in groups {
         if pass.is_off() {
             put_all_off(pass, group, None).await?;
             continue;
@@ -124,19 +137,31 @@ async fn tell_kind<T: Transport>(
             put_all_off(pass, group, Some(due)).await?;
             continue;
         }
-        let alert = compose(pass, kind, &group, users);
+        let collecting = Collecting { kind, continues };
+        let Collection { alert, named } = compose(pass, collecting, &group, users);
+        // Nobody is told of what an alert does not name.
+        let unnamed = group.split_off(named);
         let (title, id) = (alert.title(), message_id(pass.channel.id, &alert));
         let message = pass.alert(alert, id);
         let outcome = pass.transport.send(pass.channel, &message, pass.now()).await;
-        match pass.note(&title, outcome).await? {
+        let due = match pass.note(&title, outcome).await? {
             Attempt::Told => {
-                for Ready { cursor, found, told, .. } in group {
+                for Ready { cursor, found, told, .. } in std::mem::take(&mut group) {
                     save(pass, &cursor, &found, told).await?;
                 }
+                if is_collection {
+                    // Not before: one that does not arrive is still to be sent.
+                    let full = |window: Window| window.left_some();
+                    let next = if unnamed.is_empty() { next } else { next.map(full) };
+                    *pass.state.window_mut(kind) = next;
+                }
+                next.map(Window::end)
             }
-            Attempt::Again(at) => put_all_off(pass, group, Some(at)).await?,
-            Attempt::Disabled => put_all_off(pass, group, None).await?,
-        }
+            Attempt::Again(at) => Some(at),
+            Attempt::Disabled => None,
+        };
+        put_all_off(pass, group, due).await?;
+        put_all_off(pass, unnamed, due).await?;
     }
     Ok(())
 }
@@ -165,14 +190,16 @@ async fn put_all_off<T: Transport>(
 
 fn compose<T: Transport>(
     pass: &Pass<'_, T>,
-    kind: AlertKind,
+    collecting: Collecting,
     group: &[Ready],
     users: &BTreeMap<UserId, User>,
-) -> Alert {
+) -> Collection {
     let subjects: Vec<_> = group.iter().map(|ready| subject(pass, ready, users)).collect();
     match (&subjects[..], group) {
-        ([subject], [ready]) => compose::one(subject, &ready.news, pass.now()),
-        _ => compose::many(&subjects, kind, pass.now()),
+        ([subject], [ready]) => {
+            Collection { alert: compose::one(subject, &ready.news, pass.now()), named: 1 }
+        }
+        _ => collect(&subjects, collecting, pass.now()),
     }
 }
 
@@ -188,13 +215,13 @@ fn subject<'a, T: Transport>(
         true => Some(EndReason::SiteDeleted),
         false => pass.policy(found).ended.filter(|_| issue.lifecycle.is_active()),
     };
-    let taken = issue.lifecycle.acknowledgement();
-    let by = taken.and_then(|taken| users.get(&taken.by));
+    let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
     Subject {
         issue,
         site,
         team: &pass.team.team.name,
-        acknowledged_by: by.map(|user| user.name.as_str()),
+        acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
+        resolved_by: issue.lifecycle.resolved_by().and_then(name),
         base_url: pass.app.service.pages_base().filter(|_| !is_deleted),
         ended,
     }

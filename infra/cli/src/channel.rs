@@ -79,7 +79,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Show what did not arrive lately, and what waits to be sent
+    /// Show what did not arrive lately, what waits to be sent, and when it is due
     Failures {
         #[command(flatten)]
         which: Which,
@@ -135,8 +135,7 @@ impl Command {
             }
             Self::Failures { which } => {
                 let channel = find(app, which).await?;
-                let deliveries = app.store.deliveries((&channel).into()).await?;
-                Ok(out.show(&Failures::new(&channel, deliveries))?)
+                Ok(out.show(&Failures::read(app, &channel).await?)?)
             }
             Self::Resend { which } => Ok(out.show(&resend(app, which).await?)?),
             Self::RotateKey { which } => Ok(out.show(&rotate_key(app, which).await?)?),
@@ -221,9 +220,7 @@ async fn resend(app: &App, which: &Which) -> Result<Failures, Failure> {
         resend_to_channel(app, &channel).await?;
         Ok::<_, Failure>(channel)
     });
-    let channel = channel.await?;
-    let deliveries = app.store.deliveries((&channel).into()).await?;
-    Ok(Failures::new(&channel, deliveries))
+    Failures::read(app, &channel.await?).await
 }
 
 async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {

@@ -2,6 +2,7 @@
 
 mod resend;
 mod trial;
+mod waiting;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 pub use resend::{look_again, send_again};
 pub use trial::try_channel;
+pub use waiting::{Waiting, waiting_for};
 
 /// Why something was not done with a channel.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,9 @@
 //! The channels of a team: how they stand, and the form for another one.
 
+use futures::future::try_join_all;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
+use vedette_actions::{Waiting, waiting_for};
 use vedette_domain::account::Permission;
 use vedette_domain::alert::channel::{Channel, Disabled, EventKind};
 use vedette_domain::alert::channel_state::{ChannelState, Standing};
@@ -11,14 +13,14 @@ use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
-use vedette_store::{ChannelRef, TeamWithSettings};
+use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
 use super::add::{KINDS, Typed};
 use crate::Visit;
 use crate::form::Problems;
 use crate::layout::{self, Part};
 
-/// Failed attempts that are shown of a channel.
+/// Failed attempts that are shown of a channel, and messages that wait.
 const FAILURES: usize = 3;
 
 /// What a form did, as the address names it, and in words.
@@ -58,6 +60,8 @@ pub(super) async fn page(
     channels.sort_by_key(|channel| (channel.created_at, channel.id));
     let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
     let states = store.states_of_channels(&places).await?;
+    let waiting = channels.iter().zip(&states).map(|(channel, state)| waiting(visit, channel, state));
+    let waiting = try_join_all(waiting).await?;
     let status = match refused {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
@@ -71,8 +75,8 @@ pub(super) async fn page(
         @if channels.is_empty() {
             p { "The team has no channels: nobody is told of its issues." }
         }
-        @for (channel, state) in channels.iter().zip(&states) {
-            (one(channel, state, may_manage, problem_of(channel)))
+        @for ((channel, state), waiting) in channels.iter().zip(&states).zip(&waiting) {
+            (one(channel, state, waiting, may_manage, problem_of(channel)))
         }
         @if may_manage {
             h2 { "Add a channel" }
@@ -88,8 +92,29 @@ pub(super) async fn page(
     Ok(layout::team_page(visit, (team.id(), Part::Channels), status, &title, &content))
 }
 
+/// What waits for a channel that does not take what it is sent; nobody asks that of one that does.
+async fn waiting(
+    visit: Visit<'_>,
+    channel: &Channel,
+    state: &ChannelState,
+) -> Result<Vec<Waiting>, StoreError> {
+    match Standing::of(channel, state) {
+        Standing::On | Standing::Unconfirmed => Ok(Vec::new()),
+        Standing::Failing | Standing::Disabled => {
+            let deliveries = visit.app.store.deliveries(channel.into()).await?;
+            waiting_for(visit.app, channel, &deliveries).await
+        }
+    }
+}
+
 /// A channel, with what can be done with it.
-fn one(channel: &Channel, state: &ChannelState, may_manage: bool, problem: Option<&str>) -> Markup {
+fn one(
+    channel: &Channel,
+    state: &ChannelState,
+    waiting: &[Waiting],
+    may_manage: bool,
+    problem: Option<&str>,
+) -> Markup {
     let standing = Standing::of(channel, state);
     let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
     html! {
@@ -124,6 +149,24 @@ fn one(channel: &Channel, state: &ChannelState, may_manage: bool, problem: Optio
                                     bdi { (failed.why) }
                                 }
                             }
+                        }
+                    }
+                }
+                @if !waiting.is_empty() {
+                    dt { "Waiting" }
+                    dd {
+                        ul {
+                            @for message in waiting.iter().take(FAILURES) {
+                                li {
+                                    bdi { (message.what) }
+                                    @match message.due {
+                                        Some(due) => { ", due " (layout::instant(due)) }
+                                        None if standing == Standing::Disabled => ", until the channel is enabled",
+                                        None => ", given up",
+                                    }
+                                }
+                            }
+                            @if waiting.len() > FAILURES { li { (waiting.len() - FAILURES) " more" } }
                         }
                     }
                 }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use vedette_actions::{Waiting, waiting_for};
 use vedette_domain::alert::channel::{Channel, Disabled, EventKind, Filter, SigningKey, Target};
 use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt, Standing};
 use vedette_domain::id::{ChannelId, IssueId, TeamId};
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
-use vedette_store::Deliveries;
 
 use crate::Failure;
 use crate::output::{Show, moment, moment_or_dash, printable, record, table, wire};
@@ -222,7 +222,7 @@ pub(super) struct Failures {
     state: Standing,
     disabled: Option<Why>,
     log: Vec<Attempt>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<Pending>,
 }
 
 #[derive(Serialize)]
@@ -233,48 +233,36 @@ struct Attempt {
     why: String,
 }
 
-/// Something to be sent, or an issue of which there may be news.
+/// Something to be sent.
 #[derive(Serialize)]
-struct Waiting {
+struct Pending {
     what: String,
     issue: Option<IssueId>,
     #[serde(serialize_with = "wire::optional::serialize")]
     failing_since: Option<Timestamp>,
-    /// None where it was given up.
+    /// None where it was given up, or the channel is disabled.
     #[serde(serialize_with = "wire::optional::serialize")]
     due: Option<Timestamp>,
 }
 
 impl Failures {
-    pub(super) fn new(channel: &Channel, deliveries: Deliveries) -> Self {
-        let Deliveries { state, cursors, queued } = deliveries;
-        let standing = Standing::of(channel, &state);
-        let mut waiting: Vec<Waiting> = queued
-            .into_iter()
-            .map(|queued| Waiting {
-                what: queued.content.name().to_owned(),
-                issue: IssueId::parse(&queued.group),
-                failing_since: queued.failing.map(|failing| failing.since()),
-                due: queued.due,
-            })
-            .collect();
-        // What people are told of an issue shows when it is looked at; where a channel is off, nobody does.
-        if channel.target.is_for_people() && standing == Standing::Disabled {
-            waiting.extend(cursors.into_iter().map(|cursor| Waiting {
-                what: "news".to_owned(),
-                issue: Some(cursor.issue),
-                failing_since: None,
-                due: cursor.due,
-            }));
-        }
+    pub(super) async fn read(app: &App, channel: &Channel) -> Result<Self, Failure> {
+        let deliveries = app.store.deliveries(channel.into()).await?;
+        let waiting = waiting_for(app, channel, &deliveries).await?.into_iter();
+        let state = deliveries.state;
+        let pending = |Waiting { what, issue, failing_since, due }| Pending {
+            what,
+            issue,
+            failing_since,
+            due,
+        };
         let attempt = |FailedAttempt { at, what, why }| Attempt { at, what, why };
-        let disabled = Why::of(channel, &state);
-        Self {
-            state: standing,
-            disabled,
+        Ok(Self {
+            state: Standing::of(channel, &state),
+            disabled: Why::of(channel, &state),
             log: state.log.into_iter().map(attempt).collect(),
-            waiting,
-        }
+            waiting: waiting.map(pending).collect(),
+        })
     }
 }
 
@@ -294,12 +282,13 @@ impl Show for Failures {
         let waiting = match &self.waiting[..] {
             [] => "Nothing waits.\n".to_owned(),
             waiting => {
+                let never = if self.disabled.is_some() { "once enabled" } else { "given up" };
                 let rows = waiting.iter().map(|it| {
                     let issue = it.issue.map_or_else(|| "-".to_owned(), |id| id.to_string());
-                    let due = it.due.map_or_else(|| "given up".to_owned(), moment);
+                    let due = it.due.map_or_else(|| never.to_owned(), moment);
                     [it.what.clone(), issue, moment_or_dash(it.failing_since), due]
                 });
-                table(["WAITING", "ISSUE", "FAILING SINCE", "NEXT TRY"], rows)
+                table(["WAITING", "ISSUE", "FAILING SINCE", "DUE"], rows)
             }
         };
         format!("{state}\n{log}\n{waiting}")

@@ -1,16 +1,22 @@
 //! Stories of `vedette issue`: listing, taking and resolving, also against checks that write at
 //! once.
 
+use std::io::Write as _;
+
 use futures::future::join;
+use jiff::SignedDuration;
+use tempfile::NamedTempFile;
+use vedette_domain::alert::delivery::Cursor;
+use vedette_domain::alert::due::Told;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
-use vedette_domain::id::CheckId;
+use vedette_domain::id::{ChannelId, CheckId};
 use vedette_domain::issue::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::schedule::TimeScale;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::RunReason;
 use vedette_domain::tool_state::ToolState;
 use vedette_runtime::Destination;
-use vedette_store::{Changes, SiteWithTools};
+use vedette_store::{ChannelRef, Changes, SiteWithTools};
 
 use super::*;
 use crate::testing::Bench;
@@ -271,4 +277,32 @@ async fn a_resolution_is_decided_again_when_a_check_was_faster() {
             .await;
     assert!(matches!(late, Err(DecisionError::Store(error)) if error.is_conflict()));
     bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
+}
+
+#[tokio::test]
+async fn what_waits_to_be_told_of_an_issue_is_shown_with_when_it_is_due() {
+    let (bench, team, issue) = bench().await;
+    let mut url = NamedTempFile::new().expect("a file");
+    url.write_all(b"https://hooks.slack.com/services/T0/B0/secret").expect("written");
+    let path = url.path().display();
+    let added = format!("channel add {team} slack --name Ops --url-file {path}");
+    let channel = bench.json(&added).await["uuid"].as_str().expect("a uuid").to_owned();
+    let id = ChannelId::parse(&channel).expect("an id");
+    let place = ChannelRef { team: TeamId::parse(&team).expect("an id"), id };
+    let (now, issue) = (bench.app.clock.now(), IssueId::parse(&issue).expect("an id"));
+    // They know that it is down, and would not take the news of its end before.
+    let told = Some(Told { opened_at: now, reminded_until: now });
+    let due = Some(now + SignedDuration::from_secs(30));
+    let cursor = Cursor { told, due, ..Cursor::new(issue, now, now) };
+    bench.app.store.put_cursor(place, &cursor).await.expect("written");
+    let failures = format!("channel failures {team} Ops");
+    let known = bench.run(&failures).await.out;
+    assert!(known.ends_with("Nothing waits.\n"), "{known}");
+    bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
+    insta::assert_snapshot!(bench.run(&failures).await.out, @"");
+    bench.json(&format!("channel disable {team} Ops")).await;
+    let disabled = bench.run(&failures).await.out;
+    assert!(disabled.trim_end().ends_with("once enabled"), "{disabled}");
+    let waiting = bench.json(&failures).await["waiting"][0].clone();
+    assert_eq!((&waiting["what"], &waiting["due"]), (&"RESOLVED: Shop".into(), &().into()));
 }

@@ -27,6 +27,9 @@ pub struct ChannelState {
     /// Openings sent lately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openings: Option<Window>,
+    /// Outages sent lately that were over before anybody was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Window>,
     /// Resolutions sent lately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolutions: Option<Window>,
@@ -194,6 +197,7 @@ impl ChannelState {
     /// The window of a kind of news.
     pub const fn window_mut(&mut self, kind: AlertKind) -> &mut Option<Window> {
         match kind {
+            AlertKind::Missed => &mut self.missed,
             AlertKind::Resolved => &mut self.resolutions,
             AlertKind::Reminder => &mut self.reminders,
             _ => &mut self.openings,

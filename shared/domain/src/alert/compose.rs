@@ -6,8 +6,9 @@ use super::due::{News, Outage};
 use super::ended::EndReason;
 use super::missed::{MISSED_MAX, MISSED_TIME};
 use super::{Alert, AlertKind, Fact, Link, Thread, link};
+use crate::issue::past_tense::past;
 use crate::issue::record::Issue;
-use crate::issue::{Fingerprint, Lifecycle, TimelineKey};
+use crate::issue::{Fingerprint, TimelineKey};
 use crate::site::Site;
 use crate::time::{duration, instant};
 
@@ -22,34 +23,22 @@ pub struct Subject<'a> {
     pub team: &'a str,
     /// The name of who acknowledged it.
     pub acknowledged_by: Option<&'a str>,
+    /// The name of who resolved it by hand.
+    pub resolved_by: Option<&'a str>,
     /// Where the service's pages are, without a slash at the end; none where nobody said.
     pub base_url: Option<&'a str>,
     /// Why monitoring ended, where the issue is over for its readers because of that.
     pub ended: Option<EndReason>,
 }
 
-impl Subject<'_> {
-    /// What is wrong, or why nobody looks any more.
-    fn summary(&self) -> String {
-        match self.ended {
-            Some(reason) => format!("Monitoring stopped: {}.", reason.as_clause()),
-            None => sentence(&self.issue.summary),
-        }
-    }
-}
-
 /// Characters of a site's notes that are shown: they are its runbook.
 const RUNBOOK_MAX: usize = 300;
-/// Sites that an alert about many of them names.
-const NAMED_MAX: usize = 30;
-/// Characters that they may take together.
-const NAMED_CHARS: usize = 2_000;
 /// Openings within [`FLAPPING_TIME`] from which on an alert says how many there were.
 const FLAPPING: usize = 5;
 const FLAPPING_TIME: SignedDuration = SignedDuration::from_hours(24);
 
 /// What is the case while an issue of a fingerprint is active, in capitals.
-const fn active(fingerprint: Fingerprint) -> &'static str {
+pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
     match fingerprint {
         Fingerprint::StatusDown => "DOWN",
         Fingerprint::SslInvalid => "CERTIFICATE INVALID",
@@ -65,56 +54,61 @@ const fn active(fingerprint: Fingerprint) -> &'static str {
 
 /// An alert about one issue.
 pub fn one(subject: &Subject<'_>, news: &News, now: Timestamp) -> Alert {
-    let Subject { issue, site, team, acknowledged_by, base_url, ended } = *subject;
+    let Subject { issue, site, team, base_url, .. } = *subject;
     let fingerprint = issue.id.fingerprint();
     let opened_at = issue.lifecycle.opened_at();
     let word = active(fingerprint);
-    let summary = sentence(&issue.summary);
-    let lasted = |to: Timestamp| duration(to.duration_since(opened_at));
+    let began_at = issue.first_failed_at();
+    let lasted = |to: Timestamp| duration(to.duration_since(began_at));
+    let over_at = issue.lifecycle.resolved_at().unwrap_or(now);
     let mut facts = Vec::new();
     let mut fact = |label, value: String| facts.push(Fact { label, value });
     fact("Severity", fingerprint.severity().to_string());
+    fact("Since", instant(began_at));
     let (kind, state, mut lines, at) = match news {
         News::Opened { before } => {
-            fact("Since", instant(opened_at));
             if let Some(failures) = issue.context["failures"].as_u64().filter(|count| *count > 1) {
-                fact("Failed in a row", failures.to_string());
+                fact("Failed checks", format!("{failures} in a row"));
             }
-            let mut lines = vec![summary];
-            lines.extend(list_outages("It was so before", before));
+            let mut lines = vec![subject.problem()];
+            lines.extend(list_outages(before));
             (AlertKind::Opened, word.to_owned(), lines, opened_at)
         }
-        News::StillActive => {
-            fact("Since", instant(opened_at));
+        News::StillActive { .. } => {
             fact("Duration", lasted(now));
-            let taken = acknowledged_by.map(|name| format!("Acknowledged by {name}."));
-            let lines = [summary].into_iter().chain(taken).collect();
+            let lines = [subject.problem()].into_iter().chain(subject.taken()).collect();
             (AlertKind::Reminder, format!("STILL {word} {}", lasted(now)), lines, now)
         }
         News::Resolved { before } => {
-            let over_at = resolved_at(issue).unwrap_or(now);
-            fact("Since", instant(opened_at));
             fact("Until", instant(over_at));
             fact("Duration", lasted(over_at));
-            let mut lines = match ended {
-                Some(_) => vec![subject.summary(), summary],
-                None => vec![format!("Resolved after {}.", lasted(over_at)), summary],
+            let (state, mut lines) = match subject.stopped() {
+                Some(stopped) => ("MONITORING STOPPED", vec![stopped, subject.problem()]),
+                None => {
+                    let resolution = format!("Resolved{}.", subject.end(now));
+                    ("RESOLVED", vec![resolution, subject.past_problem()])
+                }
             };
-            lines.extend(list_outages("It was so before", before));
-            let state = if ended.is_some() { "MONITORING STOPPED" } else { "RESOLVED" };
+            lines.extend(list_outages(before));
             (AlertKind::Resolved, state.to_owned(), lines, over_at)
         }
         News::Missed { outages } => {
-            let over_at = resolved_at(issue).unwrap_or(now);
+            fact("Until", instant(over_at));
             fact("Duration", lasted(over_at));
-            let mut lines = vec![summary];
-            lines.extend(list_outages("It is over now. It was so", outages));
+            let end = format!("Resolved{}, before this alert could be sent.", subject.end(now));
+            let mut lines = vec![subject.past_problem(), end];
+            let before: Vec<_> =
+                outages.iter().copied().filter(|outage| outage.from != opened_at).collect();
+            lines.extend(list_outages(&before));
             (AlertKind::Missed, format!("WAS {word}"), lines, over_at)
         }
     };
     if let Some(ends_at) = issue.ends_at().filter(|_| !kind.is_over()) {
-        let label = if ends_at > now { "Time left" } else { "Expired for" };
-        facts.push(Fact { label, value: duration(ends_at.duration_since(now).abs()) });
+        let left = duration(ends_at.duration_since(now).abs());
+        facts.push(match ends_at > now {
+            true => Fact { label: "Time left", value: left },
+            false => Fact { label: "Expired", value: format!("{left} ago") },
+        });
     }
     lines.extend(flapping(issue, now));
     facts.push(Fact { label: "Team", value: team.to_owned() });
@@ -133,66 +127,6 @@ pub fn one(subject: &Subject<'_>, news: &News, now: Timestamp) -> Alert {
     }
 }
 
-/// One alert about many issues of which there is the same kind of news, two at least.
-pub fn many(subjects: &[Subject<'_>], kind: AlertKind, now: Timestamp) -> Alert {
-    let mut sites: Vec<_> = subjects.iter().map(|subject| subject.site.id).collect();
-    sites.sort_unstable();
-    sites.dedup();
-    let counted = |count: usize, what: &str| match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
-    };
-    let mut fingerprints = subjects.iter().map(|subject| subject.issue.id.fingerprint());
-    let first = fingerprints.next();
-    let word = first.filter(|first| fingerprints.all(|other| other == *first)).map(active);
-    let state = match (kind, word) {
-        (AlertKind::Resolved, _) => "RESOLVED".to_owned(),
-        (AlertKind::Reminder, Some(word)) => format!("STILL {word}"),
-        (AlertKind::Reminder, None) => "STILL ACTIVE".to_owned(),
-        (AlertKind::Missed, Some(word)) => format!("WAS {word}"),
-        (AlertKind::Missed, None) => "OPENED AND OVER".to_owned(),
-        (_, Some(word)) => word.to_owned(),
-        (_, None) => "ISSUES OPENED".to_owned(),
-    };
-    let name = if word.is_some() && sites.len() == subjects.len() {
-        counted(sites.len(), "site")
-    } else {
-        format!("{} on {}", counted(subjects.len(), "issue"), counted(sites.len(), "site"))
-    };
-    let mut room = NAMED_CHARS;
-    let named = subjects
-        .iter()
-        .take(NAMED_MAX)
-        .map(|subject| format!("{}: {}", subject.site.name, subject.summary()));
-    let mut lines: Vec<String> = named
-        .take_while(|line| {
-            let length = line.chars().count();
-            let fits = length <= room;
-            room = room.saturating_sub(length);
-            fits
-        })
-        .collect();
-    let more = subjects.len() - lines.len();
-    if more > 0 {
-        lines.push(format!("And {more} more."));
-    }
-    let severity = subjects.iter().map(|subject| subject.issue.id.fingerprint().severity()).min();
-    let team = subjects.first().map_or("", |subject| subject.team);
-    Alert {
-        kind,
-        state,
-        name,
-        lines,
-        facts: vec![Fact { label: "Team", value: team.to_owned() }],
-        severity: severity.filter(|_| !kind.is_over()),
-        site_url: None,
-        link: None,
-        runbook: None,
-        thread: None,
-        at: now,
-    }
-}
-
 /// An alert by which somebody tries a channel.
 pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
     Alert {
@@ -200,7 +134,7 @@ pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
         state: "TEST".to_owned(),
         name: channel.to_owned(),
         lines: vec![
-            "This channel works. Alerts about your sites will look like this one.".to_owned(),
+            "This channel works. Alerts about your sites will arrive here.".to_owned(),
         ],
         facts: vec![Fact { label: "Team", value: team.to_owned() }],
         severity: None,
@@ -212,17 +146,24 @@ pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
     }
 }
 
-/// An alert by which a team learns that one of its other channels does not work.
-pub fn broken_channel(channel: &str, reason: &str, team: &str, now: Timestamp) -> Alert {
+/// An alert by which a team learns that one of its other channels does not work. `page` is where that
+/// channel is shown.
+pub fn broken_channel(
+    channel: &str,
+    reason: &str,
+    team: &str,
+    page: Option<String>,
+    now: Timestamp,
+) -> Alert {
     Alert {
         kind: AlertKind::Notice,
         state: "CHANNEL BROKEN".to_owned(),
         name: channel.to_owned(),
         lines: vec![
-            format!("Alerts do not arrive there: {}", sentence(reason)),
-            "Mend it, then enable it again.".to_owned(),
+            format!("Alerts do not reach this channel: {}", sentence(reason)),
+            "Fix the cause. If the channel is disabled by then, enable it again.".to_owned(),
         ],
-        facts: vec![Fact { label: "Team", value: team.to_owned() }],
+        link: page.map(|url| Link { text: "View channel", url }),
         ..test(channel, team, now)
     }
 }
@@ -252,21 +193,49 @@ pub fn missed(
     }
 }
 
-const fn resolved_at(issue: &Issue) -> Option<Timestamp> {
-    match issue.lifecycle {
-        Lifecycle::Resolved { at, .. } => Some(at),
-        Lifecycle::Open { .. } | Lifecycle::Acknowledged { .. } => None,
+impl Subject<'_> {
+    /// What is wrong: `example.com is down: HTTP 503 Service Unavailable.`
+    pub(super) fn problem(&self) -> String {
+        sentence(&self.issue.summary)
+    }
+
+    /// What was wrong: `example.com was down: HTTP 503 Service Unavailable.`
+    pub(super) fn past_problem(&self) -> String {
+        sentence(&past(self.issue.id.fingerprint(), &self.issue.summary))
+    }
+
+    /// `Monitoring stopped: the site was paused.`
+    pub(super) fn stopped(&self) -> Option<String> {
+        self.ended.map(|reason| format!("Monitoring stopped: {}.", reason.as_clause()))
+    }
+
+    /// `Acknowledged by Ada.`
+    pub(super) fn taken(&self) -> Option<String> {
+        self.acknowledged_by.map(|name| format!("Acknowledged by {name}."))
+    }
+
+    /// How the issue ended, after the word that says so: ` by Ada after 12 min`.
+    pub(super) fn end(&self, now: Timestamp) -> String {
+        let over_at = self.issue.lifecycle.resolved_at().unwrap_or(now);
+        let lasted = duration(over_at.duration_since(self.issue.first_failed_at()));
+        match (self.resolved_by, self.issue.lifecycle.resolved_by()) {
+            (Some(name), _) => format!(" by {name} after {lasted}"),
+            // Who did has left since.
+            (None, Some(_)) => format!(" by hand after {lasted}"),
+            (None, None) => format!(" after {lasted}"),
+        }
     }
 }
 
-/// `It was so before: 2026-11-21 12:01 UTC for 19 min, and 3 times earlier.`
-fn list_outages(lead: &str, outages: &[Outage]) -> Option<String> {
+/// `This also happened at 2026-11-21 12:01 UTC, for 19 min, and 3 times before that.`
+fn list_outages(outages: &[Outage]) -> Option<String> {
     let (last, earlier) = outages.split_last()?;
-    let shown = format!("{lead}: {} for {}", instant(last.from), duration(last.duration()));
+    let (from, lasted) = (instant(last.from), duration(last.duration()));
+    let shown = format!("This also happened at {from}, for {lasted}");
     Some(match earlier.len() {
         0 => format!("{shown}."),
-        1 => format!("{shown}, and once earlier."),
-        times => format!("{shown}, and {times} times earlier."),
+        1 => format!("{shown}, and once before that."),
+        times => format!("{shown}, and {times} times before that."),
     })
 }
 
@@ -276,16 +245,20 @@ fn flapping(issue: &Issue, now: Timestamp) -> Option<String> {
         entry.key == TimelineKey::Opened && now.duration_since(entry.timestamp) < FLAPPING_TIME
     });
     let count = openings.count();
-    (count >= FLAPPING).then(|| format!("It opened {count} times in 24 hours."))
+    (count >= FLAPPING).then(|| format!("This issue has opened {count} times in the last 24 hours."))
 }
 
+/// A text as a sentence. Only an article becomes a capital: a host stays as it is.
 fn sentence(text: &str) -> String {
     let text = text.trim();
-    if text.is_empty() || text.ends_with(['.', '!', '?', '…']) {
-        text.to_owned()
-    } else {
-        format!("{text}.")
+    let mut sentence = match text.strip_prefix("the ") {
+        Some(rest) => format!("The {rest}"),
+        None => text.to_owned(),
+    };
+    if !text.is_empty() && !text.ends_with(['.', '!', '?', '…']) {
+        sentence.push('.');
     }
+    sentence
 }
 
 fn runbook(notes: &str) -> Option<String> {
@@ -300,7 +273,7 @@ mod tests {
 
     use super::*;
     use crate::id::{IssueId, SiteId, TeamId};
-    use crate::issue::Timeline;
+    use crate::issue::{Lifecycle, Timeline};
     use crate::site_url::SiteUrl;
 
     fn at(text: &str) -> Timestamp {
@@ -339,15 +312,16 @@ mod tests {
                 site,
                 team: "Ops",
                 acknowledged_by: None,
+                resolved_by: None,
                 base_url: None,
                 ended: None,
             };
             for (now, label, value) in [
                 ("2026-12-13T12:00:00Z", "Time left", "7 d"),
                 ("2026-12-20T10:30:00Z", "Time left", "1 h 30 min"),
-                ("2026-12-22T12:00:00Z", "Expired for", "2 d"),
+                ("2026-12-22T12:00:00Z", "Expired", "2 d ago"),
             ] {
-                let alert = one(&subject, &News::StillActive, at(now));
+                let alert = one(&subject, &News::StillActive { due: at(now) }, at(now));
                 let fact = Fact { label, value: value.to_owned() };
                 assert!(alert.facts.contains(&fact), "{now}: {:?}", alert.facts);
             }

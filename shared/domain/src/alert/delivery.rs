@@ -11,7 +11,7 @@ use super::missed::Missed;
 use super::reminder::next_reminder;
 use super::retry::{Failing, is_too_far};
 use crate::clock::is_ahead;
-use crate::id::{IssueId, TeamId, UserId};
+use crate::id::{ChannelId, IssueId, TeamId, UserId};
 use crate::issue::record::{Issue, IssueChange, end_with_site};
 use crate::site::Site;
 
@@ -372,6 +372,9 @@ pub enum Content {
     BrokenChannel {
         /// Names the message.
         id: String,
+        /// The other channel; none where an earlier version queued it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        uuid: Option<ChannelId>,
         /// The other channel's name.
         channel: String,
         /// Why it does not.
@@ -419,7 +422,6 @@ mod tests {
     use super::*;
     use crate::alert::channel::Target;
     use crate::alert::retry::retry;
-    use crate::id::ChannelId;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")

@@ -9,7 +9,7 @@ use crate::time::wire;
 /// Characters in the title.
 const TITLE: usize = 256;
 /// Characters in the description.
-const DESCRIPTION: usize = 4_096;
+pub(super) const DESCRIPTION: usize = 4_096;
 /// Details.
 const FIELDS: usize = 25;
 /// Characters in a detail.
@@ -73,7 +73,7 @@ fn length(text: &str) -> usize {
 
 /// A text of which nothing is Markdown, that is not longer than `limit` even as it is sent.
 fn escaped(text: &str, limit: usize) -> String {
-    let cut = cut(text, limit, |c| c.len_utf16() + usize::from(is_active(c) || starts_block(c)));
+    let cut = cut(text, limit, size);
     let mut escaped = String::with_capacity(cut.len());
     for line in cut.split_inclusive('\n') {
         if line.starts_with(starts_block) {
@@ -93,6 +93,11 @@ fn escaped(text: &str, limit: usize) -> String {
         }
     }
     escaped
+}
+
+/// Characters of a character as it is sent, at most.
+pub(super) fn size(c: char) -> usize {
+    c.len_utf16() + usize::from(is_active(c) || starts_block(c))
 }
 
 /// What is Markdown anywhere: emphasis, code, spoilers, links, mentions.

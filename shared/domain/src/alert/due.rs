@@ -4,13 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
-use super::channel::{EventKind, Filter};
+use super::channel::{Channel, EventKind, Filter};
 use super::ended::EndReason;
 use super::reminder::next_reminder;
 use crate::issue::record::Issue;
 use crate::issue::{Lifecycle, TimelineKey};
 use crate::schedule::TimeScale;
-use crate::settings::{Escalation, QuietTime};
+use crate::settings::{Escalation, QuietTime, Settings};
 
 /// What a channel was told of an issue that is active as far as it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,26 @@ pub struct Policy<'a> {
     pub time_scale: TimeScale,
     /// Why nobody looks any more at what the issue is about, if nobody does.
     pub ended: Option<EndReason>,
+}
+
+impl<'a> Policy<'a> {
+    /// What decides for a channel, where these are the settings of its team; `ended` is why nobody looks any
+    /// more at what the issue is about.
+    pub fn of(
+        channel: &'a Channel,
+        settings: &'a Settings,
+        ended: Option<EndReason>,
+        time_scale: TimeScale,
+    ) -> Self {
+        Self {
+            ended,
+            filter: &channel.filter,
+            since: channel.since.unwrap_or(Timestamp::MAX),
+            quiet_time: &settings.quiet_time,
+            escalation: &settings.escalation,
+            time_scale,
+        }
+    }
 }
 
 /// What is due.
@@ -72,7 +92,10 @@ pub enum News {
         before: Vec<Outage>,
     },
     /// It is still active.
-    StillActive,
+    StillActive {
+        /// Since when the reminder is due.
+        due: Timestamp,
+    },
     /// It is over.
     Resolved {
         /// When it was active between the opening that people know of and the last one.
@@ -92,7 +115,19 @@ impl News {
             Self::Opened { .. } => AlertKind::Opened,
             Self::Missed { .. } => AlertKind::Missed,
             Self::Resolved { .. } => AlertKind::Resolved,
-            Self::StillActive => AlertKind::Reminder,
+            Self::StillActive { .. } => AlertKind::Reminder,
+        }
+    }
+
+    /// Since when people could have been told.
+    pub fn since(&self, issue: &Issue) -> Timestamp {
+        let opened_at = issue.lifecycle.opened_at();
+        match self {
+            Self::Opened { .. } => opened_at,
+            Self::Missed { .. } | Self::Resolved { .. } => {
+                issue.lifecycle.resolved_at().unwrap_or(opened_at)
+            }
+            Self::StillActive { due } => *due,
         }
     }
 }
@@ -235,6 +270,7 @@ pub fn due(
     if let Some(until) = issue.snoozed_until.filter(|until| *until > next.max(now)) {
         return later(Some(until), Reason::Snoozed);
     }
+    let since = issue.snoozed_until.map_or(next, |until| until.max(next));
     if next > now {
         return later(Some(next), Reason::UpToDate);
     }
@@ -242,7 +278,7 @@ pub fn due(
         return later(Some(end), Reason::QuietTime);
     }
     let told = Told { reminded_until: now, ..known };
-    Due::Tell { news: News::StillActive, told: Some(told), reason: Reason::Reminder }
+    Due::Tell { news: News::StillActive { due: since }, told: Some(told), reason: Reason::Reminder }
 }
 
 /// The times since an opening for which the issue was active and is not any more, as far as its

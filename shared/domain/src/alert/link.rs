@@ -1,13 +1,15 @@
 //! Where the service's pages are: the paths that it serves, and the links to them in alerts.
 
 use super::channel::Channel;
-use crate::id::{IssueId, TeamId};
+use crate::id::{ChannelId, IssueId, TeamId};
 use crate::session::SessionSecret;
 
 /// The path of an issue's page.
 pub const ISSUE: &str = "/issues/{issue}";
 /// The path of the page of a team's events.
 pub const EVENTS: &str = "/teams/{team}/events";
+/// The path of the page of a team's channels.
+pub const CHANNELS: &str = "/teams/{team}/channels";
 /// The path of the page on which an address is confirmed.
 pub const CONFIRM: &str = "/channels/{team}/{channel}/confirm";
 /// The path of the page on which an address is unsubscribed.
@@ -30,9 +32,14 @@ pub fn issue(base: &str, issue: IssueId) -> String {
     format!("{base}{}", ISSUE.replace("{issue}", &issue.to_string()))
 }
 
-/// The page of a team's events.
+/// The page of a team's events: its active issues, and those that are over.
 pub fn events(base: &str, team: TeamId) -> String {
     format!("{base}{}", EVENTS.replace("{team}", &team.to_string()))
+}
+
+/// A channel on the page of its team's channels.
+pub fn channel(base: &str, team: TeamId, channel: ChannelId) -> String {
+    format!("{base}{}#{channel}", CHANNELS.replace("{team}", &team.to_string()))
 }
 
 /// A link that signs in.
@@ -68,7 +75,7 @@ mod tests {
 
     use super::*;
     use crate::alert::channel::{Filter, LinkKey, Target};
-    use crate::id::{ChannelId, SiteId};
+    use crate::id::SiteId;
     use crate::issue::Fingerprint;
 
     #[test]
@@ -80,6 +87,11 @@ mod tests {
         let target = Target::email("ada@example.com").expect("an address");
         let (channel, team) = (ChannelId(Uuid::from_u128(2)), TeamId(Uuid::from_u128(3)));
         let key = LinkKey::from_random([7; LinkKey::BYTES]);
+        assert_eq!(
+            super::channel(base, team, channel),
+            "https://alerts.example.com/teams/00000000-0000-0000-0000-000000000003/channels\
+             #00000000-0000-0000-0000-000000000002"
+        );
         let channel = Channel::new(channel, team, "Ada", target, Filter::default(), key, now);
         let place = "https://alerts.example.com/channels/00000000-0000-0000-0000-000000000003/\
                      00000000-0000-0000-0000-000000000002";

@@ -51,8 +51,6 @@ pub struct Letter {
 pub enum LetterKind {
     /// To confirm an address for alerts.
     Confirmation {
-        /// The name of who asks.
-        asked_by: String,
         /// The name of the team.
         team: String,
     },
@@ -80,33 +78,33 @@ impl LetterKind {
         // Names are chosen by strangers, so there is no room for a letter of their own.
         let name = |text: &str| cut(&one_line(text), STRANGERS_NAME, |_| 1);
         match self {
-            Self::Confirmation { asked_by, team } => Words {
+            Self::Confirmation { team } => Words {
                 subject: "Confirm your address for alerts",
                 request: format!(
-                    "{} asks that alerts of the team “{}” be sent to this address.",
-                    name(asked_by),
+                    "Someone in the team “{}” wants alerts about its websites to be sent to this \
+                     address.",
                     name(team)
                 ),
                 button: "Confirm this address",
-                otherwise: "If you do not want them, do nothing: nothing else is sent to you.",
+                otherwise: "If you do not want these alerts, ignore this email.",
             },
             Self::Invitation { asked_by, team } => Words {
                 subject: "Join a team on Vedette",
                 request: format!(
-                    "{} invites you to the team “{}”, which watches its websites with Vedette.",
+                    "{} has invited you to the team “{}”, which monitors its websites with Vedette.",
                     name(asked_by),
                     name(team)
                 ),
-                button: "Look at the invitation",
-                otherwise: "The link works for a week. If you do not want to join, do nothing.",
+                button: "View the invitation",
+                otherwise: "The link is valid for a week. If you do not want to join, ignore this email.",
             },
             Self::SignIn => Words {
                 subject: "Sign in to Vedette",
-                request: "Somebody, probably you, asked for a link that signs in to Vedette with \
-                          this address."
+                request: "Someone, probably you, asked for a link to sign in to Vedette with this \
+                          address."
                     .to_owned(),
                 button: "Sign in",
-                otherwise: "The link works once, for 15 minutes. If it was not you, do nothing.",
+                otherwise: "The link works once, for 15 minutes. If it was not you, ignore this email.",
             },
         }
     }

@@ -9,6 +9,7 @@ use crate::issue::Severity;
 
 pub mod channel;
 pub mod channel_state;
+pub mod collection;
 pub mod compose;
 pub mod delivery;
 pub mod discord;
@@ -24,6 +25,7 @@ pub mod slack;
 pub mod storm;
 pub mod teams;
 mod text;
+pub mod waiting;
 pub mod webhook;
 
 #[cfg(test)]
@@ -75,9 +77,6 @@ pub enum AlertKind {
 }
 
 impl AlertKind {
-    /// Kinds of news about issues, in the order in which they are told.
-    pub const NEWS: [Self; 4] = [Self::Opened, Self::Missed, Self::Resolved, Self::Reminder];
-
     /// Whether it says that something is over.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Resolved | Self::Missed)

@@ -11,7 +11,7 @@ use super::text::cut;
 /// Characters in a header.
 const HEADER: usize = 150;
 /// Characters in a section.
-const SECTION: usize = 3_000;
+pub(super) const SECTION: usize = 3_000;
 /// Characters in a context: half of a section is more than enough.
 const CONTEXT: usize = 1_500;
 /// Characters in a notification, which shows fewer.
@@ -68,7 +68,12 @@ fn plain(text: &str, limit: usize) -> Value {
 /// A text that is not longer than `limit` even as it is sent. Nobody says whether Slack counts
 /// characters or halves of surrogate pairs; these are the most.
 fn escaped(text: &str, limit: usize) -> String {
-    escape(&cut(text, limit, |c| entity(c).map_or(c.len_utf16(), str::len)))
+    escape(&cut(text, limit, size))
+}
+
+/// Characters of a character as it is sent.
+pub(super) fn size(c: char) -> usize {
+    entity(c).map_or(c.len_utf16(), str::len)
 }
 
 /// What would be read as a mention, such as `<!channel>`, or as a link.

@@ -1,4 +1,5 @@
-//! Storms: when many sites fail at once, people get a few messages and then one that names the rest.
+//! Storms: when many sites fail at once, people get a few messages, and then one a minute that names as many
+//! of the others as it has room for.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,23 @@ pub struct Window {
     sent: usize,
     /// Whether others wait for its end.
     collecting: bool,
+    /// Whether some of these did not fit into the last message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    continues: bool,
+}
+
+impl Window {
+    /// Until when it lasts.
+    pub fn end(self) -> Timestamp {
+        self.since.saturating_add(WINDOW).unwrap_or(self.since)
+    }
+
+    /// The window after a message in it did not have room for all that it was to tell. The others wait
+    /// for its end.
+    #[must_use]
+    pub const fn left_some(self) -> Self {
+        Self { collecting: true, continues: true, ..self }
+    }
 }
 
 /// How to tell what is ready.
@@ -37,8 +55,11 @@ pub struct Batching {
 pub enum Rest {
     /// There are none.
     None,
-    /// They are told in one message now.
-    Together,
+    /// They are told in one message now, as far as it has room for them; see [`Window::left_some`].
+    Together {
+        /// Whether a message before it did not have room for all of them.
+        continues: bool,
+    },
     /// They wait.
     Until(Timestamp),
 }
@@ -49,24 +70,24 @@ pub fn batch(window: Option<Window>, ready: usize, now: Timestamp) -> Batching {
     if ready == 0 {
         return none;
     }
-    let end = |since: Timestamp| since.saturating_add(WINDOW).unwrap_or(since);
+    let begun = Window { since: now, sent: 0, collecting: false, continues: false };
     let current = match window {
         // One that begins ahead is from before the clock was set back.
-        Some(window) if now < end(window.since) && !is_ahead(window.since, now) => window,
-        Some(Window { collecting: true, .. }) => {
-            let window = Some(Window { since: now, sent: 1, collecting: false });
+        Some(window) if now < window.end() && !is_ahead(window.since, now) => window,
+        Some(Window { collecting: true, continues, .. }) => {
+            let window = Some(Window { sent: 1, ..begun });
             return match ready {
                 1 => Batching { singles: 1, window, ..none },
-                _ => Batching { rest: Rest::Together, window, ..none },
+                _ => Batching { rest: Rest::Together { continues }, window, ..none },
             };
         }
-        _ => Window { since: now, sent: 0, collecting: false },
+        _ => begun,
     };
     let singles = ready.min(SINGLES.saturating_sub(current.sent));
     let waits = singles < ready;
     let window =
         Window { sent: current.sent + singles, collecting: current.collecting || waits, ..current };
-    let rest = if waits { Rest::Until(end(current.since)) } else { Rest::None };
+    let rest = if waits { Rest::Until(current.end()) } else { Rest::None };
     Batching { singles, rest, window: Some(window) }
 }
 
@@ -87,10 +108,26 @@ mod tests {
         let third = batch(second.window, 9, at(59));
         assert_eq!((third.singles, third.rest), (0, Rest::Until(at(60))));
         let end = batch(third.window, 9, at(60));
-        assert_eq!((end.singles, end.rest), (0, Rest::Together));
+        assert_eq!((end.singles, end.rest), (0, Rest::Together { continues: false }));
         // The message that names them is the first of the next window.
         let next = batch(end.window, 4, at(61));
         assert_eq!((next.singles, next.rest), (2, Rest::Until(at(120))));
+    }
+
+    #[test]
+    fn what_a_message_has_no_room_for_follows_a_minute_later() {
+        let first = batch(None, 200, at(0));
+        let end = batch(first.window, 197, at(60));
+        assert_eq!(end.rest, Rest::Together { continues: false });
+        let window = end.window.expect("a window").left_some();
+        assert_eq!(window.end(), at(120));
+        // What happens meanwhile is told one by one, as far as a window lets it through.
+        let meanwhile = batch(Some(window), 4, at(70));
+        assert_eq!((meanwhile.singles, meanwhile.rest), (2, Rest::Until(at(120))));
+        let next = batch(meanwhile.window, 149, at(120));
+        assert_eq!((next.singles, next.rest), (0, Rest::Together { continues: true }));
+        let last = batch(next.window.map(Window::left_some), 1, at(180));
+        assert_eq!((last.singles, last.rest), (1, Rest::None));
     }
 
     #[test]

@@ -14,9 +14,9 @@ const MESSAGE: usize = 28 * 1024;
 /// Bytes in a title, as JSON.
 const TITLE: usize = 2 * 1024;
 /// Bytes in the other texts of a card, as JSON.
-const TEXTS: usize = 12 * 1024;
+pub(super) const TEXTS: usize = 12 * 1024;
 /// Elements in a card.
-const COUNT: usize = 60;
+pub(super) const COUNT: usize = 60;
 /// Bytes that an element takes beside its text.
 const ELEMENT: usize = 170;
 /// Bytes of what holds the elements, and of the link.

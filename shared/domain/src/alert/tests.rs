@@ -542,10 +542,7 @@ fn mail_has_two_forms_of_one_content() {
 #[test]
 fn an_address_is_asked_before_it_gets_alerts() {
     let asked = Letter {
-        kind: LetterKind::Confirmation {
-            asked_by: "Ada".to_owned(),
-            team: "Web <b>\r\nBcc: x@example.com".to_owned(),
-        },
+        kind: LetterKind::Confirmation { team: "Web <b>\r\nBcc: x@example.com".to_owned() },
         url: "https://vedette.example.com/channels/3/confirm?key=4".to_owned(),
     };
     let mail = mail::letter(&asked, &envelope()).expect("a mail");
@@ -559,20 +556,20 @@ fn an_address_is_asked_before_it_gets_alerts() {
     X-Auto-Response-Suppress: All
     MIME-Version: 1.0
     Content-Type: multipart/alternative;
-     boundary="5562fe51196df3f62ca56aaf84284e376be6e770"
+     boundary="aa83b37e8371b88ce6eb86bdc8e38eb2d5abb26b"
 
-    --5562fe51196df3f62ca56aaf84284e376be6e770
+    --aa83b37e8371b88ce6eb86bdc8e38eb2d5abb26b
     Content-Type: text/plain; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
-    Ada asks that alerts of the team =E2=80=9CWeb <b> Bcc: x@example.com=E2=80=
-    =9D be sent to this address.
+    Someone in the team =E2=80=9CWeb <b> Bcc: x@example.com=E2=80=9D wants aler=
+    ts about its websites to be sent to this address.
 
     Confirm this address: https://vedette.example.com/channels/3/confirm?key=3D4
 
-    If you do not want them, do nothing: nothing else is sent to you.
+    If you do not want these alerts, ignore this email.
 
-    --5562fe51196df3f62ca56aaf84284e376be6e770
+    --aa83b37e8371b88ce6eb86bdc8e38eb2d5abb26b
     Content-Type: text/html; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
@@ -581,18 +578,19 @@ fn an_address_is_asked_before_it_gets_alerts() {
     content=3D"light dark"><meta name=3D"supported-color-schemes" content=3D"li=
     ght dark"><title>Confirm your address for alerts</title></head><body style=
     =3D"font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-s=
-    erif"><div style=3D"display:none;max-height:0;overflow:hidden">Ada asks tha=
-    t alerts of the team =E2=80=9CWeb &lt;b&gt; Bcc: x@example.com=E2=80=9D be =
-    sent to this address.</div><table role=3D"presentation" width=3D"100%" styl=
-    e=3D"max-width:600px"><tr><td><h1 style=3D"border-left:4px solid #80848e;pa=
-    dding-left:12px;font-size:18px">Confirm your address for alerts</h1><p>Ada =
-    asks that alerts of the team =E2=80=9CWeb &lt;b&gt; Bcc: x@example.com=E2=
-    =80=9D be sent to this address.</p><p><a href=3D"https://vedette.example.co=
-    m/channels/3/confirm?key=3D4" style=3D"display:inline-block;padding:8px 16p=
-    x;border:1px solid;border-radius:4px;color:inherit;text-decoration:none">Co=
-    nfirm this address</a></p><p>If you do not want them, do nothing: nothing e=
-    lse is sent to you.</p></td></tr></table></body></html>
-    --5562fe51196df3f62ca56aaf84284e376be6e770--
+    erif"><div style=3D"display:none;max-height:0;overflow:hidden">Someone in t=
+    he team =E2=80=9CWeb &lt;b&gt; Bcc: x@example.com=E2=80=9D wants alerts abo=
+    ut its websites to be sent to this address.</div><table role=3D"presentatio=
+    n" width=3D"100%" style=3D"max-width:600px"><tr><td><h1 style=3D"border-lef=
+    t:4px solid #80848e;padding-left:12px;font-size:18px">Confirm your address =
+    for alerts</h1><p>Someone in the team =E2=80=9CWeb &lt;b&gt; Bcc: x@example=
+    .com=E2=80=9D wants alerts about its websites to be sent to this address.</=
+    p><p><a href=3D"https://vedette.example.com/channels/3/confirm?key=3D4" sty=
+    le=3D"display:inline-block;padding:8px 16px;border:1px solid;border-radius:=
+    4px;color:inherit;text-decoration:none">Confirm this address</a></p><p>If y=
+    ou do not want these alerts, ignore this email.</p></td></tr></table></body=
+    ></html>
+    --aa83b37e8371b88ce6eb86bdc8e38eb2d5abb26b--
     "#);
 }
 
@@ -604,12 +602,12 @@ fn letters_say_what_their_link_is_for() {
         (
             invitation,
             "Join a team on Vedette",
-            "Ada Bob invites you to the team “Web <b>”, which watches its websites with Vedette.",
+            "Ada Bob has invited you to the team “Web <b>”, which monitors its websites with Vedette.",
         ),
         (
             LetterKind::SignIn,
             "Sign in to Vedette",
-            "Somebody, probably you, asked for a link that signs in to Vedette with this address.",
+            "Someone, probably you, asked for a link to sign in to Vedette with this address.",
         ),
     ] {
         let url = "https://vedette.example.com/sign-in/7".to_owned();

@@ -11,6 +11,7 @@ pub mod evaluate;
 mod lifecycle;
 pub mod note;
 mod past;
+pub mod past_tense;
 pub mod record;
 mod timeline;
 pub mod tracker;

@@ -243,6 +243,14 @@ impl Issue {
         self.lifecycle.status()
     }
 
+    /// When the problem was first seen: at the first of the failed checks that opened it, the last time.
+    pub fn first_failed_at(&self) -> Timestamp {
+        let opened_at = self.lifecycle.opened_at();
+        let first = self.context["first_failed_at"].as_str();
+        let first = first.and_then(|first| first.parse().ok());
+        first.filter(|first| *first <= opened_at).unwrap_or(opened_at)
+    }
+
     /// When the certificate or the registration ends that it warns of.
     pub fn ends_at(&self) -> Option<Timestamp> {
         let measured = |name: &str| self.context["measured"][name].as_str();
@@ -369,6 +377,14 @@ mod tests {
             (after.id.fingerprint(), after.status()),
             (Fingerprint::StatusDown, IssueStatus::Open)
         );
+    }
+
+    #[test]
+    fn a_problem_is_there_since_its_first_failed_check() {
+        assert_eq!(open().first_failed_at(), at(FAILED));
+        let unknown = |context| Issue { context, ..open() }.first_failed_at();
+        assert_eq!(unknown(Value::Null), at(OPENED));
+        assert_eq!(unknown(json!({ "first_failed_at": wire(at(AGAIN)) })), at(OPENED));
     }
 
     #[test]

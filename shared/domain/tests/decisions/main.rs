@@ -13,6 +13,9 @@ mod world;
 #[path = "../../../../tests/simulation/random.rs"]
 mod random;
 
+#[path = "../../../../tests/reading.rs"]
+pub mod reading;
+
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::ScopedJoinHandle;

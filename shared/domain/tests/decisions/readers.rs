@@ -229,6 +229,7 @@ impl Reader {
     /// People read an alert.
     pub(crate) fn hear(&mut self, scene: Scene<'_>, kind: AlertKind, keys: &[Key]) {
         let now = scene.now;
+        assert!(!keys.is_empty(), "an alert of nothing that its readers know");
         self.patience.remove(&None);
         self.counts.alerts += 1;
         self.counts.collections += u64::from(keys.len() > 1);

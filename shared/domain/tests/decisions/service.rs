@@ -6,13 +6,14 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::{Channel, EventKind};
 use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
+use vedette_domain::alert::collection::{Collecting, Collection, collect};
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::{
     Content, Cursor, OutboxEntry, ProgramStep, Queued, overtaken, place, program_step,
 };
 use vedette_domain::alert::due::{Due, News, Policy, Told, due};
 use vedette_domain::alert::retry::retry;
-use vedette_domain::alert::storm::{Batching, Rest, batch};
+use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
 use vedette_domain::alert::webhook::webhook_id;
 use vedette_domain::alert::{Alert, AlertKind};
 use vedette_domain::id::IssueId;
@@ -122,8 +123,8 @@ pub(crate) trait Around {
     fn now(&self) -> Timestamp;
     fn rows(&mut self) -> &mut ChannelRows;
     fn issue(&self, issue: IssueId) -> (Issue, Rc<Site>);
-    /// An alert about issues, in the order in which it names them.
-    fn tell(&mut self, alert: &Alert, issues: &[IssueId]) -> Answer;
+    /// An alert, of which people know no more than they read.
+    fn tell(&mut self, alert: &Alert) -> Answer;
     fn event(&mut self, queued: &Queued) -> Answer;
     fn reminder_is_made(&mut self, issue: IssueId);
 }
@@ -200,8 +201,8 @@ impl<W: Around> Pass<'_, W> {
                 }
             }
         }
-        ready.sort_by_key(|ready| (ready.issue.lifecycle.opened_at(), ready.cursor.issue));
-        for kind in AlertKind::NEWS {
+        ready.sort_by_key(|ready| (ready.news.since(&ready.issue), ready.cursor.issue));
+        while let Some(kind) = ready.first().map(|ready| ready.news.kind()) {
             let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
             ready = others;
             self.tell_kind(kind, of_kind, now)?;
@@ -217,22 +218,26 @@ impl<W: Around> Pass<'_, W> {
     ) -> Result<(), Died> {
         let window = self.state.window_mut(kind);
         let Batching { singles, rest, window: next } = batch(*window, ready.len(), now);
-        *window = next;
+        let is_collection = matches!(rest, Rest::Together { .. });
+        if !is_collection {
+            *window = next;
+        }
+        let continues = rest == Rest::Together { continues: true };
         let others = ready.split_off(singles);
         let mut groups: Vec<Vec<Ready>> = ready.into_iter().map(|single| vec![single]).collect();
         match rest {
-            Rest::Together => groups.push(others),
+            Rest::Together { .. } => groups.push(others),
             Rest::None => {}
             Rest::Until(end) => {
                 others.into_iter().for_each(|ready| self.put_off(ready.cursor, Some(end)));
             }
         }
-        for group in groups {
+        for mut group in groups {
             let mut again = self.state.retry_at.filter(|retry_at| *retry_at > now);
+            let Collection { alert, named } = alert(Collecting { kind, continues }, &group, now);
+            let mut left = group.split_off(named);
             if again.is_none() {
-                let issues: Vec<_> = group.iter().map(|ready| ready.cursor.issue).collect();
-                let alert = alert(kind, &group, now);
-                match self.world.tell(&alert, &issues) {
+                match self.world.tell(&alert) {
                     Answer::Died => return Err(Died),
                     Answer::Taken => self.state.delivered(now),
                     Answer::Failed(asked) => {
@@ -243,10 +248,20 @@ impl<W: Around> Pass<'_, W> {
                     }
                 }
             }
-            for ready in group {
-                match again {
-                    Some(_) => self.put_off(ready.cursor, again),
-                    None => self.save(&ready, now),
+            match again {
+                Some(_) => {
+                    left.append(&mut group);
+                    left.into_iter().for_each(|ready| self.put_off(ready.cursor, again));
+                }
+                None => {
+                    group.iter().for_each(|ready| self.save(ready, now));
+                    if is_collection {
+                        let full = |window: Window| window.left_some();
+                        let next = if left.is_empty() { next } else { next.map(full) };
+                        *self.state.window_mut(kind) = next;
+                    }
+                    let end = next.map(Window::end);
+                    left.into_iter().for_each(|ready| self.put_off(ready.cursor, end));
                 }
             }
         }
@@ -355,7 +370,7 @@ impl<W: Around> Pass<'_, W> {
     }
 }
 
-fn alert(kind: AlertKind, group: &[Ready], now: Timestamp) -> Alert {
+fn alert(collecting: Collecting, group: &[Ready], now: Timestamp) -> Collection {
     let subjects: Vec<_> = group
         .iter()
         .map(|Ready { issue, site, .. }| Subject {
@@ -363,12 +378,15 @@ fn alert(kind: AlertKind, group: &[Ready], now: Timestamp) -> Alert {
             site,
             team: "team",
             acknowledged_by: None,
+            resolved_by: None,
             base_url: None,
             ended: None,
         })
         .collect();
     match (&subjects[..], group) {
-        ([subject], [ready]) => compose::one(subject, &ready.news, now),
-        _ => compose::many(&subjects, kind, now),
+        ([subject], [ready]) => {
+            Collection { alert: compose::one(subject, &ready.news, now), named: 1 }
+        }
+        _ => collect(&subjects, collecting, now),
     }
 }

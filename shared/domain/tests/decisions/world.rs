@@ -32,6 +32,7 @@ use vedette_domain::tool_state::{DayWrite, ToolState};
 
 use crate::random::Random;
 use crate::readers::{Counts, Key, Reader, Scene, Truths};
+use crate::reading::Reading;
 use crate::service::{Answer, Around, ChannelRows, Pass};
 use crate::truth::{Transition, Truth};
 
@@ -101,6 +102,8 @@ pub(crate) struct World {
     died_at: BTreeMap<usize, Vec<Timestamp>>,
     /// Nothing goes wrong between the service's own parts.
     is_kind: bool,
+    /// Its sites have names so long that a message does not have room for all of them.
+    is_wordy: bool,
     is_over: bool,
     /// What must be.
     truths: Truths,
@@ -150,6 +153,7 @@ impl World {
             crashes: 0,
             died_at: BTreeMap::new(),
             is_kind: seed.is_multiple_of(4),
+            is_wordy: seed.is_multiple_of(3),
             is_over: false,
             truths: Truths::new(),
             counted: BTreeMap::new(),
@@ -186,7 +190,11 @@ impl World {
         for _ in 0..sites {
             let (id, place) = (SiteId(uuid(&mut self.random)), self.sites.len());
             let url = SiteUrl::parse(&format!("http://site-{place}.test")).expect("a URL");
-            let site = Site::new(id, self.teams[number].team.id, url, now);
+            let mut site = Site::new(id, self.teams[number].team.id, url, now);
+            if self.is_wordy {
+                // A message has room for a few of these, and Slack for fewer.
+                site.name.push_str(&" &".repeat(120));
+            }
             let check = CheckId::automatic(id, Tool::Status, RunReason::Scheduled, now);
             let TeamRows { team, settings, .. } = &self.teams[number];
             let (team, settings) = (team.clone(), settings.clone());
@@ -569,6 +577,20 @@ impl World {
         (place, issue.fingerprint())
     }
 
+    /// The issues that a text names, by the beginnings of its sites' names.
+    fn keys_in(&self, reading: &Reading) -> Vec<Key> {
+        let place = |name: &str| {
+            let number = name.strip_prefix("site-")?.split_once(".test")?.0;
+            number.parse().ok().filter(|place| *place < self.sites.len())
+        };
+        let fingerprint = |said: &str| match said.to_lowercase().contains("certificate") {
+            true => Fingerprint::SslExpiring,
+            false => Fingerprint::StatusDown,
+        };
+        let named = reading.named().into_iter();
+        named.filter_map(|(name, said)| Some((place(name)?, fingerprint(&said)))).collect()
+    }
+
     /// Something that people, receivers or targets do.
     fn happen(&mut self) {
         let keys = u64::try_from(self.truths.len()).expect("small");
@@ -740,8 +762,7 @@ impl Around for World {
         (self.issues[&key].clone(), self.sites[key.0].1.clone())
     }
 
-    fn tell(&mut self, alert: &Alert, issues: &[IssueId]) -> Answer {
-        let keys: Vec<Key> = issues.iter().map(|issue| self.key_of(*issue)).collect();
+    fn tell(&mut self, alert: &Alert) -> Answer {
         let channel = self.current;
         self.readers[channel].is_asked(None, self.now);
         if let Some(after) = self.failing.get(&channel) {
@@ -750,12 +771,14 @@ impl Around for World {
         }
         let dies = self.dies();
         if !dies || self.random.happens(500) {
-            let name = self.channels[channel].1.channel.name.clone();
-            self.note(|| format!("{channel} {name}: {} {keys:?} dies={dies}", alert.title()));
+            let of = &self.channels[channel].1.channel;
+            let (name, reading) = (of.name.clone(), Reading::of(&of.target, alert));
+            let keys: Vec<Key> = self.keys_in(&reading);
+            self.note(|| format!("{channel} {name}: {} {keys:?} dies={dies}", reading.title));
             let (team, rows) = &self.channels[channel];
             assert!(keys.iter().all(|key| self.sites[key.0].0 == *team), "of another team");
             let scene = self.teams[*team].scene(&rows.channel, self.now);
-            self.readers[channel].hear(scene, alert.kind, &keys);
+            self.readers[channel].hear(scene, reading.kind(), &keys);
         }
         if dies {
             return Answer::Died;

@@ -1,0 +1,88 @@
+//! What waits to be sent to a channel, and when it is due.
+
+use jiff::Timestamp;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::channel_state::Standing;
+use vedette_domain::alert::compose::{self, Subject};
+use vedette_domain::alert::delivery::Cursor;
+use vedette_domain::alert::due::Policy;
+use vedette_domain::alert::ended::EndReason;
+use vedette_domain::id::IssueId;
+use vedette_runtime::App;
+use vedette_store::{Deliveries, StoreError};
+
+/// A message that waits to be sent to a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// What it is: the title of an alert for people, or the name of an event.
+    pub what: String,
+    /// The issue that it is about.
+    pub issue: Option<IssueId>,
+    /// Since when it could not be delivered, if it was tried.
+    pub failing_since: Option<Timestamp>,
+    /// When it is sent; none where it is not sent before somebody asks for it.
+    pub due: Option<Timestamp>,
+}
+
+/// What waits to be sent to a channel, what is due first being the first.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn waiting_for(
+    app: &App,
+    channel: &Channel,
+    deliveries: &Deliveries,
+) -> Result<Vec<Waiting>, StoreError> {
+    let Deliveries { state, cursors, queued } = deliveries;
+    let queued = queued.iter().map(|queued| Waiting {
+        what: queued.content.name().to_owned(),
+        issue: IssueId::parse(&queued.group),
+        failing_since: queued.failing.map(|failing| failing.since()),
+        due: queued.due,
+    });
+    let mut waiting: Vec<_> = queued.collect();
+    if channel.target.is_for_people() && !cursors.is_empty() {
+        let failing_since = state.failing.map(|failing| failing.since());
+        let news = news_for(app, channel, cursors).await?;
+        waiting.extend(news.into_iter().map(|waiting| Waiting { failing_since, ..waiting }));
+    }
+    if Standing::of(channel, state) == Standing::Disabled {
+        waiting.iter_mut().for_each(|waiting| waiting.due = None);
+    }
+    waiting.sort_by_key(|waiting| (waiting.due.is_none(), waiting.due));
+    Ok(waiting)
+}
+
+/// What people would be told now of the issues that a channel knows.
+async fn news_for(
+    app: &App,
+    channel: &Channel,
+    cursors: &[Cursor],
+) -> Result<Vec<Waiting>, StoreError> {
+    let now = app.clock.now();
+    let (team, issues) = futures::try_join!(
+        app.store.team(channel.team, now),
+        app.store.current_issues(cursors.iter().map(|cursor| cursor.issue)),
+    )?;
+    let Some(team) = team else { return Ok(Vec::new()) };
+    let waiting = |cursor: &Cursor| {
+        let found = issues.get(&cursor.issue)?;
+        let tool = cursor.issue.fingerprint().tool();
+        let ended = EndReason::of(tool, &team.team, &team.settings_for(&found.site));
+        let policy = Policy::of(channel, &team.settings, ended, app.service.time_scale);
+        let waiting = cursor.waiting(&found.issue, &policy, now)?;
+        let subject = Subject {
+            issue: &found.issue,
+            site: &found.site,
+            team: &team.team.name,
+            acknowledged_by: None,
+            resolved_by: None,
+            base_url: None,
+            ended: ended.filter(|_| found.issue.lifecycle.is_active()),
+        };
+        let what = compose::one(&subject, &waiting.news, now).title();
+        Some(Waiting { what, issue: Some(cursor.issue), failing_since: None, due: waiting.due })
+    };
+    Ok(cursors.iter().filter_map(waiting).collect())
+}

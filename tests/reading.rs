@@ -1,0 +1,114 @@
+//! What people read: the text of an alert as its channel shows it, and what a reader learns from it.
+
+use mail_parser::MessageParser;
+use serde_json::Value;
+use vedette_domain::alert::channel::Target;
+use vedette_domain::alert::mail::{self, Envelope};
+use vedette_domain::alert::{Alert, AlertKind, discord, slack, teams};
+
+/// An alert as its reader sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// State and name: `DOWN: Example Shop`.
+    pub title: String,
+    /// The lines below it.
+    pub lines: Vec<String>,
+}
+
+impl Reading {
+    /// Reads what a channel that leads there shows of an alert.
+    pub fn of(target: &Target, alert: &Alert) -> Self {
+        match target {
+            Target::Email { .. } => of_mail(alert),
+            Target::Slack { .. } => of_slack(&json(&slack::message(alert))),
+            Target::Discord { .. } => of_discord(&json(&discord::message(alert))),
+            Target::Teams { .. } => of_teams(&json(&teams::message(alert))),
+            Target::Webhook { .. } => panic!("nobody reads it"),
+        }
+    }
+
+    /// What kind of news it says it is.
+    pub fn kind(&self) -> AlertKind {
+        let (state, _) = self.parts();
+        match state.split(' ').next().unwrap_or_default() {
+            "RESOLVED" => AlertKind::Resolved,
+            "WAS" => AlertKind::Missed,
+            "STILL" => AlertKind::Reminder,
+            "CHANNEL" => AlertKind::Notice,
+            "TEST" => AlertKind::Test,
+            _ if state.ends_with(" AND RESOLVED") => AlertKind::Missed,
+            _ => AlertKind::Opened,
+        }
+    }
+
+    /// The sites that it names, each with what it says of it.
+    pub fn named(&self) -> Vec<(&str, String)> {
+        let (state, name) = self.parts();
+        let mut words = name.split(' ');
+        let counts = words.next().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+        let of = words.next().unwrap_or_default().trim_end_matches('s');
+        if !counts || !["site", "issue", "more"].contains(&of) {
+            return vec![(name, format!("{state} {}", self.lines.join(" ")))];
+        }
+        let named = self.lines.iter().filter_map(|line| line.split_once(": "));
+        named.map(|(name, said)| (name, format!("{state} {said}"))).collect()
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.title.split_once(": ").expect("a state and a name")
+    }
+}
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("JSON")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+fn of_mail(alert: &Alert) -> Reading {
+    let envelope = Envelope {
+        from: "alerts@example.com".to_owned(),
+        to: "ada@example.com".to_owned(),
+        message_id: "1@example.com".to_owned(),
+        at: alert.at,
+        unsubscribe_url: None,
+        host: "example.com".to_owned(),
+    };
+    let bytes = mail::message(alert, &envelope).expect("a mail").formatted();
+    let mail = MessageParser::default().parse(&bytes).expect("a mail");
+    let mut lines = lines(&mail.body_text(0).expect("plain text"));
+    Reading { title: lines.remove(0), lines }
+}
+
+fn of_slack(message: &Value) -> Reading {
+    let shown = |text: &str| text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let of_kind = |kind: &'static str| {
+        let blocks = message["blocks"].as_array().expect("blocks").iter();
+        let blocks = blocks.filter(move |block| block["type"] == kind);
+        blocks.map(move |block| shown(text(&block["text"]["text"])))
+    };
+    let title = of_kind("header").next().expect("a header");
+    Reading { title, lines: of_kind("section").flat_map(|section| lines(&section)).collect() }
+}
+
+fn of_discord(message: &Value) -> Reading {
+    let embed = &message["embeds"][0];
+    let shown = |value: &Value| text(value).replace('\\', "");
+    Reading { title: shown(&embed["title"]), lines: lines(&shown(&embed["description"])) }
+}
+
+fn of_teams(message: &Value) -> Reading {
+    let body = &message["attachments"][0]["content"]["body"];
+    let runs = |block: &Value| -> String {
+        block["inlines"].as_array().into_iter().flatten().map(|run| text(&run["text"])).collect()
+    };
+    let blocks = body.as_array().expect("a body");
+    let title = runs(&blocks[0]["items"][0]);
+    Reading { title, lines: blocks[1..].iter().map(runs).collect() }
+}
