@@ -299,7 +299,14 @@ async fn what_waits_to_be_told_of_an_issue_is_shown_with_when_it_is_due() {
     let known = bench.run(&failures).await.out;
     assert!(known.ends_with("Nothing waits.\n"), "{known}");
     bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
-    insta::assert_snapshot!(bench.run(&failures).await.out, @"");
+    insta::assert_snapshot!(bench.run(&failures).await.out, @r"
+    The channel is on.
+
+    Everything arrived lately.
+
+    WAITING         ISSUE                                 FAILING SINCE  DUE
+    RESOLVED: Shop  01a1f862-6380-8100-8a55-6c1f3b7d9e01  -              2026-11-20 09:56:30 UTC
+    ");
     bench.json(&format!("channel disable {team} Ops")).await;
     let disabled = bench.run(&failures).await.out;
     assert!(disabled.trim_end().ends_with("once enabled"), "{disabled}");
