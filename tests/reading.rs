@@ -45,7 +45,8 @@ impl Reading {
     pub fn named(&self) -> Vec<(&str, String)> {
         let (state, name) = self.parts();
         let mut words = name.split(' ');
-        let counts = words.next().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+        let counts =
+            words.next().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
         let of = words.next().unwrap_or_default().trim_end_matches('s');
         if !counts || !["site", "issue", "more"].contains(&of) {
             return vec![(name, format!("{state} {}", self.lines.join(" ")))];

@@ -231,7 +231,8 @@ fn read(scene: &Scene, channel: &Channel) -> Vec<Reading> {
 async fn a_reader_of_the_texts_knows_every_site_of_a_large_storm() {
     const SITES: usize = 60;
     let scene = Scene::start().await;
-    let channels = [scene.add_channel("Chat", chat()).await, scene.add_channel("Mail", mail()).await];
+    let channels =
+        [scene.add_channel("Chat", chat()).await, scene.add_channel("Mail", mail()).await];
     let sites = watch_many(&scene, SITES).await;
     for (code, kind, title) in [
         (503, AlertKind::Opened, "DOWN: 57 sites"),

@@ -70,12 +70,8 @@ pub const PAGES: &[Page] = &[
     page("POST", "/teams/{team}/settings/{section}", For::Member, |visit| {
         Box::pin(settings::update::update(visit))
     }),
-    page("GET", link::CHANNELS, For::Member, |visit| {
-        Box::pin(channels::list::list(visit))
-    }),
-    page("POST", link::CHANNELS, For::Member, |visit| {
-        Box::pin(channels::add::add(visit))
-    }),
+    page("GET", link::CHANNELS, For::Member, |visit| Box::pin(channels::list::list(visit))),
+    page("POST", link::CHANNELS, For::Member, |visit| Box::pin(channels::add::add(visit))),
     page("POST", "/teams/{team}/channels/{channel}/test", For::Member, |visit| {
         Box::pin(channels::change::test(visit))
     }),

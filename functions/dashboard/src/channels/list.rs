@@ -60,7 +60,8 @@ pub(super) async fn page(
     channels.sort_by_key(|channel| (channel.created_at, channel.id));
     let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
     let states = store.states_of_channels(&places).await?;
-    let waiting = channels.iter().zip(&states).map(|(channel, state)| waiting(visit, channel, state));
+    let waiting =
+        channels.iter().zip(&states).map(|(channel, state)| waiting(visit, channel, state));
     let waiting = try_join_all(waiting).await?;
     let status = match refused {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,

@@ -16,7 +16,7 @@ use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::RunReason;
 use vedette_domain::tool_state::ToolState;
 use vedette_runtime::Destination;
-use vedette_store::{ChannelRef, Changes, SiteWithTools};
+use vedette_store::{Changes, ChannelRef, SiteWithTools};
 
 use super::*;
 use crate::testing::Bench;

@@ -126,7 +126,8 @@ fn named(subjects: &[Subject<'_>], kind: AlertKind, now: Timestamp) -> Vec<Strin
             let address = cut(subject.site.url.as_str(), ADDRESS_SIZE, size_of);
             name = format!("{name} ({address})");
         }
-        let line = cut(&format!("{name}: {}", said(subject, kind, now)), NAMED_SIZE - 1, size_of);
+        let line = one_line(&format!("{name}: {}", said(subject, kind, now)));
+        let line = cut(&line, NAMED_SIZE - 1, size_of);
         // With its line break.
         let Some(left) = room.checked_sub(size(&line) + 1) else { break };
         room = left;
@@ -148,7 +149,7 @@ fn said(subject: &Subject<'_>, kind: AlertKind, now: Timestamp) -> String {
         let taken = subject.taken().map(|taken| format!(" {taken}")).unwrap_or_default();
         said = format!("{said} Since {}.{taken}", instant(subject.issue.first_failed_at()));
     }
-    one_line(&said)
+    said
 }
 
 #[cfg(test)]
@@ -237,7 +238,10 @@ mod tests {
         let over = collected(&shops(2), AlertKind::Resolved, false);
         let line = "Shop 0: resolved after 12 min. example.com was down: HTTP 503 Service \
                     Unavailable.";
-        assert_eq!((over.alert.title().as_str(), over.alert.lines[0].as_str()), ("RESOLVED: 2 sites", line));
+        assert_eq!(
+            (over.alert.title().as_str(), over.alert.lines[0].as_str()),
+            ("RESOLVED: 2 sites", line)
+        );
     }
 
     #[test]

@@ -133,9 +133,7 @@ pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
         kind: AlertKind::Test,
         state: "TEST".to_owned(),
         name: channel.to_owned(),
-        lines: vec![
-            "This channel works. Alerts about your sites will arrive here.".to_owned(),
-        ],
+        lines: vec!["This channel works. Alerts about your sites will arrive here.".to_owned()],
         facts: vec![Fact { label: "Team", value: team.to_owned() }],
         severity: None,
         site_url: None,
@@ -245,7 +243,8 @@ fn flapping(issue: &Issue, now: Timestamp) -> Option<String> {
         entry.key == TimelineKey::Opened && now.duration_since(entry.timestamp) < FLAPPING_TIME
     });
     let count = openings.count();
-    (count >= FLAPPING).then(|| format!("This issue has opened {count} times in the last 24 hours."))
+    (count >= FLAPPING)
+        .then(|| format!("This issue has opened {count} times in the last 24 hours."))
 }
 
 /// A text as a sentence. Only an article becomes a capital: a host stays as it is.

@@ -121,6 +121,15 @@ fn clipped(text: &str) -> String {
 }
 
 #[cfg(test)]
+impl Evaluation {
+    /// Whether its summary can be told once the problem is over.
+    fn has_past(&self) -> bool {
+        let past = crate::issue::past::past(self.fingerprint, &self.summary);
+        self.outcome == Outcome::Up || past != self.summary
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -174,6 +183,7 @@ mod tests {
         for (result, incident_codes, summary) in cases {
             let evaluation = status(&result, &incident_codes);
             assert_eq!(evaluation.summary, summary);
+            assert!(evaluation.has_past(), "{summary}");
             assert_eq!(evaluation.fingerprint, Fingerprint::StatusDown);
             let is_down = summary.starts_with("example.com is down: ");
             assert_eq!(evaluation.outcome, Outcome::of(is_down), "{summary}");

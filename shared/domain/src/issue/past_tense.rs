@@ -10,20 +10,16 @@ const fn tenses(fingerprint: Fingerprint) -> &'static [[&'static str; 2]] {
             &[[" has no valid certificate: ", " had no valid certificate: "]]
         }
         Fingerprint::SslExpiring => &[[" expires soon: ", " was about to expire: "]],
-        Fingerprint::DnsLookupFailed => {
-            &[[" cannot be looked up: ", " could not be looked up: "]]
-        }
+        Fingerprint::DnsLookupFailed => &[[" cannot be looked up: ", " could not be looked up: "]],
         Fingerprint::DnsRecordsMissing => &[[" records are missing", " records were missing"]],
         Fingerprint::DnsRecordsChanged => &[[" records changed", " records had changed"]],
         Fingerprint::DnsDomainExpiring => {
             &[[" expires on ", " was due to expire on "], [" expired on ", " had expired on "]]
         }
-        Fingerprint::BrokenLinksThreshold => {
-            &[
-                [" broken link on ", " broken link was found on "],
-                [" broken links on ", " broken links were found on "],
-            ]
-        }
+        Fingerprint::BrokenLinksThreshold => &[
+            [" broken link on ", " broken link was found on "],
+            [" broken links on ", " broken links were found on "],
+        ],
         Fingerprint::PerformanceBudget => {
             &[[" exceeds its performance budget: ", " exceeded its performance budget: "]]
         }

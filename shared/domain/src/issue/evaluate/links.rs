@@ -138,6 +138,7 @@ mod tests {
             let evaluation = links(&result, &settings(threshold)).expect("representative");
             assert_eq!(evaluation.fingerprint, Fingerprint::BrokenLinksThreshold);
             assert_eq!(evaluation.summary, summary);
+            assert!(evaluation.has_past(), "{summary}");
             let down = statuses.len() as u32 >= threshold;
             assert_eq!(evaluation.outcome, Outcome::of(down), "{summary}");
         }

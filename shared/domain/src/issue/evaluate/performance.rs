@@ -134,6 +134,7 @@ mod tests {
         ];
         for (result, settings, expected) in cases {
             let found = performance(&result, settings);
+            assert!(found.as_ref().is_none_or(Evaluation::has_past), "{found:?}");
             let summary = found.as_ref().map(|found| found.summary.clone());
             let outcome = found.map(|found| found.outcome);
             let (words, verdict) = match expected {

@@ -140,6 +140,7 @@ mod tests {
             assert_eq!(evaluation.outcome, Outcome::Down);
             let summary = format!("example.com has no valid certificate: {cause}");
             assert_eq!(evaluation.summary, summary);
+            assert!(evaluation.has_past(), "{summary}");
         }
     }
 
@@ -168,6 +169,7 @@ mod tests {
             let state = if cause.is_some() { "expires soon" } else { "does not expire soon" };
             let beginning = format!("the certificate of example.com {state}: ");
             assert!(expiring.summary.starts_with(&beginning), "{}", expiring.summary);
+            assert!(expiring.has_past(), "{}", expiring.summary);
             assert_eq!(invalid.measured, expiring.measured);
         }
     }

@@ -86,6 +86,7 @@ fn told(evaluations: &[Evaluation], fingerprint: Fingerprint) -> Option<(bool, S
     let mut of_it = evaluations.iter().filter(|one| one.fingerprint == fingerprint);
     let one = of_it.next()?;
     assert!(of_it.next().is_none(), "one evaluation of {fingerprint:?}");
+    assert!(one.has_past(), "{}", one.summary);
     let said = one.summary.strip_prefix("example.com: ").unwrap_or(&one.summary).to_owned();
     Some((one.outcome == Outcome::Down, said))
 }
