@@ -144,7 +144,11 @@ mod tests {
         for ahead in [3_600, 365 * 86_400] {
             let fast = batch(None, 5, at(ahead));
             let now = batch(fast.window, 3, at(10));
-            assert_eq!((now.singles, now.rest), (0, Rest::Together), "{ahead}");
+            assert_eq!(
+                (now.singles, now.rest),
+                (0, Rest::Together { continues: false }),
+                "{ahead}"
+            );
         }
         let corrected = batch(batch(None, 5, at(30)).window, 3, at(0));
         assert_eq!((corrected.singles, corrected.rest), (0, Rest::Until(at(90))));
