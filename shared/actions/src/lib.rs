@@ -15,8 +15,8 @@ mod sites;
 mod tokens;
 
 pub use channels::{
-    ChannelError, Waiting, add_channel, confirm_channel, enable_channel, look_again, remove_channel,
-    resend_to_channel, save_channel, send_again, try_channel, waiting_for, wake,
+    ChannelError, Waiting, add_channel, confirm_channel, enable_channel, look_again,
+    remove_channel, resend_to_channel, save_channel, send_again, try_channel, waiting_for, wake,
 };
 pub use checks::order_checks;
 pub use invitations::{accept_invitation, invite, withdraw_invitation};

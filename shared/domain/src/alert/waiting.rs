@@ -75,6 +75,7 @@ mod tests {
             let cursor = Cursor { told, due, ..Cursor::new(id, opened_at, opened_at) };
             let (filter, quiet_time) = (Filter::default(), quiet(is_quiet));
             let policy = Policy {
+                ended: None,
                 filter: &filter,
                 since: opened_at,
                 quiet_time: &quiet_time,

@@ -124,7 +124,7 @@ fn clipped(text: &str) -> String {
 impl Evaluation {
     /// Whether its summary can be told once the problem is over.
     fn has_past(&self) -> bool {
-        let past = crate::issue::past::past(self.fingerprint, &self.summary);
+        let past = crate::issue::past_tense::past(self.fingerprint, &self.summary);
         self.outcome == Outcome::Up || past != self.summary
     }
 }
