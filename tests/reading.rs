@@ -31,10 +31,10 @@ impl Reading {
     pub fn kind(&self) -> AlertKind {
         let (state, _) = self.parts();
         match state.split(' ').next().unwrap_or_default() {
-            "RESOLVED" => AlertKind::Resolved,
+            "RESOLVED" | "MONITORING" | "CLOSED" => AlertKind::Resolved,
             "WAS" => AlertKind::Missed,
             "STILL" => AlertKind::Reminder,
-            "CHANNEL" => AlertKind::Notice,
+            "CHANNEL" | "MESSAGES" => AlertKind::Notice,
             "TEST" => AlertKind::Test,
             _ if state.ends_with(" AND RESOLVED") => AlertKind::Missed,
             _ => AlertKind::Opened,

@@ -1,5 +1,5 @@
 //! A service in a world that does it no favours: sites flap, messages are lost, doubled, late and out of
-//! order, writes are throttled, and the process dies at any write and any send.
+//! order, writes are throttled, disks fill, clocks jump, and the process dies at any write and any send.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,10 +7,12 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use vedette_actions::enable_channel;
+use vedette_checker::at_free_slot;
 use vedette_domain::alert::channel::{Channel, Filter, Target};
 use vedette_domain::alert::channel_state::LEASE;
 use vedette_domain::audit::Actor;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
+use vedette_domain::clock::CLOCK_SKEW;
 use vedette_domain::id::SiteId;
 use vedette_domain::issue::record;
 use vedette_domain::issue::{Fingerprint, TimelineKey};
@@ -19,7 +21,7 @@ use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_embedded::Database;
 use vedette_notifier::{NOTIFIER, NotifierError};
-use vedette_reconciler::{MAINTENANCE, REDELIVERY};
+use vedette_reconciler::{MAINTENANCE, REDELIVERY, rebuild_all, redeliver_all};
 use vedette_runs::{clear_timer, enqueue_alert, record_run};
 use vedette_runtime::Destination;
 use vedette_store::Grant;
@@ -68,8 +70,10 @@ pub(crate) struct World {
     owner: Member,
     sites: Vec<Watched>,
     channels: Vec<Channel>,
-    /// Messages under way, with when they arrive.
+    /// Messages under way, with when they arrive by a clock that does not jump.
     under_way: Vec<(Timestamp, Message)>,
+    /// By how much the service's clock is ahead.
+    ahead: SignedDuration,
     calm: bool,
     /// Whether no receiver fails today.
     is_good_day: bool,
@@ -88,6 +92,14 @@ pub(crate) struct Life {
 /// Between two passes of redelivery.
 const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
 const CADENCE: SignedDuration = SignedDuration::from_mins(5);
+/// How far the service's clock may be ahead, or behind.
+const CLOCKS: [SignedDuration; 5] = [
+    SignedDuration::ZERO,
+    SignedDuration::from_secs(30),
+    SignedDuration::from_secs(-30),
+    SignedDuration::from_hours(1),
+    SignedDuration::from_hours(-1),
+];
 /// Between two reports of how far a life has come.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -108,6 +120,7 @@ impl World {
             sites: Vec::new(),
             channels: Vec::new(),
             under_way: Vec::new(),
+            ahead: SignedDuration::ZERO,
             calm: false,
             is_good_day: false,
             deaths: 0,
@@ -143,32 +156,38 @@ impl World {
         self.channels.push(channel);
     }
 
+    /// What the service's clock says.
     fn now(&self) -> Timestamp {
         self.service.test.now()
     }
 
+    /// What a clock says that does not jump.
+    fn steady_now(&self) -> Timestamp {
+        self.now() - self.ahead
+    }
+
     /// Lives for a while, and then sees to it that everything comes to rest.
     pub(crate) async fn live(&mut self) -> Life {
-        let start = self.now();
+        let start = self.steady_now();
         let end = start + SignedDuration::from_hours(self.scale.hours);
         let mut redelivery = start;
         let mut checks = start;
         let mut report = start + DAY;
-        while self.now() < end {
-            if self.now() >= report {
-                self.report(self.now().duration_since(start));
+        while self.steady_now() < end {
+            if self.steady_now() >= report {
+                self.report(self.steady_now().duration_since(start));
                 report += DAY;
                 self.turn_day();
             }
             let pause = self.random.one_of(&[1, 5, 20, 60, 120]);
             self.service.test.advance(self.scale.stretch(SignedDuration::from_secs(pause)));
             self.act().await;
-            if self.now() >= checks {
+            if self.steady_now() >= checks {
                 checks += self.scale.stretch(CADENCE);
                 self.check_all().await;
             }
             self.receive().await;
-            if self.now() >= redelivery {
+            if self.steady_now() >= redelivery {
                 redelivery += self.scale.stretch(REDELIVERY_EVERY);
                 self.redeliver().await;
                 self.receive().await;
@@ -228,6 +247,38 @@ impl World {
         if self.random.happens(8) {
             let channel = usize::try_from(self.random.below(3)).expect("small");
             self.switch(channel).await;
+        }
+        if self.random.happens(10) {
+            let ahead = self.random.one_of(&CLOCKS);
+            self.set_ahead(ahead).await;
+        }
+        if self.random.happens(30) {
+            // A disk fills, and somebody makes room.
+            let is_full = self.random.happens(200);
+            self.service.test.faults().refuse_writes(is_full);
+        }
+    }
+
+    /// Sets the clock. One that was set back further than clocks may differ has the process derive anew what is
+    /// outstanding, as it does on one machine.
+    async fn set_ahead(&mut self, ahead: SignedDuration) {
+        let by = ahead - self.ahead;
+        let app = &self.service.test.app;
+        self.service.test.set_clock(app.clock.now() + by);
+        self.ahead = ahead;
+        if by >= -CLOCK_SKEW {
+            return;
+        }
+        let faults = self.service.test.faults().clone();
+        let realigned = Box::pin(async {
+            // What fails is done again at the next night, or by the next pass.
+            let _ = vedette_notifier::rewind(app).await;
+            let _ = vedette_notifier::release(app, app.clock.now()).await;
+            let _ = redeliver_all(app).await;
+            let _ = rebuild_all(app).await;
+        });
+        if faults.until_crash(realigned).await.is_none() {
+            self.deaths += 1;
         }
     }
 
@@ -355,7 +406,7 @@ impl World {
     async fn receive(&mut self) {
         for _ in 0..20 {
             self.send_off();
-            let now = self.now();
+            let now = self.steady_now();
             let (arrived, later): (Vec<_>, Vec<_>) =
                 std::mem::take(&mut self.under_way).into_iter().partition(|(at, _)| *at <= now);
             self.under_way = later;
@@ -370,7 +421,7 @@ impl World {
 
     /// What queues do to messages.
     fn send_off(&mut self) {
-        let now = self.now();
+        let now = self.steady_now();
         let sent: Vec<_> = Destination::ALL
             .into_iter()
             .flat_map(|queue| self.service.test.queue.drain(queue))
@@ -430,7 +481,7 @@ impl World {
         }
         if done != Some(true) {
             // The queue delivers it again.
-            let again = self.now() + SignedDuration::from_secs(5);
+            let again = self.steady_now() + SignedDuration::from_secs(5);
             self.under_way.push((again, message));
         }
     }
@@ -440,10 +491,14 @@ impl World {
         let app = &self.service.test.app;
         let found = app.store.run_context(message.team, message.site, message.tool).await;
         let Ok(Some(context)) = found else { return found.is_ok() };
-        let (run, state) = context.begin(message.check_id(), app.service.time_scale);
-        if state.wants(run.check, app.clock.now()).is_err() {
+        if context.state.wants(message.check_id(), app.clock.now()).is_err() {
             return true;
         }
+        let message = match at_free_slot(app, *message, &context.state).await {
+            Ok(Some(message)) => message,
+            dropped => return dropped.is_ok(),
+        };
+        let (run, state) = context.begin(message.check_id(), app.service.time_scale);
         if run.tool() != Tool::Status {
             return clear_timer(app, &run.site, run.tool(), &state).await.is_ok();
         }
@@ -485,6 +540,8 @@ impl World {
         self.calm = true;
         self.receivers.heal();
         self.service.test.faults().forget();
+        self.service.test.faults().refuse_writes(false);
+        self.set_ahead(SignedDuration::ZERO).await;
         let never = json!({ "enabled": false, "starts_at": "01:00", "ends_at": "02:00" });
         self.save_settings(&never, false).await;
         // Whoever sent when the process died holds a lease no longer.

@@ -256,7 +256,11 @@ async fn save(
 /// The message at a slot that no check has. After the clock was set back, time comes to slots that were used
 /// before: a scheduled run moves on by a millisecond, so that the site is checked all the same, and others are
 /// dropped.
-async fn at_free_slot(
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn at_free_slot(
     app: &App,
     mut message: CheckMessage,
     state: &ToolState,
