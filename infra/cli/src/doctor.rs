@@ -289,7 +289,7 @@ mod tests {
         insta::assert_snapshot!(ran.out, @r#"
         {
           "teams": 1,
-          "overdue": 1,
+          "overdue": 2,
           "problems": [
             {
               "what": "due for more than 5 minutes: 1; no reconciler runs, or it fails",
