@@ -78,6 +78,8 @@ pub(crate) struct World {
     /// Whether no receiver fails today.
     is_good_day: bool,
     pub(crate) deaths: u64,
+    jumps: u64,
+    full_disks: u64,
 }
 
 /// What a simulated life came to.
@@ -87,6 +89,9 @@ pub(crate) struct Life {
     pub(crate) received: u64,
     pub(crate) repeated: u64,
     pub(crate) deaths: u64,
+    /// Clocks that were set.
+    pub(crate) jumps: u64,
+    pub(crate) full_disks: u64,
 }
 
 /// Between two passes of redelivery.
@@ -124,6 +129,8 @@ impl World {
             calm: false,
             is_good_day: false,
             deaths: 0,
+            jumps: 0,
+            full_disks: 0,
         };
         for number in 0..scale.sites {
             world.add_site(number).await;
@@ -250,11 +257,13 @@ impl World {
         }
         if self.random.happens(10) {
             let ahead = self.random.one_of(&CLOCKS);
+            self.jumps += u64::from(ahead != self.ahead);
             self.set_ahead(ahead).await;
         }
         if self.random.happens(30) {
             // A disk fills, and somebody makes room.
             let is_full = self.random.happens(200);
+            self.full_disks += u64::from(is_full);
             self.service.test.faults().refuse_writes(is_full);
         }
     }
@@ -559,7 +568,8 @@ impl World {
     /// Holds what was told against what happened.
     async fn judge(&self) -> Life {
         let store = &self.service.test.app.store;
-        let mut life = Life { deaths: self.deaths, ..Life::default() };
+        let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);
+        let mut life = Life { deaths, jumps, full_disks, ..Life::default() };
         (life.received, life.repeated) = self.receivers.counts();
         for site in &self.sites {
             let found = store.issue(site.id.partition(), Fingerprint::StatusDown).await;
