@@ -13,7 +13,7 @@ use tracing::{debug, error, info};
 use vedette_domain::ErrorChain;
 use vedette_embedded::{Database, Expiry, Refusals};
 use vedette_runtime::health::Problem;
-use vedette_runtime::{App, Health};
+use vedette_runtime::{App, Health, Scheduler};
 
 use crate::clock::ClockWatch;
 
@@ -69,6 +69,9 @@ pub(crate) async fn redeliver(app: App) {
 
 /// Derives anew whatever is outstanding after the clock was set back: by then its times lie too far ahead.
 pub(crate) async fn realign(app: &App) {
+    if let Scheduler::Local(scheduler) = &app.scheduler {
+        scheduler.rewind();
+    }
     caught("having channels wait no longer", vedette_notifier::rewind(app)).await;
     rebuild(app.clone(), app.clock.now()).await;
     caught("rebuilding timers and alerts", vedette_reconciler::rebuild_all(app)).await;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::sleep;
-use tracing::info;
+use tracing::{info, warn};
 use vedette_domain::clock::{ClockRecord, Jump};
 use vedette_runtime::health::Problem;
 use vedette_runtime::{App, Clock};
@@ -93,6 +93,10 @@ impl ClockWatch {
         loop {
             let jump = self.look().jump.take();
             let doubt = self.watched().record.doubt;
+            if let Some(jump) = jump.filter(|_| is_reported(&app)) {
+                // The first jump is logged with the problem.
+                warn!("{jump}");
+            }
             if jump.is_some() || doubt.is_some() || looks % SAVE_EVERY == 0 {
                 caught("saving what is known of the clock", self.save(&app.store)).await;
             }
@@ -147,6 +151,11 @@ impl fmt::Debug for ClockWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClockWatch").field("watched", &self.watched()).finish_non_exhaustive()
     }
+}
+
+fn is_reported(app: &App) -> bool {
+    let ongoing = app.health.ongoing();
+    ongoing.iter().any(|ongoing| matches!(ongoing.problem, Problem::ClockJumped { .. }))
 }
 
 fn running_time() -> Duration {
