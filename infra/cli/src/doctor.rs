@@ -313,7 +313,7 @@ mod tests {
         insta::assert_snapshot!(ran.out, @r"
         teams: 0
         work due: 0
-        problem: The clock was set back from 2026-11-20T10:54:05Z to 2026-11-20T09:54:00Z. No history expires until the clock is confirmed.
+        problem: The clock was set back from 2026-11-20 10:54:05 UTC to 2026-11-20 09:54:00 UTC. No history expires until the clock is confirmed.
           to do: Check the machine's time, then run `vedette doctor --accept-clock`. A clock that stays steady for a day confirms itself.
         ");
         let ran = bench.run("doctor --accept-clock").await;

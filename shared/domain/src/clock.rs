@@ -5,6 +5,7 @@
 //! too fast would delete is gone for good, so nothing expires while [`ClockRecord::doubt`] holds.
 
 use jiff::fmt::serde::timestamp::millisecond;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -74,8 +75,8 @@ impl Jump {
 impl std::fmt::Display for Jump {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { from, to, while_stopped } = self;
-        // Milliseconds say nothing here.
-        let [from, to] = [from, to].map(|at| Timestamp::from_second(at.as_second()).unwrap_or(*at));
+        let [from, to] = [from, to].map(|at| TimeZone::UTC.to_datetime(*at));
+        let [from, to] = [from, to].map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
         match (self.is_back(), while_stopped) {
             (true, _) => write!(f, "The clock was set back from {from} to {to}"),
             (false, false) => write!(f, "The clock jumped forward from {from} to {to}"),
@@ -189,9 +190,9 @@ mod tests {
         insta::assert_snapshot!(
             [told(late, early, false), told(early, late, false), told(early, late, true)].join("\n"),
             @r"
-        The clock was set back from 2026-11-20T11:00:00Z to 2026-11-20T10:00:00Z
-        The clock jumped forward from 2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z
-        The service was stopped from 2026-11-20T10:00:00Z to 2026-11-20T11:00:00Z, or the clock was set forward
+        The clock was set back from 2026-11-20 11:00:00 UTC to 2026-11-20 10:00:00 UTC
+        The clock jumped forward from 2026-11-20 10:00:00 UTC to 2026-11-20 11:00:00 UTC
+        The service was stopped from 2026-11-20 10:00:00 UTC to 2026-11-20 11:00:00 UTC, or the clock was set forward
         "
         );
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use dynoxide::DynoxideError;
@@ -83,12 +83,13 @@ impl Drop for Threads {
     }
 }
 
-/// Starts a thread that works off jobs on a connection of its own, until there will be no more. What it
-/// is to `keep` is dropped after the connection.
+/// Starts a thread that works off jobs on a connection of its own, until there will be no more. It calls
+/// `before_close` before it closes the connection, and drops what it is to `keep` after that.
 fn start(
     name: &str,
     jobs: &Arc<Jobs<Job>>,
     open: &Open,
+    before_close: impl FnOnce() + Send + 'static,
     keep: impl Send + 'static,
 ) -> Result<(), DatabaseError> {
     let (mut database, jobs, open) = (open()?, Arc::clone(jobs), Arc::clone(open));
@@ -110,6 +111,7 @@ fn start(
                 }
             }
         }
+        before_close();
         drop(database);
         drop(keep);
     });
@@ -223,10 +225,14 @@ impl Database {
             readers: (readers > 0).then(|| Arc::new(Jobs::new())),
             running: ended,
         });
-        start("table", &threads.writer, &open, (syncer, running.clone()))?;
+        // Only the last connection that closes removes SQLite's log, and of two that close at once neither may be
+        // the last. So the writer waits until no reader is left.
+        let (reading, read) = mpsc::channel::<()>();
+        let no_reader_is_left = move || while read.recv().is_ok() {};
+        start("table", &threads.writer, &open, no_reader_is_left, (syncer, running.clone()))?;
         if let Some(jobs) = &threads.readers {
             for _ in 0..readers {
-                start("table-read", jobs, &open, running.clone())?;
+                start("table-read", jobs, &open, || {}, (reading.clone(), running.clone()))?;
             }
         }
         Ok(Self { worker: Worker::Threads(threads), refusals })
@@ -336,7 +342,7 @@ pub enum DatabaseError {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::{Mutex, mpsc as std_mpsc};
+    use std::sync::Mutex;
 
     use aws_sdk_dynamodb::types::AttributeValue;
     use vedette_store::keys::{PK, SK};
@@ -413,8 +419,8 @@ mod tests {
     }
 
     /// Has the writer wait until what is returned is dropped.
-    async fn hold_writer(database: &Database) -> std_mpsc::Sender<()> {
-        let (release, released) = std_mpsc::channel::<()>();
+    async fn hold_writer(database: &Database) -> mpsc::Sender<()> {
+        let (release, released) = mpsc::channel::<()>();
         let (held, is_held) = oneshot::channel();
         let database = database.clone();
         tokio::spawn(async move {
