@@ -463,7 +463,7 @@ def lose_messages(team, watched, target):
     site = watch(team, f"{target.url}/lost")
     until(
         "a site whose messages will be lost has been checked",
-        lambda: have_run(site, FIRST_TOOLS),
+        lambda: have_run(site, TOOLS),
         60,
     )
     receive(False)
@@ -828,7 +828,7 @@ def main():
     answer_a_mail(team)
     go_down_and_come_back(site, target)
     # An audit that is found while another one is under way would have to wait for minutes.
-    until("all that was lost but the crawl is found", lambda: len(pending(lost[1])) < 2, 75)
+    until("all that was lost but the crawl is found", lambda: len(pending(lost[1])) < 2, 240)
     check_that_nothing_complained()
     rebuild()
     throttle_the_table(team, site, others[1])
