@@ -12,6 +12,7 @@ use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
 use vedette_domain::alert::{Alert, AlertKind, Thread};
 use vedette_domain::id::{ChannelId, UserId};
+use vedette_domain::limits::ALERT_GRACE;
 use vedette_store::{IssueWithSite, budget, retry_on_conflict, unless_conflict};
 
 use crate::deliver::{Attempt, Pass, Transport};
@@ -67,7 +68,11 @@ async fn decide<T: Transport>(
     for cursor in cursors {
         match issues.remove(&cursor.issue).or_else(|| deleted(&cursor)) {
             Some(found) => known.push((cursor, found)),
-            // The site is gone, and with it whatever there was to tell.
+            // The site is gone. That it was deleted is still to be told where the outbox has it.
+            None if is_in_outbox(pass, &cursor).await? => {
+                let later = now.saturating_add(ALERT_GRACE).unwrap_or(now);
+                pass.put_off(cursor, Some(later)).await?;
+            }
             None => pass.forget(&cursor).await?,
         }
     }
@@ -80,6 +85,16 @@ async fn decide<T: Transport>(
         }
     }
     Ok(ready)
+}
+
+/// Whether something happened to an issue that channels have yet to learn of.
+async fn is_in_outbox<T: Transport>(
+    pass: &Pass<'_, T>,
+    cursor: &Cursor,
+) -> Result<bool, NotifierError> {
+    let issue = cursor.issue;
+    let entries = pass.app.store.outbox(issue.partition(), issue.fingerprint()).await?;
+    Ok(!entries.is_empty())
 }
 
 /// Who acknowledged what people are reminded of, and who resolved what is over.
