@@ -72,8 +72,11 @@ class Page(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         """The receiver of a webhook."""
         event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.events.append((event["type"], event["data"].get("uuid")))
-        self.send_response(204)
+        if self.path == "/hook":
+            self.server.events.append((event["type"], event["data"].get("uuid")))
+        # Of a receiver that is gone for good.
+        is_gone = self.path == "/removed" and event["type"] == "issue.opened"
+        self.send_response(410 if is_gone else 204)
         self.end_headers()
 
     def log_message(self, *_):
@@ -309,13 +312,14 @@ def go_down_and_come_back(site, target):
     """The target goes down: an issue opens, someone takes it, and it resolves with the target."""
     until("a schedule has had the site checked again", lambda: len(reasons(site)) > 1, 75)
     # From here on once a week, so that no scheduled check comes before one that confirms.
-    weekly = {"tools": {"status": checked_every(7 * 24 * 60)}}
     minutely = schedule_expressions(site)["status"]
-    ask("PATCH", f"/sites/{site}", {"url": target.url, "monitoring_settings": weekly})
+    change_tools(site, target, {"status": checked_every(7 * 24 * 60)})
     until("it is checked weekly", lambda: schedule_expressions(site)["status"] != minutely, 30)
     team = ask("GET", f"/sites/{site}")["data"]["team_uuid"]
-    operate("channel", "add", team, "webhook", "--name", "program", given=f"{target.url}/hook")
+    add_webhook(team, "program", f"{target.url}/hook")
     operate("channel", "test", team, "program")
+    add_webhook(team, "forgetful", f"{target.url}/forgetful")
+    switch_channels_off(team, target)
     target.status = 503
     say("the target is down")
     fire(f"{site}-status")
@@ -325,6 +329,7 @@ def go_down_and_come_back(site, target):
     taken = ask("GET", f"/issues/{issue['uuid']}")["data"]
     assert taken["status"] == "acknowledged" and taken["acknowledged_by"]["name"] == "Ada", taken
     until("it is followed up", lambda: "incident_follow_up" in reasons(site), 90)
+    lose_what_a_channel_knows(team, "forgetful", issue["uuid"])
     target.status = 200
     [resolved] = until("it is resolved", lambda: issues(site, "resolved"), 90)
     told = [("channel.test", None)]
@@ -338,6 +343,46 @@ def go_down_and_come_back(site, target):
     )
     seen = set(reasons(site))
     assert seen == {"scheduled", "confirmation_retry", "incident_follow_up"}, seen
+
+
+def stop_crawling(site, target):
+    """Channels are told that what has an open issue is no longer watched. Then it is again."""
+    tools = {"status": checked_every(7 * 24 * 60)}
+    is_crawled = lambda: "broken-links" in schedule_expressions(site)
+    change_tools(site, target, tools | {"broken-links": {"enabled": False}})
+    until("it is not crawled any more", lambda: not is_crawled(), 30)
+    change_tools(site, target, tools | {"broken-links": {"enabled": True}})
+    until("it is crawled again", is_crawled, 30)
+
+
+def change_tools(site, target, tools):
+    """Changes how a site is watched."""
+    ask("PATCH", f"/sites/{site}", {"url": target.url, "monitoring_settings": {"tools": tools}})
+
+
+def add_webhook(team, name, url):
+    return operate("channel", "add", team, "webhook", "--name", name, given=url)["uuid"]
+
+
+def switch_channels_off(team, target):
+    """A channel that the operator disables, one whose reader unsubscribes, and one whose receiver says that it is
+    gone: they are to be told later what they missed."""
+    add_webhook(team, "off", f"{target.url}/off")
+    operate("channel", "disable", team, "off")
+    channel, key = add_address(team, "reader@example.com")
+    for page in ("confirm", "unsubscribe"):
+        visit("POST", f"/channels/{team}/{channel}/{page}?key={key}")
+    add_webhook(team, "removed", f"{target.url}/removed")
+
+
+def lose_what_a_channel_knows(team, name, issue):
+    """The rebuild of every night finds that a channel does not know of an open issue, and has it learn of it."""
+    channel = operate("channel", "show", team, name)["uuid"]
+    known = lambda: [key for key in rows(f"D#{team}#{channel}") if key[1] == f"I#{issue}"]
+    [(pk, sk)] = until("a channel knows of the issue", known, 30)
+    table.delete_item(TableName=outputs["TableName"], Key={"pk": {"S": pk}, "sk": {"S": sk}})
+    rebuild()
+    until("it knows of the issue again", known, 30)
 
 
 def read_all(team, site, strangers_token):
@@ -639,10 +684,7 @@ def delete(sites):
 
 def answer_a_mail(team):
     """The reader of a new channel's address confirms it, and then unsubscribes it."""
-    channel = operate("channel", "add", team, "email", "ada@example.com")["uuid"]
-    [(pk, sk)] = rows("C#")
-    found = table.get_item(TableName=outputs["TableName"], Key={"pk": {"S": pk}, "sk": {"S": sk}})
-    key = found["Item"]["key"]["S"]
+    channel, key = add_address(team, "ada@example.com")
     for page, states in (("confirm", {"on"}), ("unsubscribe", {"disabled"})):
         path = f"/channels/{team}/{channel}/{page}"
         visit("GET", f"{path}?key={key}")
@@ -659,6 +701,14 @@ def answer_a_mail(team):
     until("nothing is left of a channel", lambda: not rows(f"D#{team}#{channel}"), 30)
     visit("GET", f"/issues/{NOBODY}", 404)
     say("an address was confirmed and unsubscribed")
+
+
+def add_address(team, address):
+    """A new channel of mail, and the key by which its reader speaks for it."""
+    channel = operate("channel", "add", team, "email", address)["uuid"]
+    [(pk, sk)] = [key for key in rows("C#") if channel in key[1]]
+    found = table.get_item(TableName=outputs["TableName"], Key={"pk": {"S": pk}, "sk": {"S": sk}})
+    return channel, found["Item"]["key"]["S"]
 
 
 def send_from_buckets(team, target):
@@ -799,16 +849,18 @@ def check_that_all_was_asked():
 
 
 def check_that_nothing_complained():
-    """No function has written an error, or a warning, but of what a busy machine was too slow for."""
+    """No function has written an error, or a warning, but of the receiver that is gone, and of what a busy
+    machine was too slow for."""
     lines = logged()
     assert lines, "no function has written a line"
     # A request goes on where these writes take longer than a moment.
     late = '"a request is not counted: the table does not answer"', '"the use of a token is not noted"'
+    gone = '"a channel does not work"'
     wrong = [
         line
         for line in lines
         if ('"level":"ERROR"' in line or '"level":"WARN"' in line)
-        and not any(text in line for text in late)
+        and not any(text in line for text in (*late, gone))
     ]
     assert not wrong, "\n".join(wrong[:20])
 
@@ -857,9 +909,9 @@ def main():
         lambda: outstanding(lost[1]),
     )
     check_that_nothing_complained()
-    rebuild()
     others.append(check_beside_a_slow_target(team, [site, *others[:2]]))
     find_lost_messages(*lost)
+    stop_crawling(site, target)
     # Not before: if redelivery sends the lost crawl while the table is throttled or while another crawl
     # holds the team's lease, the crawl waits for minutes more.
     throttle_the_table(team, site, others[1])
