@@ -285,12 +285,17 @@ struct Ending {
 
 /// Plays the story with faults at these writes.
 async fn tell(at: &[u64], fault: Fault, recovery: Recovery) -> Ending {
-    let mut telling = Telling::start().await;
-    let faults = telling.scene.service.test.faults().clone();
-    let before = faults.writes();
+    let telling = Telling::start().await;
+    let faults = telling.scene.service.test.faults();
     for &n in at {
         faults.on_write(n, fault);
     }
+    tell_to_its_end(telling, recovery).await
+}
+
+async fn tell_to_its_end(mut telling: Telling, recovery: Recovery) -> Ending {
+    let faults = telling.scene.service.test.faults().clone();
+    let before = faults.writes();
     Box::pin(telling.tell(recovery)).await;
     let writes = faults.writes() - before;
     // What channels have yet to learn was lost, too.
@@ -501,4 +506,19 @@ async fn a_conflicting_write_is_decided_again_without_probing_again() {
 #[tokio::test]
 async fn a_write_whose_answer_is_lost_counts_once() {
     steps_succeed_by_themselves(Fault::LoseAnswer).await;
+}
+
+#[tokio::test]
+async fn a_story_whose_reads_lag_ends_as_any_other() {
+    let telling = Telling::start().await;
+    telling.scene.service.test.faults().lag_relaxed_reads();
+    let ending = tell_to_its_end(telling, Recovery::Reconciler).await;
+    let well = tell_well().await;
+    assert_eq!(ending.table, well.table);
+    assert_eq!(ending.schedules, well.schedules);
+    assert_eq!(ending.requests, well.requests, "no run is repeated, and none is dropped");
+    assert!(
+        ending.writes > well.writes,
+        "runs that began on an old state are saved on the current one"
+    );
 }

@@ -19,13 +19,14 @@ use tokio::time::timeout;
 use tracing::field::{Empty, display};
 use tracing::{Instrument as _, Span, error_span};
 use vedette_domain::check::{Check, Finish};
+use vedette_domain::id::CheckId;
 use vedette_domain::issue::record::IssueChange;
 use vedette_domain::message::CheckMessage;
 use vedette_domain::site::Site;
 use vedette_domain::tool_state::{Discard, ToolState};
 use vedette_runs::{Recorded, clear_timer, record_run};
 use vedette_runtime::{App, QueueError, SLOW_AFTER};
-use vedette_store::StoreError;
+use vedette_store::{RunContext, StoreError};
 
 use lease::with_lease;
 use unsaved::Unsaved;
@@ -168,21 +169,22 @@ async fn run(
     when_slow: impl FnOnce(),
 ) -> Result<Handled, CheckerError> {
     let (team, site, tool) = incoming.subject();
-    let Some(context) = app.store.run_context(team, site, tool).await? else {
-        return Ok(Handled::Dropped(Dropped::Gone));
-    };
-    let (time_scale, cadence) =
-        (app.service.time_scale, context.settings.tools.cadence_minutes(tool));
-    let message =
-        incoming.fill(time_scale, cadence, sent_at).caught_up(time_scale, cadence, app.clock.now());
-    if let Err(discard) = context.state.wants(message.check_id(), app.clock.now()) {
-        engines.unsaved.forget(message.check_id());
-        return Ok(Handled::Dropped(discard.into()));
+    let context = app.store.run_context_relaxed(team, site, tool).await?;
+    let mut begun = begin(app, incoming, sent_at, context).await?;
+    if !matches!(begun, Begun::Wanted { runs: true, .. }) {
+        // What was read may be as it was a moment ago, and no run is dropped for that.
+        let context = app.store.run_context(team, site, tool).await?;
+        begun = begin(app, incoming, sent_at, context).await?;
     }
-    let Some(message) = at_free_slot(app, message, &context.state).await? else {
-        return Ok(Handled::Dropped(Discard::Used.into()));
+    let (message, context, runs) = match begun {
+        Begun::Wanted { message, context, runs } => (message, *context, runs),
+        Begun::Gone => return Ok(Handled::Dropped(Dropped::Gone)),
+        Begun::Discarded(check, discard) => {
+            engines.unsaved.forget(check);
+            return Ok(Handled::Dropped(discard.into()));
+        }
     };
-    let (run, state) = context.begin(message.check_id(), time_scale);
+    let (run, state) = context.begin(message.check_id(), app.service.time_scale);
     Span::current().record("check", display(run.check));
     if let Some(unsaved) = engines.unsaved.of(run.check) {
         return save(app, engines, unsaved, state).await;
@@ -190,7 +192,7 @@ async fn run(
     let started_at = app.clock.now();
     let lag = run.check.is_automatic().then(|| started_at.duration_since(run.check.created_at()));
     let mut probe_time = None;
-    let finish = if app.service.runs(tool, &run.team, &run.settings) {
+    let finish = if runs {
         let Site { url, js_rendered, .. } = &run.site;
         let subject = Subject { url, js_rendered: *js_rendered, settings: &run.settings };
         let probed = async {
@@ -222,6 +224,46 @@ async fn run(
         Finish::Skipped
     };
     save(app, engines, Arc::new(Unsaved { run, finish, lag, probe_time }), state).await
+}
+
+/// How a message's run begins.
+enum Begun {
+    /// It is wanted.
+    Wanted {
+        /// The message, at a slot that no check has.
+        message: CheckMessage,
+        context: Box<RunContext>,
+        /// Whether plan, settings and this deployment have the tool run.
+        runs: bool,
+    },
+    /// The site was deleted.
+    Gone,
+    /// It counts nothing.
+    Discarded(CheckId, Discard),
+}
+
+/// Says how a message's run begins, by what was read of its site.
+async fn begin(
+    app: &App,
+    incoming: Incoming,
+    sent_at: Timestamp,
+    context: Option<RunContext>,
+) -> Result<Begun, StoreError> {
+    let Some(context) = context else { return Ok(Begun::Gone) };
+    let (_, _, tool) = incoming.subject();
+    let (time_scale, cadence) =
+        (app.service.time_scale, context.settings.tools.cadence_minutes(tool));
+    let message =
+        incoming.fill(time_scale, cadence, sent_at).caught_up(time_scale, cadence, app.clock.now());
+    let check = message.check_id();
+    if let Err(discard) = context.state.wants(check, app.clock.now()) {
+        return Ok(Begun::Discarded(check, discard));
+    }
+    let Some(message) = at_free_slot(app, message, &context.state).await? else {
+        return Ok(Begun::Discarded(check, Discard::Used));
+    };
+    let runs = app.service.runs(tool, &context.team, &context.settings);
+    Ok(Begun::Wanted { message, context: Box::new(context), runs })
 }
 
 /// Saves a finished run. If that fails, it is kept for the message's next delivery.

@@ -53,7 +53,8 @@ pub async fn record_run(
     let mut read = Some(state);
     retry_on_conflict(budget::WRITE, || {
         let read = read.take();
-        async {
+        let is_given = read.is_some();
+        async move {
             let state = match read {
                 Some(state) => state,
                 None => match app.store.site_tool(run.site.id.partition(), run.tool()).await? {
@@ -66,6 +67,8 @@ pub async fn record_run(
             let evaluations = run.evaluate(finish, baseline.as_ref(), now);
             let change = match state.apply_run(run, finish, evaluations, closed.as_ref(), now) {
                 Ok(change) => change,
+                // The given state may be as it was a moment ago.
+                Err(_) if is_given => return Err(StoreError::STALE),
                 Err(discard) => return Ok(Recorded::Discarded(discard)),
             };
             let (issues, refused) = change_issues(app, &change.events).await?;

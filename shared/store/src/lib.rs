@@ -1,8 +1,8 @@
 //! The single DynamoDB table of Vedette.
 //!
 //! One file per entity; every key is in [`keys`], every call to DynamoDB in [`table`] and
-//! [`transaction`]. Reads that decide or follow a write are strongly consistent, and every write is
-//! conditioned. `ARCHITECTURE.md` lists the access patterns.
+//! [`transaction`]. Reads that decide or follow a write are strongly consistent, but for what a run begins
+//! on, and every write is conditioned. `ARCHITECTURE.md` lists the access patterns.
 //!
 //! # Errors
 //!

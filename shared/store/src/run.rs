@@ -47,6 +47,32 @@ impl Store {
         id: SiteId,
         tool: Tool,
     ) -> Result<Option<RunContext>, StoreError> {
+        retry_on_conflict(budget::READ, || self.read_run_context(team, id, tool, true)).await
+    }
+
+    /// As [`Store::run_context`] for half the price, and perhaps as it was a moment ago: a run that
+    /// begins on it is saved only if the state of its tool has not changed since, and none is to be
+    /// dropped because of it.
+    pub async fn run_context_relaxed(
+        &self,
+        team: TeamId,
+        id: SiteId,
+        tool: Tool,
+    ) -> Result<Option<RunContext>, StoreError> {
+        match self.read_run_context(team, id, tool, false).await {
+            // The team and its settings were read as of different moments.
+            Err(StoreError::Conflict { .. }) => self.run_context(team, id, tool).await,
+            read => read,
+        }
+    }
+
+    async fn read_run_context(
+        &self,
+        team: TeamId,
+        id: SiteId,
+        tool: Tool,
+        is_consistent: bool,
+    ) -> Result<Option<RunContext>, StoreError> {
         let partition = id.partition();
         let keys = [
             keys::site(partition),
@@ -54,24 +80,21 @@ impl Store {
             keys::team(team),
             keys::team_settings(team),
         ];
-        retry_on_conflict(budget::READ, || async {
-            let mut found = self.batch_get(keys.clone()).await?;
-            let [found_site, state, found_team, settings] =
-                keys.each_ref().map(|key| found.remove(key));
-            let (Some(found_site), Some(state), Some(found_team)) = (found_site, state, found_team)
-            else {
-                return Ok(None);
-            };
-            if found_site.contains_key("deleted_at") {
-                return Ok(None);
-            }
-            let (team, of_team) = of_one_moment(found_team, settings)?;
-            let (site, state): (Site, _) = (Stored::read(found_site)?, Stored::read(state)?);
-            let settings = Settings::resolve(&of_team, &site.overrides, team.plan);
-            let is_asked = (site.id, site.team) == (id, team.id);
-            Ok(Some(RunContext { site, state, team, settings }).filter(|_| is_asked))
-        })
-        .await
+        let mut found = self.batches(keys.to_vec(), is_consistent).await?;
+        let [found_site, state, found_team, settings] =
+            keys.each_ref().map(|key| found.remove(key));
+        let (Some(found_site), Some(state), Some(found_team)) = (found_site, state, found_team)
+        else {
+            return Ok(None);
+        };
+        if found_site.contains_key("deleted_at") {
+            return Ok(None);
+        }
+        let (team, of_team) = of_one_moment(found_team, settings)?;
+        let (site, state): (Site, _) = (Stored::read(found_site)?, Stored::read(state)?);
+        let settings = Settings::resolve(&of_team, &site.overrides, team.plan);
+        let is_asked = (site.id, site.team) == (id, team.id);
+        Ok(Some(RunContext { site, state, team, settings }).filter(|_| is_asked))
     }
 
     /// Takes a lease for a run, until it is released or expires; `limit` is how many runs of the

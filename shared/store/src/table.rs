@@ -154,8 +154,8 @@ impl Store {
         Ok(found)
     }
 
-    /// All batches at once.
-    async fn batches(
+    /// All batches at once, of keys that are all different.
+    pub(crate) async fn batches(
         &self,
         keys: Vec<Key>,
         consistent: bool,

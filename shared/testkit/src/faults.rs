@@ -1,6 +1,6 @@
 //! Faults between the SDK and the table: crashes, lost answers, throttling, conflicts.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::config::SharedHttpClient;
@@ -11,6 +11,7 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
 use tokio::sync::Notify;
 
 /// What goes wrong with a write to the table.
@@ -29,6 +30,9 @@ pub enum Fault {
     /// The table cannot write, as a file on a full disk cannot.
     Refuse,
 }
+
+/// The keys of a batch read, in their order.
+type Asked = Vec<[String; 2]>;
 
 /// Faults to come, and the count of writes so far.
 ///
@@ -54,6 +58,8 @@ struct Plan {
     lost: HashSet<String>,
     /// How many batch reads from now on it is until the one whose answer is held back.
     hold_in: Option<u64>,
+    /// What batch reads that need not be consistent were answered, while they lag.
+    lagging: Option<HashMap<Asked, Vec<u8>>>,
     counts_nothing: bool,
     refuses_writes: bool,
 }
@@ -80,6 +86,11 @@ impl Faults {
     /// old by the time it arrives.
     pub fn hold_read(&self, n: u64) {
         self.0.plan.lock().expect("a plan").hold_in = Some(n);
+    }
+
+    /// Has batch reads that need not be consistent lag: each is answered what the same read before it found.
+    pub fn lag_relaxed_reads(&self) {
+        self.0.plan.lock().expect("a plan").lagging = Some(HashMap::new());
     }
 
     /// Waits until an answer is held back.
@@ -134,6 +145,28 @@ impl Faults {
         let hold_in = &mut self.0.plan.lock().expect("a plan").hold_in;
         *hold_in = hold_in.and_then(|reads| reads.checked_sub(1));
         hold_in.take_if(|reads| *reads == 0).is_some()
+    }
+
+    /// What a batch read asks for, if it is to lag.
+    fn lagging(&self, request: &HttpRequest) -> Option<Asked> {
+        if self.0.plan.lock().expect("a plan").lagging.is_none()
+            || operation(request) != Some("BatchGetItem")
+        {
+            return None;
+        }
+        let body: serde_json::Value = serde_json::from_slice(request.body().bytes()?).ok()?;
+        let wanted = body["RequestItems"].as_object()?.values().next()?;
+        let key = |key: &serde_json::Value| [&key["pk"], &key["sk"]].map(ToString::to_string);
+        let mut keys: Asked = wanted["Keys"].as_array()?.iter().map(key).collect();
+        keys.sort();
+        (wanted["ConsistentRead"] == false).then_some(keys)
+    }
+
+    /// The answer before, in the place of one that is remembered for the next time.
+    fn answer_before(&self, asked: Asked, answer: Vec<u8>) -> Vec<u8> {
+        let mut plan = self.0.plan.lock().expect("a plan");
+        let before = plan.lagging.as_mut().and_then(|known| known.insert(asked, answer.clone()));
+        before.unwrap_or(answer)
     }
 
     /// Whether a transaction is sent again because its first answer was lost. DynamoDB knows it by
@@ -209,6 +242,19 @@ impl HttpConnector for FaultyConnector {
                 faults.0.held.notify_one();
                 faults.0.released.notified().await;
                 answer
+            });
+        }
+        if let Some(asked) = faults.lagging(&request) {
+            return HttpConnectorFuture::new(async move {
+                let mut answer = inner.call(request).await?;
+                if answer.status().is_success() {
+                    let body = std::mem::replace(answer.body_mut(), SdkBody::taken());
+                    let bytes = ByteStream::new(body).collect().await;
+                    let bytes = bytes.map_err(|error| ConnectorError::io(error.into()))?;
+                    let before = faults.answer_before(asked, bytes.into_bytes().to_vec());
+                    *answer.body_mut() = SdkBody::from(before);
+                }
+                Ok(answer)
             });
         }
         let Some(fault) = faults.next(&request) else {
