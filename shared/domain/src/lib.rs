@@ -5,6 +5,7 @@
 pub mod account;
 pub mod alert;
 pub mod audit;
+pub mod browser_job;
 mod bytes;
 pub mod check;
 pub mod clock;

@@ -22,6 +22,13 @@ pub const ALERT_GRACE: SignedDuration = SignedDuration::from_secs(30);
 /// was delivered: what AWS advises.
 pub const TIMEOUTS_PER_VISIBILITY: u32 = 6;
 
+/// The timeout of the Lambda function with the browser: room for the longest deadline, and for Chromium to start
+/// before and to end after it.
+pub const BROWSER_TIMEOUT: Duration = Duration::from_secs(270);
+
+/// What is left of a run for saving it, once the answer of a browser in another process is there or given up.
+const SAVING: Duration = Duration::from_secs(10);
+
 /// How long the work of a tool may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolLimits {
@@ -55,6 +62,13 @@ impl Tool {
     }
 }
 
+impl ToolLimits {
+    /// How long a checker waits for the answer of a browser in another process.
+    pub const fn answer(self) -> Duration {
+        self.run.unsigned_abs().saturating_sub(SAVING)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +81,14 @@ mod tests {
             assert!(run.unsigned_abs() <= function_timeout, "{tool}");
             assert!(function_timeout < pending.unsigned_abs(), "{tool}");
         }
+    }
+
+    #[test]
+    fn a_browser_elsewhere_ends_before_its_checker_gives_it_up() {
+        let long = || Tool::ALL.into_iter().filter(|tool| tool.is_long()).map(Tool::limits);
+        assert!(long().all(|limits| limits.deadline < limits.answer()));
+        let longest = |of: fn(ToolLimits) -> Duration| long().map(of).max().expect("a tool");
+        assert!(longest(|limits| limits.deadline) < BROWSER_TIMEOUT);
+        assert!(BROWSER_TIMEOUT < longest(ToolLimits::answer));
     }
 }

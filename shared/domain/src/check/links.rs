@@ -157,6 +157,20 @@ impl LinksResult {
         }
         Self { found, crawled: crawl.pages, urls, crawl: Crawl { truncated: cut, ..crawl } }
     }
+
+    /// Whether `urls` is as short as [`new`](Self::new) makes it.
+    pub(crate) fn is_within_limits(&self) -> bool {
+        let bytes: usize = self.urls.iter().map(|link| link.url.len() + link.source.len()).sum();
+        self.urls.len() <= MAX_URLS && bytes <= MAX_URL_BYTES
+    }
+
+    /// Whether its figures agree with each other.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let missing =
+            usize::try_from(self.found).ok().and_then(|all| all.checked_sub(self.urls.len()));
+        let is_cut = missing.map(|missing| missing > 0);
+        self.crawled == self.crawl.pages && is_cut == Some(self.crawl.truncated)
+    }
 }
 
 #[cfg(test)]
