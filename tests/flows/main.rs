@@ -1,6 +1,7 @@
 //! Stories across routes, queues and time.
 
 mod alerts;
+mod browser;
 mod buckets;
 mod budget;
 mod catching_up;

@@ -10,18 +10,16 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
-use vedette_domain::id::SiteId;
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
-use vedette_runtime::Clock;
+use vedette_checker::BROWSER;
+use vedette_domain::browser_job::{BrowserJob, BrowserWork};
+use vedette_domain::check::{Finish, ToolResult};
+use vedette_domain::limits::BROWSER_TIMEOUT;
+use vedette_domain::settings::LinksSettings;
 use vedette_runtime::config::environment;
-use vedette_testkit::aws::Aws;
-use vedette_testkit::lambda::{self, Endpoint, RuntimeApi};
-use vedette_testkit::{Member, WebServer, new_team};
-use vedette_tests::{Service, scheduled};
+use vedette_testkit::WebServer;
+use vedette_testkit::lambda::{self, RuntimeApi};
 
 /// Its links are there once its script has run.
 const PAGES: [(&str, &str); 2] = [
@@ -75,18 +73,18 @@ impl Image {
         }
     }
 
-    /// Starts the function of a tool.
-    fn start(&self, tool: Tool, runtime_api: &RuntimeApi, endpoint: &Endpoint) -> Child {
+    /// Starts the function.
+    fn start(&self, runtime_api: &RuntimeApi) -> Child {
         let mut command = Command::new("prlimit");
         command.args(["--nofile=1024", &self.bwrap]);
         // Neither names nor rights, nor a way to more of them.
         command.args(["--unshare-user", "--uid", "993", "--gid", "990", "--disable-userns"]);
         command.args(["--cap-drop", "ALL", "--unshare-pid", "--as-pid-1", "--unshare-ipc"]);
         command.args(["--die-with-parent", "--clearenv", "--setenv", "PATH", "/usr/bin:/bin"]);
-        let of_lambda = lambda::environment("", runtime_api, endpoint).into_iter();
+        let of_lambda = lambda::process("", runtime_api).into_iter();
         let of_lambda = of_lambda.filter(|(name, _)| *name != "_HANDLER");
         let of_lambda = of_lambda.map(|(name, value)| (name.to_owned(), value));
-        let of_template = ("VEDETTE_AUDITOR".to_owned(), "lighthouse".to_owned());
+        let of_template = ("VEDETTE_ALLOW_TARGETS".to_owned(), "127.0.0.0/8".to_owned());
         let variables = of_lambda.chain(self.environment.clone()).chain([of_template]);
         for (name, value) in variables {
             command.args(["--setenv", &name, &value]);
@@ -97,7 +95,7 @@ impl Image {
         }
         command.args(["--size", &(512 << 20).to_string(), "--tmpfs", "/tmp"]);
         command.args(["--ro-bind", &self.function, &self.entry_point, "--remount-ro", "/"]);
-        command.args(["perl", "-e", FIRST_PROCESS, &self.entry_point, tool.as_str()]);
+        command.args(["perl", "-e", FIRST_PROCESS, &self.entry_point, BROWSER]);
         command.stdin(Stdio::null()).kill_on_drop(true).spawn().expect("bubblewrap")
     }
 }
@@ -106,73 +104,31 @@ fn project_root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// A deployment whose function is in the image, and a site that it watches.
-struct Scene {
-    service: Service,
-    owner: Member,
-    endpoint: Endpoint,
-    site: SiteId,
-    _target: WebServer,
-}
-
-impl Scene {
-    async fn start() -> Self {
-        let service = Service::start().await;
-        // The function has a clock of its own.
-        service.test.set_clock(Clock::system().now());
-        let owner = new_team(&service.test, Plan::Agency).await;
-        let target = WebServer::with_pages(&PAGES).await;
-        let body = json!({ "url": target.url, "js_rendered": true });
-        let sites = format!("/teams/{}/sites", owner.team);
-        let created = service.client(&owner).post(&sites, &body).await;
-        let site = SiteId::parse(&created.data("uuid")).expect("a site");
-        let endpoint = Endpoint::start(&Aws::default(), &service.test.table.database).await;
-        Self { service, owner, endpoint, site, _target: target }
-    }
-
-    /// Has the image run a tool on the site, as its schedule does; the check's result.
-    async fn run(&self, image: &Image, tool: Tool) -> Value {
-        let runtime_api = RuntimeApi::start().await;
-        let function = image.start(tool, &runtime_api, &self.endpoint);
-        let began = Instant::now();
-        let polled = timeout(MOMENT, runtime_api.first_poll()).await.expect("in time");
-        let start = polled.expect("it begins") - began;
-        let idle = processes_below(&function);
-        let slot = Clock::system().now();
-        let message = scheduled(self.owner.team, self.site, tool, slot);
-        let invoked = runtime_api.invoke(&event(&message), tool.limits().function_timeout).await;
-        assert_eq!(invoked.response, Ok(json!({ "batchItemFailures": [] })));
-        report(&format!(
-            "{tool}: starts in {} ms, runs for {:.1} s",
-            start.as_millis(),
-            invoked.took.as_secs_f64()
-        ));
-        let gone = async {
-            while processes_below(&function) != idle {
-                sleep(Duration::from_millis(50)).await;
-            }
-        };
-        let left = timeout(MOMENT, gone).await;
-        left.unwrap_or_else(|_| panic!("{tool} leaves {:?}", processes_below(&function)));
-        let site = self.service.client(&self.owner).get(&format!("/sites/{}", self.site)).await;
-        let check = &site.body["data"]["latest_checks"][tool.as_str()];
-        assert_eq!(check["status"], "completed", "{check}");
-        check["result"].clone()
-    }
-}
-
-/// The message as an event source hands it over.
-fn event(message: &impl serde::Serialize) -> Value {
-    let body = serde_json::to_string(message).expect("JSON");
-    let sent_at = Clock::system().now().as_millisecond().to_string();
-    json!({ "Records": [{
-        "messageId": "6b01f32b-21b8-4c9a-8027-c6f92baed9b1",
-        "receiptHandle": "of-a-test",
-        "body": body,
-        "attributes": { "ApproximateReceiveCount": "1", "SentTimestamp": sent_at },
-        "messageAttributes": {},
-        "eventSource": "aws:sqs",
-    }] })
+/// Has the image do a job; how the check ends.
+async fn run(image: &Image, job: &BrowserJob) -> Finish {
+    let runtime_api = RuntimeApi::start().await;
+    let function = image.start(&runtime_api);
+    let began = Instant::now();
+    let polled = timeout(MOMENT, runtime_api.first_poll()).await.expect("in time");
+    let start = polled.expect("it begins") - began;
+    let idle = processes_below(&function);
+    let tool = job.tool();
+    let event = serde_json::to_value(job).expect("JSON");
+    let invoked = runtime_api.invoke(&event, BROWSER_TIMEOUT).await;
+    report(&format!(
+        "{tool}: starts in {} ms, runs for {:.1} s",
+        start.as_millis(),
+        invoked.took.as_secs_f64()
+    ));
+    let gone = async {
+        while processes_below(&function) != idle {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let left = timeout(MOMENT, gone).await;
+    left.unwrap_or_else(|_| panic!("{tool} leaves {:?}", processes_below(&function)));
+    let answer = invoked.response.expect("an answer").to_string();
+    job.finish(answer.as_bytes()).expect("an answer to the job")
 }
 
 /// All descendants of a process: their names and states, with their numbers.
@@ -206,15 +162,17 @@ fn report(text: &str) {
 #[ignore = "needs the root of the image: make test-image"]
 async fn the_image_crawls_rendered_pages_and_audits() {
     let image = Image::read();
-    let scene = Scene::start().await;
-    let crawl = scene.run(&image, Tool::BrokenLinks).await;
-    assert_eq!((&crawl["crawled"], &crawl["found"]), (&json!(2), &json!(1)), "{crawl}");
-    let broken = &crawl["urls"][0];
-    assert_eq!(broken["status"], 404, "{crawl}");
-    assert!(broken["url"].as_str().is_some_and(|url| url.ends_with("/gone")), "{crawl}");
-    let audit = scene.run(&image, Tool::Performance).await;
-    let score = audit["speed_metrics"]["performance_score"].as_u64().unwrap_or_default();
-    assert!((50..=100).contains(&score), "a page of one line: {audit}");
+    let target = WebServer::with_pages(&PAGES).await;
+    let job = |work| BrowserJob { url: target.url.parse().expect("a URL"), header: None, work };
+    let crawl = run(&image, &job((&LinksSettings::default()).into())).await;
+    let Finish::Completed(ToolResult::BrokenLinks(crawl)) = crawl else { panic!("{crawl:?}") };
+    assert_eq!((crawl.crawled, crawl.found), (2, 1), "{crawl:?}");
+    assert_eq!(crawl.urls[0].status, 404, "{crawl:?}");
+    assert!(crawl.urls[0].url.ends_with("/gone"), "{crawl:?}");
+    let audit = run(&image, &job(BrowserWork::Audit)).await;
+    let Finish::Completed(ToolResult::Performance(audit)) = audit else { panic!("{audit:?}") };
+    let score = audit.speed_metrics.performance_score.unwrap_or_default();
+    assert!((50..=100).contains(&score), "a page of one line: {audit:?}");
 }
 
 #[test]

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
+use vedette_checker::BROWSER;
 use vedette_dashboard::{ACCOUNTS, PAGES};
 use vedette_domain::alert::channel_state::SENDING_TIMEOUT;
-use vedette_domain::limits::{MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
+use vedette_domain::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::Service;
 use vedette_runtime::{BATCH, Destination};
@@ -56,46 +57,41 @@ fn sam_builds_every_function_with_cargo_lambda() {
 }
 
 #[test]
-fn functions_with_a_browser_take_the_place_of_those_without() {
+fn the_browser_is_one_function_of_an_image_that_checkers_know_by_its_name() {
     let template = Template::read();
     let images: Vec<_> = template.resources_of("AWS::Lambda::Function").collect();
+    assert_eq!(images, ["Browser"]);
+    let browser = template.properties("Browser");
+    assert_eq!(browser["ImageConfig"]["Command"], json!([BROWSER]));
+    let timeout = browser["Timeout"].as_u64().expect("seconds");
+    assert_eq!(Duration::from_secs(timeout), BROWSER_TIMEOUT);
+    for name in ["Browser", "BrowserRole", "BrowserCalls"] {
+        assert_eq!(*template.condition(name), json!("HasBrowser"), "{name}");
+    }
+    for (name, in_globals) in [("LogFormat", "LogFormat"), ("LogGroup", "LogGroup")] {
+        let of_all = &template.of_all()["LoggingConfig"][in_globals];
+        assert_eq!(browser["LoggingConfig"][name], *of_all, "{name}");
+    }
+    assert_eq!(browser["TracingConfig"]["Mode"], template.of_all()["Tracing"]);
+    // What it may reach, and its log: nothing of the deployment.
+    let environment = template.environment("Browser");
+    let told: Vec<_> = environment.keys().copied().collect();
+    let needed = [
+        "VEDETTE_ALLOW_TARGETS",
+        "VEDETTE_CONNECT_TO",
+        Service::RESOLVERS,
+        "VEDETTE_EXTRA_ROOTS",
+        "VEDETTE_LOG",
+    ];
+    assert_eq!(told, needed);
     for tool in Tool::ALL {
-        let plain = template.function_of(tool.as_str());
-        let Value::Object(mut source) =
-            template.events(plain).next().expect("one")["Properties"].clone()
-        else {
-            panic!("{plain}")
-        };
-        let command = json!([tool.as_str()]);
-        let is_its =
-            |image: &&&str| template.properties(image)["ImageConfig"]["Command"] == command;
-        let image = images.iter().find(is_its);
-        // What stands first holds where there is a browser.
-        let enabled = json!({ "Fn::If": ["HasBrowser", image.is_none(), true] });
-        assert_eq!(source.remove("Enabled"), Some(enabled), "{tool}");
-        assert_eq!(image.is_some(), tool.is_long(), "{tool}: who takes minutes may need a browser");
-        let Some(image) = image else { continue };
-        assert_eq!(template.environment(image), template.environment(plain), "{image}");
-        let [of_image, of_plain] = [image, plain].map(|function| template.properties(function));
-        for same in ["Role", "Timeout"] {
-            assert_eq!(of_image[same], of_plain[same], "{image}");
-        }
-        for (name, in_globals) in
-            [("LoggingConfig", "/LoggingConfig"), ("TracingConfig/Mode", "/Tracing")]
-        {
-            let own = of_image.pointer(&format!("/{name}"));
-            assert_eq!(own, template.of_all().pointer(in_globals), "{image}");
-        }
-        let mapping = template.properties(&format!("{image}Messages"));
-        let Value::Object(mut mapping) = mapping.clone() else { panic!("{image}") };
-        assert_eq!(mapping.remove("FunctionName"), Some(json!({ "Ref": image })));
-        assert_eq!(mapping.remove("EventSourceArn"), source.remove("Queue"));
-        assert_eq!(mapping, source, "{image}");
-        for name in [(*image).to_owned(), format!("{image}Messages")] {
-            assert_eq!(*template.condition(&name), json!("HasBrowser"), "{name}");
+        let checker = template.environment(template.function_of(tool.as_str()));
+        let named = json!({ "Fn::If": ["HasBrowser", { "Ref": "Browser" }, ""] });
+        assert_eq!(*checker["VEDETTE_BROWSER_FUNCTION"], named, "{tool}");
+        for (name, value) in &environment {
+            assert_eq!(checker.get(name), Some(value), "{tool}: {name}");
         }
     }
-    assert_eq!(images.len(), Tool::ALL.into_iter().filter(|tool| tool.is_long()).count());
 }
 
 #[test]

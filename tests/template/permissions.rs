@@ -199,6 +199,37 @@ fn a_checker_has_its_own_queue_and_sends_to_that_of_alerts() {
 }
 
 #[test]
+fn who_breaks_out_of_a_page_may_only_write_the_log() {
+    let template = Template::read();
+    assert_eq!(template.role("Browser"), "BrowserRole");
+    for statement in template.statements("Browser") {
+        let actions = texts(&statement["Action"]);
+        let is_harmless =
+            |action: &&str| action.starts_with("logs:") || action.starts_with("xray:");
+        assert!(actions.iter().all(is_harmless), "{statement}");
+    }
+    assert_eq!(template.granted("Browser"), Granted::new());
+}
+
+#[test]
+fn a_checker_that_may_need_a_browser_calls_that_function_and_no_other() {
+    let template = Template::read();
+    for function in template.functions() {
+        let calls: Vec<_> = template
+            .statements(function)
+            .into_iter()
+            .filter(|one| texts(&one["Action"]).iter().any(|action| action.starts_with("lambda:")))
+            .collect();
+        let may_need_one = Tool::parse(template.handler(function)).is_some_and(Tool::is_long);
+        assert_eq!(calls.len(), usize::from(may_need_one), "{function}: {calls:?}");
+        for call in calls {
+            assert_eq!(texts(&call["Action"]), ["lambda:InvokeFunction"], "{function}");
+            assert_eq!(call["Resource"], json!({ "Fn::GetAtt": ["Browser", "Arn"] }), "{function}");
+        }
+    }
+}
+
+#[test]
 fn every_function_writes_to_the_one_log_and_to_no_other() {
     let template = Template::read();
     for function in template.functions() {

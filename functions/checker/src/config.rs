@@ -36,7 +36,18 @@ pub struct EngineConfig {
     pub browser: Option<Chromium>,
     /// Who audits pages; without one there are no performance checks.
     pub auditor: Option<Auditor>,
+    /// The function that crawls with a browser and audits with Lighthouse, in place of this process.
+    pub browser_function: Option<String>,
 }
+
+/// What the function with the browser is called on its command line, where others name their tool.
+pub const BROWSER: &str = "browser";
+
+/// The variable that names the function with the browser.
+const BROWSER_FUNCTION: &str = "VEDETTE_BROWSER_FUNCTION";
+
+/// The variable that names the service that knows registrations.
+const RDAP: &str = "VEDETTE_RDAP";
 
 /// Where `make lighthouse` installs, seen from the project's root.
 const LIGHTHOUSE_DEFAULT: &str = "infra/lighthouse";
@@ -48,7 +59,8 @@ impl Config {
     ///
     /// The first variable that is invalid.
     pub fn read(read: Read<'_>) -> Result<Self, ConfigError> {
-        let engines = EngineConfig::read(read)?;
+        // Nobody is called from outside of AWS.
+        let engines = EngineConfig::read(&|name| read(name).filter(|_| name != BROWSER_FUNCTION))?;
         let service = Service { tools: engines.tools(), ..Service::read(read)? };
         Ok(Self { service, outbound: Outbound::read(read)?, engines })
     }
@@ -67,6 +79,22 @@ impl Config {
         let engines = EngineConfig::read(&of_tool)?;
         Ok(Self { service: Service::read(read)?, outbound: Outbound::read(read)?, engines })
     }
+
+    /// Reads the configuration of the function with the browser, which has no part in the service beside: what
+    /// it may reach, the resolvers that tell whether it has a connection, and Lighthouse, which must be there.
+    ///
+    /// # Errors
+    ///
+    /// The first variable that is invalid.
+    pub fn of_browser(read: Read<'_>) -> Result<(Outbound, EngineConfig), ConfigError> {
+        let of_browser = |name: &str| match name {
+            AuditorKind::VARIABLE => Some("lighthouse".to_owned()),
+            RDAP => Some("none".to_owned()),
+            BROWSER_FUNCTION => None,
+            _ => read(name),
+        };
+        Ok((Outbound::read(read)?, EngineConfig::read(&of_browser)?))
+    }
 }
 
 impl EngineConfig {
@@ -75,19 +103,23 @@ impl EngineConfig {
             true => Some(one(read, Service::RESOLVERS)?.unwrap_or_default()),
             false => None,
         };
-        let rdap = match read("VEDETTE_RDAP").as_deref().map(str::trim) {
+        let rdap = match read(RDAP).as_deref().map(str::trim) {
             Some("none") => None,
-            Some(_) => one(read, "VEDETTE_RDAP")?,
+            Some(_) => one(read, RDAP)?,
             None => Resolvers::RDAP.parse().ok(),
         };
         let installed = Installed::read(read);
-        let auditor = auditor(read, &installed)?;
+        let browser_function = read(BROWSER_FUNCTION);
+        let auditor = match AuditorKind::read(read)? {
+            Some(AuditorKind::Lighthouse) if browser_function.is_some() => None,
+            kind => auditor(kind, read, &installed)?,
+        };
         // One value for both, so that a single trial finds out whether it can have its sandbox.
         let browser = match &auditor {
             Some(Auditor::Lighthouse(lighthouse)) => Some(lighthouse.chromium.clone()),
             _ => installed.chromium().ok(),
         };
-        Ok(Self { doh, rdap, browser, auditor })
+        Ok(Self { doh, rdap, browser, auditor, browser_function })
     }
 
     /// Has browsers keep their files in this folder as long as a check runs.
@@ -138,9 +170,13 @@ impl Installed {
 }
 
 /// The auditor that is named, or else Lighthouse where it is installed.
-fn auditor(read: Read<'_>, installed: &Installed) -> Result<Option<Auditor>, ConfigError> {
+fn auditor(
+    kind: Option<AuditorKind>,
+    read: Read<'_>,
+    installed: &Installed,
+) -> Result<Option<Auditor>, ConfigError> {
     let refused = |problem: String| ConfigError { name: AuditorKind::VARIABLE, problem };
-    match AuditorKind::read(read)? {
+    match kind {
         None => Ok(installed.lighthouse().ok()),
         Some(AuditorKind::Nobody) => Ok(None),
         Some(AuditorKind::Lighthouse) => {
@@ -188,6 +224,24 @@ mod tests {
             if let Ok(config) = config {
                 assert!(config.service.tools.contains(&Tool::Performance), "others audit");
             }
+        }
+    }
+
+    #[test]
+    fn who_hands_over_to_a_browser_needs_no_lighthouse_and_keeps_google() {
+        for (kind, has_auditor) in [("lighthouse", false), ("pagespeed", true)] {
+            let read = |name: &str| match name {
+                "VEDETTE_AUDITOR" => Some(kind.to_owned()),
+                "VEDETTE_LIGHTHOUSE" => Some("/nonexistent".to_owned()),
+                "VEDETTE_BROWSER_FUNCTION" => Some("vedette-browser".to_owned()),
+                _ => None,
+            };
+            let config = Config::of_function(Tool::Performance, &read).expect("a configuration");
+            assert_eq!(config.engines.auditor.is_some(), has_auditor, "{kind}");
+            assert_eq!(config.engines.browser_function.as_deref(), Some("vedette-browser"));
+            // The browser itself needs it, and hands nothing over.
+            let refused = Config::of_browser(&read).expect_err("no Lighthouse");
+            assert_eq!(refused.name, AuditorKind::VARIABLE);
         }
     }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use url::Url;
+use vedette_domain::browser_job::{BrowserAnswer, BrowserJob, BrowserWork, JobHeader};
 use vedette_domain::check::{
     CheckError, DnsResult, Finish, LinksResult, PerformanceResult, SslResult, StatusResult,
     ToolResult,
 };
-use vedette_domain::settings::Settings;
+use vedette_domain::settings::{LinksSettings, Settings};
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::Tool;
 use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
@@ -21,6 +22,7 @@ use vedette_probe::ssl::{self, SslProbe};
 use vedette_probe::status::{self, StatusProbe};
 
 use crate::EngineConfig;
+use crate::browser_function::{BrowserFunction, NotRun};
 use crate::unsaved::UnsavedRuns;
 
 /// The check engines, behind one guard. Costly to make; one a process.
@@ -32,6 +34,8 @@ pub struct Engines {
     limiter: CrawlLimiter,
     browser: Option<Chromium>,
     auditor: Option<Auditor>,
+    /// Does what needs a browser, where that is in a function of its own.
+    browser_function: Option<BrowserFunction>,
     /// What they found and could not be saved yet.
     pub(crate) unsaved: UnsavedRuns,
 }
@@ -55,6 +59,19 @@ impl Subject<'_> {
         let page = page.as_deref().and_then(|page| Url::parse(page).ok());
         page.unwrap_or_else(|| self.url.root())
     }
+
+    /// What a browser is to do for a tool.
+    fn job(&self, tool: Tool) -> Option<BrowserJob> {
+        let (url, work) = match tool {
+            Tool::BrokenLinks if self.js_rendered => {
+                (self.url.to_url(), (&self.settings.tools.broken_links.settings).into())
+            }
+            Tool::Performance => (self.audited_page(), BrowserWork::Audit),
+            Tool::Status | Tool::Ssl | Tool::Dns | Tool::BrokenLinks => return None,
+        };
+        let header = self.settings.request_header.pair().map(JobHeader::from);
+        Some(BrowserJob { url, header, work })
+    }
 }
 
 impl Engines {
@@ -69,21 +86,48 @@ impl Engines {
 
     /// Engines behind this guard.
     pub fn behind(guard: Guard, config: EngineConfig) -> Self {
-        let EngineConfig { doh, rdap, browser, auditor } = config;
+        let EngineConfig { doh, rdap, browser, auditor, browser_function: _ } = config;
         let resolvers = doh.map(|doh| Arc::new(Resolvers::new(&doh, rdap)));
         let connectivity = resolvers.clone().map(Connectivity::new);
         let (limiter, unsaved) = (CrawlLimiter::default(), UnsavedRuns::default());
-        Self { guard, resolvers, connectivity, limiter, browser, auditor, unsaved }
+        let browser_function = None;
+        Self {
+            guard,
+            resolvers,
+            connectivity,
+            limiter,
+            browser,
+            auditor,
+            browser_function,
+            unsaved,
+        }
+    }
+
+    /// The same, with a function that does what needs a browser.
+    #[must_use]
+    pub fn with_browser_function(self, function: BrowserFunction) -> Self {
+        Self { browser_function: Some(function), ..self }
     }
 
     /// Runs a tool. A crawl says how far it is.
+    ///
+    /// # Errors
+    ///
+    /// When a browser in a function of its own was to run it, and nobody knows whether it did.
     pub async fn run(
         &self,
         tool: Tool,
         subject: Subject<'_>,
         now: Timestamp,
         progress: impl Fn(Progress),
-    ) -> Finish {
+    ) -> Result<Finish, NotRun> {
+        // Who has an auditor of its own asks Google.
+        if let Some(function) = &self.browser_function
+            && (tool != Tool::Performance || self.auditor.is_none())
+            && let Some(job) = subject.job(tool)
+        {
+            return Box::pin(function.run(&job, now)).await;
+        }
         let ran = match tool {
             Tool::Status => self.status(subject).await.map(ToolResult::Status),
             // Thousands of status checks wait at a time: none of them holds memory for the other tools.
@@ -99,10 +143,31 @@ impl Engines {
         if let Some(connectivity) = &self.connectivity {
             connectivity.look_again(&self.guard).await;
         }
-        match ran {
+        Ok(match ran {
             Ok(result) => Finish::Completed(result),
             Err(error) => Finish::Failed(error),
-        }
+        })
+    }
+
+    /// Does a job that another process has handed over.
+    pub async fn do_job(&self, job: &BrowserJob) -> BrowserAnswer {
+        let header = job.header.as_ref().map(JobHeader::pair);
+        let done = match &job.work {
+            BrowserWork::Crawl { ignore_paths, ignore_external_links, ignore_redirects } => {
+                let settings = LinksSettings {
+                    ignore_paths: ignore_paths.clone(),
+                    ignore_external_links: *ignore_external_links,
+                    ignore_redirects: *ignore_redirects,
+                    ..LinksSettings::default()
+                };
+                let crawl = CrawlOf { url: &job.url, header, settings: &settings };
+                Box::pin(self.rendered(crawl, drop)).await.map(BrowserAnswer::Crawled)
+            }
+            BrowserWork::Audit => {
+                Box::pin(self.audit(&job.url, header)).await.map(BrowserAnswer::Audited)
+            }
+        };
+        done.unwrap_or_else(BrowserAnswer::Failed)
     }
 
     async fn status(&self, subject: Subject<'_>) -> Result<StatusResult, CheckError> {
@@ -148,17 +213,38 @@ impl Engines {
         subject: Subject<'_>,
         progress: impl Fn(Progress),
     ) -> Result<LinksResult, CheckError> {
-        let url = subject.url.to_url();
+        let url = &subject.url.to_url();
+        let header = subject.settings.request_header.pair();
         let settings = &subject.settings.tools.broken_links.settings;
-        let browser = match &self.browser {
-            None if subject.js_rendered => {
-                return Err(missing("no browser is installed here", BROWSER_UNAVAILABLE));
-            }
-            browser => browser.as_ref().filter(|_| subject.js_rendered),
-        };
+        let crawl = CrawlOf { url, header, settings };
+        if subject.js_rendered {
+            self.rendered(crawl, progress).await
+        } else {
+            self.crawl(crawl, None, progress).await
+        }
+    }
+
+    /// A crawl that renders pages.
+    async fn rendered(
+        &self,
+        crawl: CrawlOf<'_>,
+        progress: impl Fn(Progress),
+    ) -> Result<LinksResult, CheckError> {
+        let browser = self.browser.as_ref();
+        let browser =
+            browser.ok_or_else(|| missing("no browser is installed here", BROWSER_UNAVAILABLE))?;
+        self.crawl(crawl, Some(browser), progress).await
+    }
+
+    async fn crawl(
+        &self,
+        CrawlOf { url, header, settings }: CrawlOf<'_>,
+        browser: Option<&Chromium>,
+        progress: impl Fn(Progress),
+    ) -> Result<LinksResult, CheckError> {
         let probe = LinksProbe {
-            url: &url,
-            header: subject.settings.request_header.pair(),
+            url,
+            header,
             settings,
             browser,
             limits: links::Limits::default(),
@@ -172,17 +258,28 @@ impl Engines {
         &self,
         subject: Subject<'_>,
     ) -> Result<Box<PerformanceResult>, CheckError> {
+        self.audit(&subject.audited_page(), subject.settings.request_header.pair()).await
+    }
+
+    async fn audit(
+        &self,
+        url: &Url,
+        header: Option<(&str, &str)>,
+    ) -> Result<Box<PerformanceResult>, CheckError> {
         let Some(auditor) = &self.auditor else {
             return Err(missing("no auditor is installed here", AUDITOR_UNAVAILABLE));
         };
-        let url = subject.audited_page();
-        let probe = PerformanceProbe {
-            url: &url,
-            header: subject.settings.request_header.pair(),
-            deadline: performance::DEADLINE,
-        };
+        let probe = PerformanceProbe { url, header, deadline: performance::DEADLINE };
         performance::probe(&self.guard, auditor, &probe).await.map(Box::new)
     }
+}
+
+/// What is crawled. Not `Debug`: the header's value is a secret.
+#[derive(Clone, Copy)]
+struct CrawlOf<'a> {
+    url: &'a Url,
+    header: Option<(&'a str, &'a str)>,
+    settings: &'a LinksSettings,
 }
 
 /// A part that this machine does not have.
@@ -205,5 +302,30 @@ mod tests {
         assert_eq!(page(&settings), "https://example.com:8443/");
         settings.tools.performance.settings.url = Some("https://example.com/cart".to_owned());
         assert_eq!(page(&settings), "https://example.com/cart");
+    }
+
+    #[test]
+    fn a_browser_is_handed_audits_and_crawls_that_render() {
+        let url = SiteUrl::parse("https://example.com/shop").expect("a URL");
+        let mut settings = Settings::default();
+        settings.request_header.name = Some("Authorization".to_owned());
+        settings.request_header.value = Some("Bearer of the site".to_owned());
+        settings.tools.broken_links.settings.ignore_redirects = true;
+        for js_rendered in [false, true] {
+            let subject = Subject { url: &url, js_rendered, settings: &settings };
+            for tool in Tool::ALL {
+                let job = subject.job(tool);
+                let needs = tool == Tool::Performance || (tool == Tool::BrokenLinks && js_rendered);
+                assert_eq!(job.is_some(), needs, "{tool} {js_rendered}");
+                let Some(job) = job else { continue };
+                let pair = job.header.as_ref().map(JobHeader::pair);
+                assert_eq!((job.tool(), pair), (tool, settings.request_header.pair()));
+                let is_crawl =
+                    matches!(job.work, BrowserWork::Crawl { ignore_redirects: true, .. });
+                assert_eq!(is_crawl, tool == Tool::BrokenLinks);
+                let path = if is_crawl { "/shop" } else { "/" };
+                assert_eq!(job.url.path(), path);
+            }
+        }
     }
 }

@@ -13,9 +13,7 @@ use crate::CheckerError;
 const WAIT: Duration = Duration::from_secs(15);
 
 /// Runs if the message's team may have one more run of the tool under way, and this one is not under
-/// way already. Otherwise the message comes again: redelivery sends a run that the table asks for
-/// (`is_outstanding`), and any other is enqueued again with a delay, since failing it would count
-/// towards its dead-letter queue. If both were enqueued, copies would pile up until there is a lease.
+/// way already. Otherwise the message comes again.
 pub(crate) async fn with_lease<T>(
     app: &App,
     message: &CheckMessage,
@@ -28,9 +26,7 @@ pub(crate) async fn with_lease<T>(
     };
     let check = message.check_id();
     if !app.store.acquire_lease(team, check, tool, limit, app.clock.now()).await? {
-        if !is_outstanding {
-            app.queue.send(&Message::Check(*message), WAIT).await?;
-        }
+        postpone(app, message, is_outstanding).await?;
         return Ok(None);
     }
     let done = run.await;
@@ -38,4 +34,18 @@ pub(crate) async fn with_lease<T>(
         warn!(%team, %check, error = %ErrorChain(&error), "a lease is left to expire");
     }
     Ok(Some(done))
+}
+
+/// Has a message come again that cannot be worked off yet: redelivery sends a run that the table asks for
+/// (`is_outstanding`), and any other is enqueued again with a delay, since failing it would count towards its
+/// dead-letter queue. If both were enqueued, copies would pile up until there is room.
+pub(crate) async fn postpone(
+    app: &App,
+    message: &CheckMessage,
+    is_outstanding: bool,
+) -> Result<(), CheckerError> {
+    if !is_outstanding {
+        app.queue.send(&Message::Check(*message), WAIT).await?;
+    }
+    Ok(())
 }

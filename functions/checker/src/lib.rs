@@ -1,5 +1,6 @@
 //! Consumes the check queues: runs what a message asks for, if the table still asks for it too.
 
+mod browser_function;
 mod config;
 mod engines;
 mod grants;
@@ -28,10 +29,11 @@ use vedette_runs::{Recorded, clear_timer, record_run};
 use vedette_runtime::{App, QueueError, SLOW_AFTER};
 use vedette_store::{RunContext, StoreError};
 
-use lease::with_lease;
+use lease::{postpone, with_lease};
 use unsaved::Unsaved;
 
-pub use config::{Config, EngineConfig};
+pub use browser_function::{BrowserFunction, NotRun};
+pub use config::{BROWSER, Config, EngineConfig};
 pub use engines::{Engines, Subject};
 pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};
@@ -49,6 +51,9 @@ pub enum CheckerError {
     /// The queue does not take the message that was to wait.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// A browser in a function of its own did not answer.
+    #[error(transparent)]
+    NotRun(#[from] NotRun),
     /// The body is not a check message.
     #[error(transparent)]
     Unreadable(#[from] UnreadableMessage),
@@ -59,7 +64,8 @@ pub enum CheckerError {
 pub enum Handled {
     /// There was nothing to do.
     Dropped(Dropped),
-    /// Its team has as many runs under way as it may, or this one; the message was sent again.
+    /// Its team has as many runs under way as it may, or this one, or all browsers are busy; the message was sent
+    /// again.
     Postponed,
     /// A check has ended.
     Finished(Box<Finished>),
@@ -209,10 +215,15 @@ async fn run(
             finish
         };
         let is_outstanding = state.asks_for(run.check);
-        let Some(finish) = with_lease(app, &message, is_outstanding, probed).await? else {
-            return Ok(Handled::Postponed);
-        };
-        finish
+        match with_lease(app, &message, is_outstanding, probed).await? {
+            Some(Ok(finish)) => finish,
+            Some(Err(NotRun::Busy)) => {
+                postpone(app, &message, is_outstanding).await?;
+                return Ok(Handled::Postponed);
+            }
+            Some(Err(error)) => return Err(error.into()),
+            None => return Ok(Handled::Postponed),
+        }
     } else if run.check.is_automatic() {
         match clear_timer(app, &run.site, tool, &state).await {
             // The concurrent write has decided on the timer.

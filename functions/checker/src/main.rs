@@ -1,12 +1,15 @@
-//! The Lambda function that consumes one check queue; its `Handler` names the tool, or the command line
-//! where the function is a container image.
+//! The Lambda function that consumes one check queue, or the one with the browser. Its `Handler` names the tool;
+//! where the function is a container image, its command line does.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
-use tracing::info;
+use serde_json::Value;
+use tracing::{Instrument as _, error_span, info};
 use vedette_checker::{
-    CheckerError, Config, Engines, Metrics, adopt_orphans, auditor_key, handle_body,
+    BROWSER, BrowserFunction, CheckerError, Config, Engines, Metrics, adopt_orphans, auditor_key,
+    handle_body,
 };
+use vedette_domain::browser_job::{BrowserAnswer, BrowserJob};
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::environment;
 use vedette_runtime::{BATCH, Consumer, Destination, SqsBody, aws, telemetry};
@@ -16,7 +19,15 @@ async fn main() -> Result<(), Error> {
     telemetry::init();
     let argument = std::env::args().nth(1);
     let name = argument.or_else(|| environment("_HANDLER")).unwrap_or_default();
+    if name == BROWSER {
+        return browse().await;
+    }
     let tool = Tool::parse(&name).ok_or_else(|| format!("no tool is named `{name}`"))?;
+    consume(tool).await
+}
+
+/// Works off the queue of a tool.
+async fn consume(tool: Tool) -> Result<(), Error> {
     let sdk = aws::lambda_sdk_config(&environment)?;
     let key = auditor_key(tool, &environment, &sdk).await?;
     let read = |name: &str| match (name, &key) {
@@ -25,9 +36,10 @@ async fn main() -> Result<(), Error> {
     };
     let Config { service, outbound, engines } = Config::of_function(tool, &read)?;
     let app = aws::lambda_app(service, &sdk)?;
-    let engines = Engines::new(outbound, engines)?;
-    if tool.is_long() {
-        adopt_orphans();
+    let browser_function = engines.browser_function.clone();
+    let mut engines = Engines::new(outbound, engines)?;
+    if let Some(name) = browser_function {
+        engines = engines.with_browser_function(BrowserFunction::new(&sdk, name));
     }
     app.warm_up().await;
     let mut consumer = Consumer::new(&app, Destination::Tool(tool))?;
@@ -56,6 +68,35 @@ async fn main() -> Result<(), Error> {
                 metrics.emit(namespace, tool, app.clock.now());
             }
             Ok::<_, Error>(response)
+        }
+    }))
+    .await
+}
+
+/// Does jobs that checkers hand over, one at a time. No client of AWS is made here: the function's role may do
+/// nothing that one would be needed for.
+async fn browse() -> Result<(), Error> {
+    let (outbound, engines) = Config::of_browser(&environment)?;
+    let engines = Engines::new(outbound, engines)?;
+    adopt_orphans();
+    run(service_fn(|event: LambdaEvent<Value>| {
+        let engines = &engines;
+        async move {
+            let request_id = event.context.request_id;
+            // The error of a job that was written by another version would repeat parts of it.
+            let job: BrowserJob = serde_json::from_value(event.payload)
+                .map_err(|_| "this is no job: function and image are of different versions")?;
+            let span = error_span!("job", request_id, tool = %job.tool());
+            async {
+                let answer = engines.do_job(&job).await;
+                match &answer {
+                    BrowserAnswer::Failed(error) => info!(code = error.code, "failed"),
+                    BrowserAnswer::Crawled(_) | BrowserAnswer::Audited(_) => info!("completed"),
+                }
+                Ok::<_, Error>(answer)
+            }
+            .instrument(span)
+            .await
         }
     }))
     .await

@@ -73,7 +73,7 @@ impl Probe {
         };
         let finish = engines.run(self.tool, subject, clock.now(), show).await;
         bar.finish_and_clear();
-        match finish {
+        match finish.map_err(Failure::because)? {
             Finish::Completed(result) => {
                 out.show(&Report { verdicts: verdicts(&result, &settings, clock.now()), result })?;
                 Ok(())

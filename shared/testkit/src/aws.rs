@@ -1,6 +1,7 @@
 //! A stand-in for those services of AWS that an operator's commands ask: as much of each as they use,
 //! with its real answers and refusals. It counts what it is asked for.
 
+mod browser;
 mod scheduler;
 mod sqs;
 mod stack;
@@ -29,6 +30,7 @@ use tokio::net::TcpListener;
 use vedette_embedded::TABLE;
 use vedette_runtime::config::{Deployment, Schedules};
 
+pub use browser::Browser;
 pub use scheduler::PAGE as SCHEDULES_OF_A_PAGE;
 pub use sqs::{QUEUE_URL_PREFIX, Sent};
 pub use stack::STACK;
@@ -59,6 +61,8 @@ pub struct Account {
     pub disabled: BTreeSet<String>,
     /// Functions that may run at once.
     pub places: u64,
+    /// The function with the browser.
+    pub browser: Option<Browser>,
     /// Whether the table's time to live is on.
     pub forgets_expired: bool,
     /// Whether the table has point-in-time recovery.
@@ -217,6 +221,11 @@ impl Aws {
         tokio::task::yield_now().await;
         if !latency.is_zero() {
             tokio::time::sleep(latency).await;
+        }
+        let browser = self.account().browser.clone();
+        if let Some(browser) = browser.filter(|_| call.path.ends_with("/invocations")) {
+            *self.account().calls.entry("Invoke".to_owned()).or_default() += 1;
+            return browser.call(call.body).await;
         }
         let mut account = self.account();
         account.authorizations.push(call.authorization.clone());

@@ -202,13 +202,8 @@ async fn serve(router: Router) -> String {
     address
 }
 
-/// What Lambda and `template.yaml` tell a function, whose handler is named, as variables.
-pub fn environment(
-    handler: &str,
-    runtime_api: &RuntimeApi,
-    endpoint: &Endpoint,
-) -> Vec<(&'static str, String)> {
-    let there = deployment(Schedules::Each);
+/// What Lambda tells the process of a function, whose handler is named, as variables.
+pub fn process(handler: &str, runtime_api: &RuntimeApi) -> Vec<(&'static str, String)> {
     let given = [
         ("_HANDLER", handler),
         ("AWS_LAMBDA_RUNTIME_API", runtime_api.address.as_str()),
@@ -222,6 +217,18 @@ pub fn environment(
         ("AWS_ACCESS_KEY_ID", "AKIDTEST"),
         ("AWS_SECRET_ACCESS_KEY", "secret"),
         ("AWS_SESSION_TOKEN", "session"),
+    ];
+    given.map(|(name, value)| (name, value.to_owned())).to_vec()
+}
+
+/// What Lambda and `template.yaml` tell a function, whose handler is named, as variables.
+pub fn environment(
+    handler: &str,
+    runtime_api: &RuntimeApi,
+    endpoint: &Endpoint,
+) -> Vec<(&'static str, String)> {
+    let there = deployment(Schedules::Each);
+    let of_template = [
         ("AWS_ENDPOINT_URL", endpoint.url.as_str()),
         ("VEDETTE_TABLE", &there.table),
         ("VEDETTE_QUEUE_URL_PREFIX", &there.queue_url_prefix),
@@ -235,5 +242,6 @@ pub fn environment(
         // Nobody counts requests here.
         ("VEDETTE_THROTTLE", "4000000000"),
     ];
-    given.map(|(name, value)| (name, value.to_owned())).to_vec()
+    let of_template = of_template.map(|(name, value)| (name, value.to_owned()));
+    process(handler, runtime_api).into_iter().chain(of_template).collect()
 }

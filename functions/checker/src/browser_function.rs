@@ -1,0 +1,199 @@
+//! The browser of a deployment on AWS: a function that may do nothing but write its log. It is called like any
+//! engine, with one crawl or audit, and its answer is what the engine would have returned.
+//!
+//! Lambda is asked without its SDK client, which would take minutes to compile for this one request.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::SystemTime;
+
+use aws_credential_types::provider::ProvideCredentials;
+use aws_smithy_runtime::client::orchestrator::operation::Operation;
+use aws_smithy_runtime_api::client::behavior_version::BehaviorVersion;
+use aws_smithy_runtime_api::client::orchestrator::{HttpResponse, OrchestratorError};
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_runtime_api::client::stalled_stream_protection::StalledStreamProtectionConfig;
+use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::timeout::TimeoutConfig;
+use aws_types::SdkConfig;
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::time::timeout;
+use tracing::{info, warn};
+use vedette_domain::ErrorChain;
+use vedette_domain::browser_job::BrowserJob;
+use vedette_domain::check::{CheckError, Finish};
+use vedette_probe::browser::BROWSER_UNAVAILABLE;
+use vedette_runtime::signed::{Unsigned, endpoint};
+
+/// The status by which Lambda says that a function runs as often at once as it may.
+const TOO_MANY_REQUESTS: u16 = 429;
+
+/// Bytes of what goes wrong in a function that are kept for the log.
+const MAX_KIND: usize = 100;
+
+/// Why nobody knows how a check ends: it is to be run again.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRun {
+    /// As many browsers run as may.
+    #[error("the browser function is busy")]
+    Busy,
+    /// The request was refused, or its answer was lost.
+    #[error("the browser function does not answer: {0}")]
+    Unanswered(String),
+}
+
+/// What Lambda says of a call that the function has not answered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Lambda: {status} {code}")]
+struct Refusal {
+    status: u16,
+    code: String,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+struct Called {
+    /// The id under which the function's log has the call.
+    request_id: String,
+    outcome: Outcome,
+}
+
+#[derive(Debug)]
+enum Outcome {
+    /// What the function returned.
+    Answer(Vec<u8>),
+    /// The function crashed, ran out of time, or returned more than Lambda passes on: what Lambda calls that.
+    Crash(String),
+}
+
+/// The function with the browser.
+#[derive(Debug, Clone)]
+pub struct BrowserFunction {
+    sdk: SdkConfig,
+    name: String,
+}
+
+impl BrowserFunction {
+    /// The function with this name.
+    pub fn new(sdk: &SdkConfig, name: String) -> Self {
+        Self { sdk: sdk.clone(), name }
+    }
+
+    /// Has the browser do a job, and waits for it. What goes wrong with the browser ends the check as `failed`:
+    /// the same page would do it again. What goes wrong on the way to it or back is no fault of the page.
+    ///
+    /// # Errors
+    ///
+    /// When the check is to be run again.
+    pub(crate) async fn run(&self, job: &BrowserJob, now: Timestamp) -> Result<Finish, NotRun> {
+        let body = serde_json::to_string(job).map_err(|error| unanswered(&error))?;
+        let limit = job.tool().limits().answer();
+        let Ok(called) = timeout(limit, self.call(body, now.into())).await else {
+            warn!(?limit, "the browser function does not answer in time");
+            return Ok(failed("the browser did not answer in time"));
+        };
+        let Called { request_id, outcome } = match called {
+            Ok(called) => called,
+            Err(SdkError::ServiceError(refused)) => {
+                let refusal = refused.into_err();
+                return Err(match refusal.status {
+                    TOO_MANY_REQUESTS => NotRun::Busy,
+                    _ => unanswered(&refusal),
+                });
+            }
+            Err(silence) => return Err(unanswered(&silence)),
+        };
+        let answer = match outcome {
+            Outcome::Answer(answer) => answer,
+            Outcome::Crash(error) => {
+                warn!(browser_request_id = request_id, error, "the browser function failed");
+                return Ok(failed("the browser ended without an answer"));
+            }
+        };
+        info!(browser_request_id = request_id, bytes = answer.len(), "the browser has answered");
+        Ok(job.finish(&answer).unwrap_or_else(|error| {
+            let error = ErrorChain(&error);
+            warn!(browser_request_id = request_id, %error, "the browser's answer is refused");
+            failed("the browser gave an answer that cannot be")
+        }))
+    }
+
+    async fn call(
+        &self,
+        body: String,
+        now: SystemTime,
+    ) -> Result<Called, SdkError<Refusal, HttpResponse>> {
+        let missing = |what: &str| SdkError::construction_failure(what.to_owned());
+        let sdk = &self.sdk;
+        let region = sdk.region().ok_or_else(|| missing("no region is set"))?.to_string();
+        let http = sdk.http_client().ok_or_else(|| missing("there is no HTTP client"))?;
+        let provider =
+            sdk.credentials_provider().ok_or_else(|| missing("there are no credentials"))?;
+        let credentials =
+            provider.provide_credentials().await.map_err(SdkError::construction_failure)?;
+        let stand_in = sdk.endpoint_url().map(|url| url.trim_end_matches('/').to_owned());
+        let endpoint = stand_in.unwrap_or_else(|| endpoint("lambda", &region));
+        let operation = Operation::builder()
+            .service_name("lambda")
+            .operation_name("Invoke")
+            .behavior_version(BehaviorVersion::latest())
+            .http_client(http)
+            .endpoint_url(&endpoint)
+            .no_auth()
+            // Lambda knows no token of a call: tried twice, the browser would do its work twice.
+            .standard_retry(&RetryConfig::disabled())
+            // An answer takes minutes, during which nothing is sent in either direction.
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+            .timeout_config(TimeoutConfig::disabled());
+        let path = format!("/2015-03-31/functions/{}/invocations", self.name);
+        let request = move |body: String| {
+            let unsigned = Unsigned {
+                service: "lambda",
+                region: &region,
+                endpoint: &endpoint,
+                method: "POST",
+                path: &path,
+                content_type: Some("application/json"),
+                body: &body,
+            };
+            unsigned.sign(&credentials, now)
+        };
+        operation.serializer(request).deserializer(read).build().invoke(body).await
+    }
+}
+
+fn unanswered(error: &(dyn std::error::Error + 'static)) -> NotRun {
+    NotRun::Unanswered(ErrorChain(error).to_string())
+}
+
+/// A check that the browser could not run.
+fn failed(message: &str) -> Finish {
+    let data = serde_json::json!({});
+    Finish::Failed(CheckError {
+        message: message.to_owned(),
+        code: BROWSER_UNAVAILABLE.to_owned(),
+        data,
+    })
+}
+
+fn read(response: &HttpResponse) -> Result<Called, OrchestratorError<Refusal>> {
+    let body = response.body().bytes().unwrap_or_default();
+    let header = |name: &str| response.headers().get(name).unwrap_or_default();
+    if !response.status().is_success() {
+        // `Code:where it is explained`
+        let code = header("x-amzn-errortype").split(':').next().unwrap_or_default();
+        let status = response.status().as_u16();
+        return Err(OrchestratorError::operation(Refusal { status, code: code.to_owned() }));
+    }
+    let outcome = if header("x-amz-function-error").is_empty() {
+        Outcome::Answer(body.to_vec())
+    } else {
+        // Not its message, which may repeat what the function was given.
+        let told: Value = serde_json::from_slice(body).unwrap_or_default();
+        let kind = told["errorType"].as_str().unwrap_or_default();
+        Outcome::Crash(kind[..kind.floor_char_boundary(MAX_KIND)].to_owned())
+    };
+    Ok(Called { request_id: header("x-amzn-requestid").to_owned(), outcome })
+}
