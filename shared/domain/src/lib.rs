@@ -21,6 +21,7 @@ pub mod invitation;
 pub mod issue;
 pub mod letters;
 pub mod limits;
+pub mod mailbox;
 pub mod message;
 pub mod name;
 pub mod on_demand;
