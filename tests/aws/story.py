@@ -771,7 +771,7 @@ def use_the_pages(team, site, target):
 
 
 def run_the_team(team, cookie):
-    """Somebody saves settings, has a channel, a token and a member, and invites somebody who comes."""
+    """Somebody saves settings, has a channel and a token, and invites people: one joins, leaves and joins again."""
     pages = f"/teams/{team}"
     for page in ("settings", "channels", "members", "plan", "audit-log"):
         visit("GET", f"{pages}/{page}", cookie=cookie)
@@ -803,35 +803,63 @@ def run_the_team(team, cookie):
     revoke = re.search(r'action="(/tokens/[0-9a-f]+/revoke)"', tokens)[1]
     visit("POST", revoke, 303, cookie)
 
-    guest = {"email": "guest@example.com", "role": "viewer"}
     # What is refused is shown beside the members.
     visit("POST", f"{pages}/members", 422, cookie, email="nobody", role="viewer")
-    for accepts in (False, True):
-        visit("POST", f"{pages}/members", 303, cookie, **guest)
-        link = letter(guest["email"])
-        visit("GET", link)
-        if accepts:
-            # The next letters are one for the newcomer, and one that they ask for.
-            visit("POST", link)
-            visit("POST", letter(guest["email"]), 303)
-            visit("POST", "/sign-in", 200, **guest)
-            theirs, _ = visit("POST", letter(guest["email"]), 303)
-            visit("GET", pages, cookie=theirs)
-        else:
-            members = visit("GET", f"{pages}/members", cookie=cookie)[1]
-            withdraw = re.search(r'action="([^"]+)/withdraw"', members)[1]
-            visit("POST", f"{withdraw}/mail", 303, cookie)
-            visit("GET", letter(guest["email"]))
-            visit("POST", f"{withdraw}/withdraw", 303, cookie)
-        visit("GET", link, 404)
+    undecided = {"email": "undecided@example.com", "role": "viewer"}
+    visit("POST", f"{pages}/members", 303, cookie, **undecided)
+    link = letter(undecided["email"])
+    visit("GET", link)
+    pending = pending_invitation(pages, cookie)
+    visit("POST", f"{pending}/mail", 303, cookie)
+    visit("GET", letter(undecided["email"]))
+    visit("POST", f"{pending}/withdraw", 303, cookie)
+    visit("GET", link, 404)
+
+    guest = {"email": "guest@example.com", "role": "viewer"}
+    visit("POST", f"{pages}/members", 303, cookie, **guest)
+    link = letter(guest["email"])
+    # The next letters are one for the newcomer, and one that they ask for.
+    visit("POST", link)
+    visit("POST", letter(guest["email"]), 303)
+    visit("POST", "/sign-in", 200, **guest)
+    theirs, _ = visit("POST", letter(guest["email"]), 303)
+    visit("GET", pages, cookie=theirs)
+    visit("GET", link, 404)
     members = visit("GET", f"{pages}/members", cookie=cookie)[1]
     role = re.search(re.escape(guest["email"]) + r'.*?action="([^"]+/role)"', members, re.S)[1]
-    visit("POST", role, 303, cookie, role="member")
-    visit("POST", role.replace("/role", "/remove"), 303, cookie)
+    remove = role.replace("/role", "/remove")
+
+    # Whom they invite comes only while they may invite.
+    friend = {"email": "friend@example.com", "role": "admin"}
+    visit("POST", role, 303, cookie, role="admin")
+    visit("POST", f"{pages}/members", 303, theirs, **friend)
+    link = letter(friend["email"])
+    visit("GET", link)
+    visit("POST", remove, 303, cookie)
+    visit("GET", pages, 404, theirs)
+    visit("GET", link, 404)
+    visit("POST", link, 404)
+    visit("POST", f"{pending_invitation(pages, cookie)}/renew", 303, cookie)
+    visit("POST", link, 404)
+    visit("POST", f"{letter(friend['email'])}/decline", 200)
+
+    # Who has an account joins while signed in.
     visit("POST", f"{pages}/members", 303, cookie, **guest)
-    visit("POST", role.replace("/role", "/remove"), 303, cookie)
+    link = letter(guest["email"])
+    visit("POST", link, 409)
+    visit("POST", link, 403, cookie)
+    visit("POST", link, 303, theirs)
+    visit("GET", pages, cookie=theirs)
+    visit("POST", remove, 303, cookie)
     visit("GET", pages, 404, theirs)
     say("somebody ran the team")
+
+
+def pending_invitation(pages, cookie):
+    """The path of the one invitation that a team has."""
+    members = visit("GET", f"{pages}/members", cookie=cookie)[1]
+    [withdraw] = re.findall(r'action="([^"]+)/withdraw"', members)
+    return withdraw
 
 
 def check_that_all_was_asked():

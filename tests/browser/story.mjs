@@ -159,9 +159,18 @@ async function runTheTeam(window, team, guest) {
 
   await window.go(`${pages}/members`);
   await window.fill("Address", `${guest}@example.com`);
-  await window.press("Add");
-  assert.match(await window.text(), /\/join\//);
+  await window.press("Invite");
+  const link = /\/join\/[\w-]+/.exec(await window.text())[0];
   await window.inspect();
+  // Somebody else's browser, without a session.
+  const other = await Window.open(chromium, { scripts: window.scripts, address });
+  await other.go(link);
+  await other.inspect();
+  await other.press("Decline");
+  assert.match(await other.text(), /does not work any more/);
+  await window.go(`${pages}/members`);
+  await window.fill("Address", `${guest}@example.com`);
+  await window.press("Invite");
   await window.go(`${pages}/members`);
   await window.inspect();
   await window.go(`${pages}/plan`);

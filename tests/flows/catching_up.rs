@@ -114,7 +114,7 @@ async fn a_receiver_that_was_gone_gets_what_it_missed_once_it_is_sent_to_again()
     scene.turn(site, 503).await;
     scene.service.receivers.answer(program.id, SendOutcome::Delivered);
     let app = &scene.service.test.app;
-    resend_to_channel(app, &program).await.expect("resent");
+    resend_to_channel(app, &program, Actor::Operator).await.expect("resent");
     scene.service.tell().await;
     assert_eq!(scene.told(), ["issue.opened", "issue.resolved", "issue.opened"]);
     scene.redeliver().await;

@@ -184,7 +184,7 @@ async fn each_confirmation_mail_has_an_id_of_its_own() {
     scene.service.test.advance(SignedDuration::from_mins(16));
     scene.mail(&sender, &channel).await;
     let app = &scene.service.test.app;
-    vedette_actions::resend_to_channel(app, &channel).await.expect("asked again");
+    vedette_actions::resend_to_channel(app, &channel, Actor::Operator).await.expect("asked again");
     scene.mail(&sender, &channel).await;
     let mails = server.take();
     let ids: BTreeSet<_> = mails.iter().map(|mail| header(mail, "Message-ID")).collect();

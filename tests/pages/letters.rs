@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use vedette_domain::account::{Role, Scope};
-use vedette_domain::alert::mail::LetterKind;
+use vedette_domain::alert::mail::{Asker, LetterKind};
 use vedette_domain::audit::Actor;
 use vedette_domain::invitation::Invitation;
-use vedette_domain::letters::REQUESTS_OF_TEAM;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_domain::plan::Plan;
 use vedette_notifier::send::SendOutcome;
@@ -22,7 +21,7 @@ use crate::support::{Browser, body, main_part, said, sent_to, sign_in_link};
 
 const BASE: &str = "https://monitor.test";
 
-async fn start() -> TestApp {
+pub(crate) async fn start() -> TestApp {
     let mut test = TestApp::start().await;
     test.app.service.sends_mail = true;
     test
@@ -49,7 +48,7 @@ async fn notify(
 }
 
 /// Has the notifier do what it is asked for; the letters that it writes.
-async fn letters(test: &TestApp) -> Vec<Posted> {
+pub(crate) async fn letters(test: &TestApp) -> Vec<Posted> {
     let receivers = Receivers::default();
     for message in asked(test) {
         notify(test, &receivers, &message).await.expect("done");
@@ -58,13 +57,13 @@ async fn letters(test: &TestApp) -> Vec<Posted> {
 }
 
 /// The one letter, and the path that its link leads to.
-async fn letter(test: &TestApp) -> (Posted, String) {
+pub(crate) async fn letter(test: &TestApp) -> (Posted, String) {
     let [letter] = <[Posted; 1]>::try_from(letters(test).await).ok().expect("one letter");
     let path = letter.letter.url.strip_prefix(BASE).expect("a page").to_owned();
     (letter, path)
 }
 
-async fn email_of(test: &TestApp, member: &Member) -> String {
+pub(crate) async fn email_of(test: &TestApp, member: &Member) -> String {
     test.app.store.account(member.user).await.expect("read").expect("a user").user.email
 }
 
@@ -203,7 +202,8 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
     let invited = browser.post(&page, "email=Grace%40example.com&name=Grace&role=member").await;
     assert_eq!(sent_to(&invited), format!("{page}?said=invited"), "who invites has no link");
     let (sent, path) = letter(&test).await;
-    let (asked_by, team) = ("Ada".to_owned(), "Observers".to_owned());
+    let email = email_of(&test, &owner).await;
+    let (asked_by, team) = (Asker { name: "Ada".to_owned(), email }, "Observers".to_owned());
     assert_eq!(sent.to, "Grace@example.com");
     assert_eq!(sent.letter.kind, LetterKind::Invitation { asked_by, team });
     let listed = browser.get(&page).await;
@@ -311,25 +311,8 @@ async fn a_link_admits_to_nothing_but_what_its_team_lists() {
         let secret = test.app.entropy.session_secret().expect("a secret");
         test.app.store.put_invitation_link(&secret.hash(), &forged).await.expect("written");
         let path = format!("/join/{}", secret.reveal());
-        assert_eq!(browser.get(&path).await.status(), 404, "{forged:?}");
+        assert_eq!(Browser::new(&test).get(&path).await.status(), 404, "{forged:?}");
         assert_eq!(Browser::new(&test).post(&path, "").await.status(), 404, "{forged:?}");
     }
-    assert_eq!(browser.get(&path).await.status(), 200);
-}
-
-#[tokio::test]
-async fn a_team_asks_anybody_a_hundred_times_a_day() {
-    let test = start().await;
-    let owner = new_team(&test, Plan::Agency).await;
-    let team = owner.team;
-    for number in 0..100 {
-        let subject = format!("asked#{team}");
-        let counted = test.app.store.count(&subject, REQUESTS_OF_TEAM.window, test.now()).await;
-        assert_eq!(counted.expect("counted"), number + 1);
-    }
-    let mut browser = Browser::of(&test, owner.user).await;
-    let page = format!("/teams/{team}/members");
-    let refused = browser.post(&page, "email=grace%40example.com&role=viewer").await;
-    assert_eq!(refused.status(), 422);
-    assert!(asked(&test).is_empty());
+    assert_eq!(Browser::new(&test).get(&path).await.status(), 200);
 }

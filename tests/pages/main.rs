@@ -7,6 +7,7 @@ mod degraded;
 mod edit;
 mod events;
 mod failing;
+mod invitations;
 mod issues;
 mod letters;
 mod links;

@@ -138,6 +138,9 @@ fn what(AuditEntry { actor, event, .. }: &AuditEntry, users: &BTreeMap<UserId, U
         AuditEvent::InvitationWithdrawn { email } => {
             html! { "Withdrew the invitation of " (called(email)) }
         }
+        AuditEvent::InvitationDeclined { email } => {
+            html! { "Declined the invitation of " (called(email)) }
+        }
         AuditEvent::Channel { name, change } => html! { (of_channel(*change)) " " (called(name)) },
         AuditEvent::Issue { issue, summary, decision } => html! {
             (of_issue(*decision)) " " a href={ "/issues/" (issue) } { bdi { (summary) } }

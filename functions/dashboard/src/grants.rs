@@ -31,8 +31,8 @@ pub const WRITE_GRANT: Grant = Grant {
     ..Grant::NONE
 };
 
-/// What forms do that write users, members or tokens, and what lets somebody in. A site is read only to try
-/// the connection, and one that is not there: nothing that strangers wrote is read.
+/// What forms do that write users, members or tokens, and what lets somebody in. Who joins depends on the role of who
+/// invited. A site is read only to try the connection, and one that is not there: nothing that strangers wrote is read.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, SignIn, Site, User],
     batch_get: &[Team, Token, TokenUse, User],
@@ -40,5 +40,6 @@ pub const ACCOUNTS_GRANT: Grant = Grant {
     put: &[Audit, Email, Invitation, Session, SignIn, Team, Token, User],
     update: &[Team, Throttle, User],
     delete: &[Invitation, SignIn, Team, Token, TokenUse, User],
+    check: &[Team],
     ..Grant::NONE
 };

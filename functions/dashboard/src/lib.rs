@@ -101,8 +101,14 @@ pub const PAGES: &[Page] = &[
     account_form("/teams/{team}/invitations/{invitation}/withdraw", For::Member, |visit| {
         Box::pin(members::change::withdraw(visit))
     }),
+    account_form("/teams/{team}/invitations/{invitation}/renew", For::Member, |visit| {
+        Box::pin(members::add::renew(visit))
+    }),
     page("GET", link::INVITATION, For::Anybody, |visit| Box::pin(members::join::ask(visit))),
     account_form(link::INVITATION, For::Anybody, |visit| Box::pin(members::join::accept(visit))),
+    account_form(link::DECLINED_INVITATION, For::Anybody, |visit| {
+        Box::pin(members::join::decline(visit))
+    }),
     page("GET", "/teams/{team}/audit-log", For::Member, |visit| Box::pin(audit_log::show(visit))),
     page("GET", "/teams/{team}/plan", For::Member, |visit| Box::pin(plan::show(visit))),
     page("GET", "/tokens", For::Member, |visit| Box::pin(tokens::list(visit))),

@@ -25,13 +25,15 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
     let Pass { channel, team, transport, .. } = pass;
     let (team, now) = (team.team.name.as_str(), pass.now());
     let message = match content {
-        Content::Confirmation { id } => {
+        Content::Confirmation { id, asked_by } => {
             let Some(base) = pass.app.service.pages_base() else {
                 let why = NotifierError::NoBase.to_string();
                 return SendOutcome::Held { after: NO_BASE, why };
             };
             let url = link::confirm(base, channel);
-            let letter = Letter { kind: LetterKind::Confirmation { team: team.to_owned() }, url };
+            let kind =
+                LetterKind::Confirmation { asked_by: asked_by.clone(), team: team.to_owned() };
+            let letter = Letter { kind, url };
             Outgoing::Letter { letter, id: format!("confirm-{}-{id}", channel.id) }
         }
         Content::Event { id, body, .. } => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tracing::warn;
 use vedette_domain::alert::link;
-use vedette_domain::alert::mail::{Letter, LetterKind};
+use vedette_domain::alert::mail::{Asker, Letter, LetterKind};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::invitation::Invitation;
 use vedette_domain::limits::LONGEST_DELAY;
@@ -42,7 +42,8 @@ pub(crate) async fn sign_in(
     send(app, transport, &user.email, letter, &link.hash, message).await
 }
 
-/// Sends an invitation to the address that it is for, unless it was accepted or withdrawn.
+/// Sends an invitation to the address that it is for, unless it was accepted or withdrawn, or who invited may not do so any
+/// more.
 pub(crate) async fn invitation(
     app: &App,
     transport: &impl Transport,
@@ -55,13 +56,19 @@ pub(crate) async fn invitation(
     if team.team.invitation(&invitation.hash).is_none() {
         return Ok(());
     }
+    let inviter = invitation.by;
+    let (asked_by, place) = futures::try_join!(
+        app.store.user(inviter),
+        app.store.membership(inviter, invitation.team)
+    )?;
+    let is_backed = invitation.is_backed_by(place.map(|place| place.role));
+    let Some(asked_by) = asked_by.filter(|_| is_backed) else { return Ok(()) };
     let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
-    let by = app.store.user(invitation.by).await?;
-    let asked_by = by.map_or_else(|| "Someone".to_owned(), |by| by.name);
     let secret = app.entropy.session_secret()?;
     let hash = secret.hash();
     let mailed = Invitation { by_mail: true, ..invitation };
     app.store.put_invitation_link(&hash, &mailed).await?;
+    let asked_by = Asker::of(&asked_by);
     let kind = LetterKind::Invitation { asked_by, team: team.team.name };
     let letter = Letter { kind, url: link::invitation(base, &secret) };
     let message = AlertMessage::Invitation { team: mailed.team, invitation: listed.clone() };

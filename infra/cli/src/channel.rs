@@ -217,7 +217,7 @@ async fn enable(app: &App, which: &Which) -> Result<Shown, Failure> {
 async fn resend(app: &App, which: &Which) -> Result<Failures, Failure> {
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
-        resend_to_channel(app, &channel).await?;
+        resend_to_channel(app, &channel, Actor::Operator).await?;
         Ok::<_, Failure>(channel)
     });
     Failures::read(app, &channel.await?).await

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, Target};
 use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_domain::alert::mail::Asker;
 use vedette_domain::audit::{Actor, AuditEvent, ChannelChange};
 use vedette_domain::id::TeamId;
 use vedette_domain::message::{AlertMessage, Message};
@@ -17,7 +18,7 @@ use vedette_store::{
 };
 
 use crate::audit::recording;
-use crate::letters::may_ask;
+use crate::letters::{Allowance, Question, ask};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 pub use resend::{look_again, send_again};
@@ -44,6 +45,11 @@ pub enum ChannelError {
     /// Nobody is to be pestered.
     #[error("{0} was asked often enough today; ask again tomorrow")]
     AskedOften(String),
+    /// A team asks so many strangers.
+    #[error(
+        "the team has asked for as many addresses to be confirmed as it may in a day; ask again tomorrow"
+    )]
+    AskedMany,
     /// Its reader has yet to agree.
     #[error("the reader of {0} has not confirmed it yet")]
     Unconfirmed(String),
@@ -103,7 +109,7 @@ pub async fn add_channel(
     }
     save_channel(app, &channel, ChannelChange::Added, by).await?;
     if is_asked {
-        ask_for_confirmation(app, &channel).await?;
+        ask_for_confirmation(app, &channel, by).await?;
     }
     Ok(channel)
 }
@@ -156,15 +162,19 @@ pub async fn confirm_channel(
 /// Refuses to ask the reader of an address once more if they were asked often enough today.
 async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError> {
     let Target::Email { address } = &channel.target else { return Ok(()) };
-    match may_ask(app, channel.team, address).await? {
-        true => Ok(()),
-        false => Err(ChannelError::AskedOften(address.clone())),
+    match ask(app, channel.team, address, Question::Confirm).await? {
+        Allowance::Free => Ok(()),
+        Allowance::MailboxIsFull => Err(ChannelError::AskedOften(address.clone())),
+        Allowance::TeamIsDone => Err(ChannelError::AskedMany),
     }
 }
 
-/// Has the reader of an address asked whether it may receive alerts, unless they are about to be.
-async fn ask_for_confirmation(app: &App, channel: &Channel) -> Result<(), StoreError> {
-    let content = Content::Confirmation { id: app.entropy.request_id() };
+/// Has the reader of an address asked whether it may receive alerts, unless they are about to be. They are told who
+/// wants it.
+async fn ask_for_confirmation(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
+    let asked_by = app.store.users(by.user()).await?.into_values().next();
+    let asked_by = asked_by.as_ref().map(Asker::of);
+    let content = Content::Confirmation { id: app.entropy.request_id(), asked_by };
     let question = Queued::notice("confirmation".to_owned(), content, app.clock.now());
     unless_conflict(app.store.put_queued(channel.into(), &question).await)?;
     wake(app, channel.into(), Duration::ZERO).await;
@@ -196,7 +206,7 @@ pub async fn enable_channel(
         None => channel.clone(),
     };
     resend::resend(app, &store, &enabled).await?;
-    ask_again(app, &enabled).await?;
+    ask_again(app, &enabled, by).await?;
     enqueue_rederivation(app, enabled.team).await;
     Ok(enabled)
 }
@@ -207,20 +217,24 @@ pub async fn enable_channel(
 ///
 /// When the channel is disabled, or a fault of the table; a conflict while somebody sends to the
 /// channel.
-pub async fn resend_to_channel(app: &App, channel: &Channel) -> Result<(), ChannelError> {
+pub async fn resend_to_channel(
+    app: &App,
+    channel: &Channel,
+    by: Actor,
+) -> Result<(), ChannelError> {
     if let Some(disabled) = &channel.disabled {
         let (name, reason) = (channel.name.clone(), disabled.reason.clone());
         return Err(ChannelError::Disabled { name, reason });
     }
     resend::resend(app, &app.store, channel).await?;
-    ask_again(app, channel).await
+    ask_again(app, channel, by).await
 }
 
 /// Has the reader asked who has not agreed, or not any more.
-async fn ask_again(app: &App, channel: &Channel) -> Result<(), ChannelError> {
+async fn ask_again(app: &App, channel: &Channel, by: Actor) -> Result<(), ChannelError> {
     if channel.since.is_none() {
         hold_questions(app, channel).await?;
-        ask_for_confirmation(app, channel).await?;
+        ask_for_confirmation(app, channel, by).await?;
     }
     Ok(())
 }

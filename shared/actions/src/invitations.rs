@@ -1,19 +1,19 @@
-//! Inviting people who have no account, and their coming.
+//! Inviting people, whether they have an account or not, and their coming.
 
-use vedette_domain::account::User;
+use vedette_domain::account::{Role, User};
 use vedette_domain::audit::{Actor, AuditEvent};
 use vedette_domain::id::UserId;
 use vedette_domain::invitation::{INVITATIONS_MAX, Invitation, Invited};
-use vedette_domain::session::SessionSecret;
+use vedette_domain::session::{SessionHash, SessionSecret};
 use vedette_runtime::App;
-use vedette_store::{StoreError, TeamWithSettings};
+use vedette_store::{Newcomer, StoreError, TeamWithSettings};
 
 use crate::AccountError;
 use crate::audit::recording;
 use crate::members::need_seats;
 
-/// Keeps a seat of a team for an address that has no account. The secret is to be shown once: it is
-/// not kept.
+/// Keeps a seat of a team for an address, as a member who has the role `own`. The secret is to be shown once: it is
+/// not kept. Whether the address has an account is not looked at, so that nobody learns of it.
 ///
 /// # Errors
 ///
@@ -21,11 +21,23 @@ use crate::members::need_seats;
 pub async fn invite(
     app: &App,
     team: &TeamWithSettings,
-    by: UserId,
+    (by, own): (UserId, Role),
     invited: Invited<'_>,
 ) -> Result<(SessionSecret, Invitation), AccountError> {
+    if !own.governs(invited.role) {
+        return Err(AccountError::OwnersOnly);
+    }
+    let members = app.store.members(team.id()).await?;
+    let ids: Vec<UserId> = members.iter().map(|row| row.user).collect();
+    let users = app.store.users(ids).await?;
+    let has_address = |user: &User| user.email.eq_ignore_ascii_case(invited.email);
+    let member = members.iter().find(|row| users.get(&row.user).is_some_and(has_address));
+    if let Some(row) = member {
+        let (email, role) = (invited.email.to_owned(), row.role);
+        return Err(AccountError::MemberAlready { email, role });
+    }
     let pending = &team.team.invitations;
-    if pending.iter().any(|pending| pending.is_for(invited.email)) {
+    if pending.iter().any(|pending| pending.shares_mailbox(invited.email)) {
         return Err(AccountError::InvitedAlready(invited.email.to_owned()));
     }
     if pending.len() >= INVITATIONS_MAX {
@@ -34,12 +46,37 @@ pub async fn invite(
     need_seats(team, team.team.seats_taken() + 1)?;
     let secret = app.entropy.session_secret()?;
     let invitation = Invitation::new(&secret, team.id(), invited, by, app.clock.now());
-    let (email, role) = (invitation.email.clone(), invitation.role);
-    let event = AuditEvent::Invited { email, role };
-    recording(app, team.id(), Actor::User(by), event, invitation.created_at)
+    recording(app, team.id(), Actor::User(by), inviting(&invitation), invitation.created_at)
         .create_invitation(&team.team, &invitation)
         .await?;
     Ok((secret, invitation))
+}
+
+/// Gives an invitation anew, as a member who has the role `own`: with another link, for another week, and whatever
+/// became of who invited before.
+///
+/// # Errors
+///
+/// The refusal, or a fault of the table; a conflict when members or invitations changed since the team was read.
+pub async fn renew_invitation(
+    app: &App,
+    team: &TeamWithSettings,
+    invitation: &Invitation,
+    (by, own): (UserId, Role),
+) -> Result<(SessionSecret, Invitation), AccountError> {
+    if !own.governs(invitation.role) {
+        return Err(AccountError::OwnersOnly);
+    }
+    let (secret, now) = (app.entropy.session_secret()?, app.clock.now());
+    let renewed = invitation.renewed(&secret, by, now);
+    recording(app, team.id(), Actor::User(by), inviting(&renewed), now)
+        .replace_invitation(&team.team, &invitation.hash, &renewed)
+        .await?;
+    Ok((secret, renewed))
+}
+
+fn inviting(Invitation { email, role, .. }: &Invitation) -> AuditEvent {
+    AuditEvent::Invited { email: email.clone(), role: *role }
 }
 
 /// Takes an invitation back; it stops working at once.
@@ -59,8 +96,48 @@ pub async fn withdraw_invitation(
         .await
 }
 
-/// The place of the address in the transaction of `Store::accept_invitation`.
-const ADDRESS: usize = 5;
+/// An invitation that can be accepted.
+#[derive(Debug, Clone)]
+pub struct OpenInvitation {
+    /// The team.
+    pub team: TeamWithSettings,
+    /// The invitation, as the link has it that leads to it.
+    pub invitation: Invitation,
+    /// The role of who invited, which lets them give that of the invitation.
+    inviter: Role,
+}
+
+/// The invitation that a link with this hash leads to, if it can be accepted.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn open_invitation(
+    app: &App,
+    link: &SessionHash,
+) -> Result<Option<OpenInvitation>, StoreError> {
+    let now = app.clock.now();
+    let found = app.store.invitation(link).await?;
+    let Some(invitation) = found.filter(|invitation| invitation.works(now)) else {
+        return Ok(None);
+    };
+    let (team, inviter) = futures::try_join!(
+        app.store.team(invitation.team, now),
+        app.store.membership(invitation.by, invitation.team),
+    )?;
+    let (Some(team), Some(inviter)) = (team, inviter) else { return Ok(None) };
+    // A link from a mail outlives what was accepted or withdrawn; and neither who may write teams nor who may
+    // write links says alone who comes in.
+    let is_listed = team.team.invitation(&invitation.hash).is_some_and(|listed| {
+        *listed == Invitation { by_mail: listed.by_mail, ..invitation.clone() }
+    });
+    let works = is_listed && invitation.is_backed_by(Some(inviter.role));
+    Ok(works.then_some(OpenInvitation { team, invitation, inviter: inviter.role }))
+}
+
+/// The places of who joins and of a new address in the transaction of `Store::accept_invitation`.
+const MEMBER: usize = 2;
+const ADDRESS: usize = 6;
 
 /// Makes the account that an invitation is for, and adds it to the team. Unless the link came by mail, its
 /// address is still to be verified: who invites has the link as well, and could otherwise hold the account
@@ -68,15 +145,10 @@ const ADDRESS: usize = 5;
 ///
 /// # Errors
 ///
-/// When the address has an account, when the team's plan has shrunk below its members, or a fault of the table; a conflict when the invitation was used or
-/// the team changed meanwhile.
-pub async fn accept_invitation(
-    app: &App,
-    team: &TeamWithSettings,
-    invitation: &Invitation,
-) -> Result<(), AccountError> {
-    need_seats(team, team.team.members + 1)?;
-    let now = app.clock.now();
+/// When the address has an account, when the team's plan has shrunk below its members, or a fault of the table; a
+/// conflict when the invitation was used, or the team or the role of who invited changed meanwhile.
+pub async fn join_with_new_account(app: &App, open: &OpenInvitation) -> Result<(), AccountError> {
+    let (invitation, now) = (&open.invitation, app.clock.now());
     let user = User {
         id: app.entropy.user_id()?,
         name: invitation.name.clone(),
@@ -84,11 +156,49 @@ pub async fn accept_invitation(
         email_verified_at: invitation.by_mail.then_some(now),
         created_at: now,
     };
-    let event = AuditEvent::MemberAdded { user: user.id, role: invitation.role };
-    let store = recording(app, team.id(), Actor::User(user.id), event, now);
-    let accepted = store.accept_invitation(&team.team, invitation, &user).await;
-    accepted.map_err(|error| match error.has_failed(ADDRESS) {
-        true => AccountError::AccountAlready(invitation.email.clone()),
-        false => error.into(),
+    join(app, open, Newcomer::New(&user), user.id).await
+}
+
+/// Adds the user whom an invitation is for to the team; they have signed in.
+///
+/// # Errors
+///
+/// When they are a member, when the team's plan has shrunk below its members, or a fault of the table; a conflict when
+/// the invitation was used, or the team or the role of who invited changed meanwhile.
+pub async fn join_as(app: &App, open: &OpenInvitation, user: &User) -> Result<(), AccountError> {
+    join(app, open, Newcomer::Known(user.id), user.id).await
+}
+
+async fn join(
+    app: &App,
+    OpenInvitation { team, invitation, inviter }: &OpenInvitation,
+    newcomer: Newcomer<'_>,
+    user: UserId,
+) -> Result<(), AccountError> {
+    need_seats(team, team.team.members + 1)?;
+    let email = invitation.email.clone();
+    let event = AuditEvent::MemberAdded { user, role: invitation.role };
+    let store = recording(app, team.id(), Actor::User(user), event, app.clock.now());
+    let joined = store.accept_invitation(&team.team, invitation, *inviter, newcomer).await;
+    joined.map_err(|error| match () {
+        () if error.has_failed(ADDRESS) => AccountError::AccountAlready(email),
+        () if error.has_failed(MEMBER) => AccountError::JoinedAlready(email),
+        () => error.into(),
     })
+}
+
+/// Takes an invitation back for who has its link and does not want to join. The audit log does not say whether they
+/// have an account.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when members or invitations changed meanwhile.
+pub async fn decline_invitation(
+    app: &App,
+    OpenInvitation { team, invitation, .. }: &OpenInvitation,
+) -> Result<(), StoreError> {
+    let event = AuditEvent::InvitationDeclined { email: invitation.email.clone() };
+    recording(app, team.id(), Actor::Reader, event, app.clock.now())
+        .withdraw_invitation(&team.team, &invitation.hash)
+        .await
 }

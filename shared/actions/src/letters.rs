@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use vedette_domain::id::TeamId;
 use vedette_domain::invitation::Invitation;
-use vedette_domain::letters::{REQUESTS, REQUESTS_OF_TEAM, SIGN_INS};
+use vedette_domain::letters::{
+    CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, REQUESTS, REQUESTS_TO_MAILBOX, SIGN_INS,
+};
+use vedette_domain::mailbox::Mailbox;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;
@@ -32,25 +35,66 @@ pub async fn mail_sign_in(app: &App, email: &str) -> Result<(), StoreError> {
 ///
 /// # Errors
 ///
-/// When the team has asked the address, or anybody, often enough, when the queue takes no message, or a
-/// fault of the table.
+/// When who invited may not do so any more, when the mailbox was asked or the team has invited often enough, when the
+/// queue takes no message, or a fault of the table.
 pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), AccountError> {
     let Invitation { team, email, hash, .. } = invitation;
-    if !may_ask(app, *team, email).await? {
-        return Err(AccountError::AskedOften(email.clone()));
+    let inviter = app.store.membership(invitation.by, *team).await?;
+    if !invitation.is_backed_by(inviter.map(|inviter| inviter.role)) {
+        return Err(AccountError::NotBacked(email.clone()));
+    }
+    match ask(app, *team, email, Question::Join).await? {
+        Allowance::Free => {}
+        Allowance::MailboxIsFull => return Err(AccountError::AskedOften(email.clone())),
+        Allowance::TeamIsDone => return Err(AccountError::InvitedMany(email.clone())),
     }
     let message = AlertMessage::Invitation { team: *team, invitation: hash.clone() };
     let sent = app.queue.send(&Message::Alert(message), Duration::ZERO).await;
     sent.map_err(|_| AccountError::NotSent(email.clone()))
 }
 
-/// Counts a request of a team to an address, and says whether it may be made.
-pub(crate) async fn may_ask(app: &App, team: TeamId, email: &str) -> Result<bool, StoreError> {
-    let (store, now) = (&app.store, app.clock.now());
-    let address = format!("asked#{team}#{}", email.to_lowercase());
-    if store.count(&address, REQUESTS.window, now).await? > REQUESTS.times {
-        return Ok(false);
+/// What a team asks a stranger for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// To confirm an address for alerts.
+    Confirm,
+    /// To join the team.
+    Join,
+}
+
+/// Whether a stranger may be asked for something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Allowance {
+    /// They may.
+    Free,
+    /// The mailbox was asked often enough, by this team or by all of them.
+    MailboxIsFull,
+    /// The team has asked often enough, whomever.
+    TeamIsDone,
+}
+
+/// Counts a question of a team to an address, and says whether it may be asked.
+pub(crate) async fn ask(
+    app: &App,
+    team: TeamId,
+    email: &str,
+    question: Question,
+) -> Result<Allowance, StoreError> {
+    let mailbox = Mailbox::of(email);
+    let mailbox = mailbox.as_str();
+    let (of_team, limit_of_team) = match question {
+        Question::Confirm => (format!("asked#{team}"), CONFIRMATIONS_OF_TEAM),
+        Question::Join => (format!("invited#{team}"), INVITATIONS_OF_TEAM),
+    };
+    for (subject, limit, spent) in [
+        (format!("asked#{team}#{mailbox}"), REQUESTS, Allowance::MailboxIsFull),
+        (of_team, limit_of_team, Allowance::TeamIsDone),
+        (format!("mailbox#{mailbox}"), REQUESTS_TO_MAILBOX, Allowance::MailboxIsFull),
+    ] {
+        // What a limit refuses counts for none of those after it.
+        if app.store.count(&subject, limit.window, app.clock.now()).await? > limit.times {
+            return Ok(spent);
+        }
     }
-    let asked = store.count(&format!("asked#{team}"), REQUESTS_OF_TEAM.window, now).await?;
-    Ok(asked <= REQUESTS_OF_TEAM.times)
+    Ok(Allowance::Free)
 }

@@ -19,7 +19,10 @@ pub use channels::{
     remove_channel, resend_to_channel, save_channel, send_again, try_channel, waiting_for, wake,
 };
 pub use checks::order_checks;
-pub use invitations::{accept_invitation, invite, withdraw_invitation};
+pub use invitations::{
+    OpenInvitation, decline_invitation, invite, join_as, join_with_new_account, open_invitation,
+    renew_invitation, withdraw_invitation,
+};
 pub use issues::{Decision, DecisionError, decide};
 pub use letters::{mail_invitation, mail_sign_in};
 pub use members::{AccountError, add_member, change_role, remove_member};

@@ -21,6 +21,9 @@ pub enum AccountError {
         /// What they may do.
         role: Role,
     },
+    /// Who accepts an invitation belongs to the team.
+    #[error("{0} is a member of the team already")]
+    JoinedAlready(String),
     /// Who is to be changed does not.
     #[error("{0} is not a member of the team")]
     NoMember(String),
@@ -44,6 +47,14 @@ pub enum AccountError {
     /// Nobody is to be pestered.
     #[error("{0} was asked often enough today; ask again tomorrow")]
     AskedOften(String),
+    /// A team has an allowance of invitations, too.
+    #[error(
+        "{0} is invited, but the team has sent all the invitations that it may send in a day; send it again tomorrow"
+    )]
+    InvitedMany(String),
+    /// Who invited cannot give the role any more.
+    #[error("the invitation of {0} is not valid any more; renew it")]
+    NotBacked(String),
     /// The address has an invitation that can be accepted.
     #[error("{0} is invited already")]
     InvitedAlready(String),

@@ -161,7 +161,7 @@ pub enum AuditEvent {
         /// What they could do.
         role: Role,
     },
-    /// Somebody who has no account is invited.
+    /// Somebody is invited, perhaps anew.
     Invited {
         /// Their address.
         email: String,
@@ -171,6 +171,11 @@ pub enum AuditEvent {
     /// An invitation works no longer.
     InvitationWithdrawn {
         /// The address that it was for.
+        email: String,
+    },
+    /// Who was invited does not want to join.
+    InvitationDeclined {
+        /// Their address.
         email: String,
     },
     /// A channel is new, is changed or is gone.

@@ -1,10 +1,11 @@
-//! Invitations: who may come into a team with an account of their own.
+//! Invitations: who may come into a team.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::account::Role;
+use crate::account::{Role, User};
 use crate::id::{TeamId, UserId};
+use crate::mailbox::Mailbox;
 use crate::session::{SessionHash, SessionSecret};
 
 /// How long an invitation can be accepted.
@@ -19,13 +20,13 @@ pub struct Invitation {
     pub hash: SessionHash,
     /// The team.
     pub team: TeamId,
-    /// The address of the account that it makes.
+    /// The address of the account that joins, which need not be there yet.
     pub email: String,
-    /// The name of the account.
+    /// The name of the account, if the invitation makes it.
     pub name: String,
-    /// What the account may do in the team.
+    /// What who joins may do in the team.
     pub role: Role,
-    /// Who invited.
+    /// Who invited, or renewed the invitation. It admits while they may still give the role.
     pub by: UserId,
     /// Creation.
     pub created_at: Timestamp,
@@ -69,14 +70,31 @@ impl Invitation {
         }
     }
 
-    /// Whether it can be accepted.
+    /// The same invitation, given anew by somebody else: only the link with the new secret leads to it.
+    #[must_use]
+    pub fn renewed(&self, secret: &SessionSecret, by: UserId, now: Timestamp) -> Self {
+        let Self { email, name, role, .. } = self;
+        Self::new(secret, self.team, Invited { email, name, role: *role }, by, now)
+    }
+
+    /// Whether it is not too old to be accepted.
     pub fn works(&self, now: Timestamp) -> bool {
         now < self.expires_at
     }
 
-    /// Whether it is for this address, without regard to case.
-    pub fn is_for(&self, email: &str) -> bool {
-        self.email.to_lowercase() == email.to_lowercase()
+    /// Whether who invited may still give the role, as a member with the role `inviter`; none is no member.
+    pub fn is_backed_by(&self, inviter: Option<Role>) -> bool {
+        inviter.is_some_and(|inviter| inviter.governs(self.role))
+    }
+
+    /// Whether letters to this address go to the same mailbox.
+    pub fn shares_mailbox(&self, email: &str) -> bool {
+        Mailbox::of(&self.email) == Mailbox::of(email)
+    }
+
+    /// Whether it is for the account of this user: for exactly their address, without regard to case.
+    pub fn is_for(&self, user: &User) -> bool {
+        self.email.eq_ignore_ascii_case(&user.email)
     }
 }
 
@@ -86,14 +104,53 @@ mod tests {
 
     use super::*;
 
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn invitation(role: Role) -> Invitation {
+        let (secret, id) = (SessionSecret::from_random([7; 32]), Uuid::from_u128(7));
+        let whom = Invited { email: "Ada@example.com", name: "Ada", role };
+        Invitation::new(&secret, TeamId(id), whom, UserId(id), NOW)
+    }
+
     #[test]
     fn an_invitation_is_for_one_address_and_a_week() {
-        let now: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
-        let (secret, id) = (SessionSecret::from_random([7; 32]), Uuid::from_u128(7));
-        let whom = Invited { email: "Ada@example.com", name: "Ada", role: Role::Member };
-        let invitation = Invitation::new(&secret, TeamId(id), whom, UserId(id), now);
-        assert!(invitation.is_for("ada@EXAMPLE.com") && !invitation.is_for("bob@example.com"));
-        let end = now + SignedDuration::from_hours(168);
+        let invitation = invitation(Role::Member);
+        let user = |email: &str| User {
+            id: UserId(Uuid::from_u128(8)),
+            name: "Somebody".to_owned(),
+            email: email.to_owned(),
+            email_verified_at: None,
+            created_at: NOW,
+        };
+        assert!(invitation.is_for(&user("ada@EXAMPLE.com")));
+        assert!(!invitation.is_for(&user("ada+x@example.com")), "that may be somebody else");
+        assert!(invitation.shares_mailbox("ada+x@EXAMPLE.com"));
+        assert!(!invitation.shares_mailbox("bob@example.com"));
+        let end = NOW + SignedDuration::from_hours(168);
         assert!(invitation.works(end - SignedDuration::from_millis(1)) && !invitation.works(end));
+    }
+
+    #[test]
+    fn an_invitation_stands_while_who_invited_may_give_its_role() {
+        let backing = |role| {
+            let invitation = invitation(role);
+            let backs = |inviter: &Role| invitation.is_backed_by(Some(*inviter));
+            assert!(!invitation.is_backed_by(None), "who is no member");
+            Role::ALL.into_iter().filter(backs).collect::<Vec<_>>()
+        };
+        for role in [Role::Viewer, Role::Member, Role::Admin] {
+            assert_eq!(backing(role), [Role::Admin, Role::Owner], "{role:?}");
+        }
+        assert_eq!(backing(Role::Owner), [Role::Owner]);
+    }
+
+    #[test]
+    fn a_renewed_invitation_has_another_link_and_another_week() {
+        let (before, secret) = (invitation(Role::Admin), SessionSecret::from_random([8; 32]));
+        let (by, now) = (UserId(Uuid::from_u128(9)), NOW + SignedDuration::from_hours(100));
+        let renewed = before.renewed(&secret, by, now);
+        assert_eq!((renewed.hash.clone(), renewed.by), (secret.hash(), by));
+        assert_eq!(renewed.expires_at, now + INVITATION_LIFETIME);
+        assert_eq!((renewed.email, renewed.role), (before.email, before.role));
     }
 }

@@ -15,8 +15,16 @@ pub struct Limit {
 /// Links to sign in that a user is sent.
 pub const SIGN_INS: Limit = Limit { times: 5, window: SignedDuration::from_hours(1) };
 
-/// Letters by which a team asks anybody for something.
-pub const REQUESTS_OF_TEAM: Limit = Limit { times: 100, window: SignedDuration::from_hours(24) };
+/// Letters by which a team asks for addresses to be confirmed.
+pub const CONFIRMATIONS_OF_TEAM: Limit =
+    Limit { times: 100, window: SignedDuration::from_hours(24) };
 
-/// Letters by which a team asks an address for something: to confirm it, or to join.
+/// Letters by which a team invites people: an allowance of its own, so that somebody who uses up the other one does not
+/// keep people out of the team.
+pub const INVITATIONS_OF_TEAM: Limit = Limit { times: 50, window: SignedDuration::from_hours(24) };
+
+/// Letters by which a team asks a mailbox for something: to confirm an address, or to join.
 pub const REQUESTS: Limit = Limit { times: 3, window: SignedDuration::from_hours(24) };
+
+/// Letters by which all teams together ask a mailbox for something.
+pub const REQUESTS_TO_MAILBOX: Limit = Limit { times: 12, window: SignedDuration::from_hours(24) };

@@ -72,7 +72,7 @@ fn set_role(role: Role) -> Change {
 
 /// The member has a role. An owner who stays is written with the same one, so that two owners who leave at
 /// once meet.
-fn has_role(role: Role) -> Condition {
+pub(crate) fn has_role(role: Role) -> Condition {
     Condition::When("#role = :before", vec![(":before", string(role.as_str()))])
 }
 
@@ -144,6 +144,15 @@ impl Store {
             }
         }
         Ok(found.map(|user| Account { user, memberships }))
+    }
+
+    /// A user's place in a team, if they belong to it.
+    pub async fn membership(
+        &self,
+        user: UserId,
+        team: TeamId,
+    ) -> Result<Option<Membership>, StoreError> {
+        self.get(&keys::membership(user, team)).await?.map(Stored::read).transpose()
     }
 
     /// Stores a new token.

@@ -1,16 +1,36 @@
 //! Invitations to teams. A team lists its own, so that they are counted in the transactions that add
 //! members; an invitation admits by its own item alone.
 
-use vedette_domain::account::{Membership, Team, User};
+use vedette_domain::account::{Membership, Role, Team, User};
+use vedette_domain::id::UserId;
 use vedette_domain::invitation::Invitation;
 use vedette_domain::session::SessionHash;
 
 use crate::StoreError;
+use crate::account::has_role;
 use crate::item::{Stored, expiring, item, number, stored};
 use crate::keys;
 use crate::table::{Change, Condition, Store};
 
 stored!(attributes: Invitation);
+
+/// Who accepts an invitation.
+#[derive(Debug, Clone, Copy)]
+pub enum Newcomer<'a> {
+    /// Somebody whose account is made.
+    New(&'a User),
+    /// Who has an account.
+    Known(UserId),
+}
+
+impl Newcomer<'_> {
+    const fn id(self) -> UserId {
+        match self {
+            Self::New(user) => user.id,
+            Self::Known(user) => user,
+        }
+    }
+}
 
 impl Store {
     /// Keeps a place in a team, as the team was read.
@@ -70,30 +90,60 @@ impl Store {
             .await
     }
 
-    /// Uses an invitation up: adds a new user, who belongs to the team.
+    /// Puts an invitation in the place of another one, whose links stop working at once.
     ///
     /// # Errors
     ///
-    /// A conflict at place 0 when the invitation was used meanwhile, at place 5 when the address is
-    /// taken.
+    /// A conflict when members or invitations changed since the team was read.
+    pub async fn replace_invitation(
+        &self,
+        team: &Team,
+        before: &SessionHash,
+        invitation: &Invitation,
+    ) -> Result<(), StoreError> {
+        let row =
+            expiring(item(&keys::invitation(&invitation.hash), invitation)?, invitation.expires_at);
+        let mut pending = without(team, before);
+        pending.push(invitation.clone());
+        self.transaction()
+            .put(row, Condition::Absent)
+            .update(&keys::team(team.id), change(team, pending, 0)?, unchanged(team))
+            .delete(&keys::invitation(before), Condition::Always)
+            .commit()
+            .await
+    }
+
+    /// Uses an invitation up: who accepts it belongs to the team, while who invited has the role `inviter`
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// A conflict at place 0 when the invitation was used meanwhile, at place 2 when who accepts is a member, at
+    /// place 4 when who invited is none any more, or has another role, and at place 6 when the address of a new
+    /// user is taken.
     pub async fn accept_invitation(
         &self,
         team: &Team,
         invitation: &Invitation,
-        user: &User,
+        inviter: Role,
+        newcomer: Newcomer<'_>,
     ) -> Result<(), StoreError> {
-        let place = Membership { team: team.id, user: user.id, role: invitation.role };
+        let user = newcomer.id();
+        let place = Membership { team: team.id, user, role: invitation.role };
         let change = change(team, without(team, &invitation.hash), 1)?;
-        let [account, address] = self.user_items(user)?;
-        self.transaction()
+        let mut transaction = self
+            .transaction()
             .delete(&keys::invitation(&invitation.hash), Condition::Present)
             .update(&keys::team(team.id), change, unchanged(team))
-            .put(item(&keys::member(team.id, user.id), &place)?, Condition::Absent)
-            .put(item(&keys::membership(user.id, team.id), &place)?, Condition::Absent)
-            .put(account, Condition::Absent)
-            .put(address, Condition::Absent)
-            .commit()
-            .await
+            .put(item(&keys::member(team.id, user), &place)?, Condition::Absent)
+            .put(item(&keys::membership(user, team.id), &place)?, Condition::Absent)
+            .check(&keys::member(team.id, invitation.by), has_role(inviter));
+        if let Newcomer::New(user) = newcomer {
+            let [account, address] = self.user_items(user)?;
+            transaction =
+                transaction.put(account, Condition::Absent).put(address, Condition::Absent);
+        }
+        transaction.commit().await
     }
 }
 

@@ -49,6 +49,7 @@ pub use error::{StoreError, unless_conflict};
 pub use failing::Trouble;
 pub use grant::{Action, Grant};
 pub use history::StoredCheck;
+pub use invitation::Newcomer;
 pub use issue::{IndexRow, IssueWithSite};
 pub use item::Readable;
 pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};

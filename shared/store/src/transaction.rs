@@ -67,6 +67,7 @@ impl<'a> Transaction<'a> {
             .table_name(&self.store.table)
             .set_key(Some(HashMap::from(key.attributes())))
             .set_condition_expression(condition.expression())
+            .set_expression_attribute_names(condition.names())
             .set_expression_attribute_values(values(condition.values()));
         let check = check.build();
         self.push(check.map(|check| TransactWriteItem::builder().condition_check(check).build()))

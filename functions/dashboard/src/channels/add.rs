@@ -132,7 +132,7 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         Err(taken @ ChannelError::NameTaken(_)) => {
             ValidationError::new("name", sentence(&taken.to_string()))
         }
-        Err(asked @ ChannelError::AskedOften(_)) => {
+        Err(asked @ (ChannelError::AskedOften(_) | ChannelError::AskedMany)) => {
             ValidationError::new("to", sentence(&asked.to_string()))
         }
         Err(other) => ValidationError::new("kind", sentence(&other.to_string())),

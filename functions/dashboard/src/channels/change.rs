@@ -50,7 +50,8 @@ pub(crate) async fn disable(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// Sends what waits for the channel, the question whether it is welcome included.
 pub(crate) async fn resend(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
-    let resent = resend_to_channel(visit.app, &opened.channel).await;
+    let by = visit.member()?.caller.actor();
+    let resent = resend_to_channel(visit.app, &opened.channel, by).await;
     opened.answer(visit, resent, "resent").await
 }
 

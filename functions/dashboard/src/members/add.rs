@@ -1,9 +1,9 @@
-//! Adding a member, or inviting somebody who has no account. The link of an invitation is sent by mail, or
-//! shown in the answer, and nowhere else.
+//! Inviting somebody, by an address: nothing here depends on whether it has an account. The link of an invitation is
+//! sent by mail, or shown in the answer, and nowhere else.
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_actions::{add_member, invite, mail_invitation};
+use vedette_actions::{invite, mail_invitation, renew_invitation};
 use vedette_domain::account::{Permission, Role};
 use vedette_domain::alert::link;
 use vedette_domain::email::parse_email;
@@ -16,12 +16,12 @@ use vedette_http::validation::{Errors, ValidationError};
 use vedette_store::TeamWithSettings;
 
 use super::list::{Refused, page};
-use super::{NEW_ROLES, answer, refusal, role_word};
+use super::{NEW_ROLES, answer, pending, refusal, role_word};
 use crate::form::{field, sentence};
 use crate::layout::{self, Part};
 use crate::{Visit, session};
 
-/// Adds who has an account, and invites anybody else.
+/// Invites somebody.
 pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     let team = visit.team(Permission::ManageMembers).await?;
     let [typed, named, chosen] = ["email", "name", "role"].map(|name| field(visit.body, name));
@@ -45,25 +45,41 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         Err(why) => return page(visit, &team, Some(&refused(why)), None).await,
     };
     let caller = &visit.member()?.caller;
-    let done = match visit.app.store.user_by_email(invited.email).await? {
-        Some(user) => {
-            let added = add_member(visit.app, &team, &user, invited.role, caller.actor()).await;
-            added.map(|()| None)
-        }
-        None => invite(visit.app, &team, caller.user.id, invited).await.map(Some),
-    };
-    match done {
-        Ok(None) => layout::see(&format!("/teams/{}/members?said=added", team.id())),
-        // The link goes to nobody but the reader of the address, where that can be.
-        Ok(Some((_, invitation))) if visit.app.service.sends_mail => {
-            let mailed = mail_invitation(visit.app, &invitation).await;
-            answer(visit, &team, mailed, "invited").await
-        }
-        Ok(Some((secret, invitation))) => Ok(link_page(visit, &team, &secret, &invitation)),
+    let by = (caller.user.id, caller.role_in(team.id())?);
+    match invite(visit.app, &team, by, invited).await {
+        Ok((secret, invitation)) => hand_over(visit, &team, &secret, &invitation).await,
         Err(error) => {
             let why = ValidationError::new("email", refusal(error)?);
             page(visit, &team, Some(&refused(why)), None).await
         }
+    }
+}
+
+/// Gives an invitation anew, whether it still works or not; its links until now do not.
+pub(crate) async fn renew(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let (team, invitation) = pending(visit).await?;
+    let caller = &visit.member()?.caller;
+    let by = (caller.user.id, caller.role_in(team.id())?);
+    match renew_invitation(visit.app, &team, &invitation, by).await {
+        Ok((secret, invitation)) => hand_over(visit, &team, &secret, &invitation).await,
+        Err(error) => answer(visit, &team, Err(error), "").await,
+    }
+}
+
+/// Has a new link sent to the reader of its address, and nobody else, where that can be; or shows it.
+async fn hand_over(
+    visit: Visit<'_>,
+    team: &TeamWithSettings,
+    secret: &SessionSecret,
+    invitation: &Invitation,
+) -> Result<Response, ApiError> {
+    if !visit.app.service.sends_mail {
+        return Ok(link_page(visit, team, secret, invitation));
+    }
+    match mail_invitation(visit.app, invitation).await {
+        Ok(()) => answer(visit, team, Ok(()), "invited").await,
+        // The invitation stands all the same, and is shown with why its letter was not sent.
+        unsent => answer(visit, &visit.team(Permission::ManageMembers).await?, unsent, "").await,
     }
 }
 
@@ -80,8 +96,8 @@ fn link_page(
         p { code { (link::invitation(&address, secret)) } }
         p.note {
             "It works once, until " (layout::instant(invitation.expires_at))
-            ", and cannot be shown again. Whoever has it becomes a member with the role "
-            (role_word(invitation.role)) " and the account of this address."
+            ", and cannot be shown again. Whoever has this address becomes a member with the role "
+            (role_word(invitation.role)) "."
         }
         p { a href={ "/teams/" (team.id()) "/members" } { "Back to the members" } }
     };

@@ -3,13 +3,10 @@
 use vedette_actions::{change_role, mail_invitation, remove_member, withdraw_invitation};
 use vedette_domain::account::{Permission, Role, User};
 use vedette_domain::id::UserId;
-use vedette_domain::invitation::Invitation;
-use vedette_domain::session::SessionHash;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_store::TeamWithSettings;
 
-use super::answer;
+use super::{answer, pending};
 use crate::form::field;
 use crate::{Visit, layout};
 
@@ -45,7 +42,7 @@ pub(crate) async fn remove(visit: Visit<'_>) -> Result<Response, ApiError> {
 
 /// Takes an invitation back.
 pub(crate) async fn withdraw(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let (team, invitation) = invitation(visit).await?;
+    let (team, invitation) = pending(visit).await?;
     let by = visit.member()?.caller.actor();
     withdraw_invitation(visit.app, &team, &invitation, by).await?;
     layout::see(&format!("/teams/{}/members?said=withdrawn", team.id()))
@@ -56,17 +53,9 @@ pub(crate) async fn mail(visit: Visit<'_>) -> Result<Response, ApiError> {
     if !visit.app.service.sends_mail {
         return Err(ApiError::NotFound);
     }
-    let (team, invitation) = invitation(visit).await?;
+    let (team, invitation) = pending(visit).await?;
     let mailed = mail_invitation(visit.app, &invitation).await;
     answer(visit, &team, mailed, "invited").await
-}
-
-/// A pending invitation, for who may take it back.
-async fn invitation(visit: Visit<'_>) -> Result<(TeamWithSettings, Invitation), ApiError> {
-    let team = visit.team(Permission::ManageMembers).await?;
-    let hash = SessionHash(visit.value("invitation").to_owned());
-    let invitation = team.team.invitation(&hash).cloned().ok_or(ApiError::NotFound)?;
-    Ok((team, invitation))
 }
 
 /// The user that the path names.

@@ -1,101 +1,160 @@
-//! Accepting an invitation: a link is shown with a button, since mail scanners follow links, and the
-//! button makes the account.
+//! Answering an invitation: a link is shown with buttons, since mail scanners follow links. Whoever has no account gets
+//! one by joining; whoever has one joins while signed in. Until somebody joins, the page says nothing of whether the
+//! address has an account: who invited may have the link as well.
 
 use lambda_http::http::StatusCode;
-use maud::html;
+use maud::{Markup, html};
 use tracing::warn;
-use vedette_actions::{AccountError, accept_invitation, mail_sign_in};
+use vedette_actions::{
+    AccountError, OpenInvitation, decline_invitation, join_as, join_with_new_account, mail_sign_in,
+    open_invitation,
+};
 use vedette_domain::ErrorChain;
+use vedette_domain::account::User;
+use vedette_domain::alert::link;
 use vedette_domain::invitation::Invitation;
 use vedette_domain::session::SessionSecret;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_store::TeamWithSettings;
 
 use super::role_word;
-use crate::form::sentence;
-use crate::sign_in::with_provider;
+use crate::form::{Filled, sentence};
+use crate::sign_in::{how_to, with_provider};
 use crate::{Visit, account_error, layout};
 
 /// Asks whether to join.
 pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let Some((team, invitation)) = usable(visit).await? else { return Ok(spent(visit)) };
-    let question = html! {
-        "Join the team " b { bdi { (team.team.name) } } " with the role "
-        (role_word(invitation.role)) "? An account is made for "
-        b { bdi { (invitation.email) } } "."
+    let Some((secret, open)) = usable(visit).await? else { return Ok(spent(visit)) };
+    let OpenInvitation { team, invitation, .. } = &open;
+    let user = visit.signed_in.map(|signed_in| &signed_in.caller.user);
+    if let Some(other) = user.filter(|user| !invitation.is_for(user)) {
+        return Ok(for_another(visit, invitation, other));
+    }
+    let content = html! {
+        p {
+            "Join the team " b { bdi { (team.team.name) } } " with the role "
+            (role_word(invitation.role)) "? The invitation is for "
+            b { bdi { (invitation.email) } } "."
+        }
+        // Without an address a form is sent to where it was read from, secret included.
+        form method="post" { button { "Join" } }
+        form method="post" action=(link::declined_invitation("", &secret)) {
+            button { "Decline" }
+        }
+        @if user.is_none() {
+            p.note {
+                "If this address has no account, joining makes one. If it has one, "
+                a href=(link::SIGN_IN) { "sign in" } " first, and then open this link again."
+            }
+        }
     };
-    Ok(layout::form(visit, "Join a team", &question, "Join"))
+    Ok(layout::page(visit, StatusCode::OK, "Join a team", &content))
 }
 
-/// Makes the account and adds it to the team.
+/// Adds who is invited to the team: the user who is signed in, or a new one.
 pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let Some((team, invitation)) = usable(visit).await? else { return Ok(spent(visit)) };
-    match accept_invitation(visit.app, &team, &invitation).await {
-        Ok(()) => {
-            // The account is made: whatever becomes of the letter, another one can be asked for.
-            if visit.app.service.sends_mail
-                && let Err(error) = mail_sign_in(visit.app, &invitation.email).await
-            {
-                warn!(error = %ErrorChain(&error), "a link that signs in was not sent");
-            }
-            let content = html! {
-                p {
-                    "The account of " b { bdi { (invitation.email) } } " is a member of the team "
-                    b { bdi { (team.team.name) } } "."
-                }
-                (with_provider(visit))
-                @if visit.app.service.sends_mail {
-                    p { "A link that signs in is on its way to this address." }
-                } @else {
-                    p {
-                        "Who operates this service makes sure that the address is yours, and has a link for you that \
-                         signs in:"
-                    }
-                    p { code { "vedette user verify " (invitation.email) } }
-                    p { code { "vedette sign-in " (invitation.email) } }
-                }
-            };
-            Ok(layout::own_page(visit, StatusCode::OK, "You have joined", &content))
-        }
+    let Some((_, open)) = usable(visit).await? else { return Ok(spent(visit)) };
+    let invitation = &open.invitation;
+    let joined = match visit.signed_in.map(|signed_in| &signed_in.caller.user) {
+        Some(user) if invitation.is_for(user) => join_as(visit.app, &open, user).await,
+        Some(other) => return Ok(for_another(visit, invitation, other)),
+        None => join_with_new_account(visit.app, &open).await,
+    };
+    match joined {
+        Ok(()) if visit.signed_in.is_some() => layout::see(&format!("/teams/{}", open.team.id())),
+        Ok(()) => Ok(welcome(visit, &open).await),
         // Whoever has the link need not be who has the account.
         Err(why @ AccountError::AccountAlready(_)) => {
             let why = sentence(&why.to_string());
-            let content = html! {
-                p { (why) " Sign in with it, and ask an owner or admin of the team to add you." }
-            };
+            let lead =
+                html! { p { (why) } p { "Sign in with it, and then open this link again." } };
             let title = "This address has an account";
-            Ok(layout::own_page(visit, StatusCode::CONFLICT, title, &content))
+            Ok(how_to(visit, StatusCode::CONFLICT, title, &lead, &Filled::default()))
         }
         Err(why @ AccountError::NoSeat { .. }) => {
-            let content = html! { p { (sentence(&why.to_string())) } };
-            let title = "The team has no seat left";
-            Ok(layout::own_page(visit, StatusCode::CONFLICT, title, &content))
+            Ok(refused(visit, "The team has no seat left", &why))
+        }
+        Err(why @ AccountError::JoinedAlready(_)) => {
+            Ok(refused(visit, "You are a member already", &why))
         }
         Err(error) => Err(account_error(error)),
     }
 }
 
-/// The invitation that the visitor has, if it still works, and its team.
-async fn usable(visit: Visit<'_>) -> Result<Option<(TeamWithSettings, Invitation)>, ApiError> {
-    let (store, now) = (&visit.app.store, visit.app.clock.now());
-    let Some(secret) = SessionSecret::parse(visit.value("secret")) else { return Ok(None) };
-    let invitation = store.invitation(&secret.hash()).await?;
-    let Some(invitation) = invitation.filter(|invitation| invitation.works(now)) else {
-        return Ok(None);
+/// Uses the invitation up without joining.
+pub(crate) async fn decline(visit: Visit<'_>) -> Result<Response, ApiError> {
+    let Some((_, open)) = usable(visit).await? else { return Ok(spent(visit)) };
+    decline_invitation(visit.app, &open).await?;
+    let content = html! {
+        p {
+            "The invitation to the team " b { bdi { (open.team.team.name) } }
+            " does not work any more."
+        }
     };
-    let Some(team) = store.team(invitation.team, now).await? else { return Ok(None) };
-    // A link from a mail outlives what was accepted or withdrawn; and neither who may write teams nor who may
-    // write links says alone who comes in.
-    let is_listed = team.team.invitation(&invitation.hash).is_some_and(|listed| {
-        *listed == Invitation { by_mail: listed.by_mail, ..invitation.clone() }
-    });
-    Ok(is_listed.then_some((team, invitation)))
+    Ok(layout::own_page(visit, StatusCode::OK, "You have declined", &content))
+}
+
+/// What is said to somebody whose account was made.
+async fn welcome(
+    visit: Visit<'_>,
+    OpenInvitation { team, invitation, .. }: &OpenInvitation,
+) -> Response {
+    // The account is made: whatever becomes of the letter, another one can be asked for.
+    if visit.app.service.sends_mail
+        && let Err(error) = mail_sign_in(visit.app, &invitation.email).await
+    {
+        warn!(error = %ErrorChain(&error), "a link that signs in was not sent");
+    }
+    let content = html! {
+        p {
+            "The account of " b { bdi { (invitation.email) } } " is a member of the team "
+            b { bdi { (team.team.name) } } "."
+        }
+        (with_provider(visit))
+        @if visit.app.service.sends_mail {
+            p { "A link that signs in is on its way to this address." }
+        } @else {
+            p {
+                "Who operates this service makes sure that the address is yours, and has a link for you that \
+                 signs in:"
+            }
+            p { code { "vedette user verify " (invitation.email) } }
+            p { code { "vedette sign-in " (invitation.email) } }
+        }
+    };
+    layout::own_page(visit, StatusCode::OK, "You have joined", &content)
+}
+
+/// The invitation that the visitor has, if it can be accepted, with the secret of its link.
+async fn usable(visit: Visit<'_>) -> Result<Option<(SessionSecret, OpenInvitation)>, ApiError> {
+    let Some(secret) = SessionSecret::parse(visit.value("secret")) else { return Ok(None) };
+    let open = open_invitation(visit.app, &secret.hash()).await?;
+    Ok(open.map(|open| (secret, open)))
+}
+
+fn for_another(visit: Visit<'_>, invitation: &Invitation, user: &User) -> Response {
+    let content = html! {
+        p {
+            "It is for " b { bdi { (invitation.email) } } ", and you are signed in as "
+            b { bdi { (user.email) } } "."
+        }
+        p { "To answer it, sign out, and then open this link again." }
+    };
+    let title = "This invitation is for somebody else";
+    layout::own_page(visit, StatusCode::FORBIDDEN, title, &content)
+}
+
+fn refused(visit: Visit<'_>, title: &str, why: &AccountError) -> Response {
+    let content: Markup = html! { p { (sentence(&why.to_string())) } };
+    layout::own_page(visit, StatusCode::CONFLICT, title, &content)
 }
 
 fn spent(visit: Visit<'_>) -> Response {
     let content = html! {
-        p { "It was used or withdrawn, it is older than a week, or it is not complete." }
+        p {
+            "It was used, declined or withdrawn, it is older than a week, who sent it may no longer invite people, or \
+             the link is not complete."
+        }
         p { "An owner or admin of the team can invite you again." }
     };
     layout::own_page(visit, StatusCode::NOT_FOUND, "This invitation does not work", &content)

@@ -8,7 +8,7 @@ use vedette_domain::invitation::Invitation;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
-use vedette_store::TeamWithSettings;
+use vedette_store::{MemberRow, TeamWithSettings};
 
 use super::{NEW_ROLES, role_word};
 use crate::Visit;
@@ -16,8 +16,7 @@ use crate::form::Problems;
 use crate::layout::{self, Part};
 
 /// What a form did, as the address names it, and in words.
-const SAID: [(&str, &str); 5] = [
-    ("added", "The member is added."),
+const SAID: [(&str, &str); 4] = [
     ("changed", "The member has another role."),
     ("removed", "The member is removed."),
     ("invited", "The invitation is on its way to its address."),
@@ -87,13 +86,13 @@ pub(super) async fn page(
             }
         }
         @if !team.team.invitations.is_empty() {
-            (invitations(visit, team, own))
+            (invitations(visit, team, &rows, own))
         }
         @if may_manage {
-            h2 { "Add somebody" }
+            h2 { "Invite somebody" }
             (form(visit, team, refused))
         } @else {
-            p { "Owners and admins of the team can add and remove members." }
+            p { "Owners and admins of the team can invite and remove members." }
         }
         h2 { "Leave the team" }
         details {
@@ -132,8 +131,17 @@ fn change(team: &TeamWithSettings, user: &User, role: Role, own: Role) -> Markup
     }
 }
 
-fn invitations(visit: Visit<'_>, team: &TeamWithSettings, own: Role) -> Markup {
+fn invitations(
+    visit: Visit<'_>,
+    team: &TeamWithSettings,
+    members: &[MemberRow],
+    own: Role,
+) -> Markup {
     let may_manage = own.grants(Permission::ManageMembers);
+    let is_valid = |pending: &Invitation| {
+        let inviter = members.iter().find(|row| row.user == pending.by);
+        pending.is_backed_by(inviter.map(|row| row.role))
+    };
     let path = |pending: &Invitation, verb: &str| {
         format!("/teams/{}/invitations/{}/{verb}", team.id(), pending.hash.0)
     };
@@ -152,10 +160,20 @@ fn invitations(visit: Visit<'_>, team: &TeamWithSettings, own: Role) -> Markup {
                     tr {
                         td { bdi { (invitation.email) } }
                         td { (role_word(invitation.role)) }
-                        td { (layout::instant(invitation.expires_at)) }
+                        td {
+                            @if is_valid(invitation) {
+                                (layout::instant(invitation.expires_at))
+                            } @else {
+                                "Not valid: who sent it may no longer invite people"
+                            }
+                        }
                         @if may_manage {
                             td {
-                                @if visit.app.service.sends_mail {
+                                @if !is_valid(invitation) {
+                                    form method="post" action=(path(invitation, "renew")) {
+                                        button { "Renew" }
+                                    }
+                                } @else if visit.app.service.sends_mail {
                                     form method="post" action=(path(invitation, "mail")) {
                                         button { "Send again" }
                                     }
@@ -179,8 +197,9 @@ fn form(visit: Visit<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>
     let chosen = refused.map_or(Role::Member.as_str(), |refused| refused.role);
     html! {
         p {
-            "Who has an account is a member at once; anybody else is invited by "
-            @if visit.app.service.sends_mail { "mail." } @else { "a link." }
+            "Who is invited gets "
+            @if visit.app.service.sends_mail { "a mail" } @else { "a link from you" }
+            ", and is a member once they accept."
         }
         form method="post" action={ "/teams/" (team.id()) "/members" } {
             label for="email" { "Address" }
@@ -188,7 +207,7 @@ fn form(visit: Visit<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>
             input #email name="email" required autocomplete="off" inputmode="email"
                 value=(refused.map_or("", |refused| refused.email))
                 aria-describedby=[email.described()] aria-invalid=[email.invalid()];
-            label for="name" { "Name, for who is invited (the address when left out)" }
+            label for="name" { "Name, for a new account (the address when left out)" }
             (name.shown())
             input #name name="name" autocomplete="off"
                 value=(refused.map_or("", |refused| refused.name))
@@ -200,7 +219,7 @@ fn form(visit: Visit<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>
                     option value=(one.as_str()) selected[one.as_str() == chosen] { (role_word(one)) }
                 }
             }
-            p { button { "Add" } }
+            p { button { "Invite" } }
         }
     }
 }

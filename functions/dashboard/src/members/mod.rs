@@ -6,7 +6,9 @@ pub(crate) mod join;
 pub(crate) mod list;
 
 use vedette_actions::AccountError;
-use vedette_domain::account::Role;
+use vedette_domain::account::{Permission, Role};
+use vedette_domain::invitation::Invitation;
+use vedette_domain::session::SessionHash;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
@@ -25,6 +27,14 @@ pub(crate) const fn role_word(role: Role) -> &'static str {
         Role::Admin => "Admin",
         Role::Owner => "Owner",
     }
+}
+
+/// A pending invitation, for who may renew it or take it back.
+async fn pending(visit: Visit<'_>) -> Result<(TeamWithSettings, Invitation), ApiError> {
+    let team = visit.team(Permission::ManageMembers).await?;
+    let hash = SessionHash(visit.value("invitation").to_owned());
+    let invitation = team.team.invitation(&hash).cloned().ok_or(ApiError::NotFound)?;
+    Ok((team, invitation))
 }
 
 /// The list of members, with what was done or why it was not.

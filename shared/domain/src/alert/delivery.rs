@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::channel::EventKind;
 use super::due::{Due, Policy, Told, due};
 use super::ended::EndReason;
+use super::mail::Asker;
 use super::missed::Missed;
 use super::reminder::next_reminder;
 use super::retry::{Failing, is_too_far};
@@ -385,6 +386,9 @@ pub enum Content {
         /// Names the message; empty where a version before this one queued it.
         #[serde(default)]
         id: String,
+        /// Who asks; none where it is who operates the service.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_by: Option<Asker>,
     },
     /// Says that the channel was off for so long, or missed so much, that it is not sent.
     Missed {
@@ -447,6 +451,6 @@ mod tests {
     #[test]
     fn a_confirmation_that_the_previous_version_queued_is_read() {
         let read: Content = serde_json::from_str(r#"{"kind":"confirmation"}"#).expect("content");
-        assert_eq!(read, Content::Confirmation { id: String::new() });
+        assert_eq!(read, Content::Confirmation { id: String::new(), asked_by: None });
     }
 }

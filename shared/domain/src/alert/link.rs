@@ -24,6 +24,8 @@ pub const SIGN_IN_WITH_PROVIDER: &str = "/oidc";
 pub const PROVIDER_ANSWER: &str = "/oidc/callback";
 /// The path of a link that accepts an invitation, once.
 pub const INVITATION: &str = "/join/{secret}";
+/// The path at which the same link declines it.
+pub const DECLINED_INVITATION: &str = "/join/{secret}/decline";
 /// The parameter of the query that holds a channel's key.
 pub const KEY: &str = "key";
 
@@ -50,6 +52,11 @@ pub fn sign_in(base: &str, secret: &SessionSecret) -> String {
 /// A link that accepts an invitation.
 pub fn invitation(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", INVITATION.replace("{secret}", &secret.reveal()))
+}
+
+/// Where who is invited declines.
+pub fn declined_invitation(base: &str, secret: &SessionSecret) -> String {
+    format!("{base}{}", DECLINED_INVITATION.replace("{secret}", &secret.reveal()))
 }
 
 /// Where the reader of an address confirms it.

@@ -9,10 +9,13 @@ use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MessageBuilder, MultiPart, SinglePart};
 use lettre::{Address, Message};
 use maud::{DOCTYPE, Markup, html};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::text::{cut, one_line};
+use super::unlinked::{address, unlinked};
 use super::{Alert, Thread, Tone};
+use crate::account::User;
 
 /// Characters of a name in a subject.
 const SUBJECT_NAME: usize = 255;
@@ -51,18 +54,50 @@ pub struct Letter {
 pub enum LetterKind {
     /// To confirm an address for alerts.
     Confirmation {
+        /// Who asks; none where it is who operates the service.
+        asked_by: Option<Asker>,
         /// The name of the team.
         team: String,
     },
     /// To join a team.
     Invitation {
-        /// The name of who invites.
-        asked_by: String,
+        /// Who invites.
+        asked_by: Asker,
         /// The name of the team.
         team: String,
     },
     /// To sign in, which the reader asked for.
     SignIn,
+}
+
+/// Who asks for a letter to somebody else, which says so: its reader may know them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asker {
+    /// Their name, which they chose.
+    pub name: String,
+    /// Their address.
+    pub email: String,
+}
+
+impl Asker {
+    /// The user as who asks.
+    pub fn of(user: &User) -> Self {
+        Self { name: user.name.clone(), email: user.email.clone() }
+    }
+
+    fn words(&self) -> String {
+        let email = address(&self.email);
+        match self.name == self.email {
+            true => email,
+            false => format!("{} ({email})", strangers_name(&self.name)),
+        }
+    }
+}
+
+/// A name in a mail to somebody who has not asked for any. Strangers choose names, so there is no room for a letter of
+/// their own, and no link.
+fn strangers_name(text: &str) -> String {
+    cut(&unlinked(text), STRANGERS_NAME, |_| 1)
 }
 
 /// The words of a letter.
@@ -75,16 +110,21 @@ struct Words {
 
 impl LetterKind {
     fn words(&self) -> Words {
-        // Names are chosen by strangers, so there is no room for a letter of their own.
-        let name = |text: &str| cut(&one_line(text), STRANGERS_NAME, |_| 1);
         match self {
-            Self::Confirmation { team } => Words {
+            Self::Confirmation { asked_by, team } => Words {
                 subject: "Confirm your address for alerts",
-                request: format!(
-                    "Someone in the team “{}” wants alerts about its websites to be sent to this \
-                     address.",
-                    name(team)
-                ),
+                request: match asked_by {
+                    Some(asked_by) => format!(
+                        "{} of the team “{}” wants alerts about its websites to be sent to this \
+                         address.",
+                        asked_by.words(),
+                        strangers_name(team)
+                    ),
+                    None => format!(
+                        "Alerts about the websites of the team “{}” are to be sent to this address.",
+                        strangers_name(team)
+                    ),
+                },
                 button: "Confirm this address",
                 otherwise: "If you do not want these alerts, ignore this email.",
             },
@@ -92,8 +132,8 @@ impl LetterKind {
                 subject: "Join a team on Vedette",
                 request: format!(
                     "{} has invited you to the team “{}”, which monitors its websites with Vedette.",
-                    name(asked_by),
-                    name(team)
+                    asked_by.words(),
+                    strangers_name(team)
                 ),
                 button: "View the invitation",
                 otherwise: "The link is valid for a week. If you do not want to join, ignore this email.",

@@ -25,6 +25,7 @@ pub mod slack;
 pub mod storm;
 pub mod teams;
 mod text;
+mod unlinked;
 pub mod waiting;
 pub mod webhook;
 

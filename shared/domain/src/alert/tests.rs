@@ -7,7 +7,7 @@ use twilight_model::channel::message::Embed;
 use uuid::Uuid;
 
 use super::channel::EventKind;
-use super::mail::{Envelope, Letter, LetterKind};
+use super::mail::{Asker, Envelope, Letter, LetterKind};
 use super::*;
 use crate::id::SiteId;
 use crate::issue::Fingerprint;
@@ -539,10 +539,17 @@ fn mail_has_two_forms_of_one_content() {
     "#);
 }
 
+fn asker(name: &str) -> Asker {
+    Asker { name: name.to_owned(), email: "ada@example.com".to_owned() }
+}
+
 #[test]
 fn an_address_is_asked_before_it_gets_alerts() {
     let asked = Letter {
-        kind: LetterKind::Confirmation { team: "Web <b>\r\nBcc: x@example.com".to_owned() },
+        kind: LetterKind::Confirmation {
+            asked_by: Some(asker("Ada <i>")),
+            team: "Web <b>\r\nBcc: x@example.com".to_owned(),
+        },
         url: "https://vedette.example.com/channels/3/confirm?key=4".to_owned(),
     };
     let mail = mail::letter(&asked, &envelope()).expect("a mail");
@@ -556,20 +563,20 @@ fn an_address_is_asked_before_it_gets_alerts() {
     X-Auto-Response-Suppress: All
     MIME-Version: 1.0
     Content-Type: multipart/alternative;
-     boundary="aa83b37e8371b88ce6eb86bdc8e38eb2d5abb26b"
+     boundary="f5a6eedd2884389e444982d33d551dbeb5a59295"
 
-    --aa83b37e8371b88ce6eb86bdc8e38eb2d5abb26b
+    --f5a6eedd2884389e444982d33d551dbeb5a59295
     Content-Type: text/plain; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
-    Someone in the team =E2=80=9CWeb <b> Bcc: x@example.com=E2=80=9D wants aler=
-    ts about its websites to be sent to this address.
+    Ada <i> (ada@example.com) of the team =E2=80=9CWeb <b> Bcc: x at example. c=
+    om=E2=80=9D wants alerts about its websites to be sent to this address.
 
     Confirm this address: https://vedette.example.com/channels/3/confirm?key=3D4
 
     If you do not want these alerts, ignore this email.
 
-    --aa83b37e8371b88ce6eb86bdc8e38eb2d5abb26b
+    --f5a6eedd2884389e444982d33d551dbeb5a59295
     Content-Type: text/html; charset=utf-8
     Content-Transfer-Encoding: quoted-printable
 
@@ -578,31 +585,47 @@ fn an_address_is_asked_before_it_gets_alerts() {
     content=3D"light dark"><meta name=3D"supported-color-schemes" content=3D"li=
     ght dark"><title>Confirm your address for alerts</title></head><body style=
     =3D"font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-s=
-    erif"><div style=3D"display:none;max-height:0;overflow:hidden">Someone in t=
-    he team =E2=80=9CWeb &lt;b&gt; Bcc: x@example.com=E2=80=9D wants alerts abo=
-    ut its websites to be sent to this address.</div><table role=3D"presentatio=
-    n" width=3D"100%" style=3D"max-width:600px"><tr><td><h1 style=3D"border-lef=
-    t:4px solid #80848e;padding-left:12px;font-size:18px">Confirm your address =
-    for alerts</h1><p>Someone in the team =E2=80=9CWeb &lt;b&gt; Bcc: x@example=
-    .com=E2=80=9D wants alerts about its websites to be sent to this address.</=
-    p><p><a href=3D"https://vedette.example.com/channels/3/confirm?key=3D4" sty=
-    le=3D"display:inline-block;padding:8px 16px;border:1px solid;border-radius:=
-    4px;color:inherit;text-decoration:none">Confirm this address</a></p><p>If y=
-    ou do not want these alerts, ignore this email.</p></td></tr></table></body=
-    ></html>
-    --aa83b37e8371b88ce6eb86bdc8e38eb2d5abb26b--
+    erif"><div style=3D"display:none;max-height:0;overflow:hidden">Ada &lt;i&gt=
+    ; (ada@example.com) of the team =E2=80=9CWeb &lt;b&gt; Bcc: x at example. c=
+    om=E2=80=9D wants alerts about its websites to be sent to this address.</di=
+    v><table role=3D"presentation" width=3D"100%" style=3D"max-width:600px"><tr=
+    ><td><h1 style=3D"border-left:4px solid #80848e;padding-left:12px;font-size=
+    :18px">Confirm your address for alerts</h1><p>Ada &lt;i&gt; (ada@example.co=
+    m) of the team =E2=80=9CWeb &lt;b&gt; Bcc: x at example. com=E2=80=9D wants=
+     alerts about its websites to be sent to this address.</p><p><a href=3D"htt=
+    ps://vedette.example.com/channels/3/confirm?key=3D4" style=3D"display:inlin=
+    e-block;padding:8px 16px;border:1px solid;border-radius:4px;color:inherit;t=
+    ext-decoration:none">Confirm this address</a></p><p>If you do not want thes=
+    e alerts, ignore this email.</p></td></tr></table></body></html>
+    --f5a6eedd2884389e444982d33d551dbeb5a59295--
     "#);
 }
 
 #[test]
 fn letters_say_what_their_link_is_for() {
-    let invitation =
-        LetterKind::Invitation { asked_by: "Ada\nBob".to_owned(), team: "Web <b>".to_owned() };
+    let team = || "Web <b> https://evil.example".to_owned();
+    let invited = |name: &str| LetterKind::Invitation { asked_by: asker(name), team: team() };
     for (kind, subject, request) in [
         (
-            invitation,
+            invited("Ada\nBob, www.evil.example"),
             "Join a team on Vedette",
-            "Ada Bob has invited you to the team “Web <b>”, which monitors its websites with Vedette.",
+            "Ada Bob, www. evil. example (ada@example.com) has invited you to the team “Web <b> https: / /evil. \
+             example”, which monitors its websites with Vedette.",
+        ),
+        (
+            invited("ada@example.com"),
+            "Join a team on Vedette",
+            "ada@example.com has invited you to the team “Web <b> https: / /evil. example”,",
+        ),
+        (
+            LetterKind::Confirmation { asked_by: Some(asker("Ada")), team: team() },
+            "Confirm your address for alerts",
+            "Ada (ada@example.com) of the team “Web <b> https: / /evil. example” wants alerts",
+        ),
+        (
+            LetterKind::Confirmation { asked_by: None, team: team() },
+            "Confirm your address for alerts",
+            "Alerts about the websites of the team “Web <b> https: / /evil. example” are to be",
         ),
         (
             LetterKind::SignIn,

@@ -1,0 +1,99 @@
+//! Texts of strangers in mails to strangers: mail programs make links of what looks like one, and a name must not
+//! become a link that somebody follows because the mail comes from us.
+
+use super::text::one_line;
+
+/// Characters that separate the labels of a host name, to somebody who follows a link.
+const DOTS: [char; 6] = ['.', '\u{2024}', '\u{3002}', '\u{fe52}', '\u{ff0e}', '\u{ff61}'];
+/// Characters after which a scheme, or a port, ends.
+const COLONS: [char; 4] = [':', '\u{a789}', '\u{fe55}', '\u{ff1a}'];
+/// Characters that make an address of mail.
+const ATS: [char; 3] = ['@', '\u{fe6b}', '\u{ff20}'];
+/// Characters of which two begin the name of a host.
+const SLASHES: [char; 4] = ['/', '\\', '\u{ff0f}', '\u{ff3c}'];
+
+/// A name on one line, in which no mail program finds a host, a scheme or an address: a space breaks each of them.
+pub(super) fn unlinked(text: &str) -> String {
+    let mut broken = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if ATS.contains(&character) {
+            broken.push_str(" at ");
+            continue;
+        }
+        broken.push(character);
+        let Some(next) = characters.peek() else { break };
+        // Dots in a row are an ellipsis; the last of them is looked at.
+        let ends_label = DOTS.contains(&character) && !DOTS.contains(next);
+        let begins_host = SLASHES.contains(&character) && SLASHES.contains(next);
+        if ends_label || begins_host || COLONS.contains(&character) {
+            broken.push(' ');
+        }
+    }
+    one_line(&broken)
+}
+
+/// An address as it is, where it is nothing else; broken as a name is where it could lead elsewhere.
+pub(super) fn address(email: &str) -> String {
+    let is_plain = |part: &str, marks: &str| {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);
+        !part.is_empty() && part.chars().all(is_allowed)
+    };
+    match email.rsplit_once('@') {
+        Some((local, domain))
+            if is_plain(local, "._%+-")
+                && is_plain(domain, ".-")
+                && !local.to_ascii_lowercase().starts_with("www.") =>
+        {
+            email.to_owned()
+        }
+        _ => unlinked(email),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_holds_nothing_that_a_mail_program_links() {
+        for (name, shown) in [
+            ("https://evil.example/x?y=z", "https: / /evil. example/x?y=z"),
+            ("Won! www.evil.example", "Won! www. evil. example"),
+            ("evil.example:8080/a", "evil. example: 8080/a"),
+            ("evil\u{3002}example \u{ff0e}com", "evil\u{3002} example \u{ff0e} com"),
+            ("evil.\u{200b}example", "evil. \u{200b}example"),
+            ("mailto:ada@evil.example", "mailto: ada at evil. example"),
+            ("ada\u{ff20}evil.example", "ada at evil. example"),
+            ("javascript:alert(1)", "javascript: alert(1)"),
+            ("\\\\host\\share //host", "\\ \\host\\share / /host"),
+            ("http:\u{202e}//evil.example\r\nBcc: x", "http: / /evil. example Bcc: x"),
+        ] {
+            assert_eq!(unlinked(name), shown);
+        }
+    }
+
+    #[test]
+    fn other_names_stay_as_they_are() {
+        for name in
+            ["St. Mary's", "Ada & Co.", "Wait...", "Shop / Blog", "\u{5e97}", "C++ and/or #1"]
+        {
+            assert_eq!(unlinked(name), name);
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_unless_it_could_be_more() {
+        for plain in ["ada@example.com", "Ada.B+vedette@mail.example-shop.com"] {
+            assert_eq!(address(plain), plain);
+        }
+        for (odd, shown) in [
+            ("http://evil.example/@example.com", "http: / /evil. example/ at example. com"),
+            ("WWW.evil.example@example.com", "WWW. evil. example at example. com"),
+            ("\"evil.example\"@example.com", "\"evil. example\" at example. com"),
+            ("ada@example.com/evil", "ada at example. com/evil"),
+        ] {
+            assert_eq!(address(odd), shown);
+        }
+    }
+}
