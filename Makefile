@@ -128,7 +128,7 @@ all-targets: rust
 rust-tests: rust
 	cargo test --locked --workspace
 
-test-aws: rust $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in eight minutes
+test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in eight minutes
 	$(build_service)
 	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python
 

@@ -42,6 +42,7 @@ EXCEPTIONS = [
     ("CheckerDnsRole/*", "sqs:SendMessage", "*-alerts", NO_RESOLVER),
     ("CheckerPerformanceRole/*", "*", "N#*", NO_AUDITOR),
     ("CheckerPerformanceRole/*", "sqs:SendMessage", "*-alerts", NO_AUDITOR),
+    ("CheckerPerformanceRole/browser", "lambda:InvokeFunction", "*", "Google audits, and not the browser"),
     (
         "MaintenanceRole/*",
         "sqs:SendMessage",
@@ -164,7 +165,7 @@ def attempt(call, **request):
     try:
         call(**request)
     except ClientError as error:
-        assert error.response["Error"]["Code"] == "AccessDeniedException", error
+        assert error.response["Error"]["Code"] in ("AccessDenied", "AccessDeniedException"), error
         return False
     return True
 
@@ -212,11 +213,29 @@ def plant():
             for what, succeeded in tried.items():
                 if succeeded and not (file.stem == f"{STACK}-pages-accounts" and (what, prefix) in ACCOUNTS):
                     yield f"{file.stem} {what} an item {prefix}planted"
+        # Who breaks out of a page has these: nothing is read by them, and nothing sent or called.
+        if file.stem == f"{STACK}-browser":
+            session = boto3.session.Session(access_key, secret, token)
+            asked, queue = session.client("dynamodb"), outputs["QueueUrlPrefix"] + "status"
+            tried = {
+                "reads a site": attempt(asked.get_item, TableName=table, Key=item("S#")),
+                "reads a team": attempt(asked.get_item, TableName=table, Key=item("T#")),
+                "writes a site": attempt(asked.put_item, TableName=table, **put("S#")),
+                "sends a message": attempt(
+                    session.client("sqs").send_message, QueueUrl=queue, MessageBody="{}"
+                ),
+                "calls a function": attempt(
+                    session.client("lambda").invoke, FunctionName=file.stem, Payload="{}"
+                ),
+            }
+            yield from (f"{file.stem} {what}" for what, succeeded in tried.items() if succeeded)
         # Were everything denied, the above would show nothing.
         if file.stem == f"{STACK}-checker-status":
             if not attempt(client.put_item, TableName=table, **put("S#")):
                 yield f"{file.stem} cannot write what it may"
 
 
+if not (WORK / "credentials" / f"{STACK}-browser.json").exists():
+    sys.exit("the function with the browser has not run")
 wrong = [*judge(), *plant()]
 sys.exit("\n".join(wrong) or None)

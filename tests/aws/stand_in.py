@@ -16,12 +16,14 @@ import contextvars
 import email
 import email.utils
 import hashlib
+import io
 import json
 import pathlib
 import re
 import sys
 import threading
 import time
+import zipfile
 
 import boto3
 from ministack import app
@@ -386,6 +388,19 @@ def run_sqs_batch(inner, mapping, function, *rest):
     # What is refused is received again when the messages become visible.
     if not any([ask(role, action, queue) for action in needed]):
         inner(mapping, function, *rest)
+
+
+@wrap(lambda_svc, "_execute_function_docker")
+def execute_image(inner, function, event, request_id):
+    """An image is run by Docker; its function is started without, by the command that it is given."""
+    config = function["config"]
+    [command] = config["ImageConfigResponse"]["ImageConfig"]["Command"]
+    config = {**config, "Runtime": "provided.al2023", "Handler": command}
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        packed.write(WORK / "image" / "bootstrap", "bootstrap")
+    started = {**function, "config": config, "code_zip": archive.getvalue()}
+    return lambda_svc._execute_function_provided_warm(started, event, request_id)
 
 
 @wrap(lambda_svc, "_emit_lambda_logs")

@@ -47,17 +47,19 @@ class Target(http.server.ThreadingHTTPServer):
     delay = 0
     # Requests so far.
     asked = 0
+    # What each address answers.
+    page = b'<html><body><a href="/next">next</a> <a href="/gone">gone</a></body></html>'
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Page)
+    def __init__(self, host="127.0.0.1"):
+        super().__init__((host, 0), Page)
         threading.Thread(target=self.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.url = f"http://{host}:{self.server_port}"
         self.events = []
 
 
 class Page(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        body = b'<html><body><a href="/next">next</a> <a href="/gone">gone</a></body></html>'
+        body = self.server.page
         self.server.asked += 1
         time.sleep(self.server.delay)
         self.send_response(404 if self.path == "/gone" else self.server.status)
@@ -260,9 +262,9 @@ def settle():
     return [token["secret"] for token in made]
 
 
-def watch(team, url, tools=None):
+def watch(team, url, tools=None, js_rendered=False):
     """Puts a URL under watch, and returns what the site is addressed by."""
-    body = {"url": url, "monitoring_settings": {"tools": tools or {}}}
+    body = {"url": url, "js_rendered": js_rendered, "monitoring_settings": {"tools": tools or {}}}
     return ask("POST", f"/teams/{team}/sites", body, 201)["data"]["uuid"]
 
 
@@ -426,6 +428,28 @@ def order_checks(site):
 def pending(checks):
     read = [ask("GET", f"/checks/{check}")["data"] for check in checks]
     return [check["type"] for check in read if check["status"] == "pending"]
+
+
+def crawl_with_the_browser(team):
+    """Links that a script makes are found by the function with the browser. On a host of its own, where the site's
+    first crawl is counted for itself."""
+    scripted = Target("127.0.0.5")
+    scripted.page = b"""<html><body><script>
+        for (const path of ['/next', '/gone']) {
+            const link = document.createElement('a');
+            link.href = link.textContent = path;
+            document.body.append(link);
+        }
+        </script></body></html>"""
+    site = watch(team, scripted.url, js_rendered=True)
+    crawled = lambda: have_run(site, ["broken-links"])
+    until("a site has been crawled with a browser", crawled, 120)
+    check = latest(site)["broken-links"]
+    assert check["status"] == "completed", check
+    result = check["result"]
+    assert result["crawl"]["js_rendered"] and result["crawl"]["pages"] == 2, result
+    assert [link["url"] for link in result["urls"]] == [f"{scripted.url}/gone"], result
+    return site
 
 
 def check_on_demand(team, target):
@@ -923,6 +947,7 @@ def main():
     others = create_many(team, target)
     change_settings(team, others[0], target)
     operate_well(site)
+    others.append(crawl_with_the_browser(team))
     lost = lose_messages(team, site, target)
     crawl_at_once([site, others[1]], target)
     others.append(check_on_demand(team, target))
