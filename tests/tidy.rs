@@ -1,5 +1,6 @@
 //! Rules of the house, as tests.
 
+mod supply;
 mod template;
 
 use std::collections::{BTreeMap, BTreeSet};
