@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_runtime::BATCH;
 use vedette_testkit::Spent;
@@ -18,32 +19,63 @@ const MILLION_LAMBDA_REQUESTS: f64 = 0.20;
 const MILLION_GB_SECONDS: f64 = 13.333;
 const LOG_GB: f64 = 0.50;
 
+/// A month of a GB in the table, and of its copy for point-in-time recovery.
+const STORED_GB: f64 = 0.25 + 0.20;
+/// What a queue adds for each request that sends messages of teams to be taken in turn. A third party's figure.
+const MILLION_FAIR_SENDS: f64 = 0.10;
+const EGRESS_GB: f64 = 0.09;
+
+const DAYS_PER_MONTH: f64 = 365.0 / 12.0;
 /// What a batch takes that no target holds up: a connection and two calls to the table each, side by
 /// side. An assumption, on the careful side.
 const BATCH_SECONDS: f64 = 0.3;
 /// As `template.yaml` has it.
 const MEMORY_GB: f64 = 0.5;
-/// Of a check, with its share of a batch's metrics and of Lambda's own lines. An assumption, too.
-const LOG_BYTES: f64 = 400.0;
+/// Messages of a batch where a function is called as soon as there is one, as measured.
+const SMALL_BATCH: f64 = 4.1;
+/// As measured: a check logs 540 bytes in a batch of ten and 1,560 alone, so this is its own share, …
+const CHECK_LOG_BYTES: f64 = 427.0;
+/// … and this is that of a batch, whose metrics and lines of Lambda's it has.
+const BATCH_LOG_BYTES: f64 = 1_133.0;
+/// A row of the history with a URL of common length, and what DynamoDB adds to each item.
+const ROW_BYTES: f64 = 343.0;
+const ITEM_OVERHEAD_BYTES: f64 = 100.0;
+/// 532 bytes of a check over TLS, with the headers of its packets.
+const EGRESS_BYTES: f64 = 1_000.0;
 /// A row of a bucket, of which 4 KB are half a unit.
 const BUCKET_ROW_BYTES: f64 = 200.0;
 
 /// A part of the price of a million checks: with a schedule for each site and tool, and with buckets.
 type Part = (&'static str, f64, f64);
 
-fn parts(spent: Spent) -> Vec<Part> {
-    let batch = BATCH as f64;
+/// Those of a history of so many days, in batches of so many messages.
+fn parts(spent: Spent, days: u32, batch: f64) -> Vec<Part> {
     let both = |name, dollars| (name, dollars, dollars);
+    let gb = |bytes: f64| bytes * 1e6 / 1e9;
+    // Buckets are sent by the ten, however many a function takes at once.
+    let sending = |dollars| (dollars, dollars / BATCH as f64);
+    let ((send, send_buckets), (fair, fair_buckets)) =
+        (sending(MILLION_SQS_REQUESTS), sending(MILLION_FAIR_SENDS));
+    let stored = gb(ROW_BYTES + ITEM_OVERHEAD_BYTES) * f64::from(days) / DAYS_PER_MONTH;
     vec![
         both("write units", spent.writes * MILLION_WRITE_UNITS),
         both("read units", spent.reads * MILLION_READ_UNITS),
         ("schedules", MILLION_SCHEDULES, BUCKET_ROW_BYTES / 4_096.0 * 0.5 * MILLION_READ_UNITS),
-        ("sending", MILLION_SQS_REQUESTS, MILLION_SQS_REQUESTS / batch),
+        ("sending", send, send_buckets),
+        ("… to queues that take teams in turn", fair, fair_buckets),
         both("receiving and deleting", 2.0 * MILLION_SQS_REQUESTS / batch),
         both("invocations", MILLION_LAMBDA_REQUESTS / batch),
         both("Lambda's time", BATCH_SECONDS * MEMORY_GB * MILLION_GB_SECONDS / batch),
-        both("logs", LOG_BYTES * 1e6 / 1e9 * LOG_GB),
+        both("logs", gb(CHECK_LOG_BYTES + BATCH_LOG_BYTES / batch) * LOG_GB),
+        both("history and its backup", stored * STORED_GB),
+        both("egress", gb(EGRESS_BYTES) * EGRESS_GB),
     ]
+}
+
+/// What all parts cost together.
+fn together(parts: &[Part]) -> (f64, f64) {
+    let total = |of: fn(&Part) -> f64| parts.iter().map(of).sum::<f64>();
+    (total(|part| part.1), total(|part| part.2))
 }
 
 #[tokio::test]
@@ -53,18 +85,36 @@ async fn a_million_status_checks_cost_what_the_readme_says() {
     let meter = scene.service.test.meter();
     scene.service.advance_minutes(5);
     let message = scene.scheduled(site, Tool::Status, scene.service.test.now());
+    let before = scene.service.test.table.sizes().await;
     meter.start();
     assert!(is_finished(&scene.service.check(&message).await));
-    let parts = parts(meter.stop());
-    let total = |of: fn(&Part) -> f64| parts.iter().map(of).sum::<f64>();
-    let (each, buckets) = (total(|part| part.1), total(|part| part.2));
-    assert!(each <= 5.0, "{each} with a schedule for each");
-    assert!(buckets <= 4.0, "{buckets} with buckets");
+    let spent = meter.stop();
+    let after = scene.service.test.table.sizes().await;
+    let added = after.iter().filter(|(key, _)| !before.contains_key(key));
+    let added: usize = added.map(|(_, size)| size).sum();
+    // The site of this test has a short URL.
+    assert!((ROW_BYTES - 60.0..=ROW_BYTES).contains(&(added as f64)), "a row of {added} bytes");
+
+    let growth = Plan::Growth.limits().history_retention_days;
+    let batch = BATCH as f64;
+    let parts = |days, batch| parts(spent, days, batch);
+    let (each, buckets) = together(&parts(growth, batch));
+    assert!(each <= 6.0, "{each} with a schedule for each");
+    assert!(buckets <= 4.5, "{buckets} with buckets");
 
     let row =
         |name: &str, each: f64, buckets: f64| format!("| {name} | {each:.2} | {buckets:.2} |");
-    let rows = parts.iter().map(|&(name, each, buckets)| row(name, each, buckets));
+    let rows = parts(growth, batch).into_iter();
+    let rows = rows.map(|(name, each, buckets)| row(name, each, buckets));
     let mut expected: Vec<_> = rows.chain([row("**together**", each, buckets)]).collect();
+    for plan in [Plan::Starter, Plan::Agency] {
+        let days = plan.limits().history_retention_days;
+        let (each, buckets) = together(&parts(days, batch));
+        expected.push(row(&format!("… with {days} days of history"), each, buckets));
+    }
+    let (small_each, small_buckets) = together(&parts(growth, SMALL_BATCH));
+    let name = format!("… in batches of {SMALL_BATCH}");
+    expected.push(row(&name, small_each, small_buckets));
     // Every five minutes for thirty days.
     for sites in [10.0, 1_000.0, 100_000.0] {
         let millions = sites * 12.0 * 24.0 * 30.0 / 1e6;

@@ -56,6 +56,11 @@ impl Template {
         &self.0["Parameters"][name]
     }
 
+    /// The names of all parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.0["Parameters"].as_object().into_iter().flat_map(Map::keys).map(String::as_str)
+    }
+
     /// The names of the functions of SAM's; those of an image are plain ones.
     pub(super) fn functions(&self) -> impl Iterator<Item = &str> {
         self.resources_of("AWS::Serverless::Function")

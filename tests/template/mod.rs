@@ -172,6 +172,67 @@ fn what_functions_read_can_be_set() {
     }
 }
 
+/// An organization that bounds roles lets none be made without.
+#[test]
+fn every_role_can_be_bounded() {
+    let template = Template::read();
+    let boundary = json!({ "Fn::If": ["HasPermissionsBoundary", { "Ref": "PermissionsBoundary" }, { "Ref": "AWS::NoValue" }] });
+    let roles: Vec<_> = template.resources_of("AWS::IAM::Role").collect();
+    assert!(roles.len() > 15, "{roles:?}");
+    for role in roles {
+        assert_eq!(template.properties(role)["PermissionsBoundary"], boundary, "{role}");
+    }
+    // SAM makes a role for each schedule of a function, for each function that names none, and for gradual deployments.
+    for function in template.functions() {
+        for event in template.events(function).filter(|event| event["Type"] == "ScheduleV2") {
+            assert_eq!(event["Properties"]["PermissionsBoundary"], boundary, "{function}");
+        }
+        assert!(template.properties(function)["Role"].is_object(), "{function}");
+    }
+    let gradual = &template.of_all()["DeploymentPreference"];
+    let role = json!({ "Fn::GetAtt": ["DeploymentRole", "Arn"] });
+    assert_eq!(
+        gradual["Role"],
+        json!({ "Fn::If": ["ShiftsTraffic", role, { "Ref": "AWS::NoValue" }] })
+    );
+    assert_eq!(*template.condition("DeploymentRole"), json!("ShiftsTraffic"));
+}
+
+/// One stranger must not use up what everybody shares.
+#[test]
+fn what_strangers_may_ask_for_has_limits_of_its_own() {
+    let template = Template::read();
+    let api = template.resources_of("AWS::Serverless::HttpApi").next().expect("a gateway");
+    let limits = template.properties(api)["RouteSettings"].as_object().expect("limits");
+    let shared = template.parameter("StageRate")["Default"].as_u64().expect("a rate");
+    for (route, limits) in limits {
+        let rate = limits["ThrottlingRateLimit"].as_u64().expect("a rate");
+        let burst = limits["ThrottlingBurstLimit"].as_u64().expect("a burst");
+        assert!(rate <= shared / 10 && (rate..=4 * rate).contains(&burst), "{route}: {limits}");
+    }
+    let limited: BTreeSet<_> = limits.keys().cloned().collect();
+    let of_strangers = PAGES
+        .iter()
+        .filter(|page| page.path == "/sign-in" || page.path.starts_with("/oidc"))
+        .map(|page| format!("{} {}", page.method, page.path));
+    assert_eq!(limited, of_strangers.chain([FALLBACK.path.to_owned()]).collect());
+}
+
+#[test]
+fn the_readme_says_what_the_template_is() {
+    let template = Template::read();
+    let readme = crate::read("README.md");
+    let parameters = template.parameters().map(|name| format!("`{name}`"));
+    let missing: Vec<_> = parameters.filter(|name| !readme.contains(name)).collect();
+    assert!(missing.is_empty(), "README names no {missing:?}");
+    let versions = template.functions().count();
+    let said = format!("some {versions} a deployment");
+    assert!(readme.contains(&said), "{said}");
+    let binaries: BTreeSet<_> = template.functions().map(|one| template.code(one)).collect();
+    let count = ["no", "one", "two", "three", "four", "five", "six", "seven"][binaries.len()];
+    assert!(readme.contains(&format!("each of the {count} binaries")), "{count} binaries");
+}
+
 #[test]
 fn alarms_are_few_and_cost_what_their_parameter_says() {
     let template = Template::read();
