@@ -141,7 +141,7 @@ pictures: rust lighthouse ## Take the pictures of the README, of a service with 
 # Built as the tests are, which have features that a plain build has not, so that nothing is
 # compiled twice.
 build_service = cargo build --locked --workspace --tests --bin vedette --bin vedette-local \
-	--bin api --bin checker --bin dashboard --bin notifier --bin reconciler
+	--bin api --bin checker --bin dashboard --bin letters --bin notifier --bin reconciler
 hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
 	$(CURDIR)/$(OPENAPI_PYTHON_CLIENT)/bin/openapi-python-client \
@@ -157,7 +157,7 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 # functions apart from the service, whose features they would get.
 bench: rust ## Measure everything, the peers too, in an hour (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
-		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-notifier \
+		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-letters --package vedette-notifier \
 		--package vedette-reconciler)
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\

@@ -10,6 +10,7 @@ use vedette_domain::alert::Alert;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::id::ChannelId;
+use vedette_letters::Mailer;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message as Outgoing, SendOutcome};
 
@@ -119,7 +120,9 @@ impl Transport for Receivers {
         }
         outcome
     }
+}
 
+impl Mailer for Receivers {
     async fn write(&self, to: &str, letter: Letter, _: String, _: Timestamp) -> SendOutcome {
         let mut inner = self.lock();
         let outcome = inner.of_letters.clone().unwrap_or(SendOutcome::Delivered);

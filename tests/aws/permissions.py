@@ -50,7 +50,7 @@ EXCEPTIONS = [
         "only a team of more than 256 sites is resynced in slices",
     ),
     (
-        "NotifierRole/mail",
+        "*Role/mail",
         "ses:SendRawEmail",
         "*",
         "SES asks for it where a mail is sent as it is written, and the stand-in does not",

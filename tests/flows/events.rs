@@ -9,7 +9,7 @@ use serde_json::Value;
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::Incoming;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, LetterMessage, Maintenance, RunOrder};
 use vedette_domain::tool::Tool;
 use vedette_runtime::Destination;
 
@@ -85,12 +85,25 @@ fn the_event_of_the_notifier_holds_each_of_its_messages() {
                 AlertMessage::Channel { .. } => "channel",
                 AlertMessage::Team(_) => "team",
                 AlertMessage::Rebuild(_) => "rebuild",
-                AlertMessage::SignIn { .. } => "sign_in",
-                AlertMessage::Invitation { .. } => "invitation",
             });
         }
     }
-    assert_eq!(kinds, ["issue", "channel", "team", "rebuild", "sign_in", "invitation"]);
+    assert_eq!(kinds, ["issue", "channel", "team", "rebuild"]);
+}
+
+#[test]
+fn the_event_of_letters_asks_for_each_kind() {
+    let mut kinds = Vec::new();
+    for file in files("letters") {
+        for (queue, body) in bodies(&file) {
+            assert_eq!(queue, Destination::Letters.name());
+            kinds.push(match serde_json::from_str(&body).expect("a message") {
+                LetterMessage::SignIn { .. } => "sign_in",
+                LetterMessage::Invitation { .. } => "invitation",
+            });
+        }
+    }
+    assert_eq!(kinds, ["sign_in", "invitation"]);
 }
 
 #[test]

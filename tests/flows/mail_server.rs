@@ -92,7 +92,7 @@ impl MailServer {
 fn sender(url: &str) -> Sender {
     let read = |name: &str| match name {
         "VEDETTE_SMTP" => Some(url.to_owned()),
-        "VEDETTE_MAIL_FROM" => Some("Vedette <alerts@vedette.test>".to_owned()),
+        "VEDETTE_MAIL_FROM" => Some("alerts@vedette.test".to_owned()),
         _ => None,
     };
     let mail = MailConfig::read(&read, MailWay::Folder("mail".into())).expect("a configuration");

@@ -202,7 +202,9 @@ fn only_status(settings: &Value) -> Value {
 pub(crate) fn check_message(message: &Message) -> CheckMessage {
     match message {
         Message::Check(check) => *check,
-        Message::Maintenance(_) | Message::Alert(_) => panic!("no check: {message:?}"),
+        Message::Maintenance(_) | Message::Alert(_) | Message::Letter(_) => {
+            panic!("no check: {message:?}")
+        }
     }
 }
 

@@ -7,10 +7,10 @@ use vedette_domain::account::{Role, Scope};
 use vedette_domain::alert::mail::{Asker, LetterKind};
 use vedette_domain::audit::Actor;
 use vedette_domain::invitation::Invitation;
-use vedette_domain::message::{AlertMessage, Message};
+use vedette_domain::message::{LetterMessage, Message};
 use vedette_domain::plan::Plan;
+use vedette_letters::{LETTERS, LettersError, handle};
 use vedette_notifier::send::SendOutcome;
-use vedette_notifier::{NOTIFIER, NotifierError, handle};
 use vedette_runtime::Destination;
 use vedette_store::{Grant, MayConflict};
 use vedette_testkit::{Member, TestApp, granted, member_of, new_team};
@@ -27,31 +27,31 @@ pub(crate) async fn start() -> TestApp {
     test
 }
 
-/// Takes what the notifier is to do.
-fn asked(test: &TestApp) -> Vec<AlertMessage> {
-    let taken = test.queue.drain(Destination::Alerts).into_iter();
+/// Takes the letters that are asked for.
+fn asked(test: &TestApp) -> Vec<LetterMessage> {
+    let taken = test.queue.drain(Destination::Letters).into_iter();
     taken
         .map(|(message, _)| match message {
-            Message::Alert(message) => message,
+            Message::Letter(message) => message,
             other => panic!("{other:?}"),
         })
         .collect()
 }
 
-async fn notify(
+async fn write(
     test: &TestApp,
     receivers: &Receivers,
-    message: &AlertMessage,
-) -> Result<(), NotifierError> {
+    message: &LetterMessage,
+) -> Result<(), LettersError> {
     let handled = handle(&test.app, receivers, message);
-    Box::pin(granted([&NOTIFIER, &Grant::NONE], handled)).await
+    Box::pin(granted([&LETTERS, &Grant::NONE], handled)).await
 }
 
-/// Has the notifier do what it is asked for; the letters that it writes.
+/// Has the letters written that are asked for.
 pub(crate) async fn letters(test: &TestApp) -> Vec<Posted> {
     let receivers = Receivers::default();
     for message in asked(test) {
-        notify(test, &receivers, &message).await.expect("done");
+        write(test, &receivers, &message).await.expect("done");
     }
     receivers.take_letters()
 }
@@ -151,7 +151,7 @@ async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
             .post("/sign-in", &format!("email={}", email_of(&test, &owner).await))
             .await,
     );
-    let [message] = <[AlertMessage; 1]>::try_from(asked(&test)).expect("one message");
+    let [message] = <[LetterMessage; 1]>::try_from(asked(&test)).expect("one message");
     let why = || "the server is full".to_owned();
     let retry = |after| SendOutcome::Retry { after, why: why() };
     for (outcome, waits) in [
@@ -165,9 +165,9 @@ async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
     ] {
         let receivers = Receivers::default();
         receivers.answer_letters(outcome.clone());
-        notify(&test, &receivers, &message).await.expect("done");
-        let again: Vec<_> = test.queue.drain(Destination::Alerts);
-        let expected = waits.map(|waits| (Message::Alert(message.clone()), waits));
+        write(&test, &receivers, &message).await.expect("done");
+        let again: Vec<_> = test.queue.drain(Destination::Letters);
+        let expected = waits.map(|waits| (Message::Letter(message.clone()), waits));
         let again =
             again.into_iter().map(|(message, delay)| (message, delay.as_secs_f64().ceil() as u64));
         assert_eq!(again.collect::<Vec<_>>(), Vec::from_iter(expected), "{outcome:?}");

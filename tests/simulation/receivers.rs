@@ -8,7 +8,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, AlertKind};
 use vedette_domain::id::ChannelId;
 use vedette_domain::settings::QuietTime;
@@ -240,10 +239,6 @@ impl Transport for Receivers {
             std::future::pending::<()>().await;
         }
         SendOutcome::Delivered
-    }
-
-    async fn write(&self, _: &str, _: Letter, _: String, _: Timestamp) -> SendOutcome {
-        panic!("nobody asked for it")
     }
 }
 

@@ -475,6 +475,7 @@ impl World {
                 }
                 told.map(|told| told.is_ok())
             }
+            Message::Letter(_) => panic!("nobody asked for it"),
         };
         if done.is_none() {
             self.deaths += 1;

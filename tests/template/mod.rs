@@ -13,6 +13,7 @@ use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::BROWSER;
 use vedette_dashboard::{ACCOUNTS, PAGES};
 use vedette_domain::alert::channel_state::SENDING_TIMEOUT;
+use vedette_domain::letters::WRITING_TIMEOUT;
 use vedette_domain::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::Service;
@@ -101,6 +102,7 @@ fn the_template_follows_the_limits_of_the_tools() {
     let others = [
         ("maintenance", MAINTENANCE_GRACE.unsigned_abs()),
         ("alerts", SENDING_TIMEOUT.unsigned_abs()),
+        ("letters", WRITING_TIMEOUT.unsigned_abs()),
     ];
     let seconds = |value: &Value| Duration::from_secs(value.as_u64().expect("seconds"));
     for (name, timeout) in tools.into_iter().chain(others) {
@@ -146,12 +148,13 @@ fn what_functions_read_can_be_set() {
     for function in template.functions() {
         let is_checker = Tool::parse(template.handler(function)).is_some();
         let is_notifier = template.handler(function) == Destination::Alerts.name();
+        let is_letters = template.handler(function) == Destination::Letters.name();
         let mut read = of_all.clone();
         if !is_checker {
             // Who runs what at once is asked by those alone that run it.
             read.remove("VEDETTE_CONCURRENCY");
         }
-        if !(is_notifier || template.handler(function).starts_with("pages.")) {
+        if !(is_notifier || is_letters || template.handler(function).starts_with("pages.")) {
             // Whether mail is sent is asked by those alone that have it sent, or send it.
             read.remove(Service::MAIL_FROM);
         }
@@ -165,6 +168,10 @@ fn what_functions_read_can_be_set() {
         };
         if let Some(own) = own {
             read.extend(variables(own).into_iter().chain(outbound.clone()));
+        }
+        if is_letters {
+            // It sends mail as the notifier does, and connects to nobody else.
+            read.extend(variables("functions/notifier/src/send"));
         }
         read.retain(|name| !NOT_SET.contains(&name.as_str()));
         let set = template.environment(function).into_keys().map(str::to_owned).collect();
@@ -246,8 +253,8 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
         };
         let metrics = metrics.map_or(1, asked);
         assert!((1..=10).contains(&metrics), "{alarm} has {metrics} metrics");
-        // That one is there for the time of a deployment alone.
-        all += if alarm == "FunctionsAlarm" { 0 } else { metrics };
+        // Those are there for the time of a deployment alone.
+        all += if *template.condition(alarm) == "IsGradual" { 0 } else { metrics };
     }
     let said = format!("about ${}.{}0 a month", all / 10, all % 10);
     let description = template.parameter("Alarms")["Description"].as_str().expect("a description");

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_dashboard::{ACCOUNTS, PAGES};
 use vedette_domain::tool::Tool;
+use vedette_letters::LETTERS;
 use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{DISPATCH, MAINTENANCE, REDELIVERY};
 use vedette_runtime::Destination;
@@ -26,7 +27,7 @@ fn from_code() -> BTreeMap<String, Granted> {
         ("dispatch", [&DISPATCH, &Grant::NONE]),
         ("maintenance", [&MAINTENANCE, &Grant::NONE]),
     ];
-    let notifier = [("alerts", [&NOTIFIER, &Grant::NONE])];
+    let notifier = [("alerts", [&NOTIFIER, &Grant::NONE]), ("letters", [&LETTERS, &Grant::NONE])];
     let pages = PAGES.iter().map(|page| (page.function(), [page.grant(), &Grant::NONE]));
     let all = routes.chain(tools).chain(reconciler).chain(notifier).chain(pages);
     all.map(|(handler, grants)| (handler.to_owned(), together(grants))).collect()
@@ -131,13 +132,13 @@ fn each_function_may_do_with_the_table_what_its_code_says_and_no_more() {
 #[test]
 fn no_function_but_that_of_accounts_may_write_a_token_or_a_user() {
     let secret = [Prefix::Token, Prefix::User, Prefix::Email, Prefix::Invitation, Prefix::SignIn];
-    // The notifier makes the links of its letters. One to an invitation admits to what the team lists.
+    // Letters carry links. One to an invitation admits to what the team lists.
     let links = [Prefix::Invitation, Prefix::SignIn];
     let reads = [Action::GetItem, Action::BatchGetItem, Action::Query];
     let all = from_code().into_iter();
     for (handler, granted) in all.filter(|(handler, _)| handler != ACCOUNTS) {
         for (action, prefixes) in granted.iter().filter(|(action, _)| !reads.contains(action)) {
-            let makes_links = handler == Destination::Alerts.name() && *action == Action::PutItem;
+            let makes_links = handler == Destination::Letters.name() && *action == Action::PutItem;
             let may = |prefix: &Prefix| {
                 !secret.contains(prefix) || (makes_links && links.contains(prefix))
             };

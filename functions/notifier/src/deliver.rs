@@ -9,7 +9,6 @@ use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::alert::delivery::{Content, Cursor, Queued};
 use vedette_domain::alert::due::Policy;
 use vedette_domain::alert::ended::EndReason;
-use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, link};
 use vedette_domain::limits::LONGEST_DELAY;
 use vedette_runtime::App;
@@ -30,24 +29,11 @@ pub trait Transport: Sync {
         message: &Outgoing,
         now: Timestamp,
     ) -> impl Future<Output = SendOutcome> + Send;
-
-    /// Sends a letter to an address once, within the same time. `id` is the identity of the message.
-    fn write(
-        &self,
-        to: &str,
-        letter: Letter,
-        id: String,
-        now: Timestamp,
-    ) -> impl Future<Output = SendOutcome> + Send;
 }
 
 impl Transport for Sender {
     async fn send(&self, channel: &Channel, message: &Outgoing, now: Timestamp) -> SendOutcome {
         Self::send(self, &channel.target, message, now).await
-    }
-
-    async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
-        Self::write(self, to, letter, id, now).await
     }
 }
 

@@ -1,17 +1,15 @@
 //! What the notifier may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{
-    Channel, Delivery, Invitation, IssueIndex, SignIn, Site, Team, User,
-};
+use vedette_store::keys::Prefix::{Channel, Delivery, IssueIndex, Site, Team, User};
 
-/// The notifier reads what alerts say, and writes what is outstanding for channels, and the links of the
-/// letters that it sends. It talks to strangers, so it cannot write where a channel leads.
+/// The notifier reads what alerts say, and writes what is outstanding for channels. It talks to strangers, so it
+/// can neither write where a channel leads nor make anything that lets somebody in.
 pub const NOTIFIER: Grant = Grant {
-    get: &[Channel, Delivery, Invitation, User],
+    get: &[Channel, Delivery],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, IssueIndex, Site],
-    put: &[Delivery, Invitation, SignIn],
+    put: &[Delivery],
     delete: &[Channel, Delivery, Site],
     batch_delete: &[Delivery],
     check: &[Channel, Delivery, Site],

@@ -1,4 +1,4 @@
-//! The notifier: tells channels of what happens to issues, and writes letters.
+//! The notifier: tells channels of what happens to issues.
 //!
 //! A change of an issue is written with an entry of the outbox. [`fan_out`] says of each channel what it
 //! is to learn of that; [`deliver`] sends to one channel what is due, and saves what it was told.
@@ -9,7 +9,6 @@ mod deliver;
 mod events;
 mod fan_out;
 mod grants;
-mod letters;
 mod people;
 mod rederive;
 mod release;
@@ -19,7 +18,7 @@ mod webhooks;
 
 use tracing::info;
 use vedette_domain::message::AlertMessage;
-use vedette_runtime::{App, EntropyError, QueueError};
+use vedette_runtime::App;
 use vedette_store::{ChannelRef, MayConflict, StoreError};
 
 pub use deliver::{Delivered, Transport, deliver};
@@ -36,15 +35,9 @@ pub enum NotifierError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A letter that did not arrive cannot be asked for again.
-    #[error(transparent)]
-    Queue(#[from] QueueError),
     /// Links in letters would lead nowhere.
     #[error("nobody said where this service can be reached")]
     NoBase,
-    /// There is no randomness for secrets.
-    #[error(transparent)]
-    Entropy(#[from] EntropyError),
     /// A message is not one of the notifier's.
     #[error("not a message of this queue")]
     Message(#[source] serde_json::Error),
@@ -77,12 +70,6 @@ pub async fn handle(
             let Rebuilt { channels, missing, stray } = rebuild(app, *team).await?;
             info!(%team, channels, missing, stray, "alerts were rebuilt");
             Ok(())
-        }
-        AlertMessage::SignIn { user, asked_at } => {
-            letters::sign_in(app, transport, *user, *asked_at).await
-        }
-        AlertMessage::Invitation { team, invitation } => {
-            letters::invitation(app, transport, *team, invitation).await
         }
     }
 }

@@ -35,7 +35,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Whose dead letters: a tool's, `maintenance`, `alerts` or `schedules`; all of them without it
+    /// Whose dead letters: a tool's, `maintenance`, `alerts`, `letters` or `schedules`; all of them without it
     #[arg(value_parser = queue::NAMES)]
     queue: Option<String>,
 }

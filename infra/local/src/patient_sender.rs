@@ -1,4 +1,4 @@
-//! Sends alerts beside one another: a receiver that hangs holds no place that another channel needs.
+//! Sends alerts and letters beside one another: a receiver that hangs holds no place that another channel needs.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use tokio::time::timeout;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::mail::Letter;
+use vedette_letters::Mailer;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message, SendOutcome, Sender};
 use vedette_runtime::Delivery;
@@ -39,8 +40,10 @@ impl Transport for PatientSender<'_> {
     async fn send(&self, channel: &Channel, message: &Message, now: Timestamp) -> SendOutcome {
         self.wait_for(Transport::send(self.sender, channel, message, now)).await
     }
+}
 
+impl Mailer for PatientSender<'_> {
     async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
-        self.wait_for(Transport::write(self.sender, to, letter, id, now)).await
+        self.wait_for(self.sender.write(to, letter, id, now)).await
     }
 }

@@ -27,6 +27,8 @@ pub(crate) fn places(destination: Destination, files: u64) -> Places {
             Places { running: share(64, 64), slow: share(32, 256) }
         }
         Destination::Alerts => Places { running: 16, slow: share(32, 512) },
+        // All go to one mail server.
+        Destination::Letters => Places { running: 4, slow: share(64, 64) },
         Destination::Tool(Tool::BrokenLinks) | Destination::Maintenance => Places::running(4),
         Destination::Tool(Tool::Performance) => Places::running(1),
     }

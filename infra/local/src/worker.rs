@@ -103,6 +103,10 @@ impl Worker {
                 let sender = PatientSender { sender: &self.sender, delivery };
                 Box::pin(vedette_notifier::handle(&self.app, &sender, alert)).await?;
             }
+            Message::Letter(letter) => {
+                let sender = PatientSender { sender: &self.sender, delivery };
+                Box::pin(vedette_letters::handle(&self.app, &sender, letter)).await?;
+            }
         }
         Ok(())
     }

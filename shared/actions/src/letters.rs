@@ -1,4 +1,4 @@
-//! Letters that somebody asks for: each is counted, and the notifier writes it.
+//! Letters that somebody asks for: each is counted, and a function of their own writes it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use vedette_domain::letters::{
     CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, REQUESTS, REQUESTS_TO_MAILBOX, SIGN_INS,
 };
 use vedette_domain::mailbox::Mailbox;
-use vedette_domain::message::{AlertMessage, Message};
+use vedette_domain::message::{LetterMessage, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;
 
@@ -25,8 +25,8 @@ pub async fn mail_sign_in(app: &App, email: &str) -> Result<(), StoreError> {
     let now = app.clock.now();
     let sent = app.store.count(&format!("sign-in#{}", user.id), SIGN_INS.window, now).await?;
     if sent <= SIGN_INS.times {
-        let message = AlertMessage::SignIn { user: user.id, asked_at: now };
-        app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
+        let message = LetterMessage::SignIn { user: user.id, asked_at: now };
+        app.enqueue_or_leave(Message::Letter(message), Duration::ZERO).await;
     }
     Ok(())
 }
@@ -48,8 +48,8 @@ pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), A
         Allowance::MailboxIsFull => return Err(AccountError::AskedOften(email.clone())),
         Allowance::TeamIsDone => return Err(AccountError::InvitedMany(email.clone())),
     }
-    let message = AlertMessage::Invitation { team: *team, invitation: hash.clone() };
-    let sent = app.queue.send(&Message::Alert(message), Duration::ZERO).await;
+    let message = LetterMessage::Invitation { team: *team, invitation: hash.clone() };
+    let sent = app.queue.send(&Message::Letter(message), Duration::ZERO).await;
     sent.map_err(|_| AccountError::NotSent(email.clone()))
 }
 

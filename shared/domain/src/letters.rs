@@ -3,6 +3,9 @@
 
 use jiff::SignedDuration;
 
+/// How long a batch of letters may take: each is sent once, all at the same time, and within 30 seconds.
+pub const WRITING_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
+
 /// So many times of something in so long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {

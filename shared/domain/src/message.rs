@@ -20,6 +20,8 @@ pub enum Message {
     Maintenance(Maintenance),
     /// To the alert queue.
     Alert(AlertMessage),
+    /// To the queue of letters.
+    Letter(LetterMessage),
 }
 
 impl Message {
@@ -37,10 +39,10 @@ impl Message {
                 AlertMessage::Issue { team, .. }
                 | AlertMessage::Channel { team, .. }
                 | AlertMessage::Team(team)
-                | AlertMessage::Rebuild(team)
-                | AlertMessage::Invitation { team, .. },
-            ) => team.0,
-            Self::Alert(AlertMessage::SignIn { user, .. }) => user.0,
+                | AlertMessage::Rebuild(team),
+            )
+            | Self::Letter(LetterMessage::Invitation { team, .. }) => team.0,
+            Self::Letter(LetterMessage::SignIn { user, .. }) => user.0,
         }
     }
 }
@@ -159,7 +161,7 @@ pub enum Maintenance {
     },
 }
 
-/// Asks the notifier to have channels learn of something, or to write a letter.
+/// Asks the notifier to have channels learn of something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlertMessage {
@@ -181,6 +183,12 @@ pub enum AlertMessage {
     Team(TeamId),
     /// Mend what the channels of a team know of its issues.
     Rebuild(TeamId),
+}
+
+/// Asks for a letter, which lets its reader in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LetterMessage {
     /// Send a user a link that signs in.
     SignIn {
         /// The user.

@@ -39,11 +39,13 @@ pub enum Destination {
     Maintenance,
     /// The notifier's work.
     Alerts,
+    /// Letters that let people in.
+    Letters,
 }
 
 impl Destination {
     /// All queues.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tool(Tool::Status),
         Self::Tool(Tool::Ssl),
         Self::Tool(Tool::Dns),
@@ -51,6 +53,7 @@ impl Destination {
         Self::Tool(Tool::Performance),
         Self::Maintenance,
         Self::Alerts,
+        Self::Letters,
     ];
 
     /// Where a message goes.
@@ -59,6 +62,7 @@ impl Destination {
             Message::Check(check) => Self::Tool(check.tool),
             Message::Maintenance(_) => Self::Maintenance,
             Message::Alert(_) => Self::Alerts,
+            Message::Letter(_) => Self::Letters,
         }
     }
 
@@ -68,6 +72,7 @@ impl Destination {
             Self::Tool(tool) => tool.as_str(),
             Self::Maintenance => "maintenance",
             Self::Alerts => "alerts",
+            Self::Letters => "letters",
         }
     }
 }
@@ -116,7 +121,7 @@ impl Queue {
 /// Queues within this process: nothing outlives it, the table brings everything back. In each, the
 /// teams on whose behalf messages are sent take turns, and none has all of what may be handled at a time.
 #[derive(Debug, Clone, Default)]
-pub struct LocalQueue(Arc<[Lane; 7]>);
+pub struct LocalQueue(Arc<[Lane; 8]>);
 
 #[derive(Debug, Default)]
 struct Lane {

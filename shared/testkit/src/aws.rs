@@ -28,6 +28,7 @@ use axum::http::StatusCode;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use vedette_embedded::TABLE;
+use vedette_runtime::Destination;
 use vedette_runtime::config::{Deployment, Schedules};
 
 pub use browser::Browser;
@@ -138,8 +139,7 @@ impl Aws {
     pub fn deployed(table: &str) -> Self {
         let aws = Self::default();
         let mut account = aws.account();
-        let queues =
-            ["status", "ssl", "dns", "broken-links", "performance", "maintenance", "alerts"];
+        let queues = Destination::ALL.map(Destination::name);
         account.make_queues(queues);
         let dead = queues.map(|queue| format!("{queue}-dlq"));
         account.make_queues(dead.iter().map(String::as_str).chain(["schedules-dlq"]));

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use aws_types::SdkConfig;
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
+use lettre::Address;
 use lettre::message::Mailbox;
 use vedette_domain::ErrorChain;
-use vedette_domain::alert::mail::{self, Envelope};
+use vedette_domain::alert::mail::{self, Envelope, Letter};
 use vedette_domain::config::{ConfigError, Read};
 use vedette_runtime::Health;
 use vedette_runtime::config::Service;
@@ -18,10 +19,14 @@ use super::smtp::SmtpServer;
 use super::{Message, SendOutcome, ses};
 
 /// The sender of mails that nobody but this machine gets.
-const LOCAL_SENDER: &str = "Vedette <vedette@localhost>";
+const LOCAL_SENDER: &str = "vedette@localhost";
+
+/// The sender's name, unless the deployment has another one.
+const NAME: &str = "Vedette";
 
 const SMTP: &str = "VEDETTE_SMTP";
 const MAIL_FROM: &str = Service::MAIL_FROM;
+const MAIL_FROM_NAME: &str = "VEDETTE_MAIL_FROM_NAME";
 
 /// From whom mails come, and the way that they take.
 pub struct MailConfig {
@@ -42,7 +47,7 @@ pub enum MailWay {
 }
 
 impl MailConfig {
-    /// Reads the sender, and the SMTP server; where none is named, mails go the `other` way.
+    /// Reads the sender with its name, and the SMTP server; where none is named, mails go the `other` way.
     ///
     /// # Errors
     ///
@@ -61,8 +66,14 @@ impl MailConfig {
             MailWay::Folder(_) => Some(LOCAL_SENDER),
             MailWay::Ses(_) | MailWay::Smtp(_) => None,
         });
-        let from = from.map(str::trim).map(str::parse::<Mailbox>).transpose();
-        let from = from.map_err(|_| invalid(MAIL_FROM, "must be an address, or NAME <ADDRESS>"))?;
+        let from = from.map(str::trim).map(str::parse::<Address>).transpose();
+        let from = from.map_err(|_| invalid(MAIL_FROM, ONLY_AN_ADDRESS))?;
+        let name = read(MAIL_FROM_NAME);
+        let name = name.as_deref().map_or(NAME, str::trim);
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err(invalid(MAIL_FROM_NAME, "must be a name on one line"));
+        }
+        let from = from.map(|address| Mailbox::new(Some(name.to_owned()), address));
         if from.is_none() && matches!(way, MailWay::Smtp(_)) {
             return Err(invalid(MAIL_FROM, "is not set, and mails need a sender"));
         }
@@ -75,8 +86,13 @@ impl MailConfig {
     }
 
     /// Reports to `health` that no mail can be sent.
-    pub(super) fn report_to(&mut self, health: Health) {
+    pub fn report_to(&mut self, health: Health) {
         self.hold.report_to(health);
+    }
+
+    /// Sends a letter to an address once, unless mail is held back. `id` is the identity of the message.
+    pub async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
+        self.send(to, &Message::Letter { letter, id }, now).await
     }
 
     /// Sends a mail to an address, unless mail is held back.
@@ -129,6 +145,9 @@ impl MailConfig {
     }
 }
 
+/// What SES, which lets functions send from one address alone, and SMTP servers compare.
+const ONLY_AN_ADDRESS: &str = "must be an address alone; VEDETTE_MAIL_FROM_NAME has its name";
+
 fn invalid(name: &'static str, problem: &str) -> ConfigError {
     ConfigError { name, problem: problem.to_owned() }
 }
@@ -164,7 +183,21 @@ mod tests {
     fn without_a_server_mails_are_kept_in_a_folder() {
         let config = config(&[], folder()).expect("a configuration");
         assert!(matches!(config.way, MailWay::Folder(_)));
-        assert_eq!(config.from.expect("a sender").to_string(), LOCAL_SENDER);
+        assert_eq!(sender(&config), "Vedette <vedette@localhost>");
+    }
+
+    fn sender(config: &MailConfig) -> String {
+        config.from.as_ref().expect("a sender").to_string()
+    }
+
+    #[test]
+    fn the_sender_has_an_address_and_a_name_of_its_own() {
+        let from = (MAIL_FROM, " alerts@vedette.test ");
+        let default = config(&[from], folder()).expect("a configuration");
+        assert_eq!(sender(&default), "Vedette <alerts@vedette.test>");
+        let named =
+            config(&[from, (MAIL_FROM_NAME, "Ops, Berlin")], folder()).expect("a configuration");
+        assert_eq!(sender(&named), "\"Ops, Berlin\" <alerts@vedette.test>");
     }
 
     #[test]
@@ -176,13 +209,19 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_without_its_password() {
-        let from = (MAIL_FROM, "Vedette <alerts@vedette.test>");
+        let from = (MAIL_FROM, "alerts@vedette.test");
         for (vars, said) in [
             (&[(SMTP, "https://ada:secret@mail.test"), from][..], "VEDETTE_SMTP: must be smtp://"),
             (&[(SMTP, "smtp://"), from], "VEDETTE_SMTP: must be"),
             (&[(SMTP, "mail.test:25"), from], "VEDETTE_SMTP: must be"),
             (&[(SMTP, "smtp://mail.test")], "VEDETTE_MAIL_FROM: is not set, and mails need"),
-            (&[(MAIL_FROM, "Vedette")], "VEDETTE_MAIL_FROM: must be an address"),
+            (&[(MAIL_FROM, "Vedette")], "VEDETTE_MAIL_FROM: must be an address alone"),
+            (
+                &[(MAIL_FROM, "Vedette <alerts@vedette.test>")],
+                "VEDETTE_MAIL_FROM: must be an address alone; VEDETTE_MAIL_FROM_NAME has its name",
+            ),
+            (&[from, (MAIL_FROM_NAME, " ")], "VEDETTE_MAIL_FROM_NAME: must be a name on one line"),
+            (&[from, (MAIL_FROM_NAME, "A\nBcc: b@b")], "VEDETTE_MAIL_FROM_NAME: must be"),
         ] {
             let error = config(vars, folder()).err().unwrap_or_default();
             assert!(error.starts_with(said), "{error}");

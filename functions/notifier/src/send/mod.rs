@@ -117,7 +117,7 @@ impl Sender {
 
     /// Sends a letter to an address once.
     pub async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
-        self.mail.send(to, &Message::Letter { letter, id }, now).await
+        self.mail.write(to, letter, id, now).await
     }
 
     /// Posts an event once to a program that has no key to verify it by.

@@ -8,7 +8,6 @@ use jiff::SignedDuration;
 use tempfile::NamedTempFile;
 use vedette_domain::alert::channel::{CHANNELS_MAX, EventKind, SigningKey, Target};
 use vedette_domain::alert::delivery::{Content, Queued};
-use vedette_domain::alert::mail::Letter;
 use vedette_notifier::send::{Message, SendOutcome};
 use vedette_notifier::{Transport, deliver};
 use vedette_store::ChannelRef;
@@ -21,10 +20,6 @@ struct Receiver(SendOutcome);
 
 impl Transport for Receiver {
     async fn send(&self, _: &Channel, _: &Message, _: Timestamp) -> SendOutcome {
-        self.0.clone()
-    }
-
-    async fn write(&self, _: &str, _: Letter, _: String, _: Timestamp) -> SendOutcome {
         self.0.clone()
     }
 }

@@ -3,7 +3,7 @@
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, LetterMessage, Maintenance, RunOrder};
 
 use crate::output::{moment, wire};
 
@@ -86,8 +86,13 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
             AlertMessage::Channel { channel, .. } => format!("alerts to channel {channel}"),
             AlertMessage::Team(team) => format!("due times of the alerts of team {team}"),
             AlertMessage::Rebuild(team) => format!("rebuilding the alerts of team {team}"),
-            AlertMessage::SignIn { user, .. } => format!("a link that signs in user {user}"),
-            AlertMessage::Invitation { team, .. } => format!("an invitation to team {team}"),
+        };
+        return (what, None, None);
+    }
+    if let Ok(letter) = serde_json::from_str::<LetterMessage>(body) {
+        let what = match letter {
+            LetterMessage::SignIn { user, .. } => format!("a link that signs in user {user}"),
+            LetterMessage::Invitation { team, .. } => format!("an invitation to team {team}"),
         };
         return (what, None, None);
     }

@@ -18,8 +18,9 @@ use crate::target::Deployed;
 /// Scheduled messages that never came into a queue.
 const SCHEDULES: &str = "schedules";
 /// All queues that have dead letters.
-pub(super) const NAMES: [&str; 8] = {
-    let [status, ssl, dns, broken_links, performance, maintenance, alerts] = Destination::ALL;
+pub(super) const NAMES: [&str; 9] = {
+    let [status, ssl, dns, broken_links, performance, maintenance, alerts, letters] =
+        Destination::ALL;
     [
         status.name(),
         ssl.name(),
@@ -28,6 +29,7 @@ pub(super) const NAMES: [&str; 8] = {
         performance.name(),
         maintenance.name(),
         alerts.name(),
+        letters.name(),
         SCHEDULES,
     ]
 };

@@ -62,6 +62,7 @@ async fn queues_are_listed_with_what_is_in_them() {
     performance   0         -
     maintenance   1         2026-11-20 09:54:26 UTC
     alerts        0         -
+    letters       0         -
     schedules     1         2026-11-20 09:54:27 UTC
     ");
     assert!(deployment.queue("status-dlq").iter().all(Sent::is_visible), "all are given back");

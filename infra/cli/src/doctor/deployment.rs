@@ -259,7 +259,10 @@ async fn examine_places(
         let name = queue.name();
         let runs = |tool| app.service.tools.contains(&tool);
         let is_needed = matches!(queue, Destination::Tool(tool) if runs(tool))
-            || matches!(queue, Destination::Maintenance | Destination::Alerts);
+            || matches!(
+                queue,
+                Destination::Maintenance | Destination::Alerts | Destination::Letters
+            );
         match answer {
             Ok(EventSources { event_source_mappings: sources }) => {
                 let off = ["Disabled", "Disabling", "Deleting"];

@@ -10,13 +10,12 @@ use vedette_domain::alert::mail::{Asker, Letter, LetterKind};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::invitation::Invitation;
 use vedette_domain::limits::LONGEST_DELAY;
-use vedette_domain::message::{AlertMessage, Message};
+use vedette_domain::message::{LetterMessage, Message};
 use vedette_domain::session::{LINK_LIFETIME, SessionHash, SignInLink};
+use vedette_notifier::send::SendOutcome;
 use vedette_runtime::App;
 
-use crate::NotifierError;
-use crate::deliver::Transport;
-use crate::send::SendOutcome;
+use crate::{LettersError, Mailer};
 
 /// When a letter that did not arrive is written anew, unless the receiver says so.
 const RETRY: Duration = Duration::from_mins(2);
@@ -24,32 +23,32 @@ const RETRY: Duration = Duration::from_mins(2);
 /// Sends a user a link that signs in, unless it comes too late.
 pub(crate) async fn sign_in(
     app: &App,
-    transport: &impl Transport,
+    mailer: &impl Mailer,
     user: UserId,
     asked_at: Timestamp,
-) -> Result<(), NotifierError> {
+) -> Result<(), LettersError> {
     let now = app.clock.now();
     if now.duration_since(asked_at) >= LINK_LIFETIME {
         return Ok(());
     }
-    let message = AlertMessage::SignIn { user, asked_at };
+    let message = LetterMessage::SignIn { user, asked_at };
     let Some(user) = app.store.user(user).await? else { return Ok(()) };
-    let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
+    let base = app.service.pages_base().ok_or(LettersError::NoBase)?;
     let secret = app.entropy.session_secret()?;
     let link = SignInLink::new(&secret, user.id, now).by_mail();
     app.store.create_sign_in_link(&link).await?;
     let letter = Letter { kind: LetterKind::SignIn, url: link::sign_in(base, &secret) };
-    send(app, transport, &user.email, letter, &link.hash, message).await
+    send(app, mailer, &user.email, letter, &link.hash, message).await
 }
 
 /// Sends an invitation to the address that it is for, unless it was accepted or withdrawn, or who invited may not do so any
 /// more.
 pub(crate) async fn invitation(
     app: &App,
-    transport: &impl Transport,
+    mailer: &impl Mailer,
     team: TeamId,
     listed: &SessionHash,
-) -> Result<(), NotifierError> {
+) -> Result<(), LettersError> {
     let now = app.clock.now();
     let found = futures::try_join!(app.store.team(team, now), app.store.invitation(listed))?;
     let (Some(team), Some(invitation)) = found else { return Ok(()) };
@@ -63,7 +62,7 @@ pub(crate) async fn invitation(
     )?;
     let is_backed = invitation.is_backed_by(place.map(|place| place.role));
     let Some(asked_by) = asked_by.filter(|_| is_backed) else { return Ok(()) };
-    let base = app.service.pages_base().ok_or(NotifierError::NoBase)?;
+    let base = app.service.pages_base().ok_or(LettersError::NoBase)?;
     let secret = app.entropy.session_secret()?;
     let hash = secret.hash();
     let mailed = Invitation { by_mail: true, ..invitation };
@@ -71,21 +70,21 @@ pub(crate) async fn invitation(
     let asked_by = Asker::of(&asked_by);
     let kind = LetterKind::Invitation { asked_by, team: team.team.name };
     let letter = Letter { kind, url: link::invitation(base, &secret) };
-    let message = AlertMessage::Invitation { team: mailed.team, invitation: listed.clone() };
-    send(app, transport, &mailed.email, letter, &hash, message).await
+    let message = LetterMessage::Invitation { team: mailed.team, invitation: listed.clone() };
+    send(app, mailer, &mailed.email, letter, &hash, message).await
 }
 
 /// A letter that does not arrive is written anew, with another secret, for as long as its link would be
 /// good: `message` asks for it again. It stands in no table.
 async fn send(
     app: &App,
-    transport: &impl Transport,
+    mailer: &impl Mailer,
     to: &str,
     letter: Letter,
     hash: &SessionHash,
-    message: AlertMessage,
-) -> Result<(), NotifierError> {
-    match transport.write(to, letter, hash.0.clone(), app.clock.now()).await {
+    message: LetterMessage,
+) -> Result<(), LettersError> {
+    match mailer.write(to, letter, hash.0.clone(), app.clock.now()).await {
         SendOutcome::Delivered => Ok(()),
         SendOutcome::Retry { after, why } => {
             warn!(why, "a letter waits");
@@ -100,7 +99,7 @@ async fn send(
     }
 }
 
-async fn ask_again(app: &App, message: AlertMessage, after: Duration) -> Result<(), NotifierError> {
+async fn ask_again(app: &App, message: LetterMessage, after: Duration) -> Result<(), LettersError> {
     let delay = after.min(LONGEST_DELAY.unsigned_abs());
-    Ok(app.queue.send(&Message::Alert(message), delay).await?)
+    Ok(app.queue.send(&Message::Letter(message), delay).await?)
 }

@@ -1,0 +1,96 @@
+//! Letters let their reader in: links to sign in, and invitations. They have a function of their own, which
+//! reads nothing that strangers' sites and receivers say. Who has broken into the notifier, which does, can
+//! therefore sign in as nobody.
+
+mod grants;
+mod write;
+
+use jiff::Timestamp;
+use vedette_domain::alert::mail::Letter;
+use vedette_domain::message::LetterMessage;
+use vedette_notifier::send::{MailConfig, SendOutcome, Sender};
+use vedette_runtime::{App, EntropyError, QueueError};
+use vedette_store::{MayConflict, StoreError};
+
+pub use grants::LETTERS;
+
+/// What carries letters to addresses.
+pub trait Mailer: Sync {
+    /// Sends a letter to an address once, and says what became of it. It takes 30 seconds at most. `id` is the
+    /// identity of the message.
+    fn write(
+        &self,
+        to: &str,
+        letter: Letter,
+        id: String,
+        now: Timestamp,
+    ) -> impl Future<Output = SendOutcome> + Send;
+}
+
+impl Mailer for MailConfig {
+    async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
+        Self::write(self, to, letter, id, now).await
+    }
+}
+
+impl Mailer for Sender {
+    async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
+        Self::write(self, to, letter, id, now).await
+    }
+}
+
+/// Why a letter is not written now.
+#[derive(Debug, thiserror::Error)]
+pub enum LettersError {
+    /// The table does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A letter that did not arrive cannot be asked for again.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// Its link would lead nowhere.
+    #[error("nobody said where this service can be reached")]
+    NoBase,
+    /// There is no randomness for secrets.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// A message asks for no letter.
+    #[error("not a message of this queue")]
+    Message(#[source] serde_json::Error),
+}
+
+impl MayConflict for LettersError {
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_conflict())
+    }
+}
+
+/// Writes the letter that a message asks for.
+///
+/// # Errors
+///
+/// When the table does not answer, or there is no link to put into it.
+pub async fn handle(
+    app: &App,
+    mailer: &impl Mailer,
+    message: &LetterMessage,
+) -> Result<(), LettersError> {
+    match message {
+        LetterMessage::SignIn { user, asked_at } => {
+            write::sign_in(app, mailer, *user, *asked_at).await
+        }
+        LetterMessage::Invitation { team, invitation } => {
+            write::invitation(app, mailer, *team, invitation).await
+        }
+    }
+}
+
+/// Writes the letter that the text of a message asks for.
+///
+/// # Errors
+///
+/// When it asks for none, or the table does not answer.
+pub async fn handle_body(app: &App, mailer: &impl Mailer, body: &str) -> Result<(), LettersError> {
+    let message = serde_json::from_str(body).map_err(LettersError::Message)?;
+    handle(app, mailer, &message).await
+}
