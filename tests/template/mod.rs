@@ -86,7 +86,11 @@ fn the_browser_is_one_function_of_an_image_that_checkers_know_by_its_name() {
     ];
     assert_eq!(told, needed);
     for tool in Tool::ALL {
-        let checker = template.environment(template.function_of(tool.as_str()));
+        let function = template.function_of(tool.as_str());
+        // Deployments that had the browser in the place of a checker have this one switched off.
+        let source = template.events(function).next().expect("one");
+        assert_eq!(source["Properties"]["Enabled"], true, "{tool}");
+        let checker = template.environment(function);
         let named = json!({ "Fn::If": ["HasBrowser", { "Ref": "Browser" }, ""] });
         assert_eq!(*checker["VEDETTE_BROWSER_FUNCTION"], named, "{tool}");
         for (name, value) in &environment {
