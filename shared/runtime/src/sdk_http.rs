@@ -22,6 +22,10 @@ use rustls::{ClientConfig, RootCertStore};
 /// How long to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// After how long without a byte a connection is shown to be in use. A function that was called may take minutes to
+/// answer, and what stands between may forget a silent connection meanwhile.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
 type Tcp = hyper_util::client::legacy::connect::HttpConnector;
 
 /// A client that trusts these authorities. All services share its connections.
@@ -30,6 +34,7 @@ pub(crate) fn http_client(roots: RootCertStore) -> SharedHttpClient {
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    tcp.set_keepalive(Some(KEEPALIVE));
     let tls =
         ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
