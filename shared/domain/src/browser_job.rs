@@ -269,6 +269,14 @@ mod tests {
     }
 
     #[test]
+    fn the_samples_are_jobs() {
+        let read = |sample: &str| serde_json::from_str::<BrowserJob>(sample).expect("a job").tool();
+        let crawl = read(include_str!("../../../events/browser/crawl.json"));
+        let audit = read(include_str!("../../../events/browser/audit.json"));
+        assert_eq!((crawl, audit), (Tool::BrokenLinks, Tool::Performance));
+    }
+
+    #[test]
     fn the_value_of_a_header_is_not_shown() {
         let shown = format!("{:?}", job(BrowserWork::Audit));
         assert!(shown.contains("Authorization") && !shown.contains("secret"), "{shown}");
