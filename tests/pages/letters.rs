@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use lambda_http::http::HeaderValue;
 use vedette_domain::account::{Role, Scope};
 use vedette_domain::alert::mail::{Asker, LetterKind};
 use vedette_domain::audit::Actor;
 use vedette_domain::invitation::Invitation;
 use vedette_domain::message::{LetterMessage, Message};
 use vedette_domain::plan::Plan;
+use vedette_domain::source::TrustedProxies;
 use vedette_letters::{LETTERS, LettersError, handle};
 use vedette_notifier::send::SendOutcome;
 use vedette_runtime::Destination;
@@ -17,7 +19,7 @@ use vedette_testkit::{Member, TestApp, granted, member_of, new_team};
 use vedette_tests::receivers::{Posted, Receivers};
 
 use crate::sites::after;
-use crate::support::{Browser, body, main_part, said, sent_to, sign_in_link};
+use crate::support::{Browser, body, main_part, said, send, sent_to, sign_in_link};
 
 const BASE: &str = "https://monitor.test";
 
@@ -75,9 +77,10 @@ async fn an_account_is_sent_a_link_that_signs_in_once_and_nobody_learns_who_has_
     let mut browser = Browser::new(&test);
     let shown = browser.get("/sign-in").await;
     assert!(said(&shown).contains("name=\"email\"") && !said(&shown).contains("vedette sign-in"));
-    let before = test.table.dump().await;
     let unknown = browser.post("/sign-in", "email=nobody%40example.com").await;
-    assert_eq!(test.table.dump().await, before, "of strangers nothing is kept");
+    assert!(letters(&test).await.is_empty());
+    let stored = format!("{:?}", test.table.dump().await);
+    assert!(!stored.contains("nobody"), "of strangers only a hash is kept, for a while");
     let known = browser.post("/sign-in", &format!("email={email}")).await;
     let alike = |page: &str, email: &str| page.replace(email, "ADDRESS");
     assert_eq!(alike(said(&known), &email), alike(said(&unknown), "nobody@example.com"));
@@ -126,20 +129,129 @@ async fn a_link_from_the_mailbox_verifies_its_address_and_another_does_not() {
 }
 
 #[tokio::test]
-async fn an_address_is_sent_five_links_an_hour_and_a_late_one_not_at_all() {
+async fn the_same_is_done_for_any_address() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let known = email_of(&test, &owner).await;
+    let mut done = Vec::new();
+    for email in [
+        known.as_str(),
+        "nobody@example.com",
+        &known,
+        "nobody@example.com",
+        &known,
+        "nobody@example.com",
+    ] {
+        let meter = test.meter();
+        meter.start();
+        said(&Browser::new(&test).post("/sign-in", &format!("email={email}")).await);
+        let spent = meter.stop();
+        let messages = test.queue.drain(Destination::Letters);
+        let forms = messages.iter().map(|(message, delay)| match message {
+            Message::Letter(LetterMessage::SignIn { user, asked_at }) => {
+                (user.as_uuid().get_version_num(), *asked_at, *delay)
+            }
+            other => panic!("{other:?}"),
+        });
+        done.push((spent, forms.collect::<Vec<_>>()));
+    }
+    // First times, and then with the buckets stored; the third time there are too many.
+    for (place, pair) in done.chunks(2).enumerate() {
+        assert_eq!(pair[0], pair[1]);
+        assert_eq!(pair[0].1.len(), usize::from(place < 2));
+    }
+    // Address, and three buckets; the transaction takes them.
+    let (spent, _) = &done[0];
+    assert_eq!((spent.reads, spent.writes, spent.round_trips, spent.rounds), (4.0, 6.0, 2, 2));
+}
+
+#[tokio::test]
+async fn one_source_does_not_use_up_the_links_of_an_address() {
     let test = start().await;
     let owner = new_team(&test, Plan::Agency).await;
     let form = format!("email={}", email_of(&test, &owner).await);
-    let mut browser = Browser::new(&test);
-    let first = browser.post("/sign-in", &form).await;
+    let mut stranger = Browser::at(&test, "203.0.113.7");
+    let first = stranger.post("/sign-in", &form).await;
     for _ in 0..7 {
-        assert_eq!(said(&browser.post("/sign-in", &form).await), said(&first));
+        assert_eq!(said(&stranger.post("/sign-in", &form).await), said(&first));
     }
-    assert_eq!(letters(&test).await.len(), 5);
-    test.advance(SignedDuration::from_hours(1));
-    said(&browser.post("/sign-in", &form).await);
+    assert_eq!(letters(&test).await.len(), 2);
+    let mut owners = Browser::at(&test, "2001:db8::7");
+    for _ in 0..3 {
+        said(&owners.post("/sign-in", &form).await);
+    }
+    assert_eq!(letters(&test).await.len(), 2, "as many are left to others");
+    let mut third = Browser::at(&test, "198.51.100.1");
+    said(&third.post("/sign-in", &form).await);
+    assert_eq!(letters(&test).await.len(), 0, "four for the address at once");
+    test.advance(SignedDuration::from_secs(119));
+    said(&third.post("/sign-in", &form).await);
+    assert_eq!(letters(&test).await.len(), 0);
+    test.advance(SignedDuration::from_secs(1));
+    for browser in [&mut stranger, &mut third] {
+        said(&browser.post("/sign-in", &form).await);
+    }
+    assert_eq!(letters(&test).await.len(), 1, "one every two minutes");
+}
+
+#[tokio::test]
+async fn a_link_that_comes_late_is_not_sent() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let form = format!("email={}", email_of(&test, &owner).await);
+    said(&Browser::new(&test).post("/sign-in", &form).await);
     test.advance(SignedDuration::from_mins(15));
     assert_eq!(letters(&test).await.len(), 0, "nobody waits for it any more");
+}
+
+#[tokio::test]
+async fn a_source_asks_for_twenty_links_and_then_one_every_half_minute() {
+    let mut test = start().await;
+    let proxy = "10.0.0.0/8".parse().expect("a network");
+    test.app.service.trusted_proxies = TrustedProxies(vec![proxy]);
+    // Addresses of one IPv6 network are one source.
+    let ask = async |number: u32, address: &str| {
+        let form = format!("email=user{number}%40example.com");
+        let response = Browser::at(&test, address).post("/sign-in", &form).await;
+        let wait = response.headers().get("retry-after").cloned();
+        (response.status().as_u16(), wait)
+    };
+    for number in 0..20 {
+        assert_eq!(ask(number, &format!("2001:db8::{number}")).await, (200, None), "{number}");
+    }
+    let wait = |seconds| Some(HeaderValue::from_static(seconds));
+    assert_eq!(ask(20, "2001:db8::1").await, (429, wait("30")));
+    assert_eq!(ask(20, "2001:db8:0:1::1").await, (200, None), "another network");
+    test.advance(SignedDuration::from_secs(29));
+    assert_eq!(ask(21, "2001:db8::1").await, (429, wait("1")));
+    test.advance(SignedDuration::from_secs(1));
+    assert_eq!(ask(21, "2001:db8::1").await, (200, None));
+    assert_eq!(ask(22, "2001:db8::1").await.0, 429);
+    assert_eq!(letters(&test).await.len(), 0);
+    // A trusted proxy says who asks.
+    let proxied = Browser::at(&test, "10.0.0.1");
+    let mut answers = Vec::new();
+    for client in ["2001:db8::1", "2001:db8:2::1"] {
+        let mut head = proxied.head("POST", "/sign-in");
+        head.headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
+        head.headers.insert("x-forwarded-for", HeaderValue::from_static(client));
+        answers.push(send(&test, &head, "email=user%40example.com").await.status().as_u16());
+    }
+    assert_eq!(answers, [429, 200]);
+}
+
+#[tokio::test]
+async fn an_address_with_a_kelvin_sign_is_another_one() {
+    let test = start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut user = test.app.store.account(owner.user).await.expect("read").expect("a user").user;
+    user.id = test.app.entropy.user_id().expect("an id");
+    user.email = "kate@example.com".to_owned();
+    test.app.store.create_user(&user).await.expect("a user");
+    for (email, sent) in [("KATE%40example.com", 1), ("%E2%84%AAate%40example.com", 0)] {
+        said(&Browser::new(&test).post("/sign-in", &format!("email={email}")).await);
+        assert_eq!(letters(&test).await.len(), sent, "{email}");
+    }
 }
 
 #[tokio::test]

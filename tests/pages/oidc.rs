@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use vedette_dashboard::{Dashboard, Provider, ProviderConfig};
 use vedette_domain::account::User;
 use vedette_domain::id::UserId;
+use vedette_http::source::Peer;
 use vedette_probe::guard::Outbound;
 use vedette_testkit::TestApp;
 use vedette_testkit::open_id::{Answer, CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, Signature};
@@ -35,7 +36,12 @@ impl Scene {
     }
 
     async fn get(&self, path: &str, cookies: &str) -> Response<Body> {
+        self.get_from(path, cookies, "203.0.113.1").await
+    }
+
+    async fn get_from(&self, path: &str, cookies: &str, address: &str) -> Response<Body> {
         let mut head = head("GET", path);
+        head.extensions.insert(Peer(address.parse().expect("an address")));
         head.headers.insert(COOKIE, HeaderValue::try_from(cookies).expect("cookies"));
         send_with(&self.test, &self.dashboard, &head, "").await
     }
@@ -57,6 +63,8 @@ impl Scene {
     /// Nobody comes in with these lies; nothing is written, and this is said.
     async fn refuses(&self, lies: Lies, status: u16, why: &str) {
         self.op.lie(lies.clone());
+        // Who failed before is asked again, and so is the source.
+        self.test.advance(SignedDuration::from_secs(10));
         let before = self.test.table.dump().await;
         let refused = self.sign_in(ADA).await;
         assert_eq!(refused.status(), status, "{lies:?}: {refused:?}");
@@ -387,4 +395,84 @@ async fn what_the_provider_says_of_itself_is_asked_for_seldom() {
     scene.test.advance(SignedDuration::from_hours(1));
     assert_eq!(sent_to(&scene.sign_in(ADA).await), "/");
     assert_eq!(asked(), [4, 4]);
+}
+
+#[tokio::test]
+async fn an_address_with_a_kelvin_sign_is_another_one() {
+    let scene = Scene::start().await;
+    user(&scene.test, "kate@example.com", true).await;
+    assert_eq!(sent_to(&scene.sign_in("KATE@example.com").await), "/");
+    assert_eq!(scene.sign_in("\u{212a}ate@example.com").await.status(), 403);
+}
+
+#[tokio::test]
+async fn strangers_have_the_provider_asked_so_often_and_no_more() {
+    let scene = Scene::start().await;
+    let (cookie, path) = scene.at_provider(ADA).await;
+    let asked = || scene.op.asked("/token");
+    for status in [303].into_iter().chain([400; 9]) {
+        assert_eq!(scene.get(&path, &cookie).await.status(), status);
+    }
+    assert_eq!(asked(), 10);
+    let before = scene.test.table.dump().await;
+    let refused = scene.get(&path, &cookie).await;
+    assert_eq!(
+        (refused.status().as_u16(), &refused.headers()["retry-after"].to_str().expect("text")),
+        (429, &"5")
+    );
+    assert_eq!(cookies(&refused), [""; 0], "what the browser has begun goes on");
+    scene.test.advance(SignedDuration::from_secs(5));
+    for status in [400, 429] {
+        assert_eq!(scene.get(&path, &cookie).await.status(), status);
+    }
+    // Five seconds have given back five of the sixty.
+    for number in 0..54 {
+        let address = format!("198.51.100.{}", number % 10);
+        assert_eq!(scene.get_from(&path, &cookie, &address).await.status(), 400, "{number}");
+    }
+    assert_eq!(asked(), 65);
+    let (others, path) = scene.at_provider(ADA).await;
+    let refused = scene.get_from(&path, &others, "192.0.2.1").await;
+    assert_eq!((refused.status().as_u16(), asked()), (429, 65));
+    assert_eq!(scene.test.table.dump().await, before, "nothing is written by that");
+    scene.test.advance(SignedDuration::from_secs(1));
+    assert_eq!(sent_to(&scene.get_from(&path, &others, "192.0.2.1").await), "/");
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_is_left_alone_for_a_moment() {
+    let scene = Scene::start().await;
+    let (cookie, path) = scene.at_provider(ADA).await;
+    let silent = Answer::Status(200, "x".repeat(300 * 1024));
+    scene.op.lie(with_answer("/token", silent));
+    assert_eq!(scene.get(&path, &cookie).await.status(), 502);
+    let asked = || ["/.well-known/openid-configuration", "/token"].map(|path| scene.op.asked(path));
+    let before = asked();
+    scene.op.lie(Lies::default());
+    // To send browsers there asks nothing of it.
+    let (cookie, path) = scene.at_provider(ADA).await;
+    let waits = scene.get(&path, &cookie).await;
+    assert_eq!(
+        (waits.status().as_u16(), &waits.headers()["retry-after"].to_str().expect("text")),
+        (503, &"10")
+    );
+    assert!(main_part(&waits).contains("did not answer a moment ago"), "{waits:?}");
+    assert_eq!((asked(), cookies(&waits)), (before, Vec::new()), "the answer is still good");
+    scene.test.advance(SignedDuration::from_secs(10));
+    assert_eq!(sent_to(&scene.get(&path, &cookie).await), "/");
+
+    // The same if it does not say where it is to be asked.
+    let ours = dashboard(&scene.op.issuer);
+    scene.op.lie(with_answer(
+        "/.well-known/openid-configuration",
+        Answer::Status(500, "no".to_owned()),
+    ));
+    let before = asked()[0];
+    for status in [502, 503, 503] {
+        assert_eq!(send_with(&scene.test, &ours, &head("GET", "/oidc"), "").await.status(), status);
+    }
+    assert_eq!(asked()[0], before + 1);
+    scene.op.lie(Lies::default());
+    scene.test.advance(SignedDuration::from_secs(10));
+    assert_eq!(send_with(&scene.test, &ours, &head("GET", "/oidc"), "").await.status(), 303);
 }

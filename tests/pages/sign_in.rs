@@ -166,6 +166,30 @@ async fn a_session_has_the_requests_of_a_minute_that_a_token_has() {
 }
 
 #[tokio::test]
+async fn the_sessions_of_a_user_have_the_requests_of_four() {
+    let mut test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    test.app.service.throttle = 2;
+    for session in 0..4 {
+        let browser = Browser::of(&test, owner.user).await;
+        // What is one too many for a session does not count against the others.
+        for status in [200, 200, 429, 429] {
+            assert_eq!(browser.get("/").await.status(), status, "{session}");
+        }
+    }
+    let fifth = Browser::of(&test, owner.user).await;
+    let refused = fifth.get("/").await;
+    assert_eq!(
+        (refused.status().as_u16(), &refused.headers()["retry-after"].to_str().expect("text")),
+        (429, &"60")
+    );
+    let other = new_team(&test, Plan::Agency).await;
+    assert_eq!(Browser::of(&test, other.user).await.get("/").await.status(), 200);
+    test.advance(SignedDuration::from_mins(1));
+    assert_eq!(fifth.get("/").await.status(), 200);
+}
+
+#[tokio::test]
 async fn what_pages_are_shown_with_is_kept_for_good_and_found_by_what_is_in_it() {
     let test = TestApp::start().await;
     let page = ask(&test, "GET", "/sign-in").await;

@@ -11,6 +11,7 @@ use vedette_dashboard::{Dashboard, find};
 use vedette_domain::alert::link;
 use vedette_domain::id::UserId;
 use vedette_domain::session::{SessionSecret, SignInLink};
+use vedette_http::source::Peer;
 use vedette_store::Grant;
 use vedette_testkit::{TestApp, granted};
 
@@ -121,11 +122,18 @@ fn assert_sound(page: &str) {
 pub(crate) struct Browser<'a> {
     pub(crate) test: &'a TestApp,
     pub(crate) cookie: Option<String>,
+    peer: Option<Peer>,
 }
 
 impl<'a> Browser<'a> {
     pub(crate) const fn new(test: &'a TestApp) -> Self {
-        Self { test, cookie: None }
+        Self { test, cookie: None, peer: None }
+    }
+
+    /// A browser with an address.
+    pub(crate) fn at(test: &'a TestApp, address: &str) -> Self {
+        let peer = Some(Peer(address.parse().expect("an address")));
+        Self { peer, ..Self::new(test) }
     }
 
     /// A browser in which a user is signed in.
@@ -154,6 +162,7 @@ impl<'a> Browser<'a> {
 
     pub(crate) fn head(&self, method: &str, path: &str) -> Parts {
         let mut head = head(method, path);
+        self.peer.map(|peer| head.extensions.insert(peer));
         let cookie = self.cookie.as_deref().map(|cookie| format!("theme=x; {cookie}"));
         let cookie = cookie.map(|cookie| HeaderValue::try_from(cookie).expect("a cookie"));
         head.headers.extend(cookie.map(|cookie| (COOKIE, cookie)));

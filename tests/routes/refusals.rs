@@ -330,6 +330,52 @@ async fn the_default_throttle_counts_each_token_alone() {
 }
 
 #[tokio::test]
+async fn the_tokens_of_a_user_have_the_requests_of_four_tokens_together() {
+    let (mut service, owner) = Service::with_team().await;
+    service.test.app.service.throttle = 2;
+    let runaway = service.client(&owner);
+    for _ in 0..20 {
+        runaway.get("/me").await;
+    }
+    // What is one too many for a token does not count against the others.
+    for _ in 0..3 {
+        let token = bearer(&new_token(&service, owner.user, &Scope::ALL).await);
+        let client = service.client_with(Some(&token));
+        for remaining in ["1", "0"] {
+            let answer = client.get("/me").await;
+            assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, "2"));
+            assert_eq!(answer.header("x-ratelimit-remaining"), remaining);
+        }
+    }
+    let fifth = bearer(&new_token(&service, owner.user, &Scope::ALL).await);
+    let fifth = service.client_with(Some(&fifth));
+    let answer = fifth.get("/me").await;
+    assert_refused(&answer, 429, "Too many requests. Please slow down.");
+    assert_eq!(
+        (answer.header("x-ratelimit-limit"), answer.header("x-ratelimit-remaining")),
+        ("8", "0")
+    );
+    assert_eq!(answer.header("retry-after"), "60");
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    assert_eq!(service.client(&stranger).get("/me").await.status, 200, "another user");
+    service.advance_minutes(1);
+    assert_eq!(fifth.get("/me").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_request_is_counted_for_token_and_user_by_one_write_unit() {
+    let (service, owner) = Service::with_team().await;
+    let client = service.client(&owner);
+    client.get("/me").await;
+    let meter = service.test.meter();
+    meter.start();
+    assert_eq!(client.get("/me").await.status, 200);
+    let spent = meter.stop();
+    // The token; its last use and its user.
+    assert_eq!((spent.writes, spent.round_trips, spent.rounds), (1.0, 4, 2), "{spent:?}");
+}
+
+#[tokio::test]
 async fn check_runs_are_under_the_default_throttle_too() {
     let (mut service, owner) = Service::with_team().await;
     let site = new_site(&service, &owner, "https://example.com").await;

@@ -162,6 +162,10 @@ fn what_functions_read_can_be_set() {
             // Whether mail is sent is asked by those alone that have it sent, or send it.
             read.remove(Service::MAIL_FROM);
         }
+        if template.handler(function) != ACCOUNTS {
+            // Where a request comes from is asked by who lets people in.
+            read.remove(Service::TRUSTED_PROXIES);
+        }
         let own = match (is_checker, is_notifier) {
             (true, _) => Some("functions/checker/src"),
             (_, true) => Some("functions/notifier/src"),

@@ -35,9 +35,9 @@ pub const WRITE_GRANT: Grant = Grant {
 /// invited. A site is read only to try the connection, and one that is not there: nothing that strangers wrote is read.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, SignIn, Site, User],
-    batch_get: &[Team, Token, TokenUse, User],
+    batch_get: &[Email, Team, Throttle, Token, TokenUse, User],
     query: &[Team, User],
-    put: &[Audit, Email, Invitation, Session, SignIn, Team, Token, User],
+    put: &[Audit, Email, Invitation, Session, SignIn, Team, Throttle, Token, User],
     update: &[Team, Throttle, User],
     delete: &[Invitation, SignIn, Team, Token, TokenUse, User],
     check: &[Team],

@@ -4,17 +4,19 @@
 //! Nobody gets an account by this: it is found by the address that the provider vouches for.
 
 mod config;
+mod limits;
 mod provider;
 mod way;
 
-use lambda_http::http::StatusCode;
-use lambda_http::http::header::SET_COOKIE;
+use lambda_http::http::header::{RETRY_AFTER, SET_COOKIE};
+use lambda_http::http::{HeaderValue, StatusCode};
 use maud::{Markup, html};
 use openidconnect::RedirectUrl;
 use tracing::warn;
 use vedette_domain::ErrorChain;
 use vedette_domain::alert::link;
 use vedette_domain::email::parse_email;
+use vedette_domain::rate_limit::retry_after;
 use vedette_domain::session::SignInAttempt;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -22,6 +24,7 @@ use vedette_http::response::Response;
 pub use self::config::ProviderConfig;
 pub use self::provider::Provider;
 
+use self::limits::REST;
 use self::provider::{Exchange, Failure};
 use crate::form::{Filled, field};
 use crate::{Visit, layout, session, sign_in};
@@ -34,7 +37,8 @@ pub(crate) async fn begin(visit: Visit<'_>) -> Result<Response, ApiError> {
     let secret = visit.app.entropy.session_secret().map_err(ApiError::internal)?;
     let attempt = SignInAttempt::new(secret, now);
     let redirect = redirect(visit)?;
-    let address = provider.address(Exchange { attempt: &attempt, redirect: &redirect, now }).await;
+    let of = Exchange { attempt: &attempt, redirect: &redirect, now, clock: &visit.app.clock };
+    let address = provider.address(of).await;
     let address = match address {
         Ok(address) => address,
         Err(failure) => return Ok(failed(visit, &failure)),
@@ -57,9 +61,16 @@ pub(crate) async fn answer(visit: Visit<'_>) -> Result<Response, ApiError> {
     let mut response = match &*field(sent, "error") {
         "" => {
             let redirect = redirect(visit)?;
-            let of = Exchange { attempt: &attempt, redirect: &redirect, now };
+            // Whoever makes up cookies and codes has us ask the provider each time.
+            provider
+                .count_answer(visit.source(), now)
+                .map_err(|wait| ApiError::TooManyRequests { retry_after: retry_after(wait) })?;
+            let clock = &visit.app.clock;
+            let of = Exchange { attempt: &attempt, redirect: &redirect, now, clock };
             match provider.email(of, &field(sent, "code")).await {
                 Ok(email) => enter(visit, &attempt, &email).await?,
+                // It was not asked, so the answer is still good.
+                Err(failure @ Failure::Resting) => return Ok(failed(visit, &failure)),
                 Err(failure) => failed(visit, &failure),
             }
         }
@@ -130,6 +141,16 @@ fn failed(visit: Visit<'_>, failure: &Failure) -> Response {
                 "The provider must say which mail address is yours, and that it has verified it."
             };
             refused(visit, StatusCode::FORBIDDEN, "Your address is not known", &why)
+        }
+        Failure::Resting => {
+            let why = html! {
+                "The provider did not answer a moment ago, and is asked again in a few seconds. Try again then."
+            };
+            let mut response =
+                refused(visit, StatusCode::SERVICE_UNAVAILABLE, "The sign-in must wait", &why);
+            let wait = HeaderValue::from(retry_after(REST));
+            response.headers_mut().insert(RETRY_AFTER, wait);
+            response
         }
         Failure::NoAnswer(_) | Failure::Unusable(_) | Failure::Untrusted(_) => {
             let why = html! {

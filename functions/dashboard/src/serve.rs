@@ -12,12 +12,14 @@ use vedette_domain::ErrorChain;
 use vedette_domain::account::Permission;
 use vedette_domain::alert::link;
 use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::source::Source;
 use vedette_http::access::{Caller, hold_check_runs, require};
 use vedette_http::body;
 use vedette_http::error::ApiError;
 use vedette_http::path::parameters;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::{Response, compress};
+use vedette_http::source::source;
 use vedette_runtime::App;
 use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
 
@@ -108,6 +110,11 @@ pub(crate) struct Visit<'a> {
 impl<'a> Visit<'a> {
     pub(crate) fn value(&self, name: &str) -> &'a str {
         self.values.get(name).map(String::as_str).unwrap_or_default()
+    }
+
+    /// Where the request comes from.
+    pub(crate) fn source(&self) -> Source {
+        source(self.head, &self.app.service.trusted_proxies)
     }
 
     /// The team that the path names.

@@ -71,7 +71,7 @@ pub(crate) async fn signed_in(
                 None => Ok(None),
             }
         },
-        hold_requests(store, &session.hash.0, app.service.throttle, now),
+        hold_requests(store, &session, app.service.throttle, now),
     )?;
     Ok(Some(SignedIn { caller, session, team }))
 }

@@ -4,11 +4,12 @@
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
 use maud::{Markup, html};
-use vedette_actions::mail_sign_in;
+use vedette_actions::{SignInError, mail_sign_in};
 use vedette_domain::account::User;
 use vedette_domain::alert::link;
 use vedette_domain::email::parse_email;
 use vedette_domain::id::UserId;
+use vedette_domain::rate_limit::retry_after;
 use vedette_domain::session::{Session, SessionCookie, SessionHash, SessionSecret, SignInLink};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -62,10 +63,15 @@ pub(crate) async fn mail(visit: Visit<'_>) -> Result<Response, ApiError> {
             return Ok(how_to(visit, status, "Sign in", &html! {}, &filled.refused(why)));
         }
     };
-    mail_sign_in(visit.app, email).await?;
+    mail_sign_in(visit.app, email, visit.source()).await.map_err(|error| match error {
+        SignInError::AskedOften { wait } => {
+            ApiError::TooManyRequests { retry_after: retry_after(wait) }
+        }
+        SignInError::Store(error) => error.into(),
+    })?;
     let content = html! {
         p { "If " b { bdi { (email) } } " is the address of an account, a link is on its way to it." }
-        p { "It works for 15 minutes. An address is sent a few links an hour and no more." }
+        p { "It works for 15 minutes. An address is sent a few links at a time, and after those one every few minutes." }
     };
     Ok(layout::own_page(visit, StatusCode::OK, "Look into your mail", &content))
 }

@@ -8,6 +8,7 @@ use clap::Parser as _;
 use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::schedule::TimeScale;
+use vedette_domain::source::TrustedProxies;
 use vedette_domain::tool::Tool;
 use vedette_embedded::{Database, TABLE};
 use vedette_runtime::config::Service;
@@ -136,6 +137,7 @@ impl Bench {
                 tools: vec![Tool::Status],
                 concurrency: None,
                 sends_mail: false,
+                trusted_proxies: TrustedProxies::default(),
             },
             health: Health::default(),
         };

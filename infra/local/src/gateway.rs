@@ -30,6 +30,7 @@ use vedette_dashboard::{Dashboard, Provider};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
+use vedette_http::source::Peer;
 use vedette_runtime::App;
 
 use self::body_memory::BodyMemory;
@@ -126,18 +127,24 @@ impl Gateway {
     /// Everything that happens on a connection, until it ends or is evicted.
     async fn converse(self: Arc<Self>, stream: TcpStream, stop: CancellationToken) {
         let connection = self.connections.register();
+        let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
         // Answers are small and whole: they need not wait for more.
         let _ = stream.set_nodelay(true);
         tokio::select! {
             // First, so that no request begins on an evicted connection.
             biased;
             () = connection.evicted() => debug!("an idle connection was closed for another"),
-            () = self.listen(stream, &connection, stop) => {}
+            () = self.listen(stream, peer, &connection, stop) => {}
         }
     }
 
-    async fn listen<S>(&self, stream: S, registered: &Arc<Connection>, stop: CancellationToken)
-    where
+    async fn listen<S>(
+        &self,
+        stream: S,
+        peer: Option<Peer>,
+        registered: &Arc<Connection>,
+        stop: CancellationToken,
+    ) where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         // Boxed, as the connection is looked at from without while it works.
@@ -145,7 +152,7 @@ impl Gateway {
             Box::pin(async move {
                 // The connection is about to be dropped.
                 let Some(active) = registered.begin_request() else { return pending().await };
-                Ok::<_, Infallible>(respond(self.answer_always(request).await, active))
+                Ok::<_, Infallible>(respond(self.answer_always(request, peer).await, active))
             })
         });
         let mut connection = http1::Builder::new()
@@ -172,7 +179,12 @@ impl Gateway {
         }
     }
 
-    async fn answer_always(&self, mut request: hyper::Request<Incoming>) -> Response {
+    async fn answer_always(
+        &self,
+        mut request: hyper::Request<Incoming>,
+        peer: Option<Peer>,
+    ) -> Response {
+        peer.map(|peer| request.extensions_mut().insert(peer));
         let id = RequestId(self.app.entropy.request_id());
         request.extensions_mut().insert(id.clone());
         let answered = AssertUnwindSafe(self.answer(request)).catch_unwind().await;
@@ -257,7 +269,7 @@ mod tests {
         let (gateway, connection) = (Arc::clone(gateway), gateway.connections.register());
         let kept = Arc::clone(&connection);
         let listening =
-            async move { gateway.listen(stream, &kept, CancellationToken::new()).await };
+            async move { gateway.listen(stream, None, &kept, CancellationToken::new()).await };
         (client, tokio::spawn(listening), connection)
     }
 

@@ -15,7 +15,10 @@ const ENVIRONMENT: &str = "\
 Environment:
   VEDETTE_BASE_URL       Base address of links in answers, ending in /api/v1
                          [default: the host that the client asked]
-  VEDETTE_THROTTLE       Requests a minute and token [default: 60]
+  VEDETTE_THROTTLE       Requests a minute and token; four times as many for a user [default: 60]
+  VEDETTE_TRUSTED_PROXIES
+                         Networks of proxies in front of this process, whose X-Forwarded-For says who asks,
+                         separated by commas [default: none]
   VEDETTE_ALLOW_TARGETS  Networks that checks may reach although they are not public,
                          separated by commas: 127.0.0.0/8,10.0.0.0/8
   VEDETTE_CONNECT_TO     Detours of checks, separated by commas: HOST:PORT:ADDRESS:PORT

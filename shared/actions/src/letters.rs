@@ -5,7 +5,7 @@ use std::time::Duration;
 use vedette_domain::id::TeamId;
 use vedette_domain::invitation::Invitation;
 use vedette_domain::letters::{
-    CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, REQUESTS, REQUESTS_TO_MAILBOX, SIGN_INS,
+    CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, REQUESTS, REQUESTS_TO_MAILBOX,
 };
 use vedette_domain::mailbox::Mailbox;
 use vedette_domain::message::{LetterMessage, Message};
@@ -13,23 +13,6 @@ use vedette_runtime::App;
 use vedette_store::StoreError;
 
 use crate::AccountError;
-
-/// Has a link that signs in sent to an address, if it has an account and was not sent too many. Whoever
-/// asks does not learn whether.
-///
-/// # Errors
-///
-/// A fault of the table.
-pub async fn mail_sign_in(app: &App, email: &str) -> Result<(), StoreError> {
-    let Some(user) = app.store.user_by_email(email).await? else { return Ok(()) };
-    let now = app.clock.now();
-    let sent = app.store.count(&format!("sign-in#{}", user.id), SIGN_INS.window, now).await?;
-    if sent <= SIGN_INS.times {
-        let message = LetterMessage::SignIn { user: user.id, asked_at: now };
-        app.enqueue_or_leave(Message::Letter(message), Duration::ZERO).await;
-    }
-    Ok(())
-}
 
 /// Has a pending invitation sent to the address that it is for.
 ///

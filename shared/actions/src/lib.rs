@@ -11,6 +11,7 @@ mod members;
 mod monitoring;
 mod plan;
 mod rederivation;
+mod sign_in;
 mod sites;
 mod tokens;
 
@@ -24,10 +25,11 @@ pub use invitations::{
     renew_invitation, withdraw_invitation,
 };
 pub use issues::{Decision, DecisionError, decide};
-pub use letters::{mail_invitation, mail_sign_in};
+pub use letters::mail_invitation;
 pub use members::{AccountError, add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
 pub use plan::change_plan;
+pub use sign_in::{SignInError, mail_sign_in};
 pub use sites::{
     OneOfMany, SITES_MAX, SiteInput, SiteUpdate, TeamWithCooldowns, create_one_of_many,
     create_site, delete_site, duplicate_url, pause_site, resume_site, save_site,

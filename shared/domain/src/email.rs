@@ -27,9 +27,22 @@ pub fn parse_email(text: &str) -> Result<&str, EmailError> {
     }
 }
 
+/// An address as it is compared. Only ASCII letters lose their case: mail servers tell others apart, and a Kelvin sign
+/// becomes a `k` in lower case.
+pub fn normalized(email: &str) -> String {
+    email.to_ascii_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_ascii_letters_lose_their_case() {
+        assert_eq!(normalized("Kate@EXAMPLE.com"), "kate@example.com");
+        assert_ne!(normalized("\u{212a}ate@example.com"), normalized("Kate@example.com"));
+        assert_eq!(normalized("\u{c9}va@example.com"), "\u{c9}va@example.com");
+    }
 
     #[test]
     fn an_address_has_two_parts_and_nothing_to_hide() {

@@ -13,9 +13,10 @@ use vedette_domain::ErrorChain;
 use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
 use vedette_domain::audit::Actor;
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, UserId};
+use vedette_domain::session::Session;
 use vedette_domain::settings::Settings;
 use vedette_store::{
-    IssueWithSite, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
+    IssueWithSite, Requests, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
 };
 
 use crate::error::ApiError;
@@ -23,9 +24,9 @@ use crate::error::ApiError;
 /// How many requests a minute are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Throttle {
-    /// Limited by token.
+    /// Limited by token, and to [`TOKENS_AT_ONCE`] times as many by user.
     PerToken(u32),
-    /// Limited by token, and to ten of this kind by user.
+    /// Limited as other requests are, and to ten of this kind by user.
     CheckRuns(u32),
 }
 
@@ -34,6 +35,9 @@ const NOTING_MAX: Duration = Duration::from_secs(1);
 
 /// What requests are counted in.
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+/// How many tokens' worth of requests a user has, in all tokens and sessions together.
+pub const TOKENS_AT_ONCE: u32 = 4;
 
 /// Check runs a minute and user: a limit of the API.
 pub const CHECK_RUNS_PER_MINUTE: u32 = 10;
@@ -95,9 +99,9 @@ pub async fn authenticate(
 ) -> Result<(Caller, Rate), (ApiError, Option<Rate>)> {
     let unknown = |error: ApiError| (error, None);
     let token = identify(store, headers, now).await.map_err(unknown)?;
-    let (account, used, noted) = futures::join!(
+    let (account, requests, noted) = futures::join!(
         store.account(token.user),
-        counted(store.count(&token.hash.0, MINUTE, now)),
+        counted(store.count_request(token.user, &token.hash.0, now)),
         timeout(NOTING_MAX, store.note_use(&token, now)),
     );
     if !matches!(noted, Ok(Ok(()))) {
@@ -110,9 +114,8 @@ pub async fn authenticate(
     let caller = Caller { user: account.user, memberships: account.memberships, now };
 
     let (Throttle::PerToken(limit) | Throttle::CheckRuns(limit)) = throttle;
-    let all = Rate { limit, used };
+    let all = hold_both(&requests, limit, now).map_err(|(error, rate)| (error, Some(rate)))?;
     let refuse = |error: ApiError| (error, Some(all));
-    all.hold(now).map_err(refuse)?;
     require_scope(&token, scope).map_err(refuse)?;
     match throttle {
         Throttle::PerToken(_) => Ok((caller, all)),
@@ -139,30 +142,41 @@ pub async fn hold_check_runs(store: &Store, user: UserId, now: Timestamp) -> Res
     check_runs(store, user, now).await.hold(now)
 }
 
-/// Counts a request of a subject, and refuses one too many in this minute.
+/// Counts a request in a session of a user's, and refuses one too many in this minute, of the session or of the user.
 ///
 /// # Errors
 ///
 /// 429.
 pub async fn hold_requests(
     store: &Store,
-    subject: &str,
+    session: &Session,
     limit: u32,
     now: Timestamp,
 ) -> Result<(), ApiError> {
-    let used = counted(store.count(subject, MINUTE, now)).await;
-    Rate { limit, used }.hold(now)
+    let requests = counted(store.count_request(session.user, &session.hash.0, now)).await;
+    hold_both(&requests, limit, now).map(drop).map_err(|(error, _)| error)
+}
+
+/// How far a token, or a session, is with its requests; or why they are refused: there are too many of its own, or of
+/// its user's.
+fn hold_both(requests: &Requests, limit: u32, now: Timestamp) -> Result<Rate, (ApiError, Rate)> {
+    let own = Rate { limit, used: requests.own };
+    own.hold(now).map_err(|error| (error, own))?;
+    let of_user =
+        Rate { limit: limit.saturating_mul(TOKENS_AT_ONCE), used: requests.of_user(limit) };
+    of_user.hold(now).map_err(|error| (error, of_user))?;
+    Ok(own)
 }
 
 /// How many requests there are in this minute; none if they cannot be counted in time. Better to
 /// serve a request too many than to serve nobody while the table is throttled.
-async fn counted(count: impl Future<Output = Result<u32, StoreError>>) -> u32 {
+async fn counted<T: Default>(count: impl Future<Output = Result<T, StoreError>>) -> T {
     match timeout(NOTING_MAX, count).await {
         Ok(Ok(used)) => return used,
         Ok(Err(error)) => warn!(error = %ErrorChain(&error), "a request is not counted"),
         Err(_) => warn!("a request is not counted: the table does not answer"),
     }
-    0
+    T::default()
 }
 
 async fn identify(store: &Store, headers: &HeaderMap, now: Timestamp) -> Result<Token, ApiError> {

@@ -14,4 +14,5 @@ pub mod request_id;
 pub mod resource;
 pub mod response;
 pub mod settings;
+pub mod source;
 pub mod validation;

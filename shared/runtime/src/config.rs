@@ -3,9 +3,10 @@
 use std::str::FromStr;
 
 use vedette_domain::account::Team;
-use vedette_domain::config::{ConfigError, Read, one, required};
+use vedette_domain::config::{ConfigError, Read, list, one, required};
 use vedette_domain::schedule::TimeScale;
 use vedette_domain::settings::Settings;
+use vedette_domain::source::TrustedProxies;
 use vedette_domain::tool::Tool;
 
 /// How the service presents itself and keeps time.
@@ -18,7 +19,7 @@ pub struct Service {
     pub own_url: Option<String>,
     /// What people sign in with at the OpenID provider, as the pages call it; none where there is no provider.
     pub sign_in_with: Option<String>,
-    /// Requests a minute and token.
+    /// Requests a minute and token; a user has a few times as many for all tokens and sessions together.
     pub throttle: u32,
     /// The length of a monitoring minute; only one machine's process may change it.
     pub time_scale: TimeScale,
@@ -30,6 +31,8 @@ pub struct Service {
     pub concurrency: Option<usize>,
     /// Whether this deployment sends mail.
     pub sends_mail: bool,
+    /// The proxies that say in whose name they ask.
+    pub trusted_proxies: TrustedProxies,
 }
 
 /// Requests a minute and token, unless `VEDETTE_THROTTLE` says otherwise.
@@ -106,6 +109,9 @@ impl Service {
     /// The variable that names the sender of mails.
     pub const MAIL_FROM: &'static str = "VEDETTE_MAIL_FROM";
 
+    /// The variable that names the networks of proxies whose word on who asks is taken.
+    pub const TRUSTED_PROXIES: &'static str = "VEDETTE_TRUSTED_PROXIES";
+
     /// The variable that says what people sign in with at the OpenID provider.
     pub const SIGN_IN_WITH: &'static str = "VEDETTE_OIDC_LABEL";
 
@@ -153,6 +159,7 @@ impl Service {
             tools,
             concurrency,
             sends_mail: read(Self::MAIL_FROM).is_some(),
+            trusted_proxies: TrustedProxies(list(read, Self::TRUSTED_PROXIES)?),
         })
     }
 }
@@ -239,6 +246,13 @@ mod tests {
     }
 
     #[test]
+    fn proxies_are_trusted_by_their_networks() {
+        assert_eq!(read(&[]).expect("defaults").trusted_proxies, TrustedProxies::default());
+        let service = read(&[("VEDETTE_TRUSTED_PROXIES", "10.0.0.0/8, 2001:db8::/32,")]);
+        assert_eq!(service.expect("networks").trusted_proxies.0.len(), 2);
+    }
+
+    #[test]
     fn a_performance_check_needs_an_auditor() {
         for (auditor, has_performance) in
             [("none", false), ("lighthouse", true), ("pagespeed", true)]
@@ -257,6 +271,7 @@ mod tests {
             ("VEDETTE_THROTTLE", "many"),
             ("VEDETTE_CONCURRENCY", "-1"),
             ("VEDETTE_AUDITOR", "somebody"),
+            ("VEDETTE_TRUSTED_PROXIES", "10.0.0.0/8, proxy.example.com"),
         ] {
             let said = read(&[(name, value)]).expect_err(value);
             assert!(said.starts_with(name), "{said}");

@@ -1,4 +1,4 @@
-//! Users, memberships, tokens and the request throttle.
+//! Users, memberships and tokens.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +35,8 @@ pub struct MemberRow {
 }
 
 #[derive(Serialize, Deserialize)]
-struct UserRef {
-    user: UserId,
+pub(crate) struct UserRef {
+    pub(crate) user: UserId,
 }
 
 /// When a token was last used.
@@ -231,30 +231,6 @@ impl Store {
             ],
         };
         self.update(&key, change, None).await.map(drop)
-    }
-
-    /// Counts something about a subject in the present window of time, and says how often it was in
-    /// that, this time included.
-    pub async fn count(
-        &self,
-        subject: &str,
-        window: SignedDuration,
-        now: Timestamp,
-    ) -> Result<u32, StoreError> {
-        #[derive(Deserialize)]
-        struct Window {
-            n: u32,
-        }
-        stored!(attributes: Window);
-        let seconds = window.as_secs().max(1);
-        let number_of_window = now.as_second().div_euclid(seconds);
-        let change = Change {
-            expression: "ADD n :one SET #ttl = :ttl".into(),
-            names: vec![("#ttl", keys::TTL.to_owned())],
-            values: vec![(":one", number(1)), (":ttl", number((number_of_window + 2) * seconds))],
-        };
-        let counted = self.update(&keys::throttle(subject, number_of_window), change, None).await?;
-        Ok(Window::read(counted)?.n)
     }
 
     /// Adds a member to a team: as it was read, if its seats were counted.

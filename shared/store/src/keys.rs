@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use vedette_domain::account::TokenHash;
 use vedette_domain::audit::AuditEntry;
+use vedette_domain::email::normalized;
 use vedette_domain::history::Kind;
 use vedette_domain::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
 use vedette_domain::issue::{Fingerprint, IssueStatus};
@@ -385,9 +386,9 @@ pub(crate) fn user_token(user: UserId, hash: &TokenHash) -> Key {
     Key::new(user_partition(user), format!("{USER_TOKEN}{}", hash.0))
 }
 
-/// Makes an address unique without regard to case.
+/// Makes an address unique without regard to the case of ASCII letters.
 pub(crate) fn email(email: &str) -> Key {
-    Key::new(Prefix::Email.key(email.to_lowercase()), SELF)
+    Key::new(Prefix::Email.key(normalized(email)), SELF)
 }
 
 pub(crate) fn token(hash: &TokenHash) -> Key {
@@ -433,9 +434,14 @@ pub(crate) fn audit(entry: &AuditEntry) -> Key {
     Key::new(audit_partition(entry.team), place)
 }
 
-/// What is counted of a subject, a token's or a user's requests for one, in a window of time.
+/// What is counted of a subject, a user's requests for one, in a window of time.
 pub(crate) fn throttle(subject: &str, window: i64) -> Key {
     Key::new(Prefix::Throttle.key(format_args!("{subject}#{window}")), SELF)
+}
+
+/// What is left in a bucket of a limit that refills.
+pub(crate) fn rate_limit(subject: &str) -> Key {
+    Key::new(Prefix::Throttle.key(subject), SELF)
 }
 
 /// The partition that lists all teams.

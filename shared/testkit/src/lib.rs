@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::schedule::TimeScale;
+use vedette_domain::source::TrustedProxies;
 use vedette_domain::tool::Tool;
 use vedette_embedded::{Database, store};
 use vedette_probe::guard::Outbound;
@@ -79,6 +80,7 @@ impl TestApp {
             tools: vec![Tool::Status],
             concurrency: None,
             sends_mail: false,
+            trusted_proxies: TrustedProxies::default(),
         };
         let metered = table.meter.client(table.database.http_client());
         let app = App {

@@ -101,7 +101,7 @@ async fn welcome(
 ) -> Response {
     // The account is made: whatever becomes of the letter, another one can be asked for.
     if visit.app.service.sends_mail
-        && let Err(error) = mail_sign_in(visit.app, &invitation.email).await
+        && let Err(error) = mail_sign_in(visit.app, &invitation.email, visit.source()).await
     {
         warn!(error = %ErrorChain(&error), "a link that signs in was not sent");
     }

@@ -23,10 +23,13 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use url::Url;
 use vedette_domain::session::SignInAttempt;
+use vedette_domain::source::Source;
 use vedette_probe::exchange::ExchangeError;
 use vedette_probe::guard::{GuardError, Outbound};
+use vedette_runtime::Clock;
 
 use super::config::{ProviderConfig, is_private};
+use super::limits::Limits;
 use super::way::{Way, WayError};
 
 /// What all questions of a request may take together: a function has less than half a minute.
@@ -54,6 +57,7 @@ pub struct Provider {
     way: Way,
     /// What it says of itself. Who finds that too old asks anew, and the others wait for the answer.
     known: Mutex<Option<Arc<Known>>>,
+    limits: Limits,
 }
 
 impl fmt::Debug for Provider {
@@ -81,6 +85,9 @@ type Client = CoreClient<
 /// Why a sign-in at the provider came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
+    /// It failed a moment ago, and is left alone.
+    #[error("the provider is left alone for a moment")]
+    Resting,
     /// Nobody answers.
     #[error("the provider does not answer")]
     NoAnswer(#[source] WayError),
@@ -105,6 +112,8 @@ pub(super) struct Exchange<'a> {
     /// Where the provider sends people back.
     pub(super) redirect: &'a RedirectUrl,
     pub(super) now: Timestamp,
+    /// Says when it is that the provider fails, which may take it long.
+    pub(super) clock: &'a Clock,
 }
 
 impl Provider {
@@ -114,12 +123,30 @@ impl Provider {
     ///
     /// When the system's resolver, or a root certificate, cannot be used.
     pub fn new(config: ProviderConfig, outbound: Outbound) -> Result<Self, GuardError> {
-        Ok(Self { config, way: Way::new(outbound)?, known: Mutex::default() })
+        Ok(Self {
+            config,
+            way: Way::new(outbound)?,
+            known: Mutex::default(),
+            limits: Limits::default(),
+        })
+    }
+
+    /// Counts an answer that a source has us ask the provider about.
+    ///
+    /// # Errors
+    ///
+    /// How long to wait, where that is one too many.
+    pub(super) fn count_answer(
+        &self,
+        source: Source,
+        now: Timestamp,
+    ) -> Result<(), SignedDuration> {
+        self.limits.take(source, now)
     }
 
     /// Where people sign in.
     pub(super) async fn address(&self, of: Exchange<'_>) -> Result<Url, Failure> {
-        let known = in_time(self.known(of.now)).await?;
+        let known = self.in_time(of, self.known(of)).await?;
         let verifier = PkceCodeVerifier::new(of.attempt.code_verifier());
         let (state, nonce) = (of.attempt.state(), of.attempt.nonce());
         let (address, ..) = known
@@ -139,16 +166,40 @@ impl Provider {
 
     /// The address of who has signed in there and got a code, if the provider vouches for it.
     pub(super) async fn email(&self, of: Exchange<'_>, code: &str) -> Result<String, Failure> {
-        in_time(self.identify(of, code)).await
+        self.in_time(of, self.identify(of, code)).await
+    }
+
+    /// What is asked for, unless the provider is left alone, or it takes too long, or others who ask for it do. Whoever
+    /// does not answer is left alone for a moment.
+    async fn in_time<T>(
+        &self,
+        of: Exchange<'_>,
+        asked: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let too_slow = WayError::Exchange(ExchangeError::TooSlow(DEADLINE));
+        let answer = match timeout(DEADLINE, asked).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Failure::NoAnswer(too_slow)),
+        };
+        if matches!(answer, Err(Failure::NoAnswer(_))) {
+            self.limits.rest(of.clock.now());
+        }
+        answer
+    }
+
+    /// Fails while the provider is left alone.
+    fn awake(&self, of: Exchange<'_>) -> Result<(), Failure> {
+        if self.limits.is_resting(of.clock.now()) { Err(Failure::Resting) } else { Ok(()) }
     }
 
     async fn identify(&self, of: Exchange<'_>, code: &str) -> Result<String, Failure> {
-        let mut known = self.known(of.now).await?;
+        let mut known = self.known(of).await?;
+        self.awake(of)?;
         let tokens = self.exchange(&known, of, code).await?;
         let mut claims = known.claims(&tokens, of);
         if matches!(claims, Err(Untrusted::UnknownKey)) {
             // It may have a new key since we asked for its keys.
-            known = self.learn(&known, of.now).await?;
+            known = self.learn(&known, of).await?;
             claims = known.claims(&tokens, of);
         }
         let claims = claims.map_err(Failure::Untrusted)?;
@@ -163,28 +214,38 @@ impl Provider {
         vouched(told.email(), told.email_verified())
     }
 
-    async fn known(&self, now: Timestamp) -> Result<Arc<Known>, Failure> {
+    async fn known(&self, of: Exchange<'_>) -> Result<Arc<Known>, Failure> {
         let mut known = self.known.lock().await;
         if let Some(known) = &*known
-            && now.duration_since(known.since).abs() < LASTS
+            && of.now.duration_since(known.since).abs() < LASTS
         {
             return Ok(Arc::clone(known));
         }
-        Ok(Arc::clone(known.insert(self.discover(now).await?)))
+        Ok(Arc::clone(known.insert(self.discover(of).await?)))
     }
 
     /// What the provider says of itself now, or has said since `before`.
-    async fn learn(&self, before: &Arc<Known>, now: Timestamp) -> Result<Arc<Known>, Failure> {
+    async fn learn(&self, before: &Arc<Known>, of: Exchange<'_>) -> Result<Arc<Known>, Failure> {
         let mut known = self.known.lock().await;
         if let Some(known) = &*known
             && !Arc::ptr_eq(known, before)
         {
             return Ok(Arc::clone(known));
         }
-        Ok(Arc::clone(known.insert(self.discover(now).await?)))
+        Ok(Arc::clone(known.insert(self.discover(of).await?)))
     }
 
-    async fn discover(&self, now: Timestamp) -> Result<Arc<Known>, Failure> {
+    /// What the provider says of itself. Strangers have no part in that: if it is of no use, nor is it a moment later.
+    async fn discover(&self, of: Exchange<'_>) -> Result<Arc<Known>, Failure> {
+        self.awake(of)?;
+        let described = self.describe(of.now).await;
+        if described.is_err() {
+            self.limits.rest(of.clock.now());
+        }
+        described
+    }
+
+    async fn describe(&self, now: Timestamp) -> Result<Arc<Known>, Failure> {
         let ProviderConfig { issuer, client_id, client_secret } = self.config.clone();
         let metadata = CoreProviderMetadata::discover_async(issuer, &self.way).await;
         let metadata = metadata.map_err(|error| match error {
@@ -253,12 +314,6 @@ impl Known {
         let claims = token.claims(&verifier, &Nonce::new(of.attempt.nonce()));
         claims.cloned().map_err(|error| Untrusted::from(&error))
     }
-}
-
-/// What is asked for, unless it takes too long, or others who ask for it do.
-async fn in_time<T>(asked: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let too_slow = |_| WayError::Exchange(ExchangeError::TooSlow(DEADLINE));
-    timeout(DEADLINE, asked).await.map_err(too_slow).map_err(Failure::NoAnswer)?
 }
 
 /// How the provider wants to be told our secret: in a header, unless it takes it in the body alone.

@@ -52,6 +52,27 @@ async fn pages_are_served_beside_the_routes() {
 }
 
 #[tokio::test]
+async fn whoever_is_no_trusted_proxy_is_taken_for_where_requests_come_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    let mut statuses = Vec::new();
+    // Twenty are served, and one more for each half minute that this takes.
+    for number in 0..60 {
+        let form = format!("email=user{number}%40example.com");
+        let more = format!(
+            "Origin: http://test\r\nX-Forwarded-For: 203.0.113.{number}\r\nContent-Length: {}\r\n",
+            form.len()
+        );
+        let request = client.head("POST", "/sign-in", &more) + &form;
+        let answer = client.send_raw(request.as_bytes()).await.expect("an answer");
+        statuses.push(answer.status);
+    }
+    assert_eq!(statuses[..20], [200; 20]);
+    assert!(statuses.contains(&429), "{statuses:?}");
+    service.stop().await;
+}
+
+#[tokio::test]
 async fn bodies_and_heads_have_limits() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;

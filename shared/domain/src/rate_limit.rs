@@ -1,0 +1,96 @@
+//! Token buckets: so many of something at once, and then one every so often.
+//!
+//! A bucket is one timestamp, at which it will be full again (the generic cell rate algorithm). One that is full, or
+//! was never taken from, need not be stored.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// How many of something there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// How many at once.
+    pub burst: u32,
+    /// How long until there may be one more.
+    pub every: SignedDuration,
+}
+
+impl RateLimit {
+    /// Takes one out of a bucket that will be full at an instant: when it will be full from then on.
+    ///
+    /// # Errors
+    ///
+    /// How long to wait for the next one, if the bucket is empty.
+    pub fn take(
+        self,
+        full_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<Timestamp, SignedDuration> {
+        let whole = self.every.saturating_mul(i32::try_from(self.burst).unwrap_or(i32::MAX));
+        let missing = full_at.map_or(SignedDuration::ZERO, |full_at| full_at.duration_since(now));
+        // More than everything is missing where the clock was set back.
+        let missing = missing.clamp(SignedDuration::ZERO, whole) + self.every;
+        let wait = missing.saturating_sub(whole);
+        if wait.is_positive() {
+            return Err(wait);
+        }
+        Ok(now.saturating_add(missing).unwrap_or(Timestamp::MAX))
+    }
+}
+
+/// The seconds that a client is told to wait.
+pub fn retry_after(wait: SignedDuration) -> u32 {
+    let seconds = wait.as_millis().div_euclid(1_000) + i128::from(wait.as_millis() % 1_000 > 0);
+    u32::try_from(seconds.max(1)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: RateLimit = RateLimit { burst: 3, every: SignedDuration::from_secs(10) };
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_795_168_440 + seconds).expect("a timestamp")
+    }
+
+    /// What taking one at each of these seconds says: nothing, or how many seconds to wait.
+    fn take(full_at: Option<Timestamp>, seconds: &[i64]) -> Vec<i64> {
+        let mut full_at = full_at;
+        let taken = seconds.iter().map(|second| match LIMIT.take(full_at, at(*second)) {
+            Ok(next) => {
+                full_at = Some(next);
+                0
+            }
+            Err(wait) => wait.as_secs(),
+        });
+        taken.collect()
+    }
+
+    #[test]
+    fn a_bucket_is_used_up_and_fills_one_at_a_time() {
+        assert_eq!(
+            take(None, &[0, 0, 0, 0, 4, 9, 10, 10, 35, 35, 35]),
+            [0, 0, 0, 10, 6, 1, 0, 10, 0, 0, 5]
+        );
+        // It holds no more than it holds, however long nobody takes any.
+        assert_eq!(take(Some(at(-1_000)), &[0, 0, 0, 0]), [0, 0, 0, 10]);
+    }
+
+    #[test]
+    fn what_is_refused_takes_nothing() {
+        assert_eq!(take(None, &[0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).last(), Some(&0));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_empties_a_bucket_and_no_more() {
+        assert_eq!(take(Some(at(1_000_000)), &[0]), [10]);
+        assert_eq!(take(Some(Timestamp::MAX), &[0]), [10]);
+    }
+
+    #[test]
+    fn who_waits_as_told_is_served() {
+        for (millis, seconds) in [(1, 1), (999, 1), (1_000, 1), (1_001, 2), (30_000, 30)] {
+            assert_eq!(retry_after(SignedDuration::from_millis(millis)), seconds, "{millis}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What is counted: requests in a minute, and what buckets are left with.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use vedette_domain::id::UserId;
+
+use crate::StoreError;
+use crate::account::UserRef;
+use crate::item::{Item, Stored, expiring, item, number, stored};
+use crate::keys::{self, Key};
+use crate::table::{Change, Condition, Store};
+
+stored!(attributes: Window, Bucket);
+
+/// What requests are counted in.
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+/// So much of a token's or a session's hash tells it from the user's others.
+const SUBJECT_LENGTH: usize = 16;
+
+/// How long a bucket is kept when it is full: the clocks of processes differ.
+const KEPT_FULL: SignedDuration = SignedDuration::from_mins(5);
+
+#[derive(Deserialize)]
+struct Window {
+    n: u32,
+}
+
+/// A user's requests in a minute.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Requests {
+    /// Those by the token, or in the session, that asks now.
+    pub own: u32,
+    /// Those of each of the user's tokens and sessions.
+    of_all: Vec<u32>,
+}
+
+impl Requests {
+    /// How many count against the user, where so many of a token's are served: those that its own limit refuses are
+    /// nothing to the others.
+    pub fn of_user(&self, limit: u32) -> u32 {
+        self.of_all.iter().fold(0, |sum, of_one| sum.saturating_add(limit.min(*of_one)))
+    }
+}
+
+/// A bucket that something is taken from.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Bucket {
+    /// When it will be full, in milliseconds since the epoch.
+    full_at: i64,
+}
+
+/// What a bucket is left with once something is taken from it.
+#[derive(Debug, Clone)]
+pub struct Taken {
+    /// Whose bucket it is.
+    pub subject: String,
+    /// When it would have been full, as it was read.
+    pub before: Option<Timestamp>,
+    /// When it will be full now.
+    pub after: Timestamp,
+}
+
+impl Store {
+    /// Counts something about a subject in the present window of time, and says how often it was in
+    /// that, this time included.
+    pub async fn count(
+        &self,
+        subject: &str,
+        window: SignedDuration,
+        now: Timestamp,
+    ) -> Result<u32, StoreError> {
+        Ok(Window::read(self.add(subject, "n", window, now).await?)?.n)
+    }
+
+    /// Counts a request that a user makes by a token, or in a session, with this hash. One item holds all of them, so
+    /// that both limits are known from one write.
+    pub async fn count_request(
+        &self,
+        user: UserId,
+        hash: &str,
+        now: Timestamp,
+    ) -> Result<Requests, StoreError> {
+        let subject = format!("n{}", hash.get(..SUBJECT_LENGTH).unwrap_or(hash));
+        let counted = self.add(&user.to_string(), &subject, MINUTE, now).await?;
+        let counts: BTreeMap<&str, u32> = counted
+            .iter()
+            .filter(|(name, _)| name.starts_with('n'))
+            .filter_map(|(name, value)| Some((name.as_str(), value.as_n().ok()?.parse().ok()?)))
+            .collect();
+        let own = counts.get(&*subject).copied().unwrap_or_default();
+        Ok(Requests { own, of_all: counts.into_values().collect() })
+    }
+
+    async fn add(
+        &self,
+        subject: &str,
+        counter: &str,
+        window: SignedDuration,
+        now: Timestamp,
+    ) -> Result<Item, StoreError> {
+        let seconds = window.as_secs().max(1);
+        let number_of_window = now.as_second().div_euclid(seconds);
+        let change = Change {
+            expression: "ADD #n :one SET #ttl = :ttl".into(),
+            names: vec![("#n", counter.to_owned()), ("#ttl", keys::TTL.to_owned())],
+            values: vec![(":one", number(1)), (":ttl", number((number_of_window + 2) * seconds))],
+        };
+        self.update(&keys::throttle(subject, number_of_window), change, None).await
+    }
+
+    /// Who has an address, and when buckets will be full, where they are not: one batch, which costs the same whether
+    /// anybody has the address or not.
+    pub async fn user_and_buckets<const N: usize>(
+        &self,
+        email: &str,
+        subjects: [&str; N],
+    ) -> Result<(Option<UserId>, [Option<Timestamp>; N]), StoreError> {
+        let (address, buckets) = (keys::email(email), subjects.map(keys::rate_limit));
+        let wanted = buckets.iter().chain([&address]).cloned();
+        let mut found = self.batch_get(wanted).await?;
+        let user = found.remove(&address).map(UserRef::read).transpose()?;
+        let mut full_at = [None; N];
+        for (full_at, key) in full_at.iter_mut().zip(&buckets) {
+            let Some(bucket) = found.remove(key) else { continue };
+            let Bucket { full_at: millis } = Stored::read(bucket)?;
+            *full_at = Timestamp::from_millisecond(millis).ok();
+        }
+        Ok((user.map(|found| found.user), full_at))
+    }
+
+    /// Takes from buckets, all or none.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when one of them was taken from meanwhile.
+    pub async fn take(&self, taken: &[Taken]) -> Result<(), StoreError> {
+        let mut transaction = self.transaction();
+        for Taken { subject, before, after } in taken {
+            let row = of_bucket(&keys::rate_limit(subject), *after)?;
+            let condition = before.map_or(Condition::Absent, |before| {
+                Condition::When("full_at = :full_at", vec![(":full_at", millis(before))])
+            });
+            transaction = transaction.put(row, condition);
+        }
+        transaction.commit().await
+    }
+}
+
+fn of_bucket(key: &Key, full_at: Timestamp) -> Result<Item, StoreError> {
+    let row = item(key, &Bucket { full_at: full_at.as_millisecond() })?;
+    Ok(expiring(row, full_at.saturating_add(KEPT_FULL).unwrap_or(full_at)))
+}
+
+fn millis(at: Timestamp) -> AttributeValue {
+    number(at.as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_a_tokens_own_limit_refuses_do_not_count_against_its_user() {
+        let requests = Requests { own: 3, of_all: vec![3, 900, 60] };
+        assert_eq!(requests.of_user(60), 123);
+        assert_eq!(Requests { own: 0, of_all: vec![u32::MAX; 3] }.of_user(u32::MAX), u32::MAX);
+    }
+}
