@@ -281,6 +281,15 @@ def create_alarm(inner, logical_id, props, stack_name):
     return inner(logical_id, props, stack_name)
 
 
+def update_alarm(name, _, props, stack_name, logical_id):
+    """The same, when the table of an alarm is another one."""
+    return alarms["create"](logical_id, {**props, "AlarmName": name}, stack_name)
+
+
+alarms = provisioners._RESOURCE_HANDLERS["AWS::CloudWatch::Alarm"]
+alarms["update"] = update_alarm
+
+
 def create_query_definition(logical_id, props, stack_name):
     """Saved queries are unknown; nobody asks them here."""
     return f"{stack_name}-{logical_id}", {}
