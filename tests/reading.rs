@@ -2,7 +2,7 @@
 
 use mail_parser::MessageParser;
 use serde_json::Value;
-use vedette_domain::alert::channel::Target;
+use vedette_domain::alert::channel::PublicTarget;
 use vedette_domain::alert::mail::{self, Envelope};
 use vedette_domain::alert::{Alert, AlertKind, discord, slack, teams};
 
@@ -17,13 +17,13 @@ pub struct Reading {
 
 impl Reading {
     /// Reads what a channel that leads there shows of an alert.
-    pub fn of(target: &Target, alert: &Alert) -> Self {
+    pub fn of(target: &PublicTarget, alert: &Alert) -> Self {
         match target {
-            Target::Email { .. } => of_mail(alert),
-            Target::Slack { .. } => of_slack(&json(&slack::message(alert))),
-            Target::Discord { .. } => of_discord(&json(&discord::message(alert))),
-            Target::Teams { .. } => of_teams(&json(&teams::message(alert))),
-            Target::Webhook { .. } => panic!("nobody reads it"),
+            PublicTarget::Email { .. } => of_mail(alert),
+            PublicTarget::Slack { .. } => of_slack(&json(&slack::message(alert))),
+            PublicTarget::Discord { .. } => of_discord(&json(&discord::message(alert))),
+            PublicTarget::Teams { .. } => of_teams(&json(&teams::message(alert))),
+            PublicTarget::Webhook { .. } => panic!("nobody reads it"),
         }
     }
 

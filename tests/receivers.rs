@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alert::Alert;
-use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::id::ChannelId;
 use vedette_letters::Mailer;
@@ -105,7 +105,13 @@ impl Receivers {
 }
 
 impl Transport for Receivers {
-    async fn send(&self, channel: &Channel, outgoing: &Outgoing, now: Timestamp) -> SendOutcome {
+    async fn send(
+        &self,
+        channel: &Channel,
+        _: &Target,
+        outgoing: &Outgoing,
+        now: Timestamp,
+    ) -> SendOutcome {
         let message = match outgoing {
             Outgoing::Alert { alert, .. } => Message::Alert(alert.clone()),
             Outgoing::Event { id, body } => {

@@ -321,6 +321,7 @@ def go_down_and_come_back(site, target):
     add_webhook(team, "program", f"{target.url}/hook")
     operate("channel", "test", team, "program")
     add_webhook(team, "forgetful", f"{target.url}/forgetful")
+    store_url_with_channel(team, "forgetful", f"{target.url}/forgetful")
     switch_channels_off(team, target)
     target.status = 503
     say("the target is down")
@@ -375,6 +376,36 @@ def switch_channels_off(team, target):
     for page in ("confirm", "unsubscribe"):
         visit("POST", f"/channels/{team}/{channel}/{page}?key={key}")
     add_webhook(team, "removed", f"{target.url}/removed")
+
+
+def store_url_with_channel(team, name, url):
+    """A channel becomes as earlier versions wrote it, with its URL and its key, until the rebuild of every night
+    stores apart what is secret."""
+    channel = operate("channel", "show", team, name)["uuid"]
+    [claim] = [sk for _, sk in rows(f"C#{team}") if holder(team, sk) == channel]
+    stored, secret = ({"pk": {"S": f"{prefix}#{team}"}, "sk": {"S": channel}} for prefix in "CZ")
+    known = table.get_item(TableName=outputs["TableName"], Key=secret)["Item"]
+    former = {"kind": known["kind"], "url": {"S": url}, "keys": known["keys"]}
+    table.update_item(
+        TableName=outputs["TableName"],
+        Key=stored,
+        UpdateExpression="SET target = :target",
+        ExpressionAttributeValues={":target": {"M": former}},
+    )
+    table.delete_item(TableName=outputs["TableName"], Key=secret)
+    key = {"pk": {"S": f"C#{team}"}, "sk": {"S": claim}}
+    table.delete_item(TableName=outputs["TableName"], Key=key)
+    rebuild()
+    is_secret = lambda: (f"Z#{team}", channel) in rows(f"Z#{team}")
+    until("the URL of a channel is stored apart", is_secret, 30)
+    until("the URL is claimed", lambda: holder(team, claim) == channel, 30)
+
+
+def holder(team, claim):
+    """The channel of a team that has claimed a URL, if the row is such a claim."""
+    key = {"pk": {"S": f"C#{team}"}, "sk": {"S": claim}}
+    found = table.get_item(TableName=outputs["TableName"], Key=key).get("Item", {})
+    return found.get("channel", {}).get("S")
 
 
 def lose_what_a_channel_knows(team, name, issue):
@@ -815,11 +846,15 @@ def run_the_team(team, cookie):
     ]:
         visit("POST", f"{pages}/channels/{uuid}/{verb}", status, cookie)
 
-    # Nobody listens there: the test is taken back.
+    # Nobody listens there: the page says so once that is known.
     silent = {"kind": "slack", "name": "silent", "to": "https://127.0.0.1:1/password"}
     visit("POST", f"{pages}/channels", 303, cookie, **silent)
     [uuid] = [one["uuid"] for one in operate("channel", "list", team) if one["name"] == "silent"]
-    visit("POST", f"{pages}/channels/{uuid}/test", 422, cookie)
+    twin = silent | {"name": "twin"}
+    visit("POST", f"{pages}/channels", 409, cookie, **twin)
+    visit("POST", f"{pages}/channels/{uuid}/test", 303, cookie)
+    failed = lambda: "not delivered, " in visit("GET", f"{pages}/channels", cookie=cookie)[1]
+    until("the page says that the test did not arrive", failed, 30)
     visit("POST", f"{pages}/channels/{uuid}/remove", 303, cookie)
 
     visit("POST", "/tokens", 200, cookie, name="by form", days="1", scopes="teams:read")

@@ -1,11 +1,8 @@
 //! The channels of a team: adding, trying, disabling and removing them.
 
-use std::time::Duration;
-
 use jiff::SignedDuration;
-use lambda_http::http::Response;
 use vedette_domain::account::{Role, Scope};
-use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, EventKind, Filter, Target};
+use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, EventKind, Filter};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_notifier::send::SendOutcome;
@@ -40,8 +37,13 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
     assert!(channel.is_on() && channel.name == "Ops");
     assert_eq!(channel.filter.tools, [Tool::Ssl, Tool::Dns].into());
     assert_eq!(channel.filter.events, [EventKind::Opened].into());
-    let Target::Slack { url } = &channel.target else { panic!("{channel:?}") };
-    assert_eq!(url.reveal(), "https://hooks.slack.test/services/T/B/password");
+    let target = test.app.store.target_of(channel).await.expect("read");
+    let url = target.url().expect("a URL").reveal();
+    assert_eq!(url, "https://hooks.slack.test/services/T/B/password");
+    for ((pk, _), item) in test.table.dump().await {
+        let tells = item.to_string().contains("password");
+        assert_eq!(tells, pk.starts_with("Z#"), "{pk}: pages cannot read where it is stored");
+    }
 
     let listed = browser.get(&format!("{page}?said=added")).await;
     for text in [
@@ -55,7 +57,7 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
     ] {
         assert!(said(&listed).contains(text), "{text}: {}", said(&listed));
     }
-    let taken = browser.post(&page, &form).await;
+    let taken = browser.post(&page, &form.replace("password", "another")).await;
     for (response, field, why) in [
         (taken, "name", "The team has a channel Ops already."),
         (
@@ -81,7 +83,8 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
         let name = number.to_string();
         add_channel(&test.app, owner.team, (&name, chat()), Filter::default()).await;
     }
-    let full = browser.post(&page, &form.replace("Ops", "One+more")).await;
+    let full = form.replace("Ops", "One+more").replace("password", "another");
+    let full = browser.post(&page, &full).await;
     assert!(main_part(&full).contains("The team has 20 channels, and a team may have no more."));
 }
 
@@ -92,7 +95,8 @@ async fn a_signing_key_is_shown_once() {
     let mut browser = Browser::of(&test, owner.user).await;
     let added = browser.post(&page(&owner), "kind=webhook&to=https%3A%2F%2Fa.test%2Fhook").await;
     let [channel] = &channels(&test, &owner).await[..] else { panic!("one channel") };
-    let Target::Webhook { keys, .. } = &channel.target else { panic!("{channel:?}") };
+    let target = test.app.store.target_of(channel).await.expect("read");
+    let keys = target.keys().expect("keys");
     assert!(said(&added).contains(&keys.current.reveal()), "{}", said(&added));
     assert_eq!(added.headers()["cache-control"], "no-store");
     assert!(!body(&added).contains("data-live"), "the script does not ask for it again");
@@ -145,52 +149,83 @@ async fn a_team_asks_an_address_three_times_a_day_whichever_way() {
     sent_to(&browser.post(&page, form).await);
 }
 
-/// Sends a test while the service runs.
-async fn tried(
-    service: &Service,
-    browser: &mut Browser<'_>,
-    path: &str,
-) -> Response<lambda_http::Body> {
-    let running = async {
-        loop {
-            service.tell().await;
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::select! {
-        response = browser.post(path, "") => response,
-        () = running => unreachable!("it runs for good"),
+#[tokio::test]
+async fn one_channel_of_a_team_leads_to_a_url() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = page(&owner);
+    let form = |kind: &str, name: &str| format!("kind={kind}&to={SECRET}&name={name}");
+    sent_to(&browser.post(&page, &form("slack", "Ops")).await);
+    // The same URL, written in another way and for another kind.
+    let written = "kind=webhook&name=Twin&to=+HTTPS%3A%2F%2FHooks.Slack.test%3A443%2Fservices%2FT%2FB%2Fpassword%23top";
+    for form in [&form("slack", "Twin"), &form("discord", "Twin"), written] {
+        let refused = browser.post(&page, form).await;
+        assert_eq!(refused.status(), 409, "{form}");
+        let why = "id=\"to-problem\" role=\"alert\">The channel Ops of the team leads to this URL already.";
+        assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
+        assert!(!body(&refused).contains("password"));
     }
+    // Two who add it at the same time: the second finds that it is taken.
+    let [ops] = &channels(&test, &owner).await[..] else { panic!("one channel") };
+    let twin = Channel { id: test.app.entropy.channel_id().expect("an id"), rev: 1, ..ops.clone() };
+    let twice = test.app.store.create_channel(&twin).await;
+    assert!(twice.expect_err("taken").is_conflict());
+    // Another team may, and so may this one once the channel is gone.
+    let other = new_team(&test, Plan::Agency).await;
+    let mut stranger = Browser::of(&test, other.user).await;
+    sent_to(
+        &stranger.post(&format!("/teams/{}/channels", other.team), &form("slack", "Ops")).await,
+    );
+    sent_to(&browser.post(&format!("{page}/{}/remove", ops.id), "").await);
+    let left = test.table.dump().await.into_keys().filter(|(pk, _)| {
+        ["C#", "Z#"].iter().any(|prefix| *pk == format!("{prefix}{}", owner.team))
+    });
+    assert_eq!(left.count(), 0, "neither the claim nor the secret stays");
+    sent_to(&browser.post(&page, &form("discord", "Twin")).await);
 }
 
 #[tokio::test]
-async fn a_test_says_what_became_of_it() {
+async fn a_test_is_queued_once_and_its_outcome_is_shown_later() {
     let (service, owner) = Service::with_team().await;
     let mut browser = Browser::of(&service.test, owner.user).await;
     let page = page(&owner);
     let ops = ("Ops", chat());
     let channel = add_channel(&service.test.app, owner.team, ops, Filter::default()).await;
     let path = format!("{page}/{}/test", channel.id);
-    let arrived = tried(&service, &mut browser, &path).await;
-    assert_eq!(sent_to(&arrived), format!("{page}?said=tested"));
-    assert_eq!(service.receivers.take().len(), 1);
+    assert!(!said(&browser.get(&page).await).contains("Last test"));
+    for _ in 0..3 {
+        assert_eq!(sent_to(&browser.post(&path, "").await), format!("{page}?said=tested"));
+    }
+    assert!(said(&browser.get(&page).await).contains("<dt>Last test</dt><dd>under way</dd>"));
+    service.tell().await;
+    assert_eq!(service.receivers.take().len(), 1, "whoever asks again gets the one under way");
+    let listed = browser.get(&page).await;
+    assert!(said(&listed).contains("<dt>Last test</dt><dd>delivered <time"), "{}", said(&listed));
 
-    service.test.advance(jiff::SignedDuration::from_mins(1));
+    service.test.advance(SignedDuration::from_mins(1));
     let why = "HTTP 400: <b>no</b>".to_owned();
     service.receivers.answer(channel.id, SendOutcome::Refused { why });
-    let refused = tried(&service, &mut browser, &path).await;
-    assert_eq!(refused.status(), 422);
-    let why = "role=\"alert\">The test did not arrive: HTTP 400: &lt;b&gt;no&lt;/b&gt;.";
-    assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
+    sent_to(&browser.post(&path, "").await);
+    service.tell().await;
     let listed = browser.get(&page).await;
-    for text in
-        ["Receives alerts, and did not take the last one", "Failed lately", "test: <bdi>HTTP 400"]
-    {
+    for text in [
+        "<dt>Last test</dt><dd>not delivered, <time",
+        "<bdi>HTTP 400: &lt;b&gt;no&lt;/b&gt;</bdi>",
+        "Receives alerts, and did not take the last one",
+        "Failed lately",
+    ] {
         assert!(said(&listed).contains(text), "{text}: {}", said(&listed));
     }
-    assert!(
-        service.test.app.store.deliveries((&channel).into()).await.expect("read").queued.is_empty()
-    );
+    // One that fails for now is not sent hours later either.
+    service.test.advance(SignedDuration::from_mins(1));
+    let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    service.receivers.answer(channel.id, down);
+    sent_to(&browser.post(&path, "").await);
+    service.tell().await;
+    assert!(said(&browser.get(&page).await).contains("<bdi>HTTP 500</bdi>"));
+    let store = &service.test.app.store;
+    assert!(store.deliveries((&channel).into()).await.expect("read").queued.is_empty());
 }
 
 #[tokio::test]

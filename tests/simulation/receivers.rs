@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::{Alert, AlertKind};
 use vedette_domain::id::ChannelId;
 use vedette_domain::settings::QuietTime;
@@ -204,7 +204,13 @@ impl Inner {
 }
 
 impl Transport for Receivers {
-    async fn send(&self, channel: &Channel, outgoing: &Outgoing, now: Timestamp) -> SendOutcome {
+    async fn send(
+        &self,
+        channel: &Channel,
+        _: &Target,
+        outgoing: &Outgoing,
+        now: Timestamp,
+    ) -> SendOutcome {
         let (arrives, dies) = {
             let mut inner = self.lock();
             if let Some(outcome) = inner.failing.get(&channel.id).cloned() {

@@ -8,7 +8,7 @@ pub(crate) mod list;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{confirm_channel, save_channel};
-use vedette_domain::alert::channel::{Channel, Target};
+use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::link;
 use vedette_domain::audit::{Actor, ChannelChange};
 use vedette_domain::id::ChannelId;
@@ -75,11 +75,10 @@ impl Opened {
         let channel = visit.app.store.channel(ChannelRef { team, id }).await?;
         let channel = channel.ok_or(ApiError::NotFound)?;
         let query = Query::parse(visit.head.uri.query());
-        let Target::Email { address } = &channel.target else { return Err(ApiError::NotFound) };
+        let address = channel.target.address().ok_or(ApiError::NotFound)?.to_owned();
         if !channel.key.matches(query.search(link::KEY).unwrap_or_default()) {
             return Err(ApiError::NotFound);
         }
-        let address = address.clone();
         Ok(Self { channel, address })
     }
 

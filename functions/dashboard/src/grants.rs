@@ -2,8 +2,8 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Channel, Delivery, Directory, Email, Invitation, IssueIndex, Session, SignIn, Site,
-    Team, Throttle, Token, TokenUse, User,
+    Audit, Channel, ChannelSecret, Delivery, Directory, Email, Invitation, IssueIndex, Session,
+    SignIn, Site, Team, Throttle, Token, TokenUse, User,
 };
 
 /// What pages show: to who is signed in, what the API shows, the team's channels, members and audit log, and
@@ -19,14 +19,14 @@ pub const READ_GRANT: Grant = Grant {
 
 /// What forms do: end sessions, create, change and delete sites, order checks, decide on issues, save
 /// settings, say where alerts go, and confirm or unsubscribe an address. None writes a token or a user, or
-/// lets anybody in.
+/// lets anybody in, and none reads what is secret of a channel.
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, Site, Team],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, Site, User],
-    put: &[Audit, Channel, Delivery, Directory, IssueIndex, Site, Team],
+    put: &[Audit, Channel, ChannelSecret, Delivery, Directory, IssueIndex, Site, Team],
     update: &[Delivery, Directory, Team, Throttle],
-    delete: &[Channel, Delivery, Directory, IssueIndex, Site],
+    delete: &[Channel, ChannelSecret, Delivery, Directory, IssueIndex, Site],
     batch_delete: &[Delivery, Session],
     ..Grant::NONE
 };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use tracing::error;
 use vedette_actions::wake;
-use vedette_domain::alert::channel::Target;
+use vedette_domain::alert::channel::PublicTarget;
 use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::alert::mail::{Letter, LetterKind};
 use vedette_domain::alert::{compose, link, webhook};
@@ -64,7 +64,7 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
             pass.alert(compose::broken_channel(broken, reason, team, page, now), id.clone())
         }
     };
-    transport.send(channel, &message, now).await
+    transport.send(channel, &pass.target, &message, now).await
 }
 
 /// Tells the team that the channel does not work, by another one that people read; mail is the surest.
@@ -80,7 +80,7 @@ pub(crate) async fn tell_owner<T: Transport>(
     let mut works = None;
     for other in others {
         let state = app.store.channel_state(ChannelRef::from(other)).await?;
-        let is_mail = matches!(other.target, Target::Email { .. });
+        let is_mail = matches!(other.target, PublicTarget::Email { .. });
         let is_well = state.disabled.is_none() && state.retry_at.is_none();
         if is_well && (works.is_none() || is_mail) {
             works = Some(other);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_actions::wake;
-use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::alert::delivery::{Content, Cursor, Queued};
 use vedette_domain::alert::due::Policy;
@@ -22,18 +22,26 @@ use crate::{NotifierError, broken, people, webhooks};
 
 /// What carries messages to where channels lead.
 pub trait Transport: Sync {
-    /// Sends a message to a channel once, and says what became of it. It takes 30 seconds at most.
+    /// Sends a message to a channel, which leads to `target`, once, and says what became of it. It takes 30
+    /// seconds at most.
     fn send(
         &self,
         channel: &Channel,
+        target: &Target,
         message: &Outgoing,
         now: Timestamp,
     ) -> impl Future<Output = SendOutcome> + Send;
 }
 
 impl Transport for Sender {
-    async fn send(&self, channel: &Channel, message: &Outgoing, now: Timestamp) -> SendOutcome {
-        Self::send(self, &channel.target, message, now).await
+    async fn send(
+        &self,
+        _: &Channel,
+        target: &Target,
+        message: &Outgoing,
+        now: Timestamp,
+    ) -> SendOutcome {
+        Self::send(self, target, message, now).await
     }
 }
 
@@ -48,6 +56,8 @@ pub struct Delivered {
 
 /// After how long another process looks whether a channel is free.
 const BUSY: Duration = Duration::from_secs(2);
+/// Why a test was not sent.
+const OFF: &str = "the channel was disabled meanwhile";
 /// How long before its lease ends a pass begins nothing new: a send takes 30 seconds at most.
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
 
@@ -56,8 +66,12 @@ pub(crate) struct Pass<'a, T> {
     pub(crate) app: &'a App,
     pub(crate) transport: &'a T,
     pub(crate) channel: &'a Channel,
+    /// Where it leads.
+    pub(crate) target: Target,
     pub(crate) team: &'a TeamWithSettings,
     pub(crate) state: ChannelState,
+    /// Until when nothing more is sent to the channel's host.
+    pub(crate) held_until: Option<Timestamp>,
     /// The earliest time at which something is due.
     next: Option<Timestamp>,
     done: Delivered,
@@ -92,7 +106,7 @@ pub async fn deliver(
     )?;
     let (Some(found), Some(team)) = (found, team) else {
         // What is left of a channel that was removed meanwhile.
-        unless_conflict(app.store.delete_channel(channel).await)?;
+        app.store.delete_deliveries(channel).await?;
         return Ok(Delivered::default());
     };
     let Some(state) = state.leased(now) else {
@@ -100,16 +114,27 @@ pub async fn deliver(
         return Ok(Delivered::default());
     };
     // What the last holder of the lease has written is there, as that ended before.
-    let (leased, deliveries) = futures::join!(
+    let (leased, deliveries, target) = futures::join!(
         app.store.put_channel_state(channel, &state),
         app.store.deliveries(channel),
+        app.store.target_of(&found),
     );
     if !unless_conflict(leased)? {
         wake(app, channel, BUSY).await;
         return Ok(Delivered::default());
     }
-    let (next, done) = (None, Delivered::default());
-    let mut pass = Pass { app, transport, channel: &found, team: &team, state, next, done };
+    let target = match target {
+        Ok(target) => target,
+        Err(error) => {
+            let mut state = state;
+            state.end(None, now);
+            app.store.put_channel_state(channel, &state).await?;
+            return Err(error.into());
+        }
+    };
+    let (held_until, next, done) = (None, None, Delivered::default());
+    let (channel, team) = (&found, &team);
+    let mut pass = Pass { app, transport, channel, target, team, state, held_until, next, done };
     let worked = match deliveries {
         Ok(Deliveries { cursors, queued, .. }) => pass.work(cursors, queued).await,
         Err(error) => Err(error.into()),
@@ -188,7 +213,10 @@ impl<T: Transport> Pass<'_, T> {
             }
         }
         for queued in queued {
-            if queued.due.is_some() {
+            if let Content::Test { id } = &queued.content {
+                self.state.tested(id, Some(OFF.to_owned()), self.app.clock.now());
+                self.drop_queued(&queued).await?;
+            } else if queued.due.is_some() {
                 self.save_queued(Queued { due: None, ..queued }).await?;
             }
         }
@@ -257,12 +285,31 @@ impl<T: Transport> Pass<'_, T> {
         if self.channel.since.is_none() && !notice.content.needs_no_confirmation() {
             return self.save_queued(Queued { due: None, ..notice }).await;
         }
+        if let Some(until) = self.held().await? {
+            return self.save_queued(Queued { due: Some(until), ..notice }).await;
+        }
         let outcome = broken::send(self, &notice.content).await;
+        if let Content::Test { id } = &notice.content {
+            return self.note_test(id, &notice, outcome).await;
+        }
         match self.note(notice.content.name(), outcome).await? {
             Attempt::Told => self.drop_queued(&notice).await,
             Attempt::Again(at) => self.save_queued(Queued { due: Some(at), ..notice }).await,
             Attempt::Disabled => self.save_queued(Queued { due: None, ..notice }).await,
         }
+    }
+
+    /// What became of a test, which is tried once: nobody wants it hours later.
+    async fn note_test(
+        &mut self,
+        id: &str,
+        test: &Queued,
+        outcome: SendOutcome,
+    ) -> Result<(), NotifierError> {
+        let failed = outcome.why().map(str::to_owned);
+        self.note(test.content.name(), outcome).await?;
+        self.state.tested(id, failed, self.now());
+        self.drop_queued(test).await
     }
 
     /// Removes what was sent, whatever happened to it meanwhile: it must not be sent twice.

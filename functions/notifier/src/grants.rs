@@ -1,16 +1,20 @@
 //! What the notifier may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Channel, Delivery, IssueIndex, Site, Team, User};
+use vedette_store::keys::Prefix::{
+    Channel, ChannelSecret, Delivery, Host, IssueIndex, Site, Team, User,
+};
 
-/// The notifier reads what alerts say, and writes what is outstanding for channels. It talks to strangers, so it
-/// can neither write where a channel leads nor make anything that lets somebody in.
+/// The notifier reads what alerts say, and writes what is outstanding for channels. It alone reads what is secret
+/// of channels, and counts what it sends to a host. It talks to strangers, so it can neither write where a channel
+/// leads nor make anything that lets somebody in.
 pub const NOTIFIER: Grant = Grant {
-    get: &[Channel, Delivery],
+    get: &[Channel, ChannelSecret, Delivery],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, IssueIndex, Site],
     put: &[Delivery],
-    delete: &[Channel, Delivery, Site],
+    update: &[Host],
+    delete: &[Delivery, Site],
     batch_delete: &[Delivery],
     check: &[Channel, Delivery, Site],
     ..Grant::NONE

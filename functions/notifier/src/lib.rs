@@ -9,6 +9,7 @@ mod deliver;
 mod events;
 mod fan_out;
 mod grants;
+mod host_limit;
 mod people;
 mod rederive;
 mod release;

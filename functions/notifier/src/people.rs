@@ -148,7 +148,12 @@ async fn tell_kind<T: Transport>(
             continue;
         }
         let waits = pass.state.retry_at.filter(|retry_at| *retry_at > now);
-        if let Some(due) = waits.or_else(|| (!pass.has_time()).then_some(now)) {
+        let waits = waits.or_else(|| (!pass.has_time()).then_some(now));
+        let waits = match waits {
+            Some(due) => Some(due),
+            None => pass.held().await?,
+        };
+        if let Some(due) = waits {
             put_all_off(pass, group, Some(due)).await?;
             continue;
         }
@@ -158,7 +163,7 @@ async fn tell_kind<T: Transport>(
         let unnamed = group.split_off(named);
         let (title, id) = (alert.title(), message_id(pass.channel.id, &alert));
         let message = pass.alert(alert, id);
-        let outcome = pass.transport.send(pass.channel, &message, pass.now()).await;
+        let outcome = pass.transport.send(pass.channel, &pass.target, &message, pass.now()).await;
         let due = match pass.note(&title, outcome).await? {
             Attempt::Told => {
                 for Ready { cursor, found, told, .. } in std::mem::take(&mut group) {

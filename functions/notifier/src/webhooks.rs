@@ -44,6 +44,8 @@ pub(crate) async fn tell<T: Transport>(
         }
         if pass.is_off() {
             pass.park(Vec::new(), group).await?;
+        } else if let Some(until) = pass.held_until {
+            wait(pass, group, until, now).await?;
         } else if down.len() >= FAILURES_MAX || !pass.has_time() {
             let again = down.first().copied().unwrap_or(now);
             wait(pass, group, again, now).await?;
@@ -166,6 +168,11 @@ async fn send_in_order<T: Transport>(
         }
         if !pass.has_time() {
             pass.look_at(event.due);
+            return Ok(None);
+        }
+        if let Some(until) = pass.held().await? {
+            let waiting = std::iter::once(event).chain(group).collect();
+            wait(pass, waiting, until, now).await?;
             return Ok(None);
         }
         let outcome = broken::send(pass, &event.content).await;

@@ -1,7 +1,9 @@
 //! What the reconciler's functions may do with the table.
 
 use vedette_store::Grant;
-use vedette_store::keys::Prefix::{Bucket, Delivery, Directory, Site, Team, Teams, Work};
+use vedette_store::keys::Prefix::{
+    Bucket, Channel, ChannelSecret, Delivery, Directory, Site, Team, Teams, Work,
+};
 
 /// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
 /// waited too long; these drive no issue. Every night it has what is outstanding of all teams rebuilt.
@@ -16,14 +18,16 @@ pub const REDELIVERY: Grant = Grant {
 };
 
 /// Maintenance says of sites and teams that their schedules follow, forgets what idle tools had
-/// outstanding, and purges deleted sites.
+/// outstanding, and purges deleted sites. It stores apart what is secret of channels that an earlier version
+/// wrote.
 pub const MAINTENANCE: Grant = Grant {
     get: &[Site, Team],
     batch_get: &[Site, Team],
-    query: &[Directory, Site],
-    put: &[Site],
+    query: &[Channel, Directory, Site],
+    put: &[Channel, ChannelSecret, Site],
     update: &[Bucket, Site, Team],
     batch_delete: &[Bucket, Site],
+    check: &[Channel],
     ..Grant::NONE
 };
 

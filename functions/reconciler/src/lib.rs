@@ -7,6 +7,7 @@
 //! what that would change. [`dispatch`] sends recurring runs where these have no schedules of their
 //! own. Each may be stopped anywhere and begun again.
 
+mod channels;
 mod dispatch;
 mod grants;
 mod rebuild;

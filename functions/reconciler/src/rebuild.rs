@@ -13,8 +13,8 @@ use vedette_runs::enqueue_timer;
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, TeamWithSettings, unless_conflict};
 
-use crate::ReconcilerError;
 use crate::sync::{BATCH, CONCURRENCY};
+use crate::{ReconcilerError, channels};
 
 /// Sites of a team that are looked at for one message: some seconds' work.
 const SLICE: usize = 200;
@@ -43,6 +43,9 @@ pub(crate) async fn timers(
     after: Option<Partition>,
 ) -> Result<(), ReconcilerError> {
     let Some(team) = app.store.team(id, app.clock.now()).await? else { return Ok(()) };
+    if after.is_none() {
+        channels::settle(app, id).await?;
+    }
     let mut sites = app.store.listed_sites(id).await?.items;
     sites.sort_unstable();
     sites.retain(|site| after.is_none_or(|after| *site > after));

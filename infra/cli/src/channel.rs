@@ -227,10 +227,14 @@ async fn rotate_key(app: &App, which: &Which) -> Result<NewKey, Failure> {
     let key = app.entropy.signing_key().map_err(Failure::because)?;
     let channel = retry_on_conflict(budget::WRITE, || async {
         let channel = find(app, which).await?;
-        let next = channel.with_new_key(key.clone(), app.clock.now()).ok_or_else(|| {
-            let (name, kind) = (&channel.name, channel.target.kind());
-            Failure::refused(format!("{name} is a channel of the kind {kind}, which has no key"))
-        })?;
+        let target = app.store.target_of(&channel).await?;
+        let next =
+            channel.with_new_key(&target, key.clone(), app.clock.now()).ok_or_else(|| {
+                let (name, kind) = (&channel.name, channel.target.kind());
+                Failure::refused(format!(
+                    "{name} is a channel of the kind {kind}, which has no key"
+                ))
+            })?;
         save_channel(app, &next, ChannelChange::KeyRotated, Actor::Operator).await?;
         Ok::<_, Failure>(next)
     });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::timeout;
-use vedette_domain::alert::channel::Channel;
+use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::mail::Letter;
 use vedette_letters::Mailer;
 use vedette_notifier::Transport;
@@ -37,8 +37,14 @@ impl PatientSender<'_> {
 }
 
 impl Transport for PatientSender<'_> {
-    async fn send(&self, channel: &Channel, message: &Message, now: Timestamp) -> SendOutcome {
-        self.wait_for(Transport::send(self.sender, channel, message, now)).await
+    async fn send(
+        &self,
+        channel: &Channel,
+        target: &Target,
+        message: &Message,
+        now: Timestamp,
+    ) -> SendOutcome {
+        self.wait_for(Transport::send(self.sender, channel, target, message, now)).await
     }
 }
 

@@ -6,7 +6,7 @@ mod waiting;
 
 use std::time::Duration;
 
-use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, Target};
+use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, SecretUrl, Target};
 use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::alert::mail::Asker;
 use vedette_domain::audit::{Actor, AuditEvent, ChannelChange};
@@ -22,7 +22,7 @@ use crate::letters::{Allowance, Question, ask};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 pub use resend::{look_again, send_again};
-pub use trial::try_channel;
+pub use trial::{queue_test, try_channel};
 pub use waiting::{Waiting, waiting_for};
 
 /// Why something was not done with a channel.
@@ -34,6 +34,9 @@ pub enum ChannelError {
     /// Channels of a team are told apart by their names.
     #[error("the team has a channel {0} already")]
     NameTaken(String),
+    /// A channel of the team leads there.
+    #[error("the channel {0} of the team leads to this URL already")]
+    UrlTaken(String),
     /// It receives nothing.
     #[error("{name} is disabled ({reason}); enable it first")]
     Disabled {
@@ -101,13 +104,22 @@ pub async fn add_channel(
     if others.iter().any(|other| other.name == name) {
         return Err(ChannelError::NameTaken(name));
     }
+    if let Some(url) = target.url().map(SecretUrl::masked) {
+        let leads_there = |other: &&Channel| {
+            other.target.masked().is_some_and(|masked| masked.digest == url.digest)
+        };
+        if let Some(other) = others.iter().find(leads_there) {
+            return Err(ChannelError::UrlTaken(other.name.clone()));
+        }
+    }
     let (id, key) = (app.entropy.channel_id()?, app.entropy.link_key()?);
     let channel = Channel::new(id, team, &name, target, filter, key, app.clock.now());
     let is_asked = channel.since.is_none();
     if is_asked {
         hold_questions(app, &channel).await?;
     }
-    save_channel(app, &channel, ChannelChange::Added, by).await?;
+    let event = AuditEvent::channel(&channel, ChannelChange::Added);
+    recording(app, team, by, event, app.clock.now()).create_channel(&channel).await?;
     if is_asked {
         ask_for_confirmation(app, &channel, by).await?;
     }
@@ -137,7 +149,7 @@ pub async fn save_channel(
 pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
     let event = AuditEvent::channel(channel, ChannelChange::Removed);
     let store = recording(app, channel.team, by, event, app.clock.now());
-    retry_on_conflict(budget::WRITE, || store.delete_channel(channel.into())).await
+    retry_on_conflict(budget::WRITE, || store.delete_channel(channel)).await
 }
 
 /// Has an address receive alerts whose reader agrees, and all that happened since its reader unsubscribed. Says
@@ -161,10 +173,10 @@ pub async fn confirm_channel(
 
 /// Refuses to ask the reader of an address once more if they were asked often enough today.
 async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError> {
-    let Target::Email { address } = &channel.target else { return Ok(()) };
+    let Some(address) = channel.target.address() else { return Ok(()) };
     match ask(app, channel.team, address, Question::Confirm).await? {
         Allowance::Free => Ok(()),
-        Allowance::MailboxIsFull => Err(ChannelError::AskedOften(address.clone())),
+        Allowance::MailboxIsFull => Err(ChannelError::AskedOften(address.to_owned())),
         Allowance::TeamIsDone => Err(ChannelError::AskedMany),
     }
 }

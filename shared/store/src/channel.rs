@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::channel_state::ChannelState;
-use vedette_domain::alert::delivery::{Cursor, OutboxEntry, Queued};
+use vedette_domain::alert::delivery::{Cursor, FIRST, OutboxEntry, Queued, TEST_GROUP};
 use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::record::Issue;
@@ -15,7 +15,11 @@ use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{StoreError, unless_conflict};
 
-stored!(attributes: Channel, ChannelState, Cursor, OutboxEntry, Queued);
+mod secret;
+
+pub use secret::UrlClaim;
+
+stored!(attributes: ChannelState, Cursor, OutboxEntry, Queued);
 
 /// A channel, by its team and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,8 +118,7 @@ pub(crate) fn put_outbox<'a>(
 impl Store {
     /// A team's channels.
     pub async fn channels(&self, team: TeamId) -> Result<Vec<Channel>, StoreError> {
-        let pk = keys::channel_partition(team);
-        self.query(Range::new(&pk, Sort::All)).await?.into_iter().map(Stored::read).collect()
+        Ok(self.channels_and_claims(team).await?.0)
     }
 
     /// A channel.
@@ -124,25 +127,8 @@ impl Store {
         self.get(&key).await?.map(Stored::read).transpose()
     }
 
-    /// Writes a channel, whose `rev` is one above the one that was read.
-    ///
-    /// # Errors
-    ///
-    /// A conflict when it was written meanwhile.
-    pub async fn put_channel(&self, channel: &Channel) -> Result<(), StoreError> {
-        let key = keys::channel(channel.team, channel.id);
-        let unchanged = Condition::after(channel.rev - 1);
-        self.transaction().put(item(&key, channel)?, unchanged).commit().await
-    }
-
-    /// Deletes a channel with all that is outstanding for it.
-    ///
-    /// # Errors
-    ///
-    /// A conflict when it is written at this moment.
-    pub async fn delete_channel(&self, channel: ChannelRef) -> Result<(), StoreError> {
-        let key = keys::channel(channel.team, channel.id);
-        self.transaction().delete(&key, Condition::Always).commit().await?;
+    /// Removes what is outstanding for a channel that is gone.
+    pub async fn delete_deliveries(&self, channel: ChannelRef) -> Result<(), StoreError> {
         let pk = keys::delivery_partition(channel.team, channel.id);
         let left = self.query(Range { keys_only: true, ..Range::new(&pk, Sort::All) }).await?;
         let left: Vec<Key> = left.iter().map(key_of).collect::<Result<_, _>>()?;
@@ -238,6 +224,21 @@ impl Store {
             Ok(found.remove(&channel.state()).map(Stored::read).transpose()?.unwrap_or_default())
         };
         channels.iter().map(state).collect()
+    }
+
+    /// How channels have behaved lately, in their order, and whether a test of them is under way.
+    pub async fn states_and_tests_of_channels(
+        &self,
+        channels: &[ChannelRef],
+    ) -> Result<Vec<(ChannelState, bool)>, StoreError> {
+        let test = |channel: &ChannelRef| keys::queued(channel.team, channel.id, TEST_GROUP, FIRST);
+        let wanted = channels.iter().flat_map(|channel| [channel.state(), test(channel)]);
+        let mut found = self.batch_get(wanted).await?;
+        let read = |channel: &ChannelRef| {
+            let state = found.remove(&channel.state()).map(Stored::read).transpose()?;
+            Ok((state.unwrap_or_default(), found.contains_key(&test(channel))))
+        };
+        channels.iter().map(read).collect()
     }
 
     /// Writes how a channel behaves, whose `rev` is one above the one that was read.

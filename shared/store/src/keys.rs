@@ -64,8 +64,12 @@ pub enum Prefix {
     Work,
     /// The recurring runs of a tool at one cadence, where they have no schedules of their own.
     Bucket,
-    /// The channels of a team, with their secrets.
+    /// The channels of a team, and which URLs they lead to.
     Channel,
+    /// What is secret of a team's channels: URLs and keys.
+    ChannelSecret,
+    /// How much was sent to a host in a minute.
+    Host,
     /// What is outstanding for a channel.
     Delivery,
     /// A link that signs in to the pages.
@@ -82,7 +86,7 @@ pub enum Prefix {
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -97,6 +101,8 @@ impl Prefix {
         Self::Work,
         Self::Bucket,
         Self::Channel,
+        Self::ChannelSecret,
+        Self::Host,
         Self::Delivery,
         Self::SignIn,
         Self::Session,
@@ -122,6 +128,8 @@ impl Prefix {
             Self::Work => "W#",
             Self::Bucket => "B#",
             Self::Channel => "C#",
+            Self::ChannelSecret => "Z#",
+            Self::Host => "H#",
             Self::Delivery => "D#",
             Self::SignIn => "X#",
             Self::Session => "Y#",
@@ -253,6 +261,32 @@ pub(crate) fn channel_partition(team: TeamId) -> String {
 
 pub(crate) fn channel(team: TeamId, channel: ChannelId) -> Key {
     Key::new(channel_partition(team), channel.to_string())
+}
+
+/// What is secret of a channel, apart from it: who shows channels cannot read this.
+pub(crate) fn channel_secret(team: TeamId, channel: ChannelId) -> Key {
+    Key::new(Prefix::ChannelSecret.key(team), channel.to_string())
+}
+
+const CLAIM: &str = "U#";
+
+/// Says which channel of a team leads to a URL, by the URL's digest: beside it no other may.
+pub(crate) fn channel_claim(team: TeamId, digest: &str) -> Key {
+    Key::new(channel_partition(team), format!("{CLAIM}{digest}"))
+}
+
+/// Whether an item among the channels is such a claim, and no channel.
+pub(crate) fn is_channel_claim(key: &Key) -> bool {
+    key.sk.starts_with(CLAIM)
+}
+
+/// How much was sent to a host in a window of time: by all teams, or by one.
+pub(crate) fn host(name: &str, team: Option<TeamId>, window: i64) -> Key {
+    let pk = match team {
+        Some(team) => Prefix::Host.key(format_args!("{name}#{team}")),
+        None => Prefix::Host.key(name),
+    };
+    Key::new(pk, window.to_string())
 }
 
 /// Says that the due times of a team's alerts are to be derived anew.

@@ -43,7 +43,7 @@ pub use account::{Account, MemberRow};
 pub use audit::AuditPage;
 pub use bucket::{BucketPage, BucketPlace, BucketRow};
 pub use changes::{Changes, Usage};
-pub use channel::{ChannelRef, Deliveries, Lesson, Off, Rederivation};
+pub use channel::{ChannelRef, Deliveries, Lesson, Off, Rederivation, UrlClaim};
 pub use definition::TableState;
 pub use directory::DirectoryRow;
 pub use error::{StoreError, unless_conflict};

@@ -47,5 +47,5 @@ pub async fn add_channel(
     let id = ChannelId(app.entropy.site_id().expect("an id").0);
     let channel = channel(id, team, (name, target), filter, app.clock.now());
     app.store.put_channel(&channel).await.expect("saved");
-    channel
+    Channel { secret: None, ..channel }
 }

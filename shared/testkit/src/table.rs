@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use vedette_domain::alert::channel::Channel;
 use vedette_domain::settings::Settings;
 use vedette_domain::tool_state::ToolState;
 use vedette_embedded::{Database, TABLE, sdk_client};
@@ -70,6 +71,23 @@ impl TestTable {
         let update = update.expression_attribute_names("#attribute", attribute);
         let update = update.expression_attribute_values(":value", kind(value.to_owned()));
         update.send().await.expect("set");
+    }
+
+    /// Stores the URL of a channel of Slack with the channel, as earlier versions did.
+    pub async fn store_url_with_channel(&self, channel: &Channel, url: &str) {
+        let key = |pk: String| {
+            let (pk, sk) = (AttributeValue::S(pk), AttributeValue::S(channel.id.to_string()));
+            HashMap::from([("pk".to_owned(), pk), ("sk".to_owned(), sk)])
+        };
+        let [secret, stored] = ["Z#", "C#"].map(|prefix| key(format!("{prefix}{}", channel.team)));
+        let delete = self.client.delete_item().table_name(TABLE).set_key(Some(secret));
+        delete.send().await.expect("deleted");
+        let target = [("kind", "slack"), ("url", url)]
+            .map(|(name, value)| (name.to_owned(), AttributeValue::S(value.to_owned())));
+        let update = self.client.update_item().table_name(TABLE).set_key(Some(stored));
+        let update = update.update_expression("SET target = :target");
+        let target = AttributeValue::M(target.into());
+        update.expression_attribute_values(":target", target).send().await.expect("set");
     }
 
     async fn scan(&self) -> BTreeMap<(String, String), Item> {

@@ -132,6 +132,10 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         Err(taken @ ChannelError::NameTaken(_)) => {
             ValidationError::new("name", sentence(&taken.to_string()))
         }
+        Err(taken @ ChannelError::UrlTaken(_)) => {
+            let why = ValidationError::new("to", sentence(&taken.to_string()));
+            return page(visit, &team, Some(Refused::Taken(typed, why))).await;
+        }
         Err(asked @ (ChannelError::AskedOften(_) | ChannelError::AskedMany)) => {
             ValidationError::new("to", sentence(&asked.to_string()))
         }
@@ -145,9 +149,9 @@ fn added(
     team: &TeamWithSettings,
     channel: &Channel,
 ) -> Result<Response, ApiError> {
-    match &channel.target {
-        Target::Webhook { keys, .. } => Ok(key_page(visit, team, channel, &keys.current)),
-        _ => {
+    match channel.secret.as_ref().and_then(Target::keys) {
+        Some(keys) => Ok(key_page(visit, team, channel, &keys.current)),
+        None => {
             let said = if channel.since.is_some() { "added" } else { "asked" };
             layout::see(&format!("/teams/{}/channels?said={said}", team.id()))
         }

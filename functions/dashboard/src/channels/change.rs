@@ -1,9 +1,7 @@
 //! What is done with a channel of a team.
 
-use std::time::Duration;
-
 use vedette_actions::{
-    ChannelError, enable_channel, remove_channel, resend_to_channel, save_channel, try_channel,
+    ChannelError, enable_channel, queue_test, remove_channel, resend_to_channel, save_channel,
 };
 use vedette_domain::account::Permission;
 use vedette_domain::alert::channel::Channel;
@@ -17,14 +15,11 @@ use super::list::{Refused, page};
 use crate::form::sentence;
 use crate::{Visit, layout};
 
-/// How long somebody waits for what becomes of a test; the gateway gives up after 30 seconds.
-const TEST_MAX: Duration = Duration::from_secs(15);
-
-/// Sends a test, and says what became of it.
+/// Has a test sent. The page of the channels shows what becomes of it.
 pub(crate) async fn test(visit: Visit<'_>) -> Result<Response, ApiError> {
     let opened = Opened::read(visit).await?;
-    let tried = try_channel(visit.app, &opened.channel, TEST_MAX).await;
-    opened.answer(visit, tried, "tested").await
+    let queued = queue_test(visit.app, &opened.channel).await.map(drop);
+    opened.answer(visit, queued, "tested").await
 }
 
 /// Has the channel receive alerts again.

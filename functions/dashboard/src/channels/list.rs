@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use vedette_actions::{Waiting, waiting_for};
 use vedette_domain::account::Permission;
 use vedette_domain::alert::channel::{Channel, Disabled, EventKind};
-use vedette_domain::alert::channel_state::{ChannelState, Standing};
+use vedette_domain::alert::channel_state::{ChannelState, Standing, TestOutcome};
 use vedette_domain::id::ChannelId;
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;
@@ -27,7 +27,7 @@ const FAILURES: usize = 3;
 const SAID: [(&str, &str); 7] = [
     ("added", "The channel is added."),
     ("asked", "The reader of the address is asked to confirm, and gets no alerts until then."),
-    ("tested", "The channel took the test."),
+    ("tested", "The test is under way. What becomes of it is shown below at Last test."),
     ("enabled", "The channel receives alerts again."),
     ("disabled", "Nothing more is sent to the channel."),
     ("resent", "What waited for the channel is sent now."),
@@ -38,6 +38,8 @@ const SAID: [(&str, &str); 7] = [
 pub(super) enum Refused {
     /// A new channel.
     Addition(Typed, ValidationError),
+    /// A new channel, because another one leads to its URL.
+    Taken(Typed, ValidationError),
     /// Something with a channel.
     Of(ChannelId, String),
 }
@@ -59,11 +61,12 @@ pub(super) async fn page(
     let mut channels = store.channels(team.id()).await?;
     channels.sort_by_key(|channel| (channel.created_at, channel.id));
     let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
-    let states = store.states_of_channels(&places).await?;
+    let states = store.states_and_tests_of_channels(&places).await?;
     let waiting =
-        channels.iter().zip(&states).map(|(channel, state)| waiting(visit, channel, state));
+        channels.iter().zip(&states).map(|(channel, (state, _))| waiting(visit, channel, state));
     let waiting = try_join_all(waiting).await?;
     let status = match refused {
+        Some(Refused::Taken(..)) => StatusCode::CONFLICT,
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
@@ -82,7 +85,7 @@ pub(super) async fn page(
         @if may_manage {
             h2 { "Add a channel" }
             @match &refused {
-                Some(Refused::Addition(typed, why)) => (form(team, typed, Some(why))),
+                Some(Refused::Addition(typed, why) | Refused::Taken(typed, why)) => (form(team, typed, Some(why))),
                 _ => (form(team, &Typed::empty(), None)),
             }
         } @else {
@@ -111,7 +114,7 @@ async fn waiting(
 /// A channel, with what can be done with it.
 fn one(
     channel: &Channel,
-    state: &ChannelState,
+    (state, is_tested): &(ChannelState, bool),
     waiting: &[Waiting],
     may_manage: bool,
     problem: Option<&str>,
@@ -139,6 +142,10 @@ fn one(
                         Some(at) => (layout::instant(at)),
                         None => "none yet",
                     }
+                }
+                @if *is_tested || state.last_test.is_some() {
+                    dt { "Last test" }
+                    dd { (last_test(state, *is_tested)) }
                 }
                 @if !state.log.is_empty() {
                     dt { "Failed lately" }
@@ -173,6 +180,20 @@ fn one(
                 }
             }
             @if may_manage { (actions(channel, standing)) }
+        }
+    }
+}
+
+/// What became of the last test, or that it is under way.
+fn last_test(state: &ChannelState, is_tested: bool) -> Markup {
+    html! {
+        @match &state.last_test {
+            _ if is_tested => "under way",
+            Some(TestOutcome { at, failed: None, .. }) => { "delivered " (layout::instant(*at)) }
+            Some(TestOutcome { at, failed: Some(why), .. }) => {
+                "not delivered, " (layout::instant(*at)) ": " bdi { (why) }
+            }
+            None => {}
         }
     }
 }

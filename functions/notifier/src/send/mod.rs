@@ -87,6 +87,17 @@ pub enum SendOutcome {
 }
 
 impl SendOutcome {
+    /// Why it did not arrive, if it did not.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Delivered => None,
+            Self::Retry { why, .. }
+            | Self::Held { why, .. }
+            | Self::Refused { why }
+            | Self::Gone { why } => Some(why),
+        }
+    }
+
     fn retry(why: impl Into<String>) -> Self {
         Self::Retry { after: None, why: why.into() }
     }
@@ -156,7 +167,7 @@ impl Sender {
             }
             (target, _) => SendOutcome::refused(format!(
                 "a channel of kind {} takes no such message",
-                target.kind()
+                target.public().kind()
             )),
         }
     }

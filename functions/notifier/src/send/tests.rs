@@ -256,7 +256,7 @@ async fn an_answer_says_what_came_of_it() {
     for (target, answer, expected) in cases {
         let server = Server::http(answer.clone()).await;
         let target = target(server.url());
-        let message = if target.is_for_people() { alert() } else { event() };
+        let message = if target.public().is_for_people() { alert() } else { event() };
         assert_eq!(sender.send(&target, &message, now()).await, expected, "{answer}");
         assert_eq!(server.seen().len(), 1, "{answer}");
     }

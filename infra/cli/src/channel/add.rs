@@ -13,6 +13,7 @@ use vedette_domain::id::TeamId;
 use vedette_domain::issue::Severity;
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
+use vedette_store::{budget, retry_on_conflict};
 
 use super::shown::{Added, Shown};
 use crate::{Failure, args, team};
@@ -134,7 +135,12 @@ pub(super) async fn add(app: &App, team: TeamId, kind: &Kind) -> Result<Added, F
     let target = kind.target(app)?;
     let Common { name, events, tools, severities } = kind.common();
     let filter = Filter { events: set(events), tools: set(tools), severities: set(severities) };
-    let channel = add_channel(app, team, name.as_deref(), target, filter, Actor::Operator).await;
+    // Somebody may add a channel to the same URL at the same time.
+    let channel = retry_on_conflict(budget::WRITE, || {
+        let (target, filter) = (target.clone(), filter.clone());
+        add_channel(app, team, name.as_deref(), target, filter, Actor::Operator)
+    });
+    let channel = channel.await;
     let channel = channel.map_err(|error| match error {
         ChannelError::NameTaken(_) => {
             Failure::refused(format!("{error}; --name gives this one another name"))

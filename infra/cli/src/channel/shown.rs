@@ -69,7 +69,7 @@ impl Shown {
             team: *team,
             name: name.clone(),
             kind: target.kind(),
-            to: target.leads_to(),
+            to: target.leads_to().to_owned(),
             events,
             tools,
             severities,
@@ -139,10 +139,8 @@ pub(super) struct Added {
 
 impl Added {
     pub(super) fn new(channel: &Channel, shown: Shown) -> Self {
-        let signing_key = match &channel.target {
-            Target::Webhook { keys, .. } => Some(keys.current.reveal()),
-            _ => None,
-        };
+        let keys = channel.secret.as_ref().and_then(Target::keys);
+        let signing_key = keys.map(|keys| keys.current.reveal());
         Self { signing_key, channel: shown }
     }
 }

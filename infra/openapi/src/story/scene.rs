@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use vedette_domain::account::{Team, User};
-use vedette_domain::alert::channel::{Channel, Filter};
+use vedette_domain::alert::channel::{Channel, Filter, Target};
 use vedette_domain::alert::delivery::{Content, Queued};
 use vedette_domain::check::{Finish, ToolResult};
 use vedette_domain::id::{ChannelId, CheckId, SiteId};
@@ -34,7 +34,7 @@ pub(super) struct Scene {
 struct Receiver(Mutex<Vec<Value>>);
 
 impl Transport for Receiver {
-    async fn send(&self, _: &Channel, message: &Outgoing, _: Timestamp) -> SendOutcome {
+    async fn send(&self, _: &Channel, _: &Target, message: &Outgoing, _: Timestamp) -> SendOutcome {
         if let Outgoing::Event { body, .. } = message {
             self.0.lock().expect("events").push(serde_json::from_slice(body).expect("JSON"));
         }

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
-use lettre::Address;
-use lettre::address::AddressError;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use url::Host;
 
 use crate::clock::is_ahead;
 use crate::id::{ChannelId, TeamId};
 use crate::issue::Severity;
-use crate::site_url::{SiteUrl, SiteUrlError};
 use crate::tool::Tool;
+
+pub use super::target::{
+    MaskedUrl, PublicTarget, SecretUrl, SecretUrlError, SigningKey, SigningKeys, Target,
+};
 
 /// Channels that a team may have.
 pub const CHANNELS_MAX: usize = 20;
@@ -27,8 +27,13 @@ pub struct Channel {
     pub team: TeamId,
     /// Display name; see [`name`](crate::name).
     pub name: String,
-    /// Where it leads.
-    pub target: Target,
+    /// Where it leads, without what is secret of it.
+    pub target: PublicTarget,
+    /// What is secret of where it leads, while it is still to be written: that of a new channel, or of one
+    /// with a new key, and what an earlier version stored with the channel. It is stored apart, so that
+    /// whoever shows channels cannot read it.
+    #[serde(skip)]
+    pub secret: Option<Target>,
     /// What is sent there.
     pub filter: Filter,
     /// From when on it receives alerts: what opened before is not told. None for an address that
@@ -68,7 +73,8 @@ impl Channel {
             id,
             team,
             name: name.to_owned(),
-            target,
+            target: target.public(),
+            secret: target.is_secret().then_some(target),
             filter,
             since,
             unsubscribed_since: None,
@@ -123,100 +129,15 @@ impl Channel {
         lies_ahead.then(|| Self { since: Some(now), ..self.changed(now) })
     }
 
-    /// The channel with another signing key, beside which the one before signs for a while; none
-    /// where nothing is signed.
-    pub fn with_new_key(&self, key: SigningKey, now: Timestamp) -> Option<Self> {
-        let Target::Webhook { url, keys } = &self.target else { return None };
-        let target = Target::Webhook { url: url.clone(), keys: keys.followed_by(key, now) };
-        Some(Self { target, ..self.changed(now) })
+    /// The channel, which leads to `target`, with another signing key, beside which the one before signs for
+    /// a while; none where nothing is signed.
+    pub fn with_new_key(&self, target: &Target, key: SigningKey, now: Timestamp) -> Option<Self> {
+        let secret = Some(target.with_new_key(key, now)?);
+        Some(Self { secret, ..self.changed(now) })
     }
 
     fn changed(&self, now: Timestamp) -> Self {
         Self { rev: self.rev + 1, updated_at: now, ..self.clone() }
-    }
-}
-
-/// Where a channel leads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Target {
-    /// One mail address.
-    Email {
-        /// The address.
-        address: String,
-    },
-    /// An incoming webhook of Slack.
-    Slack {
-        /// Its URL.
-        url: SecretUrl,
-    },
-    /// A webhook of a Discord channel.
-    Discord {
-        /// Its URL.
-        url: SecretUrl,
-    },
-    /// A workflow of Microsoft Teams that starts when a webhook request is received.
-    Teams {
-        /// Its URL.
-        url: SecretUrl,
-    },
-    /// A program, by [Standard Webhooks](https://www.standardwebhooks.com).
-    Webhook {
-        /// Its URL.
-        url: SecretUrl,
-        /// What requests are signed with.
-        keys: SigningKeys,
-    },
-}
-
-impl Target {
-    /// A mail address.
-    ///
-    /// # Errors
-    ///
-    /// When no mail can be addressed to it.
-    pub fn email(address: &str) -> Result<Self, AddressError> {
-        let address: Address = address.trim().parse()?;
-        Ok(Self::Email { address: address.to_string() })
-    }
-
-    /// Whether people read it. They are told what is the case; programs are told of every
-    /// transition, in order.
-    pub const fn is_for_people(&self) -> bool {
-        !matches!(self, Self::Webhook { .. })
-    }
-
-    /// Where it leads: the address, or the part of a URL that is no secret.
-    pub fn leads_to(&self) -> String {
-        match self {
-            Self::Email { address } => address.clone(),
-            Self::Slack { url }
-            | Self::Discord { url }
-            | Self::Teams { url }
-            | Self::Webhook { url, .. } => url.to_string(),
-        }
-    }
-
-    /// What a channel is called to which nobody gives a name.
-    pub fn default_name(&self) -> &str {
-        match self {
-            Self::Email { address } => address,
-            Self::Slack { .. } => "Slack",
-            Self::Discord { .. } => "Discord",
-            Self::Teams { .. } => "Microsoft Teams",
-            Self::Webhook { .. } => "Webhook",
-        }
-    }
-
-    /// The kind, as stored and written.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Email { .. } => "email",
-            Self::Slack { .. } => "slack",
-            Self::Discord { .. } => "discord",
-            Self::Teams { .. } => "teams",
-            Self::Webhook { .. } => "webhook",
-        }
     }
 }
 
@@ -272,136 +193,6 @@ pub struct Disabled {
     pub reason: String,
 }
 
-/// A URL that is a password: whoever knows it can post. It is written out by [`SecretUrl::reveal`]
-/// alone.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SecretUrl(String);
-
-impl SecretUrl {
-    /// Keeps a URL secret.
-    pub fn new(url: impl Into<String>) -> Self {
-        Self(url.into())
-    }
-
-    /// Reads a URL that alerts are to be posted to. Others may read along where it is not encrypted,
-    /// and so could post as well: that is allowed within this machine alone.
-    ///
-    /// # Errors
-    ///
-    /// When it is none, or not encrypted.
-    pub fn parse(text: &str) -> Result<Self, SecretUrlError> {
-        let url = SiteUrl::parse(text)?;
-        let parsed = url.to_url();
-        let is_local = match parsed.host() {
-            Some(Host::Domain(name)) => name == "localhost",
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        if parsed.scheme() != "https" && !is_local {
-            return Err(SecretUrlError::NotEncrypted);
-        }
-        Ok(Self(url.as_str().to_owned()))
-    }
-
-    /// The URL itself, to be sent to and to be stored.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-/// Why a text is no URL to post alerts to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SecretUrlError {
-    /// It is not one that can be asked for.
-    #[error(transparent)]
-    Url(#[from] SiteUrlError),
-    /// It begins with `http`, and leads to another machine.
-    #[error("The url must start with https://.")]
-    NotEncrypted,
-}
-
-/// Scheme and host, which are no secret.
-impl fmt::Display for SecretUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let host = url::Url::parse(&self.0).ok().and_then(|url| {
-            let host = url.host_str()?;
-            Some(format!("{}://{host}/…", url.scheme()))
-        });
-        f.write_str(host.as_deref().unwrap_or("…"))
-    }
-}
-
-impl fmt::Debug for SecretUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// Keys by which a webhook's receiver knows that a request is ours.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SigningKeys {
-    /// The key.
-    pub current: SigningKey,
-    /// The one before it, while receivers change over, and until when it signs too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previous: Option<(SigningKey, Timestamp)>,
-}
-
-impl SigningKeys {
-    /// How long a key still signs after it was replaced.
-    pub const OVERLAP: SignedDuration = SignedDuration::from_hours(24);
-
-    /// A first key.
-    pub const fn new(key: SigningKey) -> Self {
-        Self { current: key, previous: None }
-    }
-
-    /// The keys once another one takes over.
-    fn followed_by(&self, key: SigningKey, now: Timestamp) -> Self {
-        let until = now.saturating_add(Self::OVERLAP).unwrap_or(now);
-        Self { current: key, previous: Some((self.current.clone(), until)) }
-    }
-
-    /// The keys that sign at an instant, the newest first.
-    pub fn at(&self, now: Timestamp) -> impl Iterator<Item = &SigningKey> {
-        let previous = self.previous.iter().filter(move |(_, until)| now < *until);
-        std::iter::once(&self.current).chain(previous.map(|(key, _)| key))
-    }
-}
-
-/// 32 random bytes; shown as `whsec_` and base64.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SigningKey(#[serde(with = "serde_bytes")] Vec<u8>);
-
-impl SigningKey {
-    /// Length in bytes.
-    pub const BYTES: usize = 32;
-
-    /// A key of random bytes.
-    pub fn from_random(random: [u8; Self::BYTES]) -> Self {
-        Self(random.to_vec())
-    }
-
-    /// The key as its owner gets to see it.
-    pub fn reveal(&self) -> String {
-        format!("whsec_{}", data_encoding::BASE64.encode(&self.0))
-    }
-
-    /// The bytes to sign with.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SigningKey(…)")
-    }
-}
-
 /// What the links in a mail carry, so that only its reader can confirm or unsubscribe the address.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -437,12 +228,15 @@ impl fmt::Debug for LinkKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site_url::SiteUrlError;
 
     #[test]
     fn secrets_are_not_written_by_accident() {
         let url = SecretUrl::new("https://hooks.slack.com/services/T0/B0/secret?sig=secret");
         assert_eq!(format!("{url} {url:?}"), "https://hooks.slack.com/… https://hooks.slack.com/…");
         assert_eq!(SecretUrl::new("secret").to_string(), "…");
+        let url = SecretUrl::new("https://hooks.slack.com/services/T0/B0/wJalrXUtnFEMI7Kb");
+        assert_eq!(url.to_string(), "https://hooks.slack.com/…I7Kb", "enough of it stays unknown");
         let key = SigningKey::from_random([7; SigningKey::BYTES]);
         assert_eq!(format!("{key:?}"), "SigningKey(…)");
         assert!(key.reveal().starts_with("whsec_BwcH"));
@@ -471,7 +265,7 @@ mod tests {
         assert!(chat.is_on());
         assert_eq!(chat.confirmed(at("2026-11-20T13:00:00Z")), None);
         let mail = channel(Target::email(" ada@example.com ").expect("an address"));
-        assert_eq!(mail.target, Target::Email { address: "ada@example.com".to_owned() });
+        assert_eq!(mail.target, PublicTarget::Email { address: "ada@example.com".to_owned() });
         assert!(!mail.is_on());
         let now = at("2026-11-20T13:00:00Z");
         let confirmed = mail.confirmed(now).expect("a change");
@@ -528,10 +322,12 @@ mod tests {
         let url = SecretUrl::new("https://example.com/hook");
         let now = at("2026-11-20T13:00:00Z");
         let chat = channel(Target::Slack { url: url.clone() });
-        assert_eq!(chat.with_new_key(second.clone(), now), None);
+        let secret = chat.secret.as_ref().expect("a URL");
+        assert_eq!(chat.with_new_key(secret, second.clone(), now), None);
         let program = channel(Target::Webhook { url, keys: SigningKeys::new(first.clone()) });
-        let rotated = program.with_new_key(second.clone(), now).expect("a change");
-        let Target::Webhook { keys, .. } = &rotated.target else { panic!("{rotated:?}") };
+        let secret = program.secret.as_ref().expect("a URL");
+        let rotated = program.with_new_key(secret, second.clone(), now).expect("a change");
+        let keys = rotated.secret.as_ref().and_then(Target::keys).expect("keys");
         let signing = |at: Timestamp| keys.at(at).cloned().collect::<Vec<_>>();
         assert_eq!(signing(at("2026-11-21T12:59:59Z")), [second.clone(), first]);
         assert_eq!(signing(at("2026-11-21T13:00:00Z")), [second]);

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
-use super::channel::{Channel, Disabled, Target};
+use super::channel::{Channel, Disabled, PublicTarget};
 use super::retry::{Failing, Retry, is_too_far, retry};
 use super::storm::Window;
 use crate::clock::is_ahead;
@@ -53,9 +53,24 @@ pub struct ChannelState {
     /// The last thing that arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered_at: Option<Timestamp>,
+    /// What became of the last test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_test: Option<TestOutcome>,
     /// What did not arrive lately, the newest last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<FailedAttempt>,
+}
+
+/// What became of a test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestOutcome {
+    /// Which test: the id of what was sent.
+    pub id: String,
+    /// When.
+    pub at: Timestamp,
+    /// Why it did not arrive; none where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// How a channel stands.
@@ -204,6 +219,12 @@ impl ChannelState {
         }
     }
 
+    /// A test was sent; `failed` is why it did not arrive.
+    pub fn tested(&mut self, id: &str, failed: Option<String>, now: Timestamp) {
+        let failed = failed.map(|why| why.chars().take(WHY_MAX).collect());
+        self.last_test = Some(TestOutcome { id: id.to_owned(), at: now, failed });
+    }
+
     /// Something arrived.
     pub const fn delivered(&mut self, now: Timestamp) {
         self.failing = None;
@@ -216,7 +237,7 @@ impl ChannelState {
     /// A message to people did not arrive, and may later.
     pub fn failed(
         &mut self,
-        (target, channel): (&Target, ChannelId),
+        (target, channel): (&PublicTarget, ChannelId),
         attempt: FailedAttempt,
         asked: Option<SignedDuration>,
     ) -> Retry {
@@ -266,7 +287,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::alert::channel::SecretUrl;
+    use crate::alert::channel::{SecretUrl, Target};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
@@ -274,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_channel_that_is_enabled_again_begins_anew_and_shows_what_failed() {
-        let target = Target::Slack { url: SecretUrl::new("https://hooks.slack.com/x") };
+        let target = Target::Slack { url: SecretUrl::new("https://hooks.slack.com/x") }.public();
         let attempt = |second| FailedAttempt {
             at: at(second),
             what: "test".to_owned(),

@@ -327,6 +327,11 @@ pub struct Queued {
     pub rev: u64,
 }
 
+/// The group of a test.
+pub const TEST_GROUP: &str = "test";
+/// The place of what is alone in its group.
+pub const FIRST: &str = "0";
+
 impl Queued {
     /// An event of an issue, to be sent now; see [`place`].
     pub fn event(issue: IssueId, place: String, content: Content, now: Timestamp) -> Self {
@@ -334,9 +339,14 @@ impl Queued {
         Self { group, place, content, failing: None, due, rev: 1 }
     }
 
+    /// A test, of which one is under way at a time.
+    pub fn test(id: String, now: Timestamp) -> Self {
+        Self::notice(TEST_GROUP.to_owned(), Content::Test { id }, now)
+    }
+
     /// A message of its own, to be sent now.
     pub fn notice(group: String, content: Content, now: Timestamp) -> Self {
-        Self { group, place: "0".to_owned(), content, failing: None, due: Some(now), rev: 1 }
+        Self { group, place: FIRST.to_owned(), content, failing: None, due: Some(now), rev: 1 }
     }
 
     /// Whether it waits longer than anything could: the clock was set back since.
@@ -436,7 +446,7 @@ mod tests {
         let content = Content::Test { id: "1".to_owned() };
         let notice = Queued::notice("test-1".to_owned(), content, at(0));
         let failing = retry(
-            &Target::email("a@example.com").expect("an address"),
+            &Target::email("a@example.com").expect("an address").public(),
             ChannelId(Uuid::nil()),
             None,
             None,

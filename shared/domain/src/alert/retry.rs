@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::channel::Target;
+use super::channel::PublicTarget;
 use crate::clock::is_ahead;
 use crate::id::ChannelId;
 
@@ -67,7 +67,7 @@ pub struct Retry {
 /// for at least half a minute, that is the wait; else the schedule's is, up to a fifth shorter or longer, so
 /// that what failed together does not come back together.
 pub fn retry(
-    target: &Target,
+    target: &PublicTarget,
     channel: ChannelId,
     before: Option<Failing>,
     asked: Option<SignedDuration>,
@@ -103,20 +103,20 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::alert::channel::{SecretUrl, SigningKey, SigningKeys};
+    use crate::alert::channel::{SecretUrl, SigningKey, SigningKeys, Target};
 
-    fn webhook() -> Target {
+    fn webhook() -> PublicTarget {
         let current = SigningKey::from_random([1; SigningKey::BYTES]);
         let keys = SigningKeys { current, previous: None };
-        Target::Webhook { url: SecretUrl::new("https://example.com"), keys }
+        Target::Webhook { url: SecretUrl::new("https://example.com"), keys }.public()
     }
 
-    fn chat() -> Target {
-        Target::Slack { url: SecretUrl::new("https://example.com") }
+    fn chat() -> PublicTarget {
+        Target::Slack { url: SecretUrl::new("https://example.com") }.public()
     }
 
     /// The waits until a receiver that always fails is given up, in seconds.
-    fn waits(target: &Target, asked: Option<i64>) -> Vec<f64> {
+    fn waits(target: &PublicTarget, asked: Option<i64>) -> Vec<f64> {
         let (channel, mut now) = (ChannelId(Uuid::from_u128(7)), Timestamp::UNIX_EPOCH);
         let (mut failing, mut waits) = (None, Vec::new());
         loop {

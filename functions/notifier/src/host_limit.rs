@@ -1,0 +1,25 @@
+//! Sends to one host by all channels of all teams: what is too much for a minute is held back until the next.
+
+use jiff::Timestamp;
+use tracing::info;
+use vedette_domain::alert::host_limit::{ReceivingHost, next_try};
+
+use crate::NotifierError;
+use crate::deliver::{Pass, Transport};
+
+impl<T: Transport> Pass<'_, T> {
+    /// Counts a message that is about to be sent to the channel's host. Where that has enough for now, says
+    /// when to try again: the message waits as it is, in its order, and no attempt has failed.
+    pub(crate) async fn held(&mut self) -> Result<Option<Timestamp>, NotifierError> {
+        let now = self.now();
+        self.held_until = self.held_until.filter(|until| *until > now);
+        let Some(host) = ReceivingHost::of(&self.target) else { return Ok(None) };
+        if self.held_until.is_none()
+            && !self.app.store.count_send(&host, self.channel.team, now).await?
+        {
+            info!(channel = %self.channel.id, team = %self.channel.team, "the host has enough for this minute");
+            self.held_until = Some(next_try(self.channel.id, now));
+        }
+        Ok(self.held_until)
+    }
+}

@@ -1,0 +1,36 @@
+//! Every night: channels of earlier versions become as this version writes them.
+
+use tracing::info;
+use vedette_domain::alert::channel::Channel;
+use vedette_domain::id::TeamId;
+use vedette_runtime::App;
+use vedette_store::{StoreError, UrlClaim, unless_conflict};
+
+/// Stores apart what is secret of a team's channels, and claims the URLs that they lead to. Where several
+/// lead to one, as earlier versions allowed, the oldest claims it, and the others stay.
+pub(crate) async fn settle(app: &App, team: TeamId) -> Result<(), StoreError> {
+    let (mut channels, mut claims) = app.store.channels_and_claims(team).await?;
+    channels.sort_by_key(|channel| (channel.created_at, channel.id));
+    let mut moved = 0;
+    for channel in &mut channels {
+        if channel.secret.is_some() {
+            let next = Channel { rev: channel.rev + 1, ..channel.clone() };
+            // Whoever has written it meanwhile has moved it as well.
+            if unless_conflict(app.store.put_channel(&next).await)? {
+                (*channel, moved) = (next, moved + 1);
+            }
+        }
+        let Some(url) = channel.target.masked() else { continue };
+        if claims.iter().any(|claim| claim.digest == url.digest) {
+            continue;
+        }
+        // Somebody who has changed the channel leaves the claim to the next night.
+        if unless_conflict(app.store.claim_url(channel).await)? {
+            claims.push(UrlClaim { channel: channel.id, digest: url.digest.clone() });
+        }
+    }
+    if moved > 0 {
+        info!(%team, moved, "secrets of channels are stored apart now");
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! How much is sent to a host in a minute, by all teams together: somebody may make channels that lead to a
+//! host of somebody else's, in as many teams as they like.
+
+use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest as _, Sha256};
+use url::{Host, Url};
+
+use super::channel::{SecretUrl, Target};
+use crate::id::ChannelId;
+
+/// Sends to a host in a minute.
+pub const HOST_MAX: u32 = 120;
+/// Sends of one team to a host in a minute.
+pub const TEAM_MAX: u32 = 60;
+/// Sends to a host in a minute that are kept for teams that have not had their share.
+pub const RESERVED: u32 = 30;
+/// The share: a team that has sent so much in a minute leaves what is reserved to others.
+pub const TEAM_SHARE: u32 = 10;
+
+/// How long sends are counted together.
+pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
+/// By how much channels that wait for the next window come after each other.
+const SPREAD_MILLIS: i64 = 5_000;
+
+/// Services that receive for everybody and have limits of their own, by their domains: what one team sends
+/// there takes nothing from another.
+const SHARED_SERVICES: [&str; 9] = [
+    "hooks.slack.com",
+    "hooks.slack-gov.com",
+    "discord.com",
+    "discordapp.com",
+    "webhook.office.com",
+    "logic.azure.com",
+    "api.powerplatform.com",
+    "hooks.zapier.com",
+    "events.pagerduty.com",
+];
+
+/// A host that messages are posted to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceivingHost {
+    /// Its name or address.
+    pub name: String,
+    /// Whether each team's sends are counted by themselves: to a service that receives for everybody, or to
+    /// a program on this machine, which only a setting lets be reached.
+    pub is_apart: bool,
+}
+
+impl ReceivingHost {
+    /// The host that a target is posted to, if it is.
+    pub fn of(target: &Target) -> Option<Self> {
+        target.url().and_then(Self::of_url)
+    }
+
+    fn of_url(url: &SecretUrl) -> Option<Self> {
+        let url = Url::parse(url.reveal()).ok()?;
+        let host = url.host()?;
+        let is_apart = match &host {
+            Host::Domain(name) => is_loopback_name(name) || is_shared_service(name),
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.is_loopback(),
+        };
+        // One host is not several by a dot at its end.
+        let name = host.to_string().trim_end_matches('.').to_owned();
+        Some(Self { name, is_apart })
+    }
+}
+
+fn is_loopback_name(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
+}
+
+fn is_shared_service(name: &str) -> bool {
+    SHARED_SERVICES.into_iter().any(|service| {
+        name.strip_suffix(service).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    })
+}
+
+/// The number of the window that an instant is in.
+pub fn window(now: Timestamp) -> i64 {
+    now.as_second().div_euclid(WINDOW.as_secs())
+}
+
+/// When a channel whose message was held back tries again: in the next window, not all at once.
+pub fn next_try(channel: ChannelId, now: Timestamp) -> Timestamp {
+    let digest = Sha256::digest(channel.as_uuid());
+    let spread = i64::from(u16::from_be_bytes([digest[0], digest[1]])) % SPREAD_MILLIS;
+    let begins = (window(now) + 1) * WINDOW.as_secs();
+    let begins = Timestamp::from_second(begins).unwrap_or(now);
+    begins.saturating_add(SignedDuration::from_millis(spread)).unwrap_or(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_host_is_known_by_its_name_and_services_for_everybody_are_counted_apart() {
+        for (url, name, is_apart) in [
+            ("https://Victim.example/a?b", "victim.example", false),
+            ("https://victim.example:8443/c", "victim.example", false),
+            ("https://victim.example./c", "victim.example", false),
+            ("https://192.0.2.7/", "192.0.2.7", false),
+            ("https://10.0.0.7/", "10.0.0.7", false),
+            ("https://hooks.slack.com/services/T/B/x", "hooks.slack.com", true),
+            ("https://ptb.discord.com/api/webhooks/1/x", "ptb.discord.com", true),
+            ("https://acme.webhook.office.com/x", "acme.webhook.office.com", true),
+            ("https://evil-discord.com/x", "evil-discord.com", false),
+            ("https://discord.com.evil.example/x", "discord.com.evil.example", false),
+            ("http://localhost:8080/x", "localhost", true),
+            ("http://127.0.0.1:8080/x", "127.0.0.1", true),
+            ("http://[::1]/x", "[::1]", true),
+        ] {
+            let target = Target::Slack { url: SecretUrl::new(url) };
+            let expected = ReceivingHost { name: name.to_owned(), is_apart };
+            assert_eq!(ReceivingHost::of(&target), Some(expected), "{url}");
+        }
+        let mail = Target::email("ops@example.com").expect("an address");
+        assert_eq!(ReceivingHost::of(&mail), None);
+    }
+
+    #[test]
+    fn what_is_held_back_is_tried_early_in_the_next_minute_and_not_at_once() {
+        let now: Timestamp = "2026-11-20T09:54:59Z".parse().expect("a timestamp");
+        let minute: Timestamp = "2026-11-20T09:55:00Z".parse().expect("a timestamp");
+        let tries = (0..20).map(|id| next_try(ChannelId(Uuid::from_u128(id)), now));
+        let mut tries: Vec<_> = tries.collect();
+        for at in &tries {
+            let wait = at.duration_since(minute);
+            assert!((0..SPREAD_MILLIS as i128).contains(&wait.as_millis()), "{at}");
+            assert_eq!(window(*at), window(now) + 1);
+        }
+        tries.sort_unstable();
+        tries.dedup();
+        assert!(tries.len() > 15, "{tries:?}");
+    }
+}

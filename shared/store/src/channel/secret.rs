@@ -1,0 +1,191 @@
+//! Where channels lead: what is secret of that is stored apart, no two channels of a team lead to one URL, and
+//! what all teams send to a host is counted.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use vedette_domain::alert::channel::{Channel, PublicTarget, Target};
+use vedette_domain::alert::host_limit::{
+    self, HOST_MAX, RESERVED, ReceivingHost, TEAM_MAX, TEAM_SHARE, WINDOW,
+};
+use vedette_domain::id::{ChannelId, TeamId};
+
+use super::ChannelRef;
+use crate::item::{Item, Stored, attributes, item, key_of, number, stored, string};
+use crate::keys::{self, TTL};
+use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::transaction::Transaction;
+use crate::{StoreError, unless_conflict};
+
+stored!(attributes: Target, UrlClaim);
+
+/// Says which channel of a team leads to a URL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UrlClaim {
+    /// The channel.
+    pub channel: ChannelId,
+    /// The URL's digest.
+    pub digest: String,
+}
+
+/// The attribute of a channel that says where it leads.
+const TARGET: &str = "target";
+
+impl Stored for Channel {
+    fn read(mut item: Item) -> Result<Self, StoreError> {
+        let former = match item.get(TARGET) {
+            // An earlier version stored what is secret here.
+            Some(AttributeValue::M(target)) if target.contains_key("url") => target.clone(),
+            _ => return attributes(item),
+        };
+        let secret: Target = attributes(former)?;
+        let public = serde_dynamo::to_attribute_value(secret.public())?;
+        item.insert(TARGET.to_owned(), public);
+        Ok(Self { secret: Some(secret), ..attributes(item)? })
+    }
+}
+
+/// Writes a channel, and its secret where that is to be written.
+fn put<'a>(transaction: Transaction<'a>, channel: &Channel) -> Result<Transaction<'a>, StoreError> {
+    let key = keys::channel(channel.team, channel.id);
+    let unchanged = Condition::after(channel.rev - 1);
+    let written = transaction.put(item(&key, channel)?, unchanged);
+    Ok(match &channel.secret {
+        // The channel's `rev` guards both.
+        Some(secret) => {
+            let key = keys::channel_secret(channel.team, channel.id);
+            written.put(item(&key, secret)?, Condition::Always)
+        }
+        None => written,
+    })
+}
+
+fn claim<'a>(
+    transaction: Transaction<'a>,
+    channel: &Channel,
+) -> Result<Transaction<'a>, StoreError> {
+    let Some(url) = channel.target.masked() else { return Ok(transaction) };
+    let claim = UrlClaim { channel: channel.id, digest: url.digest.clone() };
+    let key = keys::channel_claim(channel.team, &claim.digest);
+    Ok(transaction.put(item(&key, &claim)?, Condition::Absent))
+}
+
+impl Store {
+    /// A team's channels, and which URLs they have claimed.
+    pub async fn channels_and_claims(
+        &self,
+        team: TeamId,
+    ) -> Result<(Vec<Channel>, Vec<UrlClaim>), StoreError> {
+        let pk = keys::channel_partition(team);
+        let (mut channels, mut claims) = (Vec::new(), Vec::new());
+        for item in self.query(Range::new(&pk, Sort::All)).await? {
+            if keys::is_channel_claim(&key_of(&item)?) {
+                claims.push(UrlClaim::read(item)?);
+            } else {
+                channels.push(Channel::read(item)?);
+            }
+        }
+        Ok((channels, claims))
+    }
+
+    /// Writes a new channel, to whose URL no other channel of the team leads.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when one does.
+    pub async fn create_channel(&self, channel: &Channel) -> Result<(), StoreError> {
+        claim(put(self.transaction(), channel)?, channel)?.commit().await
+    }
+
+    /// Writes a channel, whose `rev` is one above the one that was read, with its secret where the channel
+    /// holds one.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it was written meanwhile.
+    pub async fn put_channel(&self, channel: &Channel) -> Result<(), StoreError> {
+        put(self.transaction(), channel)?.commit().await
+    }
+
+    /// Claims the URL of a channel that has no claim to it yet.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when another channel has one, or the channel was written meanwhile.
+    pub async fn claim_url(&self, channel: &Channel) -> Result<(), StoreError> {
+        let key = keys::channel(channel.team, channel.id);
+        let unchanged = self.transaction().check(&key, Condition::Rev(channel.rev));
+        claim(unchanged, channel)?.commit().await
+    }
+
+    /// Deletes a channel with its secret, its claim and all that is outstanding for it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when it is written at this moment.
+    pub async fn delete_channel(&self, channel: &Channel) -> Result<(), StoreError> {
+        let (team, id) = (channel.team, channel.id);
+        let mut transaction = self
+            .transaction()
+            .delete(&keys::channel(team, id), Condition::Always)
+            .delete(&keys::channel_secret(team, id), Condition::Always);
+        if let Some(url) = channel.target.masked() {
+            let key = keys::channel_claim(team, &url.digest);
+            let claim = self.get(&key).await?.map(UrlClaim::read).transpose()?;
+            // Earlier versions let several channels lead to one URL.
+            if claim.is_some_and(|claim| claim.channel == id) {
+                let is_its =
+                    Condition::When("channel = :id", vec![(":id", string(id.to_string()))]);
+                transaction = transaction.delete(&key, is_its);
+            }
+        }
+        transaction.commit().await?;
+        self.delete_deliveries(channel.into()).await
+    }
+
+    /// Where a channel leads, with what is secret of it.
+    pub async fn target_of(&self, channel: &Channel) -> Result<Target, StoreError> {
+        if let PublicTarget::Email { address } = &channel.target {
+            return Ok(Target::Email { address: address.clone() });
+        }
+        if let Some(secret) = &channel.secret {
+            return Ok(secret.clone());
+        }
+        let ChannelRef { team, id } = channel.into();
+        let found = self.get(&keys::channel_secret(team, id)).await?;
+        found.map(Target::read).ok_or_else(|| StoreError::corrupt("a channel without its URL"))?
+    }
+
+    /// Counts a message of a team to a host, and says whether it may be sent in this window.
+    pub async fn count_send(
+        &self,
+        host: &ReceivingHost,
+        team: TeamId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let window = host_limit::window(now);
+        let key = keys::host(&host.name, host.is_apart.then_some(team), window);
+        let all = if host.is_apart { TEAM_MAX } else { HOST_MAX };
+        let open = if host.is_apart { TEAM_MAX } else { HOST_MAX - RESERVED };
+        let change = Change {
+            expression: "ADD n :one, #team :one SET #ttl = :ttl".into(),
+            names: vec![
+                ("#team", format!("t{}", team.as_uuid().simple())),
+                ("#ttl", TTL.to_owned()),
+            ],
+            values: vec![(":one", number(1)), (":ttl", number((window + 2) * WINDOW.as_secs()))],
+        };
+        let has_room = Condition::When(
+            "(attribute_not_exists(#team) OR #team < :most) \
+             AND (attribute_not_exists(n) OR n < :open \
+             OR (n < :all AND (attribute_not_exists(#team) OR #team < :share)))",
+            vec![
+                (":most", number(TEAM_MAX)),
+                (":open", number(open)),
+                (":all", number(all)),
+                (":share", number(TEAM_SHARE)),
+            ],
+        );
+        unless_conflict(self.update(&key, change, Some(has_room)).await.map(drop))
+    }
+}
