@@ -40,16 +40,13 @@ def packaged(template, prefix):
     Description: Bucket of this region with the archives of the functions
     Type: String
     MinLength: 1
-  CodePrefix:
-    Description: What the names of the archives begin with there
-    Type: String
-    Default: {prefix}
 
 """
     assert template.count("\nParameters:\n") == 1
     template = template.replace("\nParameters:\n", f"\n{parameters}")
     template = re.sub(r"^ +Metadata: \{ BuildMethod: rust-cargolambda \}\n", "", template, flags=re.M)
-    key = r"${CodePrefix}${Architecture}/\1.zip"
+    # Not a parameter: an update would keep the value that it had.
+    key = prefix + r"${Architecture}/\1.zip"
     code = f'CodeUri: {{ Bucket: !Ref CodeBucket, Key: !Sub "{key}" }}'
     template = re.sub(r"CodeUri: functions/([\w-]+)", code, template)
     assert "BuildMethod" not in template

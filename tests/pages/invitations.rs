@@ -41,7 +41,7 @@ async fn an_invitation_is_valid_while_its_sender_may_give_its_role() {
     let path = link(said(&theirs.post(&page, form).await));
     let decline = format!("{path}/decline");
     let mut guest = Browser::new(&test);
-    let invalid = "Not valid: who sent it may no longer invite people";
+    let invalid = "Not valid: its sender may no longer invite people";
     assert_eq!(guest.get(&path).await.status(), 200);
     assert!(!said(&browser.get(&page).await).contains(invalid));
 
@@ -55,7 +55,7 @@ async fn an_invitation_is_valid_while_its_sender_may_give_its_role() {
         [guest.get(&path).await, guest.post(&path, "").await, guest.post(&decline, "").await]
     {
         assert_eq!(refused.status(), 404);
-        assert!(main_part(&refused).contains("who sent it may no longer invite people"));
+        assert!(main_part(&refused).contains("the person who sent it may no longer invite"));
     }
     assert_eq!(test.table.dump().await, before, "who was removed comes back by no other address");
 

@@ -4,6 +4,7 @@
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
+use tokio::time::timeout;
 use tracing::{Instrument as _, error_span, info};
 use vedette_checker::{
     BROWSER, BrowserFunction, CheckerError, Config, Engines, Metrics, adopt_orphans, auditor_key,
@@ -88,7 +89,9 @@ async fn browse() -> Result<(), Error> {
                 .map_err(|_| "this is no job: function and image are of different versions")?;
             let span = error_span!("job", request_id, tool = %job.tool());
             async {
-                let answer = engines.do_job(&job).await;
+                // Afterwards nobody waits for the answer.
+                let done = timeout(job.tool().limits().answer(), engines.do_job(&job)).await;
+                let answer = done.map_err(|_| "the job took too long")?;
                 match &answer {
                     BrowserAnswer::Failed(error) => info!(code = error.code, "failed"),
                     BrowserAnswer::Crawled(_) | BrowserAnswer::Audited(_) => info!("completed"),

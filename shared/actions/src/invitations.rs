@@ -13,7 +13,7 @@ use crate::audit::recording;
 use crate::members::need_seats;
 
 /// Keeps a seat of a team for an address, as a member who has the role `own`. The secret is to be shown once: it is
-/// not kept. Whether the address has an account is not looked at, so that nobody learns of it.
+/// not kept. Whether the address has an account is not looked at, so that the answer does not tell.
 ///
 /// # Errors
 ///

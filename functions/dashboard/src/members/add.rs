@@ -55,7 +55,7 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     }
 }
 
-/// Gives an invitation anew, whether it still works or not; its links until now do not.
+/// Gives an invitation anew, also when its sender may no longer give the role; its links until now stop working.
 pub(crate) async fn renew(visit: Visit<'_>) -> Result<Response, ApiError> {
     let (team, invitation) = pending(visit).await?;
     let caller = &visit.member()?.caller;

@@ -84,6 +84,10 @@ pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
 /// Uses the invitation up without joining.
 pub(crate) async fn decline(visit: Visit<'_>) -> Result<Response, ApiError> {
     let Some((_, open)) = usable(visit).await? else { return Ok(spent(visit)) };
+    let user = visit.signed_in.map(|signed_in| &signed_in.caller.user);
+    if let Some(other) = user.filter(|user| !open.invitation.is_for(user)) {
+        return Ok(for_another(visit, &open.invitation, other));
+    }
     decline_invitation(visit.app, &open).await?;
     let content = html! {
         p {
@@ -115,8 +119,7 @@ async fn welcome(
             p { "A link that signs in is on its way to this address." }
         } @else {
             p {
-                "Who operates this service makes sure that the address is yours, and has a link for you that \
-                 signs in:"
+                "The operator of this service confirms that the address is yours and gives you a sign-in link:"
             }
             p { code { "vedette user verify " (invitation.email) } }
             p { code { "vedette sign-in " (invitation.email) } }
@@ -152,8 +155,8 @@ fn refused(visit: Visit<'_>, title: &str, why: &AccountError) -> Response {
 fn spent(visit: Visit<'_>) -> Response {
     let content = html! {
         p {
-            "It was used, declined or withdrawn, it is older than a week, who sent it may no longer invite people, or \
-             the link is not complete."
+            "It has been used, declined or withdrawn, it has expired, the person who sent it may no longer invite \
+             people, or the link is incomplete."
         }
         p { "An owner or admin of the team can invite you again." }
     };

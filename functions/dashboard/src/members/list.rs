@@ -164,7 +164,7 @@ fn invitations(
                             @if is_valid(invitation) {
                                 (layout::instant(invitation.expires_at))
                             } @else {
-                                "Not valid: who sent it may no longer invite people"
+                                "Not valid: its sender may no longer invite people"
                             }
                         }
                         @if may_manage {
@@ -197,9 +197,9 @@ fn form(visit: Visit<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>
     let chosen = refused.map_or(Role::Member.as_str(), |refused| refused.role);
     html! {
         p {
-            "Who is invited gets "
-            @if visit.app.service.sends_mail { "a mail" } @else { "a link from you" }
-            ", and is a member once they accept."
+            "They get "
+            @if visit.app.service.sends_mail { "an email" } @else { "a link from you" }
+            " and become a member once they accept."
         }
         form method="post" action={ "/teams/" (team.id()) "/members" } {
             label for="email" { "Address" }

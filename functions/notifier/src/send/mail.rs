@@ -67,7 +67,7 @@ impl MailConfig {
             MailWay::Ses(_) | MailWay::Smtp(_) => None,
         });
         let from = from.map(str::trim).map(str::parse::<Address>).transpose();
-        let from = from.map_err(|_| invalid(MAIL_FROM, ONLY_AN_ADDRESS))?;
+        let from = from.map_err(|_| invalid(MAIL_FROM, BARE_ADDRESS))?;
         let name = read(MAIL_FROM_NAME);
         let name = name.as_deref().map_or(NAME, str::trim);
         if name.is_empty() || name.chars().any(char::is_control) {
@@ -146,7 +146,7 @@ impl MailConfig {
 }
 
 /// What SES, which lets functions send from one address alone, and SMTP servers compare.
-const ONLY_AN_ADDRESS: &str = "must be an address alone; VEDETTE_MAIL_FROM_NAME has its name";
+const BARE_ADDRESS: &str = "must be a bare address; put the name into VEDETTE_MAIL_FROM_NAME";
 
 fn invalid(name: &'static str, problem: &str) -> ConfigError {
     ConfigError { name, problem: problem.to_owned() }
@@ -215,10 +215,10 @@ mod tests {
             (&[(SMTP, "smtp://"), from], "VEDETTE_SMTP: must be"),
             (&[(SMTP, "mail.test:25"), from], "VEDETTE_SMTP: must be"),
             (&[(SMTP, "smtp://mail.test")], "VEDETTE_MAIL_FROM: is not set, and mails need"),
-            (&[(MAIL_FROM, "Vedette")], "VEDETTE_MAIL_FROM: must be an address alone"),
+            (&[(MAIL_FROM, "Vedette")], "VEDETTE_MAIL_FROM: must be a bare address"),
             (
                 &[(MAIL_FROM, "Vedette <alerts@vedette.test>")],
-                "VEDETTE_MAIL_FROM: must be an address alone; VEDETTE_MAIL_FROM_NAME has its name",
+                "VEDETTE_MAIL_FROM: must be a bare address; put the name into VEDETTE_MAIL_FROM_NAME",
             ),
             (&[from, (MAIL_FROM_NAME, " ")], "VEDETTE_MAIL_FROM_NAME: must be a name on one line"),
             (&[from, (MAIL_FROM_NAME, "A\nBcc: b@b")], "VEDETTE_MAIL_FROM_NAME: must be"),

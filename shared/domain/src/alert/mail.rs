@@ -25,7 +25,7 @@ const STRANGERS_NAME: usize = 64;
 /// What stands on a mail beside its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
-    /// The sender: `Vedette <alerts@example.com>`, or an address alone.
+    /// The sender: `Vedette <alerts@example.com>`, or a bare address.
     pub from: String,
     /// The recipient's address.
     pub to: String,
