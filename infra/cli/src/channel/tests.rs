@@ -174,7 +174,8 @@ async fn a_team_has_so_many_channels_with_a_name_each() {
     let said = "the team has a channel Webhook already; --name gives this one another name";
     assert_eq!((again.code, again.said.as_str()), (1, said));
     for number in 1..CHANNELS_MAX {
-        let added = bench.add(&team, "discord", local, &format!("--name {number}")).await;
+        let (url, name) = (format!("{local}/{number}"), format!("--name {number}"));
+        let added = bench.add(&team, "discord", &url, &name).await;
         assert_eq!(added.code, 0, "{number}");
     }
     let more = bench.add(&team, "slack", local, "").await;
