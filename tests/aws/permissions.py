@@ -144,6 +144,8 @@ def judge():
     for name, holders, statements in policies():
         mine = [taken for taken in decisions if taken["allowed"] and taken["role"] in holders]
         for statement in statements:
+            if statement["Effect"] == "Deny":
+                continue
             allowed += len(as_list(statement["Action"])) * len(as_list(statement["Resource"]))
             for found in unused(statement, mine):
                 excused = [
@@ -229,7 +231,30 @@ def plant():
                 ),
             }
             yield from (f"{file.stem} {what}" for what, succeeded in tried.items() if succeeded)
+        # A plan is given by the operator, whatever of a team a function may write otherwise.
+        team = item("T#")
+        plan = {"plan": {"S": "agency"}}
+        named = {
+            "UpdateExpression": "SET #p = :p",
+            "ExpressionAttributeNames": {"#p": "plan"},
+            "ExpressionAttributeValues": {":p": plan["plan"]},
+        }
+        update = {"TableName": table, "Key": team, **named}
+        tried = {
+            "puts": attempt(client.put_item, TableName=table, Item=team | plan),
+            "updates": attempt(client.update_item, **update),
+            "updates by a transaction": attempt(
+                client.transact_write_items, TransactItems=[{"Update": update}]
+            ),
+        }
+        for what, succeeded in tried.items():
+            if succeeded:
+                yield f"{file.stem} {what} the plan of a team"
         # Were everything denied, the above would show nothing.
+        if file.stem == f"{STACK}-monitoring-update":
+            settings = {"TableName": table, "Item": item("T#") | {"cfg": {"N": "1"}}}
+            if not attempt(client.put_item, **settings):
+                yield f"{file.stem} cannot write what it may"
         if file.stem == f"{STACK}-checker-status":
             if not attempt(client.put_item, TableName=table, **put("S#")):
                 yield f"{file.stem} cannot write what it may"

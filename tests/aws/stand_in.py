@@ -91,8 +91,9 @@ def enforce(inner, access_key, action, service, region, resource_arn="*", servic
         context["ses:FromAddress"] = sender
     keys = context.get("dynamodb:LeadingKeys")
     if "dynamodb:EnclosingOperation" in context:
-        keys = next(transaction_keys.get())
+        keys, written = next(transaction_keys.get())
         context["dynamodb:LeadingKeys"] = keys
+        context["dynamodb:Attributes"] = written
     refusal = inner(
         access_key, action, service, region, resource_arn=resource_arn, service_context=context
     )
@@ -142,10 +143,17 @@ mail_sender = contextvars.ContextVar("mail_sender", default=None)
 
 @wrap(iam_actions, "dynamodb_service_context")
 def dynamodb_service_context(inner, body):
-    """`dynamodb:LeadingKeys` is never filled, and a condition on it so always satisfied."""
+    """`dynamodb:LeadingKeys` is never filled, and a condition on it so always satisfied; nor does
+    `dynamodb:Attributes` have what is written."""
     context = inner(body)
     request = json.loads(body or b"{}")
-    transaction_keys.set(iter([[leading_key(*named)] for named in transaction_items(request)]))
+    questions = [
+        ([leading_key(table, item)], attributes(action))
+        for table, item, action in transaction_items(request)
+    ]
+    transaction_keys.set(iter(questions))
+    if written := attributes(request):
+        context["dynamodb:Attributes"] = written
     keys = [leading_key(*named) for named in plain_items(request)]
     if keys:
         context["dynamodb:LeadingKeys"] = keys
@@ -153,12 +161,22 @@ def dynamodb_service_context(inner, body):
 
 
 def transaction_items(request):
-    """Table and item, or key, of each action of a transaction, in the order of the questions."""
+    """Table, item or key, and all else of each action of a transaction, in the order of the questions."""
     for item in request.get("TransactItems", []):
         for member in ("ConditionCheck", "Put", "Update", "Delete", "Get"):
             if member in item:
                 action = item[member]
-                yield action["TableName"], action.get("Item") or action["Key"]
+                yield action["TableName"], action.get("Item") or action["Key"], action
+
+
+def attributes(action):
+    """The attributes that a write has, changes or compares, words of its expressions among them."""
+    names = action.get("ExpressionAttributeNames") or {}
+    found = set(action.get("Item") or {})
+    for member in ("UpdateExpression", "ConditionExpression"):
+        words = re.findall(r"(?<![:\w.#])#?[A-Za-z_]\w*", action.get(member) or "")
+        found.update(names.get(word, word) for word in words)
+    return sorted(found)
 
 
 def plain_items(request):

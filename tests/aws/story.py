@@ -814,9 +814,9 @@ def use_the_pages(team, site, target):
     visit("POST", f"/issues/{issue}/acknowledge", 409, cookie)
     visit("GET", f"/issues/{issue}", cookie=cookie)
     run_the_team(team, cookie)
-    # This deployment has no OpenID provider, and the function that would ask it says so.
-    for page in ("/oidc", "/oidc/callback"):
-        visit("GET", page, 404, cookie)
+    # The OpenID provider does not answer, and the function that asks it says so.
+    visit("GET", "/oidc", 502, cookie)
+    visit("GET", "/oidc/callback", 400, cookie)
     visit("POST", "/sign-out", 303, cookie)
     visit("GET", "/", 303, cookie)
     made = [ask("GET", f"/teams/{team}/sites?search={url.rstrip('/')}")["data"] for url in urls]
@@ -962,8 +962,17 @@ def rebuild():
 
 def logged():
     """What functions have written."""
-    events = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{STACK}")
-    return [event["message"] for page in events for event in page["events"]]
+    groups = logs.get_paginator("describe_log_groups").paginate(
+        logGroupNamePrefix=f"/aws/lambda/{STACK}-"
+    )
+    events = logs.get_paginator("filter_log_events")
+    return [
+        event["message"]
+        for listed in groups
+        for group in listed["logGroups"]
+        for page in events.paginate(logGroupName=group["logGroupName"])
+        for event in page["events"]
+    ]
 
 
 def check_that_nothing_was_given_up():

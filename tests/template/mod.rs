@@ -22,9 +22,15 @@ use vedette_runtime::{BATCH, Destination};
 use document::Template;
 
 /// What the template does not tell a function: its browser and Lighthouse, which are a matter of the image
-/// that has them; the key that it reads from where `VEDETTE_PAGESPEED_SECRET` says; and a mail server.
-const NOT_SET: [&str; 4] =
-    ["VEDETTE_CHROME", "VEDETTE_LIGHTHOUSE", "VEDETTE_PAGESPEED_KEY", "VEDETTE_SMTP"];
+/// that has them; the key and the client's secret that it reads from where
+/// `VEDETTE_PAGESPEED_SECRET` and `VEDETTE_OIDC_SECRET` say; and a mail server.
+const NOT_SET: [&str; 5] = [
+    "VEDETTE_CHROME",
+    "VEDETTE_LIGHTHOUSE",
+    "VEDETTE_OIDC_CLIENT_SECRET",
+    "VEDETTE_PAGESPEED_KEY",
+    "VEDETTE_SMTP",
+];
 
 #[test]
 fn the_template_has_a_function_for_each_route_and_three_for_pages() {
@@ -68,10 +74,6 @@ fn the_browser_is_one_function_of_an_image_that_checkers_know_by_its_name() {
     assert_eq!(Duration::from_secs(timeout), BROWSER_TIMEOUT);
     for name in ["Browser", "BrowserRole", "BrowserCalls"] {
         assert_eq!(*template.condition(name), json!("HasBrowser"), "{name}");
-    }
-    for (name, in_globals) in [("LogFormat", "LogFormat"), ("LogGroup", "LogGroup")] {
-        let of_all = &template.of_all()["LoggingConfig"][in_globals];
-        assert_eq!(browser["LoggingConfig"][name], *of_all, "{name}");
     }
     assert_eq!(browser["TracingConfig"]["Mode"], template.of_all()["Tracing"]);
     // What it may reach, and its log: nothing of the deployment.

@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_dashboard::{ACCOUNTS, PAGES};
+use vedette_domain::account::Team;
+use vedette_domain::id::TeamId;
+use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
 use vedette_letters::LETTERS;
 use vedette_notifier::NOTIFIER;
@@ -65,9 +69,15 @@ impl Template {
         statements.map(|one| one.pointer("/Fn::If/1").unwrap_or(one)).collect()
     }
 
+    /// What a function's role allows.
+    fn allowed(&self, function: &str) -> Vec<&Value> {
+        let statements = self.statements(function).into_iter();
+        statements.filter(|statement| statement["Effect"] == "Allow").collect()
+    }
+
     fn granted(&self, function: &str) -> Granted {
         let mut granted = Granted::new();
-        for statement in self.statements(function) {
+        for statement in self.allowed(function) {
             let actions = texts(&statement["Action"]);
             for action in actions.iter().filter_map(|action| action.strip_prefix("dynamodb:")) {
                 let action =
@@ -152,8 +162,9 @@ fn a_route_that_reads_sends_nothing_and_only_counts() {
     let template = Template::read();
     for route in ROUTES.iter().filter(|route| route.method == "GET") {
         let function = template.function_of(route.name);
-        assert_eq!(template.role(function), "ReaderRole");
-        let statements = template.statements(function);
+        let managed = &template.properties(template.role(function))["ManagedPolicyArns"];
+        assert_eq!(*managed, json!([{ "Ref": "FunctionPolicy" }, { "Ref": "ReaderPolicy" }]));
+        let statements = template.allowed(function);
         let actions: BTreeSet<_> =
             statements.iter().flat_map(|one| texts(&one["Action"])).collect();
         assert!(!actions.iter().any(|action| action.starts_with("sqs:")), "{actions:?}");
@@ -203,7 +214,7 @@ fn a_checker_has_its_own_queue_and_sends_to_that_of_alerts() {
 fn who_breaks_out_of_a_page_may_only_write_the_log() {
     let template = Template::read();
     assert_eq!(template.role("Browser"), "BrowserRole");
-    for statement in template.statements("Browser") {
+    for statement in template.allowed("Browser") {
         let actions = texts(&statement["Action"]);
         let is_harmless =
             |action: &&str| action.starts_with("logs:") || action.starts_with("xray:");
@@ -231,15 +242,65 @@ fn a_checker_that_may_need_a_browser_calls_that_function_and_no_other() {
 }
 
 #[test]
-fn every_function_writes_to_the_one_log_and_to_no_other() {
+fn every_function_has_a_log_and_writes_to_no_other() {
     let template = Template::read();
-    for function in template.functions() {
-        let statements = template.statements(function).into_iter();
+    let functions: Vec<_> = template.functions().chain(["Browser"]).collect();
+    for function in &functions {
+        let statements = template.allowed(function).into_iter();
         let logs: Vec<_> = statements
             .filter(|one| texts(&one["Action"]).iter().any(|action| action.starts_with("logs:")))
             .collect();
         let [log] = &logs[..] else { panic!("{function}: {logs:?}") };
-        assert_eq!(log["Resource"], json!({ "Fn::GetAtt": ["Logs", "Arn"] }), "{function}");
+        let group = format!("{function}Logs");
+        assert_eq!(log["Resource"], json!({ "Fn::GetAtt": [group, "Arn"] }), "{function}");
+        let of_function = &template.properties(function)["LoggingConfig"];
+        assert_eq!(*of_function, json!({ "LogFormat": "JSON", "LogGroup": { "Ref": group } }));
+        let retention = &template.properties(&group)["RetentionInDays"];
+        assert_eq!(*retention, json!({ "Ref": "LogRetentionDays" }), "{function}");
+    }
+    // What is looked for in the logs is looked for in all of them.
+    let expected: BTreeSet<_> = functions.iter().map(|function| format!("{function}Logs")).collect();
+    for query in ["ErrorsQuery", "StoryQuery", "FunctionsQuery"] {
+        let named = list(&template.properties(query)["LogGroupNames"]);
+        let named: BTreeSet<_> = named.filter_map(|one| one["Ref"].as_str()).collect();
+        assert!(named.iter().copied().eq(expected.iter().map(String::as_str)), "{query}: {named:?}");
+    }
+    let board = template.properties("Board").to_string();
+    let missing = expected.iter().find(|group| !board.contains(&format!("SOURCE '${{{group}}}'")));
+    assert_eq!(missing, None, "of the dashboard");
+}
+
+#[test]
+fn no_function_may_write_a_plan() {
+    let template = Template::read();
+    for function in template.functions().chain(["Browser"]) {
+        let statements = template.statements(function).into_iter();
+        let denied: Vec<_> = statements.filter(|one| one["Effect"] != "Allow").collect();
+        let [denied] = &denied[..] else { panic!("{function}: {denied:?}") };
+        assert_eq!(denied["Effect"], "Deny", "{function}");
+        let condition = &denied["Condition"];
+        let partitions = format!("{}*", Prefix::Team.as_str());
+        let attributes = &condition["ForAnyValue:StringEquals"]["dynamodb:Attributes"];
+        assert_eq!(
+            *condition,
+            json!({
+                "ForAnyValue:StringLike": { "dynamodb:LeadingKeys": [partitions] },
+                "ForAnyValue:StringEquals": { "dynamodb:Attributes": attributes },
+            })
+        );
+        let writes = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:BatchWriteItem"];
+        assert_eq!(texts(&denied["Action"]), writes, "{function}");
+        // They are what a team's plan stands in.
+        let id = TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("an id");
+        let now = Timestamp::UNIX_EPOCH;
+        let [of_one, of_other] = [Plan::Starter, Plan::Agency].map(|plan| {
+            let team = Team { plan_active: plan == Plan::Agency, ..Team::new(id, "", plan, now) };
+            serde_json::to_value(team).expect("JSON")
+        });
+        let of_one = of_one.as_object().expect("fields").iter();
+        let of_plan = of_one.filter(|(name, value)| **value != of_other[name.as_str()]);
+        let of_plan: BTreeSet<_> = of_plan.map(|(name, _)| name.as_str()).collect();
+        assert_eq!(texts(attributes).into_iter().collect::<BTreeSet<_>>(), of_plan);
     }
 }
 

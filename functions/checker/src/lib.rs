@@ -38,7 +38,7 @@ pub use engines::{Engines, Subject};
 pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};
 pub use metrics::Metrics;
-pub use secret::{SecretError, auditor_key};
+pub use secret::auditor_key;
 pub use vedette_probe::browser::adopt_orphans;
 pub use vedette_probe::guard::GuardError;
 

@@ -4,22 +4,31 @@
 use std::future::ready;
 use std::sync::Arc;
 
+use aws_types::SdkConfig;
 use lambda_http::{Error, Request, run, service_fn};
 use tracing::error;
 use vedette_dashboard::{
     ACCOUNTS, Dashboard, Provider, ProviderConfig, READ, WRITE, find, not_found,
 };
+use vedette_domain::ErrorChain;
 use vedette_probe::guard::Outbound;
 use vedette_runtime::config::{Service, environment};
-use vedette_runtime::{aws, telemetry};
+use vedette_runtime::{aws, secret, telemetry};
 
 /// The OpenID provider, if there is one. Where its configuration is wrong, people still sign in by links.
-fn provider() -> Option<Provider> {
+async fn provider(sdk: &SdkConfig) -> Option<Provider> {
+    let stored = secret(ProviderConfig::SECRET, &environment, sdk).await;
     let read = || {
-        let Some(config) = ProviderConfig::read(&environment)? else { return Ok(None) };
+        let stored = stored?;
+        let read = |name: &str| match (name, &stored) {
+            (ProviderConfig::CLIENT_SECRET, Some(secret)) => Some(secret.clone()),
+            _ => environment(name),
+        };
+        let Some(config) = ProviderConfig::read(&read)? else { return Ok(None) };
         Provider::new(config, Outbound::read(&environment)?).map(Some).map_err(Error::from)
     };
     read().unwrap_or_else(|problem: Error| {
+        let problem = ErrorChain(&*problem);
         error!(%problem, "nobody signs in at the OpenID provider until this is mended");
         None
     })
@@ -34,7 +43,7 @@ async fn main() -> Result<(), Error> {
     }
     let sdk = aws::lambda_sdk_config(&environment)?;
     // One function alone asks the OpenID provider.
-    let provider = if name == ACCOUNTS { provider() } else { None };
+    let provider = if name == ACCOUNTS { provider(&sdk).await } else { None };
     let dashboard = Arc::new(Dashboard::new(provider));
     let app = Arc::new(aws::lambda_app(Service::read(&environment)?, &sdk)?);
     app.warm_up().await;

@@ -12,6 +12,7 @@ mod entropy;
 pub mod health;
 mod queue;
 mod scheduler;
+mod secret;
 mod sdk_http;
 pub mod signed;
 mod sqs;
@@ -28,4 +29,5 @@ pub use scheduler::{
     Buckets, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
     SchedulerError,
 };
+pub use secret::{SecretError, secret};
 pub use sqs::{SqsBody, SqsQueue};

@@ -7,7 +7,7 @@ use vedette_runtime::config::Service;
 
 const ISSUER: &str = "VEDETTE_OIDC_ISSUER";
 const CLIENT_ID: &str = "VEDETTE_OIDC_CLIENT_ID";
-const CLIENT_SECRET: &str = "VEDETTE_OIDC_CLIENT_SECRET";
+const CLIENT_SECRET: &str = ProviderConfig::CLIENT_SECRET;
 
 /// An OpenID provider, and what this service is registered with there.
 #[derive(Debug, Clone)]
@@ -19,6 +19,11 @@ pub struct ProviderConfig {
 }
 
 impl ProviderConfig {
+    /// What this service's secret is set by.
+    pub const CLIENT_SECRET: &str = "VEDETTE_OIDC_CLIENT_SECRET";
+    /// What names the secret of Secrets Manager that is this service's, on AWS.
+    pub const SECRET: &str = "VEDETTE_OIDC_SECRET";
+
     /// Reads all that is to be known of the provider; `None` if nothing is.
     ///
     /// # Errors

@@ -1,0 +1,43 @@
+//! Secrets that Secrets Manager keeps: in no environment, and in no log.
+
+use aws_sdk_secretsmanager::Client;
+use aws_sdk_secretsmanager::error::BoxError;
+use aws_types::SdkConfig;
+use vedette_domain::config::Read;
+
+/// Why there is no secret.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// Secrets Manager does not give it away.
+    #[error("{variable}: the secret cannot be read")]
+    Refused {
+        /// What names it.
+        variable: &'static str,
+        /// What was answered.
+        source: BoxError,
+    },
+    /// It holds bytes.
+    #[error("{variable}: the secret is no text")]
+    NoText {
+        /// What names it.
+        variable: &'static str,
+    },
+}
+
+/// Reads the secret whose ARN a variable names. None where it names none.
+///
+/// # Errors
+///
+/// When the secret cannot be read.
+pub async fn secret(
+    variable: &'static str,
+    read: Read<'_>,
+    sdk: &SdkConfig,
+) -> Result<Option<String>, SecretError> {
+    let Some(arn) = read(variable) else { return Ok(None) };
+    let answer = Client::new(sdk).get_secret_value().secret_id(arn).send().await;
+    let answer =
+        answer.map_err(|error| SecretError::Refused { variable, source: error.into() })?;
+    let text = answer.secret_string.ok_or(SecretError::NoText { variable })?;
+    Ok(Some(text.trim().to_owned()))
+}
