@@ -36,7 +36,7 @@ trap 'exit 143' TERM
 # Read from at once.
 touch "$work/out"
 # Nobody outside this machine is asked, and nothing is audited.
-env -i PATH="$PATH" VEDETTE_THROTTLE=4000000000 VEDETTE_ALLOW_TARGETS=127.0.0.0/8 \
+env -i PATH="$PATH" VEDETTE_THROTTLE=4000000000 VEDETTE_ALLOW_TARGETS=127.0.0.0/8 VEDETTE_ALLOW_RECEIVERS=127.0.0.0/8 \
     VEDETTE_DOH=nobody=https://127.0.0.1:1/dns-query VEDETTE_RDAP=none VEDETTE_AUDITOR=none \
     "${service_environment[@]}" \
     "$built/vedette-local" --data "$work/data" --listen 127.0.0.1:0 --quiet "${service_options[@]}" \

@@ -82,7 +82,8 @@ class Service:
             [SERVICE, "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--quiet", "--minute", "0.25s"],
             stdout=out, stderr=open(self.folder / "log", "a"),
             env={"PATH": os.environ["PATH"], "VEDETTE_THROTTLE": "4000000000",
-                 "VEDETTE_ALLOW_TARGETS": "127.0.0.0/8", "VEDETTE_RDAP": "none", "VEDETTE_AUDITOR": "none",
+                 "VEDETTE_ALLOW_TARGETS": "127.0.0.0/8",
+                 "VEDETTE_ALLOW_RECEIVERS": "127.0.0.0/8", "VEDETTE_RDAP": "none", "VEDETTE_AUDITOR": "none",
                  "VEDETTE_DOH": "nobody=https://127.0.0.1:1/dns-query"},
         )
         self.api = until("it says where it is", self.said, 30)

@@ -59,6 +59,9 @@ async fn an_address_is_confirmed_by_its_reader() {
     x-content-type-options: nosniff
     referrer-policy: same-origin
     content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+    cross-origin-opener-policy: same-origin
+    cross-origin-resource-policy: same-origin
+    strict-transport-security: max-age=31536000
 
     <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><title>Confirm this address · Vedette</title><link rel="icon" href="/assets/icon-HASH.svg"><link rel="stylesheet" href="/assets/app-HASH.css"><script src="/assets/app-HASH.js" defer></script></head><body><a class="skip" href="#main">Skip to the content</a><main id="main"><h1>Confirm this address</h1><p>Send alerts of the channel <b><bdi>Ops</bdi></b> to <b><bdi>ada@example.com</bdi></b>?</p><form method="post"><button>Confirm</button></form></main></body></html>
     "##);
@@ -119,6 +122,9 @@ async fn who_has_no_key_learns_nothing() {
     x-content-type-options: nosniff
     referrer-policy: same-origin
     content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+    cross-origin-opener-policy: same-origin
+    cross-origin-resource-policy: same-origin
+    strict-transport-security: max-age=31536000
 
     <!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex"><title>There is nothing here · Vedette</title><link rel="icon" href="/assets/icon-HASH.svg"><link rel="stylesheet" href="/assets/app-HASH.css"><script src="/assets/app-HASH.js" defer></script></head><body><a class="skip" href="#main">Skip to the content</a><main id="main"><h1>There is nothing here</h1><p>The link is not complete, or what it led to is gone.</p></main></body></html>
     "##);

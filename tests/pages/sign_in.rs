@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;
-use lambda_http::http::header::SET_COOKIE;
+use lambda_http::http::header::{COOKIE, SET_COOKIE};
 use vedette_domain::account::{Role, Scope, Team, User};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::plan::Plan;
@@ -208,6 +208,27 @@ async fn what_pages_are_shown_with_is_kept_for_good_and_found_by_what_is_in_it()
         assert_eq!(file.headers().contains_key("content-encoding"), path.ends_with(".css"));
     }
     assert_eq!(ask(&test, "GET", "/assets/app-0000000000000000.css").await.status(), 404);
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_sends_no_more_than_4_kb() {
+    let test = TestApp::start().await;
+    let owner = new_team(&test, Plan::Agency).await;
+    let long = format!("email={}", "x".repeat(4 * 1024));
+    let mut stranger = crate::support::head("POST", "/sign-in");
+    stranger.headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
+    let within = send(&test, &stranger, &long[..4 * 1024]).await;
+    assert_ne!(within.status(), 413);
+    let before = test.table.dump().await;
+    // A cookie that nobody has been given buys nothing.
+    for cookie in [None, Some("__Host-vedette=forged")] {
+        stranger.headers.extend(cookie.map(|cookie| (COOKIE, HeaderValue::from_static(cookie))));
+        assert_eq!(send(&test, &stranger, &long).await.status(), 413, "{cookie:?}");
+    }
+    assert_eq!(test.table.dump().await, before);
+    let mut browser = Browser::of(&test, owner.user).await;
+    let signed_in = browser.post(&format!("/teams/{}/sites", owner.team), &long).await;
+    assert_ne!(signed_in.status(), 413);
 }
 
 /// API Gateway takes cookies out of the headers.

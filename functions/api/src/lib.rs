@@ -27,9 +27,8 @@ use tracing::{Instrument as _, Span, error, error_span};
 use uuid::Uuid;
 use vedette_domain::ErrorChain;
 use vedette_domain::account::{Permission, Scope};
-use vedette_domain::id::UserId;
 use vedette_http::access::{self, Caller};
-use vedette_http::body;
+use vedette_http::body::{self, Sender};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::resource::Links;
@@ -102,7 +101,7 @@ pub async fn serve<F>(
     app: &App,
     route: &Route,
     head: &Parts,
-    body: impl FnOnce(UserId) -> F + Send,
+    body: impl FnOnce(Sender) -> F + Send,
 ) -> Response
 where
     F: Future<Output = Result<Body, ApiError>> + Send,
@@ -135,7 +134,7 @@ async fn outcome<F>(
     app: &App,
     route: &Route,
     head: &Parts,
-    body: impl FnOnce(UserId) -> F + Send,
+    body: impl FnOnce(Sender) -> F + Send,
 ) -> Response
 where
     F: Future<Output = Result<Body, ApiError>> + Send,
@@ -188,15 +187,16 @@ async fn work<F>(
     app: &App,
     route: &Route,
     head: &Parts,
-    body: impl FnOnce(UserId) -> F + Send,
+    body: impl FnOnce(Sender) -> F + Send,
     caller: &Caller,
     handler: &Handler,
 ) -> Result<Response, ApiError>
 where
     F: Future<Output = Result<Body, ApiError>> + Send,
 {
-    let sent = if route.takes_body() { body(caller.user.id).await? } else { Body::Empty };
-    let body = body::decode(&head.headers, &sent)?;
+    let sender = Sender::User(caller.user.id);
+    let sent = if route.takes_body() { body(sender).await? } else { Body::Empty };
+    let body = body::decode(&head.headers, &sent, sender)?;
     let links = links(app, head);
     let context = Context { app, caller, head, body: &body, links: &links };
     retry_on_conflict(budget::WRITE, || handler.call(context)).await

@@ -62,7 +62,7 @@ impl Config {
         // Nobody is called from outside of AWS.
         let engines = EngineConfig::read(&|name| read(name).filter(|_| name != BROWSER_FUNCTION))?;
         let service = Service { tools: engines.tools(), ..Service::read(read)? };
-        Ok(Self { service, outbound: Outbound::read(read)?, engines })
+        Ok(Self { service, outbound: targets(read)?, engines })
     }
 
     /// Reads the configuration of a function that runs one tool. Which tools its deployment runs, the
@@ -77,7 +77,7 @@ impl Config {
             _ => read(name),
         };
         let engines = EngineConfig::read(&of_tool)?;
-        Ok(Self { service: Service::read(read)?, outbound: Outbound::read(read)?, engines })
+        Ok(Self { service: Service::read(read)?, outbound: targets(read)?, engines })
     }
 
     /// Reads the configuration of the function with the browser, which has no part in the service beside: what
@@ -93,8 +93,13 @@ impl Config {
             BROWSER_FUNCTION => None,
             _ => read(name),
         };
-        Ok((Outbound::read(read)?, EngineConfig::read(&of_browser)?))
+        Ok((targets(read)?, EngineConfig::read(&of_browser)?))
     }
+}
+
+/// What checks may reach.
+fn targets(read: Read<'_>) -> Result<Outbound, ConfigError> {
+    Outbound::read(read)?.allowing(read, "VEDETTE_ALLOW_TARGETS")
 }
 
 impl EngineConfig {

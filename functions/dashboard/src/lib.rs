@@ -38,7 +38,7 @@ use self::serve::{Visit, account_error};
 
 pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};
-pub use self::serve::{Dashboard, not_found};
+pub use self::serve::{Dashboard, misdirected, not_found};
 
 /// All pages. GET shows one and changes nothing, since mail scanners follow links; POST acts. Only the answer
 /// of an OpenID provider comes by GET and signs in, but in no browser that has not asked for it.

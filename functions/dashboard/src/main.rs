@@ -53,7 +53,7 @@ async fn main() -> Result<(), Error> {
             let (head, body) = request.into_parts();
             Ok::<_, Error>(match find(&head) {
                 Some(page) => dashboard.serve(&app, page, &head, |_| ready(Ok(body))).await,
-                None => not_found(),
+                None => not_found(&app, &head),
             })
         }
     }))

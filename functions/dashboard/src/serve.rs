@@ -6,16 +6,16 @@ use lambda_http::Body;
 use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
 use tracing::{Instrument as _, error, error_span};
-use uuid::Uuid;
 use vedette_actions::AccountError;
 use vedette_domain::ErrorChain;
 use vedette_domain::account::Permission;
 use vedette_domain::alert::link;
-use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::id::TeamId;
 use vedette_domain::source::Source;
 use vedette_http::access::{Caller, hold_check_runs, require};
-use vedette_http::body;
+use vedette_http::body::{self, Sender};
 use vedette_http::error::ApiError;
+use vedette_http::isolation::isolate;
 use vedette_http::path::parameters;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::{Response, compress};
@@ -41,13 +41,13 @@ impl Dashboard {
         Self { provider, ..Self::default() }
     }
 
-    /// Serves a page. `body` reads what a form sent, for a user.
+    /// Serves a page. `body` reads what a form sent, as far as its sender may send.
     pub async fn serve<F>(
         &self,
         app: &App,
         page: &Page,
         head: &Parts,
-        body: impl FnOnce(UserId) -> F + Send,
+        body: impl FnOnce(Sender) -> F + Send,
     ) -> Response
     where
         F: Future<Output = Result<Body, ApiError>> + Send,
@@ -56,6 +56,7 @@ impl Dashboard {
         let span = error_span!("page", path = page.path, request_id = id.as_ref().map(display));
         let response = self.answer(app, page, head, body).instrument(span).await;
         let mut response = compress(response, &head.headers);
+        isolate(&mut response, session::is_secure(app, &head.headers));
         if let Some(id) = id {
             id.add_to_fault(&mut response);
         }
@@ -67,7 +68,7 @@ impl Dashboard {
         app: &App,
         page: &Page,
         head: &Parts,
-        body: impl FnOnce(UserId) -> F + Send,
+        body: impl FnOnce(Sender) -> F + Send,
     ) -> Response
     where
         F: Future<Output = Result<Body, ApiError>> + Send,
@@ -80,13 +81,16 @@ impl Dashboard {
             Err(error) => return refuse(visit, &error),
         };
         let visit = Visit { signed_in: signed_in.as_ref(), ..visit };
+        let sender = signed_in
+            .as_ref()
+            .map_or(Sender::Stranger, |known| Sender::User(known.caller.user.id));
         let sent = match head.method == Method::POST && page.audience != For::Linked {
-            true => body(signed_in.as_ref().map_or(STRANGERS, |known| known.caller.user.id)).await,
+            true => body(sender).await,
             false => Ok(Body::Empty),
         };
         let served = async {
             let sent = sent?;
-            let body = body::decode(&head.headers, &sent)?;
+            let body = body::decode(&head.headers, &sent, sender)?;
             let visit = Visit { body: &body, ..visit };
             retry_on_conflict(budget::WRITE, || (page.handler)(visit)).await
         };
@@ -137,9 +141,6 @@ impl<'a> Visit<'a> {
         self.signed_in.ok_or(ApiError::Unauthenticated("Nobody is signed in."))
     }
 }
-
-/// All who are not signed in, as one user: what they send at a time is limited together.
-const STRANGERS: UserId = UserId(Uuid::nil());
 
 /// Who is signed in, for a page that asks; refuses forms of other sites, and strangers.
 async fn admit(
@@ -200,6 +201,17 @@ pub(crate) fn account_error(error: AccountError) -> ApiError {
 }
 
 /// What is said where there is no page.
-pub fn not_found() -> Response {
-    layout::refusal(None, &ApiError::NotFound)
+pub fn not_found(app: &App, head: &Parts) -> Response {
+    pageless(app, head, &ApiError::NotFound)
+}
+
+/// What is said to who came here by a name that is not the service's.
+pub fn misdirected(app: &App, head: &Parts) -> Response {
+    pageless(app, head, &ApiError::Misdirected)
+}
+
+fn pageless(app: &App, head: &Parts, refusal: &ApiError) -> Response {
+    let mut response = layout::refusal(None, refusal);
+    isolate(&mut response, session::is_secure(app, &head.headers));
+    response
 }

@@ -31,7 +31,7 @@ pub(crate) struct SignedIn {
 }
 
 /// Whether browsers reach this service by https: as it is configured, or as the request came.
-fn is_secure(app: &App, headers: &HeaderMap) -> bool {
+pub(crate) fn is_secure(app: &App, headers: &HeaderMap) -> bool {
     match &app.service.base_url {
         Some(url) => url.starts_with("https:"),
         None => headers.get(FORWARDED_PROTO).is_some_and(|scheme| scheme == "https"),

@@ -6,8 +6,8 @@ use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use vedette_domain::alert::channel_state::LEASE;
 use vedette_notifier::handle_body;
-use vedette_notifier::send::{MailConfig, MailWay, Sender};
-use vedette_probe::guard::{Guard, Outbound};
+use vedette_notifier::send::{MailWay, SendConfig, Sender};
+use vedette_probe::guard::Guard;
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
@@ -19,9 +19,10 @@ const AT_ONCE: usize = 100;
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let sdk = aws::lambda_sdk_config(&environment)?;
-    let mail = MailConfig::read(&environment, MailWay::Ses(Box::new(sdk.clone())))?;
+    let SendConfig { mail, receivers } =
+        SendConfig::read(&environment, MailWay::Ses(Box::new(sdk.clone())))?;
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
-    let guard = Arc::new(Guard::new(Outbound::read(&environment)?)?);
+    let guard = Arc::new(Guard::new(receivers)?);
     let sender = Sender::new(guard, mail).reporting_to(app.health.clone());
     let consumer = Consumer::new(&app, Destination::Alerts)?;
     let consumer = consumer.refilling(LEASE.unsigned_abs(), AT_ONCE);

@@ -11,7 +11,7 @@ use crate::output::{Output, Show, moment, wire};
 use crate::{Failure, args, user};
 
 /// Where a service on this machine is, unless somebody says otherwise.
-const LOCAL: &str = "http://127.0.0.1:8787";
+const LOCAL: &str = "http://vedette.localhost:8787";
 
 #[derive(Debug, Args)]
 pub(crate) struct SignIn {

@@ -131,6 +131,7 @@ impl Bench {
             service: Service {
                 base_url: None,
                 own_url: Some("http://127.0.0.1:8080/api/v1".to_owned()),
+                own_pages: None,
                 sign_in_with: None,
                 throttle: 60,
                 time_scale: TimeScale::default(),

@@ -2,13 +2,15 @@
 
 mod body_memory;
 mod connections;
+mod hosts;
+mod network;
 mod request_body;
 mod response_writer;
 
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use vedette_dashboard::{Dashboard, Provider};
+use vedette_dashboard::{Dashboard, Provider, misdirected};
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
 use vedette_http::response::Response;
@@ -35,7 +37,10 @@ use vedette_runtime::App;
 
 use self::body_memory::BodyMemory;
 use self::connections::{CONNECTIONS_MAX, Connection, Connections};
+use self::network::Network;
 use self::request_body::RequestBody;
+pub use self::hosts::HostName;
+pub(crate) use self::hosts::Hosts;
 use self::response_writer::{WriteTimeout, respond};
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.
@@ -62,6 +67,7 @@ pub(crate) struct Gateway {
     dashboard: Dashboard,
     connections: Arc<Connections>,
     body_memory: BodyMemory,
+    hosts: Hosts,
 }
 
 /// Takes the address; as many connections as are served may wait there for their turn.
@@ -77,12 +83,13 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 impl Gateway {
     /// A gateway before the API's routes and the pages.
-    pub(crate) fn new(app: App, provider: Option<Provider>) -> Self {
+    pub(crate) fn new(app: App, provider: Option<Provider>, hosts: Hosts) -> Self {
         Self {
             app,
             dashboard: Dashboard::new(provider),
             connections: Arc::new(Connections::default()),
             body_memory: BodyMemory::new(),
+            hosts,
         }
     }
 
@@ -108,8 +115,8 @@ impl Gateway {
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(Arc::clone(&self).converse(stream, stop.clone()));
+                Ok((stream, from)) => {
+                    connections.spawn(Arc::clone(&self).converse(stream, from.ip(), stop.clone()));
                 }
                 Err(error) => {
                     warn!(%error, "a connection could not be taken");
@@ -125,9 +132,9 @@ impl Gateway {
     }
 
     /// Everything that happens on a connection, until it ends or is evicted.
-    async fn converse(self: Arc<Self>, stream: TcpStream, stop: CancellationToken) {
-        let connection = self.connections.register();
-        let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
+    async fn converse(self: Arc<Self>, stream: TcpStream, from: IpAddr, stop: CancellationToken) {
+        let connection = self.connections.register(from.into());
+        let peer = Some(Peer(from));
         // Answers are small and whole: they need not wait for more.
         let _ = stream.set_nodelay(true);
         tokio::select! {
@@ -152,7 +159,8 @@ impl Gateway {
             Box::pin(async move {
                 // The connection is about to be dropped.
                 let Some(active) = registered.begin_request() else { return pending().await };
-                Ok::<_, Infallible>(respond(self.answer_always(request, peer).await, active))
+                let response = self.answer_always(request, peer, registered.network()).await;
+                Ok::<_, Infallible>(respond(response, active))
             })
         });
         let mut connection = http1::Builder::new()
@@ -183,11 +191,12 @@ impl Gateway {
         &self,
         mut request: hyper::Request<Incoming>,
         peer: Option<Peer>,
+        network: Network,
     ) -> Response {
         peer.map(|peer| request.extensions_mut().insert(peer));
         let id = RequestId(self.app.entropy.request_id());
         request.extensions_mut().insert(id.clone());
-        let answered = AssertUnwindSafe(self.answer(request)).catch_unwind().await;
+        let answered = AssertUnwindSafe(self.answer(request, network)).catch_unwind().await;
         let mut response = answered.unwrap_or_else(|_| {
             error!(request_id = %id, "a request ended in a panic");
             ApiError::internal("panic").into_response()
@@ -196,13 +205,15 @@ impl Gateway {
         response
     }
 
-    async fn answer(&self, request: hyper::Request<Incoming>) -> Response {
+    async fn answer(&self, request: hyper::Request<Incoming>, network: Network) -> Response {
         let (head, body) = request.into_parts();
-        let mut body = RequestBody::new(body, &self.body_memory);
-        let mut response = if has_one_host(&head) {
-            self.route(head, &mut body).await
-        } else {
+        let mut body = RequestBody::new(body, &self.body_memory, network);
+        let mut response = if !has_one_host(&head) {
             ApiError::BadRequest("The request must have one Host header.").into_response()
+        } else if !self.is_ours(&head) {
+            self.misdirected(&head)
+        } else {
+            self.route(head, &mut body).await
         };
         if !body.is_complete() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -210,17 +221,30 @@ impl Gateway {
         response
     }
 
+    /// Whether the host that is asked, if one is named, is this service's.
+    fn is_ours(&self, head: &request::Parts) -> bool {
+        let named = head.headers.get(HOST);
+        named.is_none_or(|host| host.to_str().is_ok_and(|host| self.hosts.know(host)))
+    }
+
+    fn misdirected(&self, head: &request::Parts) -> Response {
+        if head.uri.path().starts_with("/api/") {
+            return ApiError::Misdirected.into_response();
+        }
+        misdirected(&self.app, head)
+    }
+
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
         if let Some(page) = vedette_dashboard::find(&head) {
             let headers = &head.headers;
             let served =
-                self.dashboard.serve(&self.app, page, &head, move |user| body.read(headers, user));
+                self.dashboard.serve(&self.app, page, &head, move |sender| body.read(headers, sender));
             return within_time(page.path, served).await;
         }
         let (route, head) = vedette_api::dispatch(head);
         let headers = &head.headers;
         let served =
-            vedette_api::serve(&self.app, route, &head, move |user| body.read(headers, user));
+            vedette_api::serve(&self.app, route, &head, move |sender| body.read(headers, sender));
         within_time(route.name, served).await
     }
 }
@@ -260,20 +284,20 @@ mod tests {
     use crate::tests::app_without_table;
 
     fn gateway() -> Gateway {
-        Gateway::new(app_without_table(&LocalQueue::new()), None)
+        Gateway::new(app_without_table(&LocalQueue::new()), None, Hosts::new(Vec::new(), None))
     }
 
     /// A client of a gateway, over a stream that buffers only a part of a response.
     fn narrow(gateway: &Arc<Gateway>) -> (DuplexStream, JoinHandle<()>, Arc<Connection>) {
         let (client, stream) = duplex(64);
-        let (gateway, connection) = (Arc::clone(gateway), gateway.connections.register());
+        let (gateway, connection) = (Arc::clone(gateway), gateway.connections.register(Network::from(IpAddr::from([127, 0, 0, 1]))));
         let kept = Arc::clone(&connection);
         let listening =
             async move { gateway.listen(stream, None, &kept, CancellationToken::new()).await };
         (client, tokio::spawn(listening), connection)
     }
 
-    const REQUEST: &[u8] = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n";
+    const REQUEST: &[u8] = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_active_until_its_response_is_sent() {

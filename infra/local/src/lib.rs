@@ -24,6 +24,7 @@ pub mod welcome;
 mod worker;
 
 pub use demo::DemoError;
+pub use gateway::HostName;
 pub use operator::{OPERATOR_URL, Operator};
 pub use options::Options;
 pub use service::{Service, StartError};

@@ -12,7 +12,7 @@ use vedette_dashboard::ProviderConfig;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
 use vedette_local::{OPERATOR_URL, Operator, Options, Service, process, threads, welcome};
-use vedette_notifier::send::{MailConfig, MailWay};
+use vedette_notifier::send::{MailWay, SendConfig};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
 use vedette_runtime::terminal::{self, Lines};
@@ -56,27 +56,27 @@ fn main() -> ExitCode {
 /// Everything that the environment says.
 struct Configured {
     config: Config,
-    mail: MailConfig,
+    send: SendConfig,
     provider: Option<ProviderConfig>,
 }
 
 fn configured(options: &Options) -> Result<Configured, ConfigError> {
     let config = Config::read(&environment)?;
-    let mail = MailConfig::read(&environment, MailWay::Folder(options.data.join("mail")))?;
-    if matches!(options.operator_url, Some(Operator::Mail(_))) && !mail.reaches_people() {
+    let send = SendConfig::read(&environment, MailWay::Folder(options.data.join("mail")))?;
+    if matches!(options.operator_url, Some(Operator::Mail(_))) && !send.mail.reaches_people() {
         let problem = "names an address, and mails go nowhere: VEDETTE_SMTP is not set".to_owned();
         return Err(ConfigError { name: OPERATOR_URL, problem });
     }
     let provider = ProviderConfig::read(&environment)?;
-    Ok(Configured { config, mail, provider })
+    Ok(Configured { config, send, provider })
 }
 
 async fn run(options: &Options, mut configured: Configured) -> Result<(), Box<dyn Error>> {
     let mut signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     loop {
-        let Configured { config, mail, provider } = configured;
+        let Configured { config, send, provider } = configured;
         let service = tokio::select! {
-            started = Service::start(options.clone(), config, mail, provider) => started?,
+            started = Service::start(options.clone(), config, send, provider) => started?,
             () = asked_to_stop(&mut signals) => return Ok(()),
         };
         welcome::announce(&service);

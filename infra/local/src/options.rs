@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use vedette_domain::schedule::TimeScale;
 use vedette_embedded::Fsync;
 
+use crate::gateway::HostName;
 use crate::operator::{OPERATOR_URL, Operator};
 
 const ENVIRONMENT: &str = "\
@@ -21,6 +22,7 @@ Environment:
                          separated by commas [default: none]
   VEDETTE_ALLOW_TARGETS  Networks that checks may reach although they are not public,
                          separated by commas: 127.0.0.0/8,10.0.0.0/8
+  VEDETTE_ALLOW_RECEIVERS  Networks that alerts may reach although they are not public
   VEDETTE_CONNECT_TO     Detours of checks, separated by commas: HOST:PORT:ADDRESS:PORT
   VEDETTE_EXTRA_ROOTS    PEM file of certificate authorities that checks trust as well
   VEDETTE_OIDC_ISSUER    OpenID provider at which people sign in to the pages, with VEDETTE_OIDC_CLIENT_ID,
@@ -42,6 +44,11 @@ pub struct Options {
     /// Where the API listens; port 0 takes a free port
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
     pub listen: SocketAddr,
+
+    /// Host names, separated by commas, under which people reach the service, beside IP addresses, those under
+    /// localhost and the one in VEDETTE_BASE_URL; a request for another one is refused
+    #[arg(long, env = "VEDETTE_HOSTS", value_name = "NAMES", value_delimiter = ',')]
+    pub hosts: Vec<HostName>,
 
     /// How long a monitoring minute lasts: 60s, 1m, 500ms. With 1s, a check every five minutes runs
     /// every five seconds; stored times stay real
@@ -117,6 +124,13 @@ mod tests {
         let options = parse(&["--operator-url", "mailto:ada@example.com"]).expect("an address");
         assert_eq!(options.operator_url, Some(Operator::Mail("ada@example.com".to_owned())));
         assert_eq!(parse(&["--operator-url", "ftp://x"]).expect_err("no way").exit_code(), 2);
+    }
+
+    #[test]
+    fn the_service_may_have_host_names() {
+        let options = parse(&["--hosts", "monitor.test,box.lan"]).expect("names");
+        assert_eq!(options.hosts.len(), 2);
+        assert!(parse(&["--hosts", "http://monitor.test"]).is_err());
     }
 
     #[test]

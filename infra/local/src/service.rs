@@ -1,7 +1,7 @@
 //! Everything put together, in the order in which it starts and stops.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use vedette_domain::alert::link;
 use vedette_embedded::{
     Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Watch, reach,
 };
-use vedette_notifier::send::{MailConfig, Sender};
+use vedette_notifier::send::{SendConfig, Sender};
 use vedette_probe::guard::Guard;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
@@ -28,12 +28,11 @@ use crate::clock::ClockWatch;
 use crate::console::Console;
 use crate::data_folder;
 use crate::demo::{self, Access, DemoError, SignIn};
-use crate::gateway::{self, Gateway};
+use crate::gateway::{self, Gateway, Hosts};
 use crate::operator;
 use crate::options::Options;
 use crate::places;
 use crate::profiles;
-use crate::welcome;
 use crate::worker::{self, Worker};
 
 /// Longer than the gateway and the workers give to what is running.
@@ -43,6 +42,7 @@ const GRACE: Duration = Duration::from_secs(7);
 pub struct Service {
     listen: SocketAddr,
     base_url: String,
+    pages_url: String,
     access: Access,
     sign_in: SignIn,
     stop: DropGuard,
@@ -95,7 +95,7 @@ impl Service {
     pub async fn start(
         options: Options,
         config: Config,
-        mail: MailConfig,
+        send: SendConfig,
         provider: Option<ProviderConfig>,
     ) -> Result<Self, StartError> {
         Folder::make(&options.data)?;
@@ -128,11 +128,15 @@ impl Service {
         service.time_scale = options.minute;
         let base_url = base_url(service.base_url.as_deref(), listen);
         service.own_url = Some(base_url.clone());
+        service.own_pages = own_pages(listen);
+        let pages_url = service.pages_base().unwrap_or_default().to_owned();
+        let SendConfig { mail, mut receivers } = send;
         service.sends_mail = mail.reaches_people();
         // A user who may add a site must not have us call ourselves.
         outbound.own_listeners.push(listen);
+        receivers.own_listeners.push(listen);
         let health = Health::default();
-        let guard = Arc::new(Guard::new(outbound.clone())?);
+        let guard = Arc::new(Guard::new(receivers)?);
         let sender = Arc::new(Sender::new(guard, mail).reporting_to(health.clone()));
         let provider =
             provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;
@@ -154,7 +158,8 @@ impl Service {
         };
         let health = app.health.clone();
         let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };
-        let gateway = Arc::new(Gateway::new(interactive, provider));
+        let hosts = Hosts::new(options.hosts, app.service.base_url.as_deref());
+        let gateway = Arc::new(Gateway::new(interactive, provider, hosts));
         let console = Console::start(options.quiet).map_err(StartError::Console)?;
 
         let stop = CancellationToken::new();
@@ -202,6 +207,7 @@ impl Service {
         Ok(Self {
             listen,
             base_url,
+            pages_url,
             access,
             sign_in,
             stop,
@@ -222,6 +228,11 @@ impl Service {
     /// The API's base address.
     pub fn base_url(&self) -> &str {
         &self.base_url
+    }
+
+    /// Where browsers reach the pages, without a slash at the end.
+    pub fn pages_url(&self) -> &str {
+        &self.pages_url
     }
 
     /// What keeps the service from doing its work.
@@ -247,7 +258,7 @@ impl Service {
     /// A link by which the only user there is signs in to the pages, once; none where there are more.
     pub fn sign_in_link(&self) -> Option<String> {
         let secret = self.sign_in.as_ref()?;
-        Some(link::sign_in(welcome::pages_of(&self.base_url), secret))
+        Some(link::sign_in(&self.pages_url, secret))
     }
 
     /// Stops: nothing new is taken, what is running gets a few seconds, the table is closed.
@@ -280,5 +291,33 @@ fn base_url(configured: Option<&str>, listen: SocketAddr) -> String {
             format!("http://127.0.0.1:{}/api/v1", listen.port())
         }
         None => format!("http://{listen}/api/v1"),
+    }
+}
+
+/// The pages under a name of their own, where browsers reach them on this machine: a cookie for 127.0.0.1 goes to
+/// every service that listens there, whatever its port. Browsers take each name under `localhost` for this machine.
+fn own_pages(listen: SocketAddr) -> Option<String> {
+    let is_here = match listen.ip() {
+        IpAddr::V4(ip) => ip == Ipv4Addr::LOCALHOST || ip.is_unspecified(),
+        IpAddr::V6(ip) => ip == Ipv6Addr::LOCALHOST || ip.is_unspecified(),
+    };
+    is_here.then(|| format!("http://vedette.localhost:{}", listen.port()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_have_a_name_of_their_own_where_browsers_know_it() {
+        let own = |address: &str| own_pages(address.parse().expect("an address"));
+        let named = Some("http://vedette.localhost:8787".to_owned());
+        for here in ["127.0.0.1:8787", "[::1]:8787", "0.0.0.0:8787", "[::]:8787"] {
+            assert_eq!(own(here), named, "{here}");
+        }
+        // The name may lead to another address than these.
+        for other in ["127.0.0.2:8787", "192.168.1.7:8787"] {
+            assert_eq!(own(other), None, "{other}");
+        }
     }
 }

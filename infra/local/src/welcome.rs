@@ -21,7 +21,7 @@ pub fn announce(service: &Service) {
         Access::Unknown => ("one of your own".to_owned(), "$TOKEN".to_owned()),
     };
     let pages = service.sign_in_link().map_or_else(
-        || format!("{}\n           vedette sign-in makes a link", pages_of(api)),
+        || format!("{}\n           vedette sign-in makes a link", service.pages_url()),
         |link| format!("{link}\n           signs in once, within 15 minutes"),
     );
     // Written behind, as nobody may read it; it may be closed as well.
@@ -42,9 +42,4 @@ pub fn announce(service: &Service) {
          Token    {token}\n\n  \
          curl -H \"Authorization: Bearer {bearer}\" {api}/me\n"
     ));
-}
-
-/// Where the pages are, by where the API is.
-pub(crate) fn pages_of(api: &str) -> &str {
-    api.strip_suffix("/api/v1").unwrap_or(api)
 }

@@ -255,7 +255,22 @@ pub(crate) fn judge_all(folder: &Path) -> Result<(), FileFault> {
         };
         judged.map_err(|problem| FileFault::new(path, problem))?;
     }
-    Ok(())
+    judge_socket(folder)
+}
+
+/// Refuses a socket, or what is in its place, that another user has made: whoever listens there would be told what is
+/// to be saved, and would say what was.
+pub(crate) fn judge_socket(folder: &Path) -> Result<(), FileFault> {
+    let path = folder.join(SOCKET);
+    let problem = match Found::at(&path) {
+        Ok(Some(Found { owner, .. })) if owner != geteuid().as_raw() => {
+            FileProblem::NotOurs { owner }
+        }
+        // Anything else that is ours is replaced by a new one.
+        Ok(_) => return Ok(()),
+        Err(error) => FileProblem::Unreadable { why: error.to_string() },
+    };
+    Err(FileFault::new(path, problem))
 }
 
 /// Which files this process has open, by name. Clones are the same record.

@@ -129,6 +129,7 @@ pub async fn reach(path: &Path) -> Result<Reached, FolderError> {
     loop {
         match Folder::lock(path) {
             Err(FolderError::InUse(_)) if Socket::of(path).answers().await => {
+                files::judge_socket(path).map_err(FolderError::File)?;
                 return Ok(Reached::Served(Socket::of(path)));
             }
             Err(FolderError::InUse(_)) if Instant::now() < until => sleep(AGAIN).await,
@@ -401,6 +402,22 @@ pub(crate) mod tests {
         }
         drop(folder);
         assert!(matches!(waiting.await.expect("no panic"), Ok(Reached::Free(_))));
+    }
+
+    #[tokio::test]
+    async fn a_socket_of_another_user_is_not_asked() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let _folder = Folder::alone(temporary.path()).await;
+        let socket = temporary.path().join(files::SOCKET);
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+        assert!(matches!(reach(temporary.path()).await, Ok(Reached::Served(_))));
+        // Only root can give it away.
+        if !geteuid().is_root() {
+            return;
+        }
+        chown(&socket, Some(12_345), None).expect("given away");
+        let refused = reach(temporary.path()).await.expect_err("not ours").to_string();
+        assert!(refused.contains("vedette.sock belongs to another user (uid 12345)"), "{refused}");
     }
 
     #[tokio::test(start_paused = true)]

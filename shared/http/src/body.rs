@@ -4,12 +4,35 @@ use std::borrow::Cow;
 
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::CONTENT_ENCODING;
+use vedette_domain::id::UserId;
 
 use crate::error::ApiError;
 use crate::{gzip, header};
 
-/// The largest request body, in bytes, as it is sent and decoded.
+/// The largest request body of a user, in bytes, as it is sent and decoded.
 pub const BODY_MAX: usize = 1024 * 1024;
+
+/// The largest request body of who is not signed in: an address, or a name and an invitation's answer.
+pub const STRANGERS_BODY_MAX: usize = 4 * 1024;
+
+/// Who sends a body, as it was found out before the body is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sender {
+    /// Who has shown a valid token or session.
+    User(UserId),
+    /// Anybody else, whatever else they have shown.
+    Stranger,
+}
+
+impl Sender {
+    /// The largest body that they may send, in bytes.
+    pub const fn body_max(self) -> usize {
+        match self {
+            Self::User(_) => BODY_MAX,
+            Self::Stranger => STRANGERS_BODY_MAX,
+        }
+    }
+}
 
 /// The body as the handlers read it: within the limit, without its encoding.
 ///
@@ -17,7 +40,15 @@ pub const BODY_MAX: usize = 1024 * 1024;
 ///
 /// 413 where it is too large, before or after decoding; 415 where it is encoded otherwise than with
 /// gzip; 400 where it is not encoded as it says.
-pub fn decode<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, ApiError> {
+pub fn decode<'a>(
+    headers: &HeaderMap,
+    body: &'a [u8],
+    sender: Sender,
+) -> Result<Cow<'a, [u8]>, ApiError> {
+    let most = sender.body_max();
+    let within_limit = |body: Cow<'a, [u8]>| {
+        if body.len() > most { Err(ApiError::PayloadTooLarge) } else { Ok(body) }
+    };
     let body = within_limit(Cow::Borrowed(body))?;
     // An empty body is empty in every encoding.
     if body.is_empty() {
@@ -29,7 +60,7 @@ pub fn decode<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, 
         (None, _) => Ok(body),
         (Some(encoding), None) if gzip::is(encoding) => {
             let malformed = |_| ApiError::BadRequest("The request body must be valid gzip.");
-            gzip::unpack(&body, BODY_MAX + 1)
+            gzip::unpack(&body, most + 1)
                 .map_err(malformed)
                 .map(Cow::Owned)
                 .and_then(within_limit)
@@ -38,22 +69,29 @@ pub fn decode<'a>(headers: &HeaderMap, body: &'a [u8]) -> Result<Cow<'a, [u8]>, 
     }
 }
 
-fn within_limit(body: Cow<'_, [u8]>) -> Result<Cow<'_, [u8]>, ApiError> {
-    if body.len() > BODY_MAX { Err(ApiError::PayloadTooLarge) } else { Ok(body) }
-}
-
 #[cfg(test)]
 mod tests {
     use lambda_http::http::HeaderValue;
+    use uuid::Uuid;
 
     use super::*;
 
+    const USER: Sender = Sender::User(UserId(Uuid::nil()));
+
     fn read(encodings: &[&'static str], body: &[u8]) -> Result<Vec<u8>, u16> {
+        read_of(USER, encodings, body)
+    }
+
+    fn read_of(
+        sender: Sender,
+        encodings: &[&'static str],
+        body: &[u8],
+    ) -> Result<Vec<u8>, u16> {
         let mut headers = HeaderMap::new();
         for encoding in encodings {
             headers.append(CONTENT_ENCODING, HeaderValue::from_static(encoding));
         }
-        let read = decode(&headers, body);
+        let read = decode(&headers, body, sender);
         read.map(Cow::into_owned).map_err(|refusal| refusal.status().as_u16())
     }
 
@@ -77,6 +115,19 @@ mod tests {
             assert_eq!(read(encodings, body), found, "{encodings:?}");
         }
         assert_eq!(read(&[], &packed), Ok(packed), "as it was sent");
+    }
+
+    #[test]
+    fn a_stranger_sends_no_more_than_a_form() {
+        let of_stranger = |encodings: &[&'static str], body: &[u8]| {
+            read_of(Sender::Stranger, encodings, body).map(|body| body.len())
+        };
+        let [most, beyond] =
+            [STRANGERS_BODY_MAX, STRANGERS_BODY_MAX + 1].map(|size| vec![b'x'; size]);
+        assert_eq!(of_stranger(&[], &most), Ok(STRANGERS_BODY_MAX));
+        assert_eq!(of_stranger(&[], &beyond), Err(413));
+        assert_eq!(of_stranger(&["gzip"], &gzip::pack(&most)), Ok(STRANGERS_BODY_MAX));
+        assert_eq!(of_stranger(&["gzip"], &gzip::pack(&beyond)), Err(413));
     }
 
     #[test]

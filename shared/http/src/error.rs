@@ -46,10 +46,13 @@ pub enum ApiError {
     /// The request cannot be read.
     #[error("{0}")]
     BadRequest(&'static str),
+    /// The host that was asked is not ours.
+    #[error("This service does not answer for the host in the address. Its operator may name that in VEDETTE_HOSTS.")]
+    Misdirected,
     /// The body did not arrive in time.
     #[error("The request body took too long.")]
     RequestTimeout,
-    /// The body is larger than [`BODY_MAX`](crate::body::BODY_MAX), as it was sent or decoded.
+    /// The body is larger than its [`Sender`](crate::body::Sender) may send, as it was sent or decoded.
     #[error("The request body is too large.")]
     PayloadTooLarge,
     /// The body is encoded in a way that is not understood.
@@ -106,6 +109,7 @@ impl ApiError {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -7,6 +7,7 @@ pub mod error;
 mod gzip;
 mod header;
 pub mod history;
+pub mod isolation;
 pub mod paging;
 pub mod path;
 pub mod query;

@@ -17,6 +17,8 @@ pub struct Service {
     /// Where this process can be reached, ending in `/api/v1`: for links outside of a request, where
     /// `base_url` is not set.
     pub own_url: Option<String>,
+    /// Where browsers on this machine reach its pages, without a slash at the end, where `base_url` is not set.
+    pub own_pages: Option<String>,
     /// What people sign in with at the OpenID provider, as the pages call it; none where there is no provider.
     pub sign_in_with: Option<String>,
     /// Requests a minute and token; a user has a few times as many for all tokens and sessions together.
@@ -102,6 +104,9 @@ impl Service {
 
     /// Base address of the service's pages, without a slash at the end, if there is one.
     pub fn pages_base(&self) -> Option<&str> {
+        if let (None, Some(own)) = (&self.base_url, &self.own_pages) {
+            return Some(own);
+        }
         let base = self.link_base()?.trim_end_matches('/');
         Some(base.strip_suffix("/api/v1").unwrap_or(base))
     }
@@ -153,6 +158,7 @@ impl Service {
         Ok(Self {
             base_url,
             own_url: None,
+            own_pages: None,
             sign_in_with: read(Self::SIGN_IN_WITH).map(|label| label.trim().to_owned()),
             throttle,
             time_scale: TimeScale::default(),

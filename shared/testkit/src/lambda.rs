@@ -237,6 +237,7 @@ pub fn environment(
         ("VEDETTE_SCHEDULE_ROLE", &there.schedule_role),
         ("VEDETTE_SCHEDULE_DLQ", &there.schedule_dlq),
         ("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8"),
+        ("VEDETTE_ALLOW_RECEIVERS", "127.0.0.0/8"),
         ("VEDETTE_CONCURRENCY", "2"),
         ("VEDETTE_RDAP", "none"),
         // Nobody counts requests here.

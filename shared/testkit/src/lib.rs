@@ -74,6 +74,7 @@ impl TestApp {
         let service = Service {
             base_url: Some("https://monitor.test/api/v1".to_owned()),
             own_url: None,
+            own_pages: None,
             sign_in_with: None,
             throttle: 1_000_000,
             time_scale: TimeScale::default(),

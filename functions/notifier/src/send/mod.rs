@@ -19,12 +19,35 @@ use jiff::Timestamp;
 use vedette_domain::alert::channel::{SecretUrl, Target};
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, discord, slack, teams};
-use vedette_probe::guard::Guard;
+use vedette_domain::config::{ConfigError, Read};
+use vedette_probe::guard::{Guard, Outbound};
 use vedette_runtime::Health;
 
 use http::Receiver;
 
 pub use mail::{MailConfig, MailWay};
+
+/// How messages are sent, and where to.
+pub struct SendConfig {
+    /// How mails are sent.
+    pub mail: MailConfig,
+    /// What webhooks may reach.
+    pub receivers: Outbound,
+}
+
+impl SendConfig {
+    /// Reads how messages are sent; mails go by `other` where no mail server is named.
+    ///
+    /// # Errors
+    ///
+    /// The first variable that is invalid.
+    pub fn read(read: Read<'_>, other: MailWay) -> Result<Self, ConfigError> {
+        Ok(Self {
+            mail: MailConfig::read(read, other)?,
+            receivers: Outbound::read(read)?.allowing(read, "VEDETTE_ALLOW_RECEIVERS")?,
+        })
+    }
+}
 
 /// What is sent.
 #[derive(Clone, PartialEq, Eq)]

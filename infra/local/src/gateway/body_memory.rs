@@ -1,52 +1,103 @@
-//! Memory for request bodies while they arrive, of each user and of all together.
+//! Memory for request bodies while they arrive: of each user, of strangers, and of all together.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use vedette_api::BODY_MAX;
-use vedette_domain::id::UserId;
+use vedette_http::body::{STRANGERS_BODY_MAX, Sender};
+
+use super::network::Network;
 
 /// Memory for all bodies together, in bytes; a body for which none is left waits.
 const BODIES_MAX: usize = 16 * BODY_MAX;
 /// A user's share of it: a user who sends slowly delays their own requests, and nobody else's.
 const USER_MAX: usize = BODIES_MAX / 4;
+/// How many bodies of strangers may be awaited from one peer: a sixteenth of those of all. Strangers share what a
+/// user has, and who sends nothing of what was announced must not take it all.
+const PEER_BODIES: usize = USER_MAX / STRANGERS_BODY_MAX / 16;
 
 /// The memory for arriving bodies.
 pub(super) struct BodyMemory {
     all: Semaphore,
-    /// The shares of users whose bodies are arriving.
-    users: Mutex<HashMap<UserId, Weak<Semaphore>>>,
+    /// The shares of those whose bodies are arriving; strangers are one.
+    senders: Mutex<HashMap<Sender, Weak<Semaphore>>>,
+    /// How many bodies of strangers are awaited from each peer.
+    peers: Mutex<HashMap<Network, usize>>,
 }
 
 impl BodyMemory {
     pub(super) fn new() -> Self {
-        Self { all: Semaphore::new(BODIES_MAX), users: Mutex::default() }
+        Self { all: Semaphore::new(BODIES_MAX), senders: Mutex::default(), peers: Mutex::default() }
     }
 
-    /// Reserves a user's share for a body of up to this length, once it is free. All of it at once:
-    /// if bodies took their shares bit by bit, they could all wait for each other.
-    pub(super) async fn reserve(&self, user: UserId, length: u32) -> Reservation<'_> {
-        let of_user = self.of_user(user).acquire_many_owned(length).await;
-        Reservation { memory: self, _of_user: of_user.ok(), of_all: None }
+    /// Reserves a sender's share for a body of up to this length, once it is free. All of it at once:
+    /// if bodies took their shares bit by bit, they could all wait for each other. `None` if too many bodies of
+    /// strangers are awaited from this peer.
+    pub(super) async fn reserve(
+        &self,
+        sender: Sender,
+        peer: Network,
+        length: u32,
+    ) -> Option<Reservation<'_>> {
+        let of_peer = match sender {
+            Sender::User(_) => None,
+            Sender::Stranger => Some(self.await_stranger(peer)?),
+        };
+        let of_sender = self.of_sender(sender).acquire_many_owned(length).await;
+        Some(Reservation { memory: self, _of_peer: of_peer, _of_sender: of_sender.ok(), of_all: None })
     }
 
-    fn of_user(&self, user: UserId) -> Arc<Semaphore> {
-        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = users.get(&user).and_then(Weak::upgrade) {
+    fn await_stranger(&self, peer: Network) -> Option<AwaitedStranger<'_>> {
+        let mut peers = lock(&self.peers);
+        let awaited = peers.entry(peer).or_default();
+        if *awaited == PEER_BODIES {
+            return None;
+        }
+        *awaited += 1;
+        Some(AwaitedStranger { peers: &self.peers, peer })
+    }
+
+    fn of_sender(&self, sender: Sender) -> Arc<Semaphore> {
+        let mut senders = lock(&self.senders);
+        if let Some(known) = senders.get(&sender).and_then(Weak::upgrade) {
             return known;
         }
-        users.retain(|_, known| known.strong_count() > 0);
+        senders.retain(|_, known| known.strong_count() > 0);
         let new = Arc::new(Semaphore::new(USER_MAX));
-        users.insert(user, Arc::downgrade(&new));
+        senders.insert(sender, Arc::downgrade(&new));
         new
     }
+}
+
+/// A body of a stranger that is awaited from a peer.
+struct AwaitedStranger<'a> {
+    peers: &'a Mutex<HashMap<Network, usize>>,
+    peer: Network,
+}
+
+impl Drop for AwaitedStranger<'_> {
+    fn drop(&mut self) {
+        let mut peers = lock(self.peers);
+        if let Some(awaited) = peers.get_mut(&self.peer) {
+            *awaited -= 1;
+            if *awaited == 0 {
+                peers.remove(&self.peer);
+            }
+        }
+    }
+}
+
+/// Nothing that is done under these locks can be left half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The memory of one body.
 pub(super) struct Reservation<'a> {
     memory: &'a BodyMemory,
-    _of_user: Option<OwnedSemaphorePermit>,
+    _of_peer: Option<AwaitedStranger<'a>>,
+    _of_sender: Option<OwnedSemaphorePermit>,
     of_all: Option<SemaphorePermit<'a>>,
 }
 
@@ -64,19 +115,45 @@ impl Reservation<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use futures::FutureExt as _;
     use uuid::Uuid;
+    use vedette_domain::id::UserId;
 
     use super::*;
 
     const LONGEST: u32 = BODY_MAX as u32;
 
-    fn user(n: u128) -> UserId {
-        UserId(Uuid::from_u128(n))
+    fn user(n: u128) -> Sender {
+        Sender::User(UserId(Uuid::from_u128(n)))
+    }
+
+    fn peer(n: u8) -> Network {
+        Network::from(IpAddr::from([192, 0, 2, n]))
+    }
+
+    #[test]
+    fn a_peer_has_a_sixteenth_of_the_bodies_of_strangers() {
+        let memory = BodyMemory::new();
+        let length = STRANGERS_BODY_MAX as u32;
+        let await_from =
+            |n| memory.reserve(Sender::Stranger, peer(n), length).now_or_never().expect("memory");
+        let mut held: Vec<_> = (0..PEER_BODIES).map(|_| await_from(1)).collect();
+        assert!(held.iter().all(Option::is_some));
+        assert!(await_from(1).is_none());
+        let others = (2..=16).flat_map(|n| [n; PEER_BODIES]).map(await_from);
+        assert!(others.collect::<Vec<_>>().iter().all(Option::is_some));
+        // Users are not held to it.
+        assert!(memory.reserve(user(1), peer(1), LONGEST).now_or_never().flatten().is_some());
+        held.pop();
+        assert!(await_from(1).is_some());
+        drop(held);
+        assert!(lock(&memory.peers).is_empty(), "forgotten once nothing is awaited");
     }
 
     fn reserve(memory: &BodyMemory, n: u128) -> Option<Reservation<'_>> {
-        memory.reserve(user(n), LONGEST).now_or_never()
+        memory.reserve(user(n), peer(1), LONGEST).now_or_never().flatten()
     }
 
     #[test]
@@ -118,6 +195,6 @@ mod tests {
         for n in 0..100 {
             assert!(reserve(&memory, n).is_some());
         }
-        assert_eq!(memory.users.lock().expect("users").len(), 1);
+        assert_eq!(lock(&memory.senders).len(), 1);
     }
 }

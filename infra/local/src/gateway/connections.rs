@@ -1,10 +1,14 @@
-//! Limits on connections and on the responses being sent. When a limit is reached, the connection that
-//! has been idle the longest is closed, or the response that has been sending the longest.
+//! Limits on connections and on the responses being sent. When a limit is reached, one connection of the peer that
+//! has the most is closed, the one that has been idle the longest, or the response that has been sending the
+//! longest.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
+
+use super::network::Network;
 
 /// The most connections at once.
 pub(super) const CONNECTIONS_MAX: u32 = 4_096;
@@ -16,17 +20,26 @@ pub(super) fn most_connections() -> usize {
     (crate::places::files() / 2).clamp(1, CONNECTIONS_MAX.into()) as usize
 }
 
-/// The idle connections, and the responses being sent; each in the order in which they are evicted.
+/// The connections of each peer, and the responses being sent in the order in which they are evicted.
 #[derive(Debug, Default)]
 pub(super) struct Connections(Mutex<Queues>);
 
 #[derive(Debug, Default)]
 struct Queues {
     last: u64,
-    idle: BTreeMap<u64, CancellationToken>,
+    peers: HashMap<Network, Connected>,
     sending: BTreeMap<u64, (usize, CancellationToken)>,
     /// Size of all responses being sent.
     bytes: usize,
+}
+
+/// What a peer has open.
+#[derive(Debug, Default)]
+struct Connected {
+    /// All of its connections, whatever they do.
+    count: usize,
+    /// The idle ones, in the order in which they became so.
+    idle: BTreeMap<u64, CancellationToken>,
 }
 
 impl Queues {
@@ -38,29 +51,53 @@ impl Queues {
 
 impl Connections {
     /// Registers a new connection, which is idle until its first request.
-    pub(super) fn register(self: &Arc<Self>) -> Arc<Connection> {
+    pub(super) fn register(self: &Arc<Self>, peer: Network) -> Arc<Connection> {
         let evicted = CancellationToken::new();
-        let activity = Activity { turn: self.add_idle(&evicted), requests: 0 };
-        Arc::new(Connection { all: Arc::clone(self), evicted, activity: Mutex::new(activity) })
+        lock(&self.0).peers.entry(peer).or_default().count += 1;
+        let activity = Activity { turn: self.add_idle(peer, &evicted), requests: 0 };
+        let all = Arc::clone(self);
+        Arc::new(Connection { all, peer, evicted, activity: Mutex::new(activity) })
     }
 
-    /// Evicts the connection that has been idle the longest, if any is idle.
+    /// Evicts a connection, if any is idle: one of the peer that has the most, and of those the one that has been
+    /// idle the longest. So who opens thousands shuts nobody else out.
     pub(super) fn evict_idle(&self) {
         let mut queues = lock(&self.0);
-        if let Some((_, evicted)) = queues.idle.pop_first() {
+        let crowd = queues.peers.values_mut().filter_map(|connected| {
+            let longest = *connected.idle.keys().next()?;
+            Some((connected.count, Reverse(longest), connected))
+        });
+        let most = crowd.max_by_key(|(count, longest, _)| (*count, *longest));
+        if let Some((.., connected)) = most
+            && let Some((_, evicted)) = connected.idle.pop_first()
+        {
             evicted.cancel();
         }
     }
 
-    fn add_idle(&self, evicted: &CancellationToken) -> u64 {
+    fn add_idle(&self, peer: Network, evicted: &CancellationToken) -> u64 {
         let mut queues = lock(&self.0);
         let turn = queues.next();
-        queues.idle.insert(turn, evicted.clone());
+        queues.peers.entry(peer).or_default().idle.insert(turn, evicted.clone());
         turn
     }
 
-    fn remove_idle(&self, turn: u64) {
-        lock(&self.0).idle.remove(&turn);
+    fn remove_idle(&self, peer: Network, turn: u64) {
+        if let Some(connected) = lock(&self.0).peers.get_mut(&peer) {
+            connected.idle.remove(&turn);
+        }
+    }
+
+    /// Forgets a connection that is closed, and a peer that has no other.
+    fn remove(&self, peer: Network, turn: u64) {
+        let mut queues = lock(&self.0);
+        if let Some(connected) = queues.peers.get_mut(&peer) {
+            connected.idle.remove(&turn);
+            connected.count -= 1;
+            if connected.count == 0 {
+                queues.peers.remove(&peer);
+            }
+        }
     }
 
     /// Registers a response being sent. Those that have been sending the longest are cut off if there is
@@ -91,6 +128,7 @@ impl Connections {
 #[derive(Debug)]
 pub(super) struct Connection {
     all: Arc<Connections>,
+    peer: Network,
     evicted: CancellationToken,
     activity: Mutex<Activity>,
 }
@@ -104,6 +142,11 @@ struct Activity {
 }
 
 impl Connection {
+    /// From where it comes.
+    pub(super) const fn network(&self) -> Network {
+        self.peer
+    }
+
     /// Completes when the connection is evicted and must be closed.
     pub(super) async fn evicted(&self) {
         self.evicted.cancelled().await;
@@ -113,7 +156,7 @@ impl Connection {
     /// `None` if the connection is evicted already: no request may begin that would be cut off.
     pub(super) fn begin_request(self: &Arc<Self>) -> Option<ActiveRequest> {
         let mut activity = lock(&self.activity);
-        self.all.remove_idle(activity.turn);
+        self.all.remove_idle(self.peer, activity.turn);
         // An eviction cancels only connections that were still in the queue.
         if self.evicted.is_cancelled() {
             return None;
@@ -125,7 +168,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.all.remove_idle(lock(&self.activity).turn);
+        self.all.remove(self.peer, lock(&self.activity).turn);
     }
 }
 
@@ -143,11 +186,11 @@ impl ActiveRequest {
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        let Connection { all, evicted, activity } = &*self.0;
+        let Connection { all, peer, evicted, activity } = &*self.0;
         let mut activity = lock(activity);
         activity.requests -= 1;
         if activity.requests == 0 {
-            activity.turn = all.add_idle(evicted);
+            activity.turn = all.add_idle(*peer, evicted);
         }
     }
 }
@@ -172,12 +215,54 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
+
+    fn peer(n: u8) -> Network {
+        Network::from(std::net::IpAddr::from(Ipv4Addr::new(192, 0, 2, n)))
+    }
+
+    #[test]
+    fn the_peer_with_the_most_connections_loses_its_longest_idle_one() {
+        let all = Arc::new(Connections::default());
+        let lone = all.register(peer(1));
+        let crowd: Vec<_> = (0..4).map(|_| all.register(peer(2))).collect();
+        let others: Vec<_> = (0..2).map(|_| all.register(peer(3))).collect();
+        // Those that are read or answered count for their peer, and are not evicted.
+        let active = crowd[0].begin_request();
+        let evicted = || {
+            let all = [&lone].into_iter().chain(&crowd).chain(&others);
+            all.map(|one| u8::from(one.evicted.is_cancelled())).collect::<Vec<_>>()
+        };
+        all.evict_idle();
+        assert_eq!(evicted(), [0, 0, 1, 0, 0, 0, 0]);
+        all.evict_idle();
+        all.evict_idle();
+        assert_eq!(evicted(), [0, 0, 1, 1, 1, 0, 0]);
+        // None of the crowd is idle any more.
+        all.evict_idle();
+        assert_eq!(evicted(), [0, 0, 1, 1, 1, 1, 0]);
+        drop(active);
+        all.evict_idle();
+        assert_eq!(evicted(), [0, 1, 1, 1, 1, 1, 0]);
+        drop(crowd);
+        drop(others);
+        assert_eq!(lock(&all.0).peers.len(), 1, "who is gone is forgotten");
+    }
+
+    #[test]
+    fn between_peers_with_as_many_the_longest_idle_one_is_evicted() {
+        let all = Arc::new(Connections::default());
+        let [first, second] = [2, 1].map(|n| all.register(peer(n)));
+        all.evict_idle();
+        assert!(first.evicted.is_cancelled() && !second.evicted.is_cancelled());
+    }
 
     #[test]
     fn the_connection_idle_for_longest_is_evicted_and_no_active_one() {
         let all = Arc::new(Connections::default());
-        let [first, second, third] = [(); 3].map(|()| all.register());
+        let [first, second, third] = [(); 3].map(|()| all.register(peer(1)));
         let evicted = || [&first, &second, &third].map(|one| one.evicted.is_cancelled());
         let request = first.begin_request();
         all.evict_idle();
@@ -191,13 +276,13 @@ mod tests {
         assert_eq!(evicted(), [false, true, true], "the only one left is active");
         drop(request);
         drop(first);
-        assert!(lock(&all.0).idle.is_empty(), "{all:?}");
+        assert!(lock(&all.0).peers[&peer(1)].idle.is_empty(), "{all:?}");
     }
 
     #[test]
     fn no_request_begins_on_an_evicted_connection() {
         let all = Arc::new(Connections::default());
-        let connection = all.register();
+        let connection = all.register(peer(1));
         all.evict_idle();
         assert!(connection.begin_request().is_none());
     }
@@ -205,7 +290,7 @@ mod tests {
     #[test]
     fn a_connection_is_active_until_the_last_of_its_responses_is_sent() {
         let all = Arc::new(Connections::default());
-        let connection = all.register();
+        let connection = all.register(peer(1));
         let request = || connection.begin_request().expect("not evicted");
         let response = request().respond(1);
         let next = request();
@@ -223,7 +308,7 @@ mod tests {
     #[test]
     fn the_response_that_has_been_sending_for_longest_is_cut_off() {
         let all = Arc::new(Connections::default());
-        let [first, second, third] = [(); 3].map(|()| all.register());
+        let [first, second, third] = [(); 3].map(|()| all.register(peer(1)));
         let evicted = || [&first, &second, &third].map(|one| one.evicted.is_cancelled());
         let respond =
             |one: &Arc<Connection>, bytes| one.begin_request().expect("not evicted").respond(bytes);

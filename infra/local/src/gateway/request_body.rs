@@ -6,24 +6,25 @@ use lambda_http::Body;
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::CONTENT_ENCODING;
 use tokio::time::timeout;
-use vedette_api::BODY_MAX;
-use vedette_domain::id::UserId;
+use vedette_http::body::Sender;
 use vedette_http::error::ApiError;
 
 use super::READ_TIMEOUT;
 use super::body_memory::BodyMemory;
+use super::network::Network;
 
 /// The body of a request, as it arrives.
 pub(super) struct RequestBody<'a> {
     incoming: Incoming,
     memory: &'a BodyMemory,
+    peer: Network,
     is_complete: bool,
 }
 
 impl<'a> RequestBody<'a> {
-    pub(super) fn new(incoming: Incoming, memory: &'a BodyMemory) -> Self {
+    pub(super) fn new(incoming: Incoming, memory: &'a BodyMemory, peer: Network) -> Self {
         let is_complete = incoming.is_end_stream();
-        Self { incoming, memory, is_complete }
+        Self { incoming, memory, peer, is_complete }
     }
 
     /// Whether the client has sent all of it.
@@ -35,10 +36,11 @@ impl<'a> RequestBody<'a> {
     pub(super) async fn read(
         &mut self,
         headers: &HeaderMap,
-        user: UserId,
+        sender: Sender,
     ) -> Result<Body, ApiError> {
+        let most = sender.body_max();
         let announced = self.incoming.size_hint();
-        if announced.lower() > BODY_MAX as u64 {
+        if announced.lower() > most as u64 {
             return Err(ApiError::PayloadTooLarge);
         }
         // What is not announced, or grows when it is decoded, may become as long as is allowed.
@@ -46,8 +48,8 @@ impl<'a> RequestBody<'a> {
         let length =
             announced.exact().filter(|_| is_plain).and_then(|length| length.try_into().ok());
         let mut lacks_memory = true;
-        let length = length.unwrap_or(BODY_MAX as u32);
-        let read = timeout(READ_TIMEOUT, self.collect(user, length, &mut lacks_memory)).await;
+        let length = length.unwrap_or(most as u32);
+        let read = timeout(READ_TIMEOUT, self.collect(sender, length, &mut lacks_memory)).await;
         read.unwrap_or_else(|_| {
             Err(if lacks_memory {
                 ApiError::Unavailable("too many request bodies at once")
@@ -61,11 +63,16 @@ impl<'a> RequestBody<'a> {
     /// being handled.
     async fn collect(
         &mut self,
-        user: UserId,
+        sender: Sender,
         length: u32,
         lacks_memory: &mut bool,
     ) -> Result<Body, ApiError> {
-        let mut reservation = self.memory.reserve(user, length).await;
+        let reserved = self.memory.reserve(sender, self.peer, length).await;
+        let Some(mut reservation) = reserved else {
+            // By then a body that is awaited has come, or is given up.
+            let retry_after = READ_TIMEOUT.as_secs() as u32;
+            return Err(ApiError::TooManyRequests { retry_after });
+        };
         *lacks_memory = false;
         let mut body = Vec::new();
         while let Some(frame) = self.incoming.frame().await {
@@ -73,7 +80,7 @@ impl<'a> RequestBody<'a> {
                 frame.map_err(|_| ApiError::BadRequest("The request body could not be read."))?;
             // Trailers are not for us.
             let Ok(data) = frame.into_data() else { continue };
-            if body.len() + data.len() > BODY_MAX {
+            if body.len() + data.len() > sender.body_max() {
                 return Err(ApiError::PayloadTooLarge);
             }
             *lacks_memory = true;

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
 /// Longer than anything here takes on a busy machine.
@@ -49,13 +49,20 @@ impl Client {
     pub(crate) fn head(&self, method: &str, path: &str, more: &str) -> String {
         let Self { token, .. } = self;
         format!(
-            "{method} {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {token}\r\n{more}\
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{more}\
              Connection: close\r\n\r\n"
         )
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.expect("connected")
+    }
+
+    /// A connection from another address of this machine.
+    pub(crate) async fn connect_from(&self, address: IpAddr) -> TcpStream {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind((address, 0).into()).expect("an address of this machine");
+        socket.connect(self.address).await.expect("connected")
     }
 
     /// Sends bytes as they are; `None` if the connection is closed without a response.

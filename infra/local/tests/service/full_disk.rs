@@ -106,6 +106,7 @@ impl Running {
         command.args(["--minute", "50ms", "--listen", &address.to_string()]);
         command.args(["--operator-url", &format!("http://{operator}/hook")]);
         command.env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8");
+        command.env("VEDETTE_ALLOW_RECEIVERS", "127.0.0.0/8");
         command.env("VEDETTE_DOH", "nobody=https://127.0.0.1:1/dns-query");
         command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
         let mut child = command.spawn().expect("started");

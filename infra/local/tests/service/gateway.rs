@@ -2,9 +2,11 @@
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vedette_api::BODY_MAX;
+use vedette_local::{Options, Service};
 
 use crate::client::Client;
-use crate::start;
+use crate::pages::{browse, sign_in};
+use crate::{config, mail, options, start};
 
 #[tokio::test]
 async fn unknown_paths_and_methods_are_refused_as_the_api_refuses() {
@@ -89,7 +91,7 @@ async fn bodies_and_heads_have_limits() {
     for (length, status) in [(9_000, 401), (10_240, 431)] {
         let long = "x".repeat(length);
         let request = format!(
-            "GET /api/v1/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Long: {long}\r\n\r\n"
+            "GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: {long}\r\n\r\n"
         );
         let answer = client.send_raw(request.as_bytes()).await.expect("an answer");
         assert_eq!(answer.status, status, "{length}");
@@ -115,18 +117,18 @@ async fn what_is_not_http_is_refused_and_harms_nobody() {
         (b"GARBAGE\r\n\r\n", Some(400)),
         (b"GET\r\n\r\n", Some(400)),
         (b"GET / HTTP/9.9\r\n\r\n", Some(400)),
-        (b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n", Some(400)),
-        (b"GET http://[::1/ HTTP/1.1\r\nHost: x\r\n\r\n", Some(400)),
+        (b"GET /\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n", Some(400)),
+        (b"GET http://[::1/ HTTP/1.1\r\nHost: localhost\r\n\r\n", Some(400)),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", Some(400)),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", None),
-        (b"GET /api/v1/me HTTP/1.1\r\nHost: \xff\r\n\r\n", Some(401)),
+        (b"GET /api/v1/me HTTP/1.1\r\nHost: \xff\r\n\r\n", Some(421)),
         (b"GET /api/v1/me HTTP/1.0\r\n\r\n", Some(401)),
-        (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", Some(404)),
-        (b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", Some(404)),
+        (b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", Some(404)),
+        (b"CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", Some(404)),
         (b"GET /api/v1/me HTTP/1.1\r\n\r\n", Some(400)),
         (b"GET /api/v1/me HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", Some(400)),
         (b"GET /api/v1/me HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n", Some(400)),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", Some(400)),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", Some(400)),
         (short.as_bytes(), Some(400)),
         (garbled.as_bytes(), Some(400)),
         (endless.as_bytes(), Some(413)),
@@ -147,7 +149,7 @@ async fn a_stranger_is_refused_before_their_body_is_read() {
     let (service, client) = start(folder.path()).await;
     let path = client.sites_path().await;
     let head = |length: usize| {
-        format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n")
+        format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
     };
     // Nothing of it ever comes.
     let mut stream = client.connect().await;
@@ -189,5 +191,75 @@ async fn the_bodies_of_a_user_share_a_budget() {
     assert!(waiting.try_read(&mut [0]).is_err(), "answered without its share");
     held.clear();
     assert_eq!(Client::receive(waiting).await.expect("an answer").status, 422);
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_for_another_host_is_misdirected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hosts = vec!["monitor.test".parse().expect("a name")];
+    let options = Options { hosts, ..options(folder.path()) };
+    let service = Service::start(options, config(), mail(folder.path()), None).await;
+    let service = service.expect("started");
+    let client = Client::with_token_file(service.listen(), &service.token_file());
+    let ask = async |host: &str, path: &str| {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        client.send_raw(request.as_bytes()).await.expect("an answer")
+    };
+    for host in ["monitor.test", "vedette.localhost:8787", "192.168.1.7:8787", "[::1]"] {
+        assert_eq!(ask(host, "/sign-in").await.status, 200, "{host}");
+        assert_eq!(ask(host, "/api/v1/me").await.status, 401, "{host}");
+    }
+    for host in ["evil.test", "monitor.test.evil.test", "127.0.0.1.evil.test"] {
+        let page = ask(host, "/sign-in").await;
+        assert_eq!((page.status, &*page.headers["content-type"]), (421, "text/html; charset=utf-8"));
+        assert!(page.text.contains("VEDETTE_HOSTS") && !page.text.contains(host), "{}", page.text);
+        assert_eq!(page.headers["cross-origin-opener-policy"], "same-origin");
+        let refused = ask(host, "/api/v1/me").await;
+        assert_eq!(refused.status, 421);
+        assert!(refused.body["message"].is_string(), "{refused:?}");
+    }
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn strangers_who_announce_a_body_and_send_none_delay_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (service, client) = start(folder.path()).await;
+    // A session that is over makes nobody known.
+    let cookie = sign_in(&service, &client).await;
+    assert_eq!(browse(&client, "POST", "/sign-out", &cookie, "").await.status, 303);
+    let announce = async |length: usize| {
+        let mut stream = client.connect().await;
+        let head = format!(
+            "POST /sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n\
+             Cookie: {cookie}\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        stream
+    };
+    for _ in 0..40 {
+        let refused = Client::receive(announce(BODY_MAX).await).await.expect("an answer");
+        assert_eq!((refused.status, &*refused.headers["connection"]), (413, "close"));
+    }
+    let mut awaited = Vec::new();
+    for _ in 0..64 {
+        let mut stream = announce(4_096).await;
+        let mut said = [0; 25];
+        stream.read_exact(&mut said).await.expect("an answer");
+        assert_eq!(&said, b"HTTP/1.1 100 Continue\r\n\r\n");
+        awaited.push(stream);
+    }
+    let refused = Client::receive(announce(4_096).await).await.expect("an answer");
+    assert_eq!((refused.status, &*refused.headers["retry-after"]), (429, "10"));
+    // Who is known sends on.
+    let path = client.sites_path().await;
+    assert_eq!(client.send("POST", &path, b"{}").await.status, 422);
+    assert_eq!(browse(&client, "GET", "/sign-in", "", "").await.status, 200);
+    drop(awaited);
+    let sign_in_mail = "email=nobody%40example.com";
+    while browse(&client, "POST", "/sign-in", "", sign_in_mail).await.status == 429 {
+        tokio::task::yield_now().await;
+    }
     service.stop().await;
 }

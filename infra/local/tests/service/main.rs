@@ -22,12 +22,13 @@ use std::path::Path;
 use client::Client;
 use vedette_checker::Config;
 use vedette_local::{Options, Service};
-use vedette_notifier::send::{MailConfig, MailWay};
+use vedette_notifier::send::{MailWay, SendConfig};
 
 /// Options for a service on free ports.
 fn options(data: &Path) -> Options {
     Options {
         data: data.to_owned(),
+        hosts: Vec::new(),
         listen: ([127, 0, 0, 1], 0).into(),
         minute: vedette_domain::schedule::TimeScale::new(std::time::Duration::from_millis(100))
             .expect("a time scale"),
@@ -38,8 +39,8 @@ fn options(data: &Path) -> Options {
 }
 
 /// Mails go into a folder of the data.
-fn mail(data: &Path) -> MailConfig {
-    MailConfig::read(&|_| None, MailWay::Folder(data.join("mail"))).expect("a folder")
+fn mail(data: &Path) -> SendConfig {
+    SendConfig::read(&|_| None, MailWay::Folder(data.join("mail"))).expect("a folder")
 }
 
 /// A configuration that lets checks reach this machine, and asks as often as tests do.

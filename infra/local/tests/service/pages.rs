@@ -15,7 +15,7 @@ pub(crate) async fn browse(
 ) -> HttpResponse {
     let length = form.len();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: test\r\nOrigin: http://test\r\nCookie: {cookie}\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: vedette.localhost\r\nOrigin: http://vedette.localhost\r\nCookie: {cookie}\r\n\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\
          Connection: close\r\n\r\n{form}"
     );
@@ -43,6 +43,9 @@ async fn who_started_the_service_signs_in_by_its_link_and_adds_a_site() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
     let path = sign_in_path(&service);
+    let link = service.sign_in_link().expect("a link");
+    let pages = format!("http://vedette.localhost:{}/sign-in/", service.listen().port());
+    assert!(link.starts_with(&pages), "a cookie for the address would go to each of its ports: {link}");
     assert_eq!(browse(&client, "GET", "/", "", "").await.headers["location"], "/sign-in");
     assert!(browse(&client, "GET", &path, "", "").await.text.contains("<button>Sign in"));
     let cookie = &sign_in(&service, &client).await;

@@ -27,7 +27,7 @@ pub struct Outbound {
 }
 
 impl Outbound {
-    /// Reads what this process may reach.
+    /// Reads how addresses are reached: detours and trust anchors. No network is allowed beside the public ones.
     ///
     /// # Errors
     ///
@@ -39,11 +39,21 @@ impl Outbound {
             None => Vec::new(),
         };
         Ok(Self {
-            allow: list(read, "VEDETTE_ALLOW_TARGETS")?,
+            allow: Vec::new(),
             connect_to: list(read, "VEDETTE_CONNECT_TO")?,
             extra_roots,
             own_listeners: Vec::new(),
         })
+    }
+
+    /// Allows the networks that a variable lists. Targets of checks and receivers of alerts have one each: who
+    /// lets checks into a network does not let people send requests of their own into it.
+    ///
+    /// # Errors
+    ///
+    /// When the variable is invalid.
+    pub fn allowing(self, read: Read<'_>, variable: &'static str) -> Result<Self, ConfigError> {
+        Ok(Self { allow: list(read, variable)?, ..self })
     }
 }
 

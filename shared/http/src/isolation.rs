@@ -1,0 +1,42 @@
+//! Headers that keep the pages of other sites, and connections without encryption, away from ours.
+
+use lambda_http::http::header::{HeaderName, STRICT_TRANSPORT_SECURITY};
+use lambda_http::http::HeaderValue;
+
+use crate::response::Response;
+
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const SAME_ORIGIN: HeaderValue = HeaderValue::from_static("same-origin");
+/// For a year, after which browsers have been here again. Other hosts under the same name are not ours to judge.
+const ENCRYPTED_FOR: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// Has browsers isolate a response: no window of another site holds on to its window, no page of another site
+/// embeds it. One that was asked for by https has them ask by https only from now on.
+pub fn isolate(response: &mut Response, is_secure: bool) {
+    let headers = response.headers_mut();
+    headers.insert(OPENER_POLICY, SAME_ORIGIN);
+    headers.insert(RESOURCE_POLICY, SAME_ORIGIN);
+    if is_secure {
+        headers.insert(STRICT_TRANSPORT_SECURITY, ENCRYPTED_FOR);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lambda_http::Body;
+
+    use super::*;
+
+    #[test]
+    fn only_what_came_by_https_stays_with_it() {
+        for is_secure in [false, true] {
+            let mut response = Response::new(Body::Empty);
+            isolate(&mut response, is_secure);
+            let headers = response.headers();
+            assert_eq!(headers["cross-origin-opener-policy"], "same-origin");
+            assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
+            assert_eq!(headers.contains_key(STRICT_TRANSPORT_SECURITY), is_secure);
+        }
+    }
+}
