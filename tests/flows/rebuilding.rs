@@ -7,8 +7,12 @@ use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::record;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::tool::{RunReason, Tool};
+use vedette_reconciler::{Gauge, REDELIVERY};
 use vedette_runtime::Destination;
-use vedette_store::ChannelRef;
+use vedette_runtime::config::Schedules;
+use vedette_store::{ChannelRef, Grant};
+use vedette_testkit::aws::Aws;
+use vedette_testkit::granted;
 
 use crate::scene::{Scene, URL};
 use vedette_testkit::channels::{chat, webhook};
@@ -186,4 +190,61 @@ async fn an_id_always_has_the_same_body() {
         assert_eq!(bodies.entry(id).or_insert(body), &body, "{id}");
     }
     assert_eq!((received.len(), bodies.len()), (3, 2), "the site has another name now");
+}
+
+#[tokio::test]
+async fn schedules_that_were_lost_are_made_again_and_others_stay() {
+    for schedules in [Schedules::Each, Schedules::Buckets] {
+        let mut scene = Scene::start().await;
+        let aws = Aws::default();
+        scene.service.test.app.scheduler = scene.on_aws(&aws, schedules).scheduler;
+        let site = scene.watch_down(&json!({})).await;
+        scene.service.deliver(&scene.sync(site)).await;
+        scene.service.waiting();
+        let app = &scene.service.test.app;
+        let list = || async {
+            let mut all = app.scheduler.list().await.expect("listed");
+            all.sort_unstable();
+            all
+        };
+        let before = list().await;
+        assert!(!before.is_empty(), "{schedules:?}");
+        let writes = aws.account().calls_of("UpdateSchedule");
+        scene.rebuild().await;
+        assert_eq!(list().await, before, "{schedules:?}");
+        assert_eq!(aws.account().calls_of("UpdateSchedule"), writes, "what is there stays");
+
+        app.scheduler.delete(site, Tool::Status).await.expect("deleted");
+        assert_ne!(list().await, before, "{schedules:?}");
+        scene.rebuild().await;
+        assert_eq!(list().await, before, "{schedules:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_gauge_tells_when_runs_are_due_and_none_are_done() {
+    let scene = Scene::start().await;
+    let site = scene.watch_down(&json!({ "cadence_minutes": 5 })).await;
+    scene.service.deliver(&scene.sync(site)).await;
+    scene.service.waiting();
+    let app = &scene.service.test.app;
+    let read = || async {
+        let gauge = Box::pin(vedette_reconciler::gauge(app));
+        granted([&REDELIVERY, &Grant::NONE], gauge).await.expect("read")
+    };
+    // Nobody sends anything for half an hour.
+    scene.service.advance_minutes(30);
+    let Gauge { due, done } = read().await;
+    assert!(due > 0, "{due}");
+    assert_eq!(done, 0);
+
+    let period = jiff::SignedDuration::from_mins(5);
+    let slot = app.service.time_scale.latest_at_or_before(
+        site,
+        Tool::Status,
+        5,
+        app.clock.now() - period,
+    );
+    scene.service.check(&scene.scheduled(site, Tool::Status, slot)).await;
+    assert_eq!(read().await.done, 1);
 }

@@ -17,6 +17,7 @@ use vedette_domain::letters::WRITING_TIMEOUT;
 use vedette_domain::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::Service;
+use vedette_runtime::metrics::Metric;
 use vedette_runtime::{BATCH, Destination};
 
 use document::Template;
@@ -118,6 +119,12 @@ fn the_template_follows_the_limits_of_the_tools() {
         let is_long = Tool::parse(name).is_some_and(Tool::is_long);
         let batch = &function["Events"]["Messages"]["Properties"]["BatchSize"];
         assert_eq!(batch, if is_long { 1 } else { BATCH }, "{name}");
+        // Checks may wait for others to be received with; what people wait for does not.
+        let window = function["Events"]["Messages"]["Properties"]
+            .get("MaximumBatchingWindowInSeconds")
+            .map_or(0, |window| window.as_u64().expect("seconds"));
+        let is_check = Tool::parse(name).is_some();
+        assert_eq!(window, if is_check && !is_long { 5 } else { 0 }, "{name}");
         let queue = template.resources_of("AWS::SQS::Queue").find(|queue| {
             template.properties(queue)["QueueName"]["Fn::Join"][1]
                 == json!([{ "Ref": "AWS::StackName" }, name])
@@ -125,7 +132,7 @@ fn the_template_follows_the_limits_of_the_tools() {
         let queue = template.properties(queue.unwrap_or_else(|| panic!("no queue for {name}")));
         assert_eq!(
             seconds(&queue["VisibilityTimeout"]),
-            timeout * TIMEOUTS_PER_VISIBILITY,
+            timeout * TIMEOUTS_PER_VISIBILITY + Duration::from_secs(window),
             "{name}"
         );
     }
@@ -269,6 +276,48 @@ fn alarms_are_few_and_cost_what_their_parameter_says() {
     let said = format!("about ${}.{}0 a month", all / 10, all % 10);
     let description = template.parameter("Alarms")["Description"].as_str().expect("a description");
     assert!(description.contains(&said), "{description}: {said}");
+}
+
+/// What has never sent anything raises no alarm, and neither does one event.
+#[test]
+fn no_alarm_goes_off_at_the_first_deployment_or_by_one_event() {
+    let template = Template::read();
+    for alarm in template.resources_of("AWS::CloudWatch::Alarm") {
+        let properties = template.properties(alarm);
+        let missing = properties["TreatMissingData"].as_str().expect("a word");
+        assert!(["notBreaching", "missing"].contains(&missing), "{alarm}: {missing}");
+        let periods = properties.get("DatapointsToAlarm").unwrap_or(&properties["EvaluationPeriods"]);
+        let threshold = properties["Threshold"].as_u64().expect("a number");
+        let is_one_event = *periods == 1 && threshold == 0;
+        assert!(!is_one_event, "{alarm}");
+        // Who falls silent is told of by the loss of data, after there was some.
+        let tells_of_silence = properties.get("InsufficientDataActions").is_some();
+        assert_eq!(tells_of_silence, missing == "missing", "{alarm}");
+        assert_eq!(tells_of_silence, alarm.ends_with("SilentAlarm"), "{alarm}");
+    }
+}
+
+#[test]
+fn alarms_watch_metrics_that_functions_send() {
+    let template = Template::read();
+    let own = json!({ "Fn::Sub": "Vedette/${AWS::StackName}" });
+    let known: BTreeSet<_> =
+        Metric::ALL.map(Metric::name).into_iter().chain(["Checks", "Failures"]).collect();
+    let mut watched = BTreeSet::new();
+    for alarm in template.resources_of("AWS::CloudWatch::Alarm") {
+        let properties = template.properties(alarm);
+        let metrics = properties.get("Metrics").and_then(Value::as_array);
+        let metrics = metrics.into_iter().flatten().map(|one| &one["MetricStat"]["Metric"]);
+        let alone = [properties.get("Namespace"), properties.get("MetricName")];
+        let alone = alone[0].zip(alone[1]);
+        let all = metrics.map(|metric| (&metric["Namespace"], &metric["MetricName"])).chain(alone);
+        for (_, name) in all.filter(|(namespace, _)| **namespace == own) {
+            let name = name.as_str().expect("a name");
+            assert!(known.contains(name), "{alarm}: {name}");
+            watched.insert(name.to_owned());
+        }
+    }
+    assert!(["RunsDue", "RunsDone", "AlertsGivenUp"].iter().all(|name| watched.contains(*name)));
 }
 
 #[test]

@@ -13,6 +13,7 @@ use vedette_checker::{
 use vedette_domain::browser_job::{BrowserAnswer, BrowserJob};
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::environment;
+use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{BATCH, Consumer, Destination, SqsBody, aws, telemetry};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -47,7 +48,7 @@ async fn consume(tool: Tool) -> Result<(), Error> {
     if !tool.is_long() {
         consumer = consumer.refilling(tool.limits().run.unsigned_abs(), BATCH);
     }
-    let namespace = environment("VEDETTE_METRICS");
+    let namespace = environment(NAMESPACE);
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
         let (app, engines, consumer, namespace) = (&app, &engines, &consumer, &namespace);
         async move {

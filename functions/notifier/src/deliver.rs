@@ -52,6 +52,8 @@ pub struct Delivered {
     pub sent: u64,
     /// Attempts that failed.
     pub failed: u64,
+    /// Alerts that the channel will not get: those that it refused, and one that it is disabled with.
+    pub given_up: u64,
 }
 
 /// After how long another process looks whether a channel is free.
@@ -365,6 +367,7 @@ impl<T: Transport> Pass<'_, T> {
                 Attempt::Again(at)
             }
             SendOutcome::Refused { why } => {
+                self.give_up();
                 if self.state.refused(attempt(why.clone())) {
                     broken::tell_owner(self, &why).await?;
                     Attempt::Disabled
@@ -373,11 +376,17 @@ impl<T: Transport> Pass<'_, T> {
                 }
             }
             SendOutcome::Gone { why } => {
+                self.give_up();
                 self.state.disable(attempt(why.clone()));
                 broken::tell_owner(self, &why).await?;
                 Attempt::Disabled
             }
         })
+    }
+
+    /// Counts an alert that the channel will not get.
+    pub(crate) const fn give_up(&mut self) {
+        self.done.given_up += 1;
     }
 
     /// Counts an attempt to tell a program.

@@ -6,11 +6,11 @@ use vedette_store::keys::Prefix::{
 };
 
 /// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
-/// waited too long; these drive no issue. Every night it has what is outstanding of all teams rebuilt.
+/// waited too long; these drive no issue. Its gauge looks at some sites of a team. Every night it has what is outstanding of all teams rebuilt.
 pub const REDELIVERY: Grant = Grant {
     get: &[Site],
     batch_get: &[Site, Team],
-    query: &[Site, Teams, Work],
+    query: &[Directory, Site, Teams, Work],
     put: &[Site],
     update: &[Delivery, Directory, Site, Team],
     delete: &[Site],

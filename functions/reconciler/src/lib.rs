@@ -1,14 +1,15 @@
 //! The reconciler: brings schedules, queues and leftovers in line with the table, the only source of
 //! truth.
 //!
-//! [`redeliver`] sends again what is overdue; [`maintain`] syncs the schedules of a site or a team, or
-//! purges a deleted site; [`rebuild_all`] has timers and alerts derived anew every night; [`reconcile`] and
+//! [`redeliver`] sends again what is overdue; [`gauge`] tells whether recurring runs come; [`maintain`] syncs the schedules of a site or a team, or
+//! purges a deleted site; [`rebuild_all`] has timers, schedules and alerts derived anew every night; [`reconcile`] and
 //! [`redeliver_all`] rebuild everything else, and [`drift`] tells
 //! what that would change. [`dispatch`] sends recurring runs where these have no schedules of their
 //! own. Each may be stopped anywhere and begun again.
 
 mod channels;
 mod dispatch;
+mod gauge;
 mod grants;
 mod rebuild;
 mod reconcile;
@@ -20,6 +21,7 @@ use vedette_runtime::{App, QueueError, SchedulerError};
 use vedette_store::StoreError;
 
 pub use dispatch::dispatch;
+pub use gauge::{Gauge, gauge, is_time_for_gauge};
 pub use grants::{DISPATCH, MAINTENANCE, REDELIVERY};
 pub use rebuild::rebuild_all;
 pub use reconcile::{Drift, Progress, Reconciled, drift, reconcile};

@@ -4,8 +4,11 @@
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::info;
-use vedette_reconciler::{Redelivered, dispatch, maintain_body, rebuild_all, redeliver};
+use vedette_reconciler::{
+    Gauge, Redelivered, dispatch, gauge, is_time_for_gauge, maintain_body, rebuild_all, redeliver,
+};
 use vedette_runtime::config::{Service, environment};
+use vedette_runtime::metrics::{self, Metric};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
 /// What a schedule asks redelivery for.
@@ -33,12 +36,17 @@ async fn main() -> Result<(), Error> {
                 async move {
                     if event.payload.rebuild {
                         let teams = rebuild_all(app).await?;
-                        info!(teams, "timers and alerts are rebuilt");
+                        info!(teams, "timers, schedules and alerts are rebuilt");
                         return Ok(());
                     }
                     let redelivered = redeliver(app).await?;
                     let Redelivered { sent, failed, unreadable } = redelivered;
                     info!(sent, failed, unreadable, "redelivered");
+                    let now = app.clock.now();
+                    if is_time_for_gauge(now) {
+                        let Gauge { due, done } = gauge(app).await?;
+                        metrics::tell(&[(Metric::RunsDue, due), (Metric::RunsDone, done)], now);
+                    }
                     Ok::<_, Error>(())
                 }
             }))

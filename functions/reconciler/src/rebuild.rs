@@ -3,23 +3,25 @@
 
 use std::time::Duration;
 
+use futures::future::try_join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use tracing::info;
+use tracing::{info, warn};
 use vedette_domain::id::{Partition, TeamId};
 use vedette_domain::message::{AlertMessage, Maintenance, Message};
 use vedette_domain::policy::ToolPolicy;
 use vedette_domain::tool::Tool;
 use vedette_runs::enqueue_timer;
-use vedette_runtime::App;
+use vedette_runtime::metrics::{self, Metric};
+use vedette_runtime::{App, Schedule};
 use vedette_store::{SiteWithTools, TeamWithSettings, unless_conflict};
 
-use crate::sync::{BATCH, CONCURRENCY};
+use crate::sync::{self, BATCH, CONCURRENCY, running};
 use crate::{ReconcilerError, channels};
 
 /// Sites of a team that are looked at for one message: some seconds' work.
 const SLICE: usize = 200;
 
-/// Has the timers and the alerts of all teams rebuilt. Says of how many.
+/// Has the timers, the schedules and the alerts of all teams rebuilt. Says of how many.
 ///
 /// # Errors
 ///
@@ -36,7 +38,7 @@ pub async fn rebuild_all(app: &App) -> Result<u64, ReconcilerError> {
     Ok(count)
 }
 
-/// Mends the timers of a team's next sites, and asks for those after them.
+/// Mends the timers of a team's next sites, makes their missing schedules, and asks for those after them.
 pub(crate) async fn timers(
     app: &App,
     id: TeamId,
@@ -51,18 +53,47 @@ pub(crate) async fn timers(
     sites.retain(|site| after.is_none_or(|after| *site > after));
     let has_next = sites.len() > SLICE;
     sites.truncate(SLICE);
-    let mut mended = 0;
+    let (mut mended, mut recreated) = (0, 0);
     for batch in sites.chunks(BATCH) {
-        for stored in app.store.sites(batch.iter().copied()).await?.values() {
+        let found = app.store.sites(batch.iter().copied()).await?;
+        for stored in found.values() {
             mended += mend(app, stored, &team).await?;
         }
+        let made = try_join_all(found.values().map(|stored| recreate(app, stored, &team))).await?;
+        recreated += made.into_iter().sum::<u64>();
     }
-    info!(team = %id, sites = sites.len(), mended, "timers were rebuilt");
+    info!(team = %id, sites = sites.len(), mended, recreated, "timers and schedules were rebuilt");
     if let Some(after) = sites.last().copied().filter(|_| has_next) {
         let next = Maintenance::Rebuild { team: id, after: Some(after) };
         app.queue.send(&Message::Maintenance(next), Duration::ZERO).await?;
     }
     Ok(())
+}
+
+/// Makes the schedules that a site lacks, unless they have yet to follow its settings. Says how many.
+async fn recreate(
+    app: &App,
+    stored: &SiteWithTools,
+    team: &TeamWithSettings,
+) -> Result<u64, ReconcilerError> {
+    if !stored.has_settled(team) {
+        return Ok(0);
+    }
+    let site = &stored.site;
+    let settings = team.settings_for(site);
+    let made = running(app, stored, team).into_iter().map(|tool| {
+        let cadence_minutes = settings.tools.cadence_minutes(tool);
+        app.scheduler.recreate(Schedule { team: site.team, site: site.id, tool, cadence_minutes })
+    });
+    let made = try_join_all(made).await?.into_iter().filter(|was_missing| *was_missing).count();
+    let made = made as u64;
+    if made > 0 {
+        warn!(site = %site.id, made, "schedules were missing");
+        metrics::tell(&[(Metric::SchedulesRecreated, made)], app.clock.now());
+        // What they follow may have changed since it was read.
+        sync::site(app, site.id).await?;
+    }
+    Ok(made)
 }
 
 /// Sets the retries and follow-ups that a site lacks. Says how many.

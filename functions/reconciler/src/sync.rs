@@ -148,14 +148,12 @@ async fn settled(
     let Some(team) = app.store.team(team, app.clock.now()).await? else {
         return Ok(BTreeMap::new());
     };
-    let is_resynced = team.team.synced == team.team.cfg;
-    let settled =
-        found.values().filter(|stored| is_resynced && stored.site.synced == stored.site.cfg);
+    let settled = found.values().filter(|stored| stored.has_settled(&team));
     Ok(settled.map(|stored| (stored.site.id, running(app, stored, &team))).collect())
 }
 
 /// The tools that run on a site.
-fn running(app: &App, stored: &SiteWithTools, team: &TeamWithSettings) -> Vec<Tool> {
+pub(crate) fn running(app: &App, stored: &SiteWithTools, team: &TeamWithSettings) -> Vec<Tool> {
     let settings = team.settings_for(&stored.site);
     Tool::ALL.into_iter().filter(|tool| app.service.runs(*tool, &team.team, &settings)).collect()
 }

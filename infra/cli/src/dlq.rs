@@ -87,10 +87,20 @@ impl Command {
             }
             Self::Redrive { which } => {
                 let mut rows = Vec::new();
+                // What is wrong with one queue keeps no other from being sent again.
                 for queue in which.queues(deployed) {
-                    rows.push(Redriven { queue: queue.name, sent: queue.redrive().await? });
+                    let (sent, error) = match queue.redrive().await {
+                        Ok(sent) => (Some(sent), None),
+                        Err(failure) => (None, Some(failure.to_string())),
+                    };
+                    rows.push(Redriven { queue: queue.name, sent, error });
                 }
-                Ok(out.show(&rows)?)
+                out.show(&rows)?;
+                let errors: Vec<_> = rows.into_iter().filter_map(|row| row.error).collect();
+                match errors.is_empty() {
+                    true => Ok(()),
+                    false => Err(Failure::refused(errors.join("; "))),
+                }
             }
         }
     }
@@ -140,15 +150,23 @@ impl Show for Vec<Letter> {
 #[derive(Serialize)]
 struct Redriven {
     queue: &'static str,
-    sent: u64,
+    /// How many messages; `None` where that failed, which the error says more about.
+    sent: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 impl Show for Vec<Redriven> {
     fn text(&self) -> String {
-        let sent = self.iter().filter(|row| row.sent > 0);
+        let sent = self.iter().filter_map(|row| Some((row.queue, row.sent.filter(|&sent| sent > 0)?)));
         let lines: String =
-            sent.map(|row| format!("{}: {} sent again\n", row.queue, row.sent)).collect();
-        if lines.is_empty() { "There are no dead letters.\n".to_owned() } else { lines }
+            sent.map(|(queue, sent)| format!("{queue}: {sent} sent again\n")).collect();
+        let has_failed = self.iter().any(|row| row.error.is_some());
+        if lines.is_empty() && !has_failed {
+            "There are no dead letters.\n".to_owned()
+        } else {
+            lines
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use vedette_domain::tool::Tool;
 use vedette_embedded::{Database, TABLE};
 use vedette_runtime::config::Service;
 use vedette_runtime::{App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler};
+use vedette_store::Store;
 use vedette_testkit::aws::{Aws, STACK};
 
 use crate::aws::Account;
@@ -59,15 +60,21 @@ impl Ran {
 pub(crate) struct Deployment {
     pub(crate) aws: Aws,
     pub(crate) account: Account,
+    database: Database,
 }
 
 impl Deployment {
+    /// The deployment's table.
+    pub(crate) fn store(&self) -> Store {
+        self.database.store()
+    }
+
     pub(crate) async fn start() -> Self {
         let database = Database::memory().expect("a database");
         database.store().create_table().await.expect("a table");
         let aws = Aws::deployed(TABLE);
         let account = Account { sdk: aws.sdk(database.http_client()) };
-        Self { aws, account }
+        Self { aws, account, database }
     }
 
     /// Runs a command on the deployment's stack.

@@ -47,6 +47,10 @@ struct Refill {
 enum Step {
     /// One has been handled; the event source delivers it again where it has failed.
     Handled(Option<String>),
+    /// One that we have received ourselves has been handled; this is what it is to be deleted by.
+    HandledOwn(Option<String>),
+    /// Some have been deleted.
+    Deleted,
     /// The first ones take their time.
     Slow,
     /// There may be more.
@@ -90,6 +94,7 @@ impl Consumer {
         let mut response = SqsBatchResponse::default();
         let mut steps: FuturesUnordered<BoxFuture<'_, Step>> = FuturesUnordered::new();
         let (mut handled, mut is_receiving, mut is_slow) = (0, false, false);
+        let (mut done, mut deleting) = (Vec::new(), 0);
         for message in event.records {
             let done = self.handle(SqsBody::from(message), deadline, &handle);
             steps.push(done.map(|done| Step::Handled(done.err())).boxed());
@@ -98,7 +103,7 @@ impl Consumer {
         if self.refill.is_some() {
             steps.push(sleep(SLOW_AFTER).map(|()| Step::Slow).boxed());
         }
-        while handled > 0 || is_receiving {
+        while handled > 0 || is_receiving || deleting > 0 {
             match steps.next().await {
                 Some(Step::Handled(failed)) => {
                     handled -= 1;
@@ -106,13 +111,18 @@ impl Consumer {
                     let named = failed.into_iter().filter(|id| !id.is_empty());
                     named.for_each(|id| response.add_failure(id));
                 }
+                Some(Step::HandledOwn(receipt)) => {
+                    handled -= 1;
+                    done.extend(receipt);
+                }
+                Some(Step::Deleted) => deleting -= 1,
                 Some(Step::Slow) => is_slow = true,
                 Some(Step::Received(Ok(messages))) => {
                     is_receiving = false;
                     handled += messages.len();
                     for message in messages {
                         let done = self.handle_own(message, deadline, &handle);
-                        steps.push(done.map(|()| Step::Handled(None)).boxed());
+                        steps.push(done.map(Step::HandledOwn).boxed());
                     }
                 }
                 Some(Step::Received(Err(error))) => {
@@ -120,6 +130,13 @@ impl Consumer {
                     (is_receiving, is_slow) = (false, false);
                 }
                 None => break,
+            }
+            // Ten a call, which is what SQS takes; fewer when nothing else is to come.
+            let is_last = handled == 0 && !is_receiving && !done.is_empty();
+            if done.len() >= BATCH || is_last {
+                let deleted = self.delete(std::mem::take(&mut done));
+                steps.push(deleted.map(|()| Step::Deleted).boxed());
+                deleting += 1;
             }
             let places = self.refill.map_or(0, |refill| refill.most.saturating_sub(handled));
             if is_slow
@@ -168,23 +185,29 @@ impl Consumer {
         .await
     }
 
-    /// Handles a message that we have received ourselves, and so delete ourselves.
+    /// Handles a message that we have received ourselves. Returns what it is to be deleted by, unless it failed.
     async fn handle_own<F, E>(
         &self,
         message: SqsBody,
         deadline: Instant,
         handle: impl Fn(SqsBody) -> F,
-    ) where
+    ) -> Option<String>
+    where
         F: Future<Output = Result<(), E>>,
         E: Into<Box<dyn Error>>,
     {
         let receipt = message.receipt.clone();
         let handled = self.handle(message, deadline, handle).await;
-        if let Some(receipt) = receipt.filter(|_| handled.is_ok())
-            && let Err(error) = self.queue.delete(self.source, receipt).await
-        {
-            // Handled twice, it counts once.
-            warn!(error = %ErrorChain(&error), "a message comes again although it was handled");
+        receipt.filter(|_| handled.is_ok())
+    }
+
+    /// Deletes messages that were handled.
+    async fn delete(&self, receipts: Vec<String>) {
+        for receipts in receipts.chunks(BATCH) {
+            if let Err(error) = self.queue.delete(self.source, receipts).await {
+                // Handled twice, they count once.
+                warn!(error = %ErrorChain(&error), "messages come again although they were handled");
+            }
         }
     }
 }
@@ -266,9 +289,19 @@ mod tests {
                     (json!({ "Messages": given }), wait)
                 }
                 Some(operation) => {
-                    let (receipt, time) = (&asked["ReceiptHandle"], &asked["VisibilityTimeout"]);
+                    let entries = asked["Entries"].as_array();
+                    let receipts: Vec<_> = entries
+                        .into_iter()
+                        .flatten()
+                        .filter_map(|entry| entry["ReceiptHandle"].as_str())
+                        .collect();
+                    let receipts = json!(receipts.join("+"));
+                    let (receipt, time) = match entries {
+                        Some(_) => (&receipts, &Value::Null),
+                        None => (&asked["ReceiptHandle"], &asked["VisibilityTimeout"]),
+                    };
                     log.push(format!("{operation} {receipt} {time}").replace('"', ""));
-                    (json!({}), Duration::ZERO)
+                    (json!({ "Successful": [], "Failed": [] }), Duration::ZERO)
                 }
                 None => panic!("no operation"),
             };
@@ -366,8 +399,8 @@ mod tests {
         assert_eq!(began.elapsed(), Duration::from_secs(30), "no longer than the slow one takes");
         let mut asked = sqs.asked();
         asked.sort_unstable();
-        let deleted = "DeleteMessage quick null";
-        assert_eq!(asked, ["ChangeMessageVisibility bad 5", deleted, deleted]);
+        let deleted = "DeleteMessageBatch quick+quick null";
+        assert_eq!(asked, ["ChangeMessageVisibility bad 5", deleted]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -392,7 +425,9 @@ mod tests {
         let refill = Refill { longest: Duration::from_secs(40), most: 50 };
         let response = sqs.consumer(Some(refill)).consume(event(given), MINUTE, handle).await;
         assert_eq!((failed(&response), quick.into_inner()), (vec![], 2));
-        assert_eq!(sqs.asked().len(), 10, "all that it received itself are deleted");
+        let receipts: Vec<_> = ["quick"; 2].into_iter().chain([SLOW; 8]).collect();
+        let all = format!("DeleteMessageBatch {} null", receipts.join("+"));
+        assert_eq!(sqs.asked(), [all], "all that it received itself are deleted, by one call");
     }
 
     #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@ pub mod config;
 mod consumer;
 mod entropy;
 pub mod health;
+pub mod metrics;
 mod queue;
 mod scheduler;
 mod secret;

@@ -91,6 +91,24 @@ impl Scheduler {
         }
     }
 
+    /// Makes a schedule where there is none for the site and tool. Says whether there was none. One that is
+    /// there stays as it is, but a row in another bucket is not looked for.
+    ///
+    /// # Errors
+    ///
+    /// When the scheduler does not answer.
+    pub async fn recreate(&self, schedule: Schedule) -> Result<bool, SchedulerError> {
+        match self {
+            Self::EventBridge(scheduler) => scheduler.recreate(schedule).await,
+            Self::Buckets(Buckets { store, .. }) => {
+                let Schedule { team, site, tool, cadence_minutes } = schedule;
+                let put = store.put_missing_in_bucket(BucketRow { team, site }, tool, cadence_minutes);
+                put.await.map_err(broken)
+            }
+            Self::Local(scheduler) => Ok(scheduler.recreate(schedule)),
+        }
+    }
+
     /// Removes a schedule, if there is one.
     ///
     /// # Errors
@@ -164,16 +182,7 @@ impl EventBridgeScheduler {
     }
 
     async fn put(&self, schedule: Schedule, before: Presence) -> Result<(), SchedulerError> {
-        let Schedule { site, tool, cadence_minutes, .. } = schedule;
-        let expression = cron(site, tool, cadence_minutes)
-            .ok_or_else(|| broken(format!("{cadence_minutes} minutes are no cadence preset")))?;
-        let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build();
-        let written = Written {
-            name: name(site, tool),
-            expression,
-            window: window.map_err(broken)?,
-            target: self.target(schedule)?,
-        };
+        let written = self.written(schedule)?;
         let _place = self.place().await?;
         match before {
             Presence::Present if !self.update(&written).await? => self.create(&written).await?,
@@ -181,6 +190,25 @@ impl EventBridgeScheduler {
             _ => true,
         };
         Ok(())
+    }
+
+    async fn recreate(&self, schedule: Schedule) -> Result<bool, SchedulerError> {
+        let written = self.written(schedule)?;
+        let _place = self.place().await?;
+        self.create(&written).await
+    }
+
+    fn written(&self, schedule: Schedule) -> Result<Written, SchedulerError> {
+        let Schedule { site, tool, cadence_minutes, .. } = schedule;
+        let expression = cron(site, tool, cadence_minutes)
+            .ok_or_else(|| broken(format!("{cadence_minutes} minutes are no cadence preset")))?;
+        let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off).build();
+        Ok(Written {
+            name: name(site, tool),
+            expression,
+            window: window.map_err(broken)?,
+            target: self.target(schedule)?,
+        })
     }
 
     /// Says no where there is such a schedule already.
@@ -342,6 +370,17 @@ impl LocalScheduler {
         agenda.set(schedule, next);
         drop(agenda);
         self.0.changed.notify_one();
+    }
+
+    fn recreate(&self, schedule: Schedule) -> bool {
+        let Schedule { site, tool, .. } = schedule;
+        let agenda = self.0.agenda.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_missing = agenda.get(site, tool).is_none();
+        drop(agenda);
+        if is_missing {
+            self.put(schedule);
+        }
+        is_missing
     }
 
     fn delete(&self, site: SiteId, tool: Tool) {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use aws_lambda_events::event::sqs::SqsMessage;
 use aws_sdk_sqs::types::{
-    Message as Received, MessageSystemAttributeName, SendMessageBatchRequestEntry,
+    DeleteMessageBatchRequestEntry, Message as Received, MessageSystemAttributeName,
+    SendMessageBatchRequestEntry,
 };
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
@@ -141,13 +142,23 @@ impl SqsQueue {
         Ok(received.messages.unwrap_or_default().into_iter().map(SqsBody::from).collect())
     }
 
+    /// Deletes messages, ten at most.
     pub(crate) async fn delete(
         &self,
         queue: Destination,
-        receipt: String,
+        receipts: &[String],
     ) -> Result<(), QueueError> {
-        let delete = self.client.delete_message().queue_url(self.url(queue));
-        delete.receipt_handle(receipt).send().await.map(drop).map_err(broken)
+        let entry = |(number, receipt): (usize, &String)| {
+            let entry = DeleteMessageBatchRequestEntry::builder().id(number.to_string());
+            entry.receipt_handle(receipt).build().map_err(broken)
+        };
+        let entries = receipts.iter().enumerate().map(entry).collect::<Result<_, _>>()?;
+        let delete = self.client.delete_message_batch().queue_url(self.url(queue));
+        let deleted = delete.set_entries(Some(entries)).send().await.map_err(broken)?;
+        match deleted.failed.first() {
+            Some(failed) => Err(broken(format!("{}: {:?}", failed.code, failed.message))),
+            None => Ok(()),
+        }
     }
 
     /// Has a message delivered again after `delay`, instead of after the queue's own time.

@@ -9,10 +9,10 @@ use vedette_domain::plan::CADENCE_MINUTES;
 use vedette_domain::schedule::phase;
 use vedette_domain::tool::Tool;
 
-use crate::StoreError;
+use crate::{StoreError, unless_conflict};
 use crate::item::{Stored, key_of, number, stored, string};
 use crate::keys::{self, Key};
-use crate::table::{Change, Range, Sort, Store};
+use crate::table::{Change, Condition, Range, Sort, Store};
 
 stored!(attributes: BucketRow, Cursor);
 
@@ -54,6 +54,15 @@ fn key(site: SiteId, tool: Tool, cadence_minutes: u32) -> Key {
     keys::bucket(tool, cadence_minutes, phase(site, tool, cadence_minutes), site)
 }
 
+fn written(row: BucketRow) -> Change {
+    let BucketRow { team, site } = row;
+    Change {
+        expression: "SET team = :team, site = :site".into(),
+        values: vec![(":team", string(team.to_string())), (":site", string(site.to_string()))],
+        ..Change::default()
+    }
+}
+
 impl Store {
     /// Puts a site into the bucket of its cadence and, unless it is new, out of the others.
     pub async fn put_in_bucket(
@@ -63,19 +72,26 @@ impl Store {
         cadence_minutes: u32,
         is_new: bool,
     ) -> Result<(), StoreError> {
-        let BucketRow { team, site } = row;
-        let change = Change {
-            expression: "SET team = :team, site = :site".into(),
-            values: vec![(":team", string(team.to_string())), (":site", string(site.to_string()))],
-            ..Change::default()
-        };
-        self.update(&key(site, tool, cadence_minutes), change, None).await?;
+        let site = row.site;
+        self.update(&key(site, tool, cadence_minutes), written(row), None).await?;
         if is_new {
             return Ok(());
         }
         let others = CADENCE_MINUTES.into_iter().filter(|cadence| *cadence != cadence_minutes);
         let others: Vec<_> = others.map(|cadence| key(site, tool, cadence)).collect();
         self.batch_delete(&others).await
+    }
+
+    /// Puts a site into the bucket of its cadence, unless it is there. Says whether it was not.
+    pub async fn put_missing_in_bucket(
+        &self,
+        row: BucketRow,
+        tool: Tool,
+        cadence_minutes: u32,
+    ) -> Result<bool, StoreError> {
+        let key = key(row.site, tool, cadence_minutes);
+        let put = self.update(&key, written(row), Some(Condition::Absent)).await;
+        unless_conflict(put.map(drop))
     }
 
     /// Takes a site out of all buckets of a tool.

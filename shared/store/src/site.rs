@@ -27,7 +27,7 @@ use crate::item::{
 use crate::keys::{self, Key, OUTBOX, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
-use crate::{DirectoryRow, StoreError};
+use crate::{DirectoryRow, StoreError, TeamWithSettings};
 
 pub use update::is_taken_url;
 
@@ -41,6 +41,11 @@ pub struct SiteWithTools {
 }
 
 impl SiteWithTools {
+    /// Whether its schedules follow its settings and those of its team.
+    pub fn has_settled(&self, team: &TeamWithSettings) -> bool {
+        self.site.synced == self.site.cfg && team.team.synced == team.team.cfg
+    }
+
     /// The state of a tool.
     ///
     /// # Errors

@@ -131,6 +131,21 @@ impl Store {
         Ok(Readable::of(self.query(all).await?, listed_site))
     }
 
+    /// Up to so many sites of a team, in the order of their URLs' hashes.
+    pub async fn some_listed_sites(
+        &self,
+        team: TeamId,
+        most: usize,
+    ) -> Result<Readable<Partition>, StoreError> {
+        let pk = keys::directory_partition(team);
+        let range = Range {
+            limit: Some(most),
+            relaxed: true,
+            ..Range::new(&pk, DirectoryRow::after(None))
+        };
+        Ok(Readable::of(self.query(range).await?, listed_site))
+    }
+
     /// Writes down that a slice is done, and with the last one that all schedules follow. Says no
     /// where another resync has come this far, or begun anew because plan or settings changed.
     ///

@@ -174,3 +174,13 @@ async fn a_service_on_this_machine_has_no_dead_letters() {
     let ran = Deployment::start().await.run("dlq show shop").await;
     assert_eq!(ran.code, 2, "there is no such queue");
 }
+
+#[tokio::test]
+async fn a_queue_that_fails_keeps_no_other_from_being_sent_again() {
+    let deployment = with_dead_letters().await;
+    assert!(deployment.aws.account().queues.remove("ssl-dlq").is_some());
+    let ran = deployment.run("dlq redrive").await;
+    let sent = "status: 25 sent again\nmaintenance: 1 sent again\nschedules: 1 sent again\n";
+    assert_eq!((ran.code, ran.out.as_str()), (1, sent));
+    assert!(ran.said.starts_with("the dead letters of ssl: "), "{}", ran.said);
+}

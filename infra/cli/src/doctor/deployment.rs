@@ -4,10 +4,12 @@
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::QueueAttributeName;
 use futures::future::join_all;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use url::form_urlencoded;
 use vedette_domain::ErrorChain;
 use vedette_reconciler::drift;
+use vedette_runtime::config::Schedules;
 use vedette_runtime::{App, Destination, aws};
 use vedette_store::StoreError;
 
@@ -16,10 +18,14 @@ use crate::Failure;
 use crate::aws::stack::Stack;
 use crate::aws::{Account, Call, Refusal};
 use crate::dlq::{DeadLetters, is_missing};
+use crate::output::moment;
 use crate::target::{Deployed, NO_REGION, named_by_the_environment, no_credentials, no_stack};
 
 /// Places for functions that are left to the API's routes, and to redelivery.
 const PLACES_FOR_ROUTES: u64 = 10;
+
+/// How far the runs of buckets, which are sent every minute, may be behind.
+const DISPATCHED_WITHIN: SignedDuration = SignedDuration::from_mins(5);
 
 const RENEW: &str = "log in again (`aws sso login`), or name a profile with AWS_PROFILE";
 const DEPLOY: &str = "deploy the stack again with this version's template.yaml";
@@ -71,6 +77,9 @@ pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<He
     examine_places(&app, account, &arns, &mut health).await;
     if has_table {
         examine_schedules(&app, &mut health).await;
+        if deployed.deployment.schedules == Schedules::Buckets {
+            examine_dispatch(&app, &mut health).await;
+        }
     }
     Ok(health)
 }
@@ -331,6 +340,24 @@ async fn examine_schedules(app: &App, health: &mut Health) {
             format!("entries of the table that cannot be read: {}", drift.unreadable),
             "VEDETTE_LOG=error names them; restore them from a backup, or delete them",
         );
+    }
+}
+
+/// Looks up to when the runs of buckets were sent.
+async fn examine_dispatch(app: &App, health: &mut Health) {
+    let remedy = "see in the log of the function `dispatch` why it fails, and whether the schedule \
+                  that calls it each minute is switched on";
+    let last = match app.store.sent_minute().await {
+        Ok(minute) => minute.and_then(|minute| Timestamp::from_second(minute.checked_mul(60)?).ok()),
+        Err(error) => return unseen(health, "the runs of buckets", &error),
+    };
+    match last {
+        None => health.problem("the runs of buckets were never sent", remedy),
+        Some(last) if app.clock.now().duration_since(last) > DISPATCHED_WITHIN => {
+            let problem = format!("no runs of buckets were sent since {}", moment(last));
+            health.problem(problem, remedy);
+        }
+        Some(_) => {}
     }
 }
 

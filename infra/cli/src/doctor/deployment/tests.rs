@@ -120,3 +120,27 @@ async fn several_problems_are_counted() {
     assert_eq!(health["deployment"]["places"], 10);
     assert_eq!(health["problems"].as_array().map(Vec::len), Some(2));
 }
+
+#[tokio::test]
+async fn buckets_that_nobody_sends_are_told_with_since_when() {
+    let deployment = Deployment::start().await;
+    let buckets = "buckets".to_owned();
+    deployment.aws.account().outputs.insert("SchedulesMode".to_owned(), buckets);
+    let ran = deployment.doctor().await;
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("problem: the runs of buckets were never sent\n"), "{}", ran.out);
+
+    let store = deployment.store();
+    let sent = |minute: i64| store.set_sent_minute(minute);
+    let long_ago: jiff::Timestamp = "2024-02-29T12:34:00Z".parse().expect("an instant");
+    sent(long_ago.as_second() / 60).await.expect("written");
+    let ran = deployment.doctor().await;
+    assert_eq!(ran.code, 1);
+    let problem = "problem: no runs of buckets were sent since 2024-02-29 12:34:00 UTC\n";
+    assert!(ran.out.contains(problem), "{}", ran.out);
+
+    // A command goes by the machine's clock.
+    sent(vedette_runtime::Clock::system().now().as_second() / 60).await.expect("written");
+    let ran = deployment.doctor().await;
+    assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);
+}

@@ -1,0 +1,90 @@
+//! Whether recurring runs come at all: of some sites, which runs were due, and which of them were done.
+//!
+//! It is read off the table, so it notices whatever keeps runs from coming: a dispatcher that is switched off,
+//! schedules that are gone or may not send, checkers that get nothing.
+
+use jiff::{SignedDuration, Timestamp};
+use vedette_domain::tool::Tool;
+use vedette_runtime::App;
+use vedette_store::{SiteWithTools, StoreError, TeamWithSettings};
+
+use crate::ReconcilerError;
+use crate::sync::{BATCH, running};
+
+/// How often it is read, and how long the period is that it tells of. The period ends one period ago: by then
+/// its runs are done, unless none come.
+const PERIOD: SignedDuration = SignedDuration::from_mins(5);
+/// Teams that are looked at each time; with the next period come the next ones.
+const TEAMS: usize = 8;
+/// Sites of a team that are looked at: those whose URLs have the lowest hashes, as good a sample as any.
+const SITES: usize = BATCH;
+
+/// Runs of a period, of the sites that were looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gauge {
+    /// Runs that were due.
+    pub due: u64,
+    /// Those of them that were done, or others after them.
+    pub done: u64,
+}
+
+/// Whether the gauge is to be read at this minute.
+pub fn is_time_for_gauge(now: Timestamp) -> bool {
+    now.as_second().div_euclid(60).rem_euclid(PERIOD.as_mins()) == 0
+}
+
+/// Reads the gauge.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub async fn gauge(app: &App) -> Result<Gauge, ReconcilerError> {
+    let now = app.clock.now();
+    let until = now.saturating_sub(PERIOD).unwrap_or(now);
+    let since = until.saturating_sub(PERIOD).unwrap_or(until);
+    let teams = app.store.listed_teams().await?.items;
+    let period = now.as_second().div_euclid(PERIOD.as_secs());
+    let count = i64::try_from(teams.len()).unwrap_or(i64::MAX).max(1);
+    let pace = i64::try_from(TEAMS).unwrap_or(1);
+    let first = usize::try_from(period.wrapping_mul(pace).rem_euclid(count)).unwrap_or(0);
+    let mut gauge = Gauge::default();
+    for &team in teams.iter().cycle().skip(first).take(TEAMS.min(teams.len())) {
+        let Some(team) = app.store.team(team, now).await? else { continue };
+        let sites = app.store.some_listed_sites(team.id(), SITES).await?.items;
+        for stored in app.store.sites(sites).await?.values() {
+            let Gauge { due, done } = of_site(app, stored, &team, since, until)?;
+            gauge.due += due;
+            gauge.done += done;
+        }
+    }
+    Ok(gauge)
+}
+
+/// Runs of a site after `since`, up to `until`. Crawls and audits may wait for an hour, so they are left out; so is
+/// a site whose schedules have yet to follow its settings.
+fn of_site(
+    app: &App,
+    stored: &SiteWithTools,
+    team: &TeamWithSettings,
+    since: Timestamp,
+    until: Timestamp,
+) -> Result<Gauge, StoreError> {
+    let site = &stored.site;
+    let mut gauge = Gauge::default();
+    if !stored.has_settled(team) {
+        return Ok(gauge);
+    }
+    let settings = team.settings_for(site);
+    let short = running(app, stored, team).into_iter().filter(|tool: &Tool| !tool.is_long());
+    for tool in short {
+        let cadence = settings.tools.cadence_minutes(tool);
+        let slot = app.service.time_scale.latest_at_or_before(site.id, tool, cadence, until);
+        if slot <= since || slot <= site.created_at {
+            continue;
+        }
+        gauge.due += 1;
+        let latest = stored.tool(tool)?.automatic;
+        gauge.done += u64::from(latest.is_some_and(|latest| latest.id.created_at() >= slot));
+    }
+    Ok(gauge)
+}

@@ -1,0 +1,94 @@
+//! What CloudWatch learns of a deployment as a whole: lines of the log in its embedded metric format.
+
+use std::io::{Write as _, stdout};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::config::environment;
+
+/// The namespace of a deployment's metrics; a process that has none tells no metrics.
+pub const NAMESPACE: &str = "VEDETTE_METRICS";
+
+/// A figure of the deployment, without a dimension: each metric costs as much a month as 100,000 checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// Runs that were due in a period, of a sample of sites.
+    RunsDue,
+    /// Those of them that were done.
+    RunsDone,
+    /// Schedules that the nightly rebuild found missing and made again.
+    SchedulesRecreated,
+    /// Alerts that no channel will get: refused, or of a channel that is disabled for what it answers.
+    AlertsGivenUp,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::RunsDue, Self::RunsDone, Self::SchedulesRecreated, Self::AlertsGivenUp];
+
+    /// The name by which CloudWatch knows it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RunsDue => "RunsDue",
+            Self::RunsDone => "RunsDone",
+            Self::SchedulesRecreated => "SchedulesRecreated",
+            Self::AlertsGivenUp => "AlertsGivenUp",
+        }
+    }
+}
+
+/// Tells CloudWatch some figures, whatever the log's filter lets through.
+pub fn tell(figures: &[(Metric, u64)], now: Timestamp) {
+    let Some(namespace) = environment(NAMESPACE) else { return };
+    // A log that takes no line takes no complaint either.
+    let _ = writeln!(stdout().lock(), "{}", line(&namespace, figures, now));
+}
+
+fn line(namespace: &str, figures: &[(Metric, u64)], now: Timestamp) -> Value {
+    let metrics: Vec<_> = figures
+        .iter()
+        .map(|(metric, _)| json!({ "Name": metric.name(), "Unit": "Count" }))
+        .collect();
+    let mut line = json!({
+        "_aws": {
+            "Timestamp": now.as_millisecond(),
+            "CloudWatchMetrics": [{
+                "Namespace": namespace,
+                "Dimensions": [[]],
+                "Metrics": metrics,
+            }],
+        },
+    });
+    for (metric, value) in figures {
+        line[metric.name()] = json!(value);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_one_line_without_dimensions() {
+        let figures = [(Metric::RunsDue, 3), (Metric::RunsDone, 0)];
+        let expected = json!({
+            "_aws": {
+                "Timestamp": 0,
+                "CloudWatchMetrics": [{
+                    "Namespace": "Vedette/shop",
+                    "Dimensions": [[]],
+                    "Metrics": [
+                        { "Name": "RunsDue", "Unit": "Count" },
+                        { "Name": "RunsDone", "Unit": "Count" },
+                    ],
+                }],
+            },
+            "RunsDue": 3,
+            "RunsDone": 0,
+        });
+        assert_eq!(line("Vedette/shop", &figures, Timestamp::UNIX_EPOCH), expected);
+    }
+}
