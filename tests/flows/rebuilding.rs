@@ -239,12 +239,8 @@ async fn the_gauge_tells_when_runs_are_due_and_none_are_done() {
     assert_eq!(done, 0);
 
     let period = jiff::SignedDuration::from_mins(5);
-    let slot = app.service.time_scale.latest_at_or_before(
-        site,
-        Tool::Status,
-        5,
-        app.clock.now() - period,
-    );
+    let slot =
+        app.service.time_scale.latest_at_or_before(site, Tool::Status, 5, app.clock.now() - period);
     scene.service.check(&scene.scheduled(site, Tool::Status, slot)).await;
     assert_eq!(read().await.done, 1);
 }

@@ -286,7 +286,8 @@ fn no_alarm_goes_off_at_the_first_deployment_or_by_one_event() {
         let properties = template.properties(alarm);
         let missing = properties["TreatMissingData"].as_str().expect("a word");
         assert!(["notBreaching", "missing"].contains(&missing), "{alarm}: {missing}");
-        let periods = properties.get("DatapointsToAlarm").unwrap_or(&properties["EvaluationPeriods"]);
+        let periods =
+            properties.get("DatapointsToAlarm").unwrap_or(&properties["EvaluationPeriods"]);
         let threshold = properties["Threshold"].as_u64().expect("a number");
         let is_one_event = *periods == 1 && threshold == 0;
         assert!(!is_one_event, "{alarm}");

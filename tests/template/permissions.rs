@@ -259,11 +259,15 @@ fn every_function_has_a_log_and_writes_to_no_other() {
         assert_eq!(*retention, json!({ "Ref": "LogRetentionDays" }), "{function}");
     }
     // What is looked for in the logs is looked for in all of them.
-    let expected: BTreeSet<_> = functions.iter().map(|function| format!("{function}Logs")).collect();
+    let expected: BTreeSet<_> =
+        functions.iter().map(|function| format!("{function}Logs")).collect();
     for query in ["ErrorsQuery", "StoryQuery", "FunctionsQuery"] {
         let named = list(&template.properties(query)["LogGroupNames"]);
         let named: BTreeSet<_> = named.filter_map(|one| one["Ref"].as_str()).collect();
-        assert!(named.iter().copied().eq(expected.iter().map(String::as_str)), "{query}: {named:?}");
+        assert!(
+            named.iter().copied().eq(expected.iter().map(String::as_str)),
+            "{query}: {named:?}"
+        );
     }
     let board = template.properties("Board").to_string();
     let missing = expected.iter().find(|group| !board.contains(&format!("SOURCE '${{{group}}}'")));

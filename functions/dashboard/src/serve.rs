@@ -81,9 +81,8 @@ impl Dashboard {
             Err(error) => return refuse(visit, &error),
         };
         let visit = Visit { signed_in: signed_in.as_ref(), ..visit };
-        let sender = signed_in
-            .as_ref()
-            .map_or(Sender::Stranger, |known| Sender::User(known.caller.user.id));
+        let sender =
+            signed_in.as_ref().map_or(Sender::Stranger, |known| Sender::User(known.caller.user.id));
         let sent = match head.method == Method::POST && page.audience != For::Linked {
             true => body(sender).await,
             false => Ok(Body::Empty),

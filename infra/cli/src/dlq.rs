@@ -158,7 +158,8 @@ struct Redriven {
 
 impl Show for Vec<Redriven> {
     fn text(&self) -> String {
-        let sent = self.iter().filter_map(|row| Some((row.queue, row.sent.filter(|&sent| sent > 0)?)));
+        let sent =
+            self.iter().filter_map(|row| Some((row.queue, row.sent.filter(|&sent| sent > 0)?)));
         let lines: String =
             sent.map(|(queue, sent)| format!("{queue}: {sent} sent again\n")).collect();
         let has_failed = self.iter().any(|row| row.error.is_some());

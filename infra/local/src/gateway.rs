@@ -37,10 +37,10 @@ use vedette_runtime::App;
 
 use self::body_memory::BodyMemory;
 use self::connections::{CONNECTIONS_MAX, Connection, Connections};
-use self::network::Network;
-use self::request_body::RequestBody;
 pub use self::hosts::HostName;
 pub(crate) use self::hosts::Hosts;
+use self::network::Network;
+use self::request_body::RequestBody;
 use self::response_writer::{WriteTimeout, respond};
 
 /// The largest request line with headers, in bytes, as in API Gateway; beyond it hyper answers 431.
@@ -237,8 +237,9 @@ impl Gateway {
     async fn route(&self, head: request::Parts, body: &mut RequestBody<'_>) -> Response {
         if let Some(page) = vedette_dashboard::find(&head) {
             let headers = &head.headers;
-            let served =
-                self.dashboard.serve(&self.app, page, &head, move |sender| body.read(headers, sender));
+            let served = self
+                .dashboard
+                .serve(&self.app, page, &head, move |sender| body.read(headers, sender));
             return within_time(page.path, served).await;
         }
         let (route, head) = vedette_api::dispatch(head);
@@ -290,7 +291,10 @@ mod tests {
     /// A client of a gateway, over a stream that buffers only a part of a response.
     fn narrow(gateway: &Arc<Gateway>) -> (DuplexStream, JoinHandle<()>, Arc<Connection>) {
         let (client, stream) = duplex(64);
-        let (gateway, connection) = (Arc::clone(gateway), gateway.connections.register(Network::from(IpAddr::from([127, 0, 0, 1]))));
+        let (gateway, connection) = (
+            Arc::clone(gateway),
+            gateway.connections.register(Network::from(IpAddr::from([127, 0, 0, 1]))),
+        );
         let kept = Arc::clone(&connection);
         let listening =
             async move { gateway.listen(stream, None, &kept, CancellationToken::new()).await };

@@ -60,10 +60,7 @@ pub fn decode<'a>(
         (None, _) => Ok(body),
         (Some(encoding), None) if gzip::is(encoding) => {
             let malformed = |_| ApiError::BadRequest("The request body must be valid gzip.");
-            gzip::unpack(&body, most + 1)
-                .map_err(malformed)
-                .map(Cow::Owned)
-                .and_then(within_limit)
+            gzip::unpack(&body, most + 1).map_err(malformed).map(Cow::Owned).and_then(within_limit)
         }
         _ => Err(ApiError::UnsupportedEncoding),
     }
@@ -82,11 +79,7 @@ mod tests {
         read_of(USER, encodings, body)
     }
 
-    fn read_of(
-        sender: Sender,
-        encodings: &[&'static str],
-        body: &[u8],
-    ) -> Result<Vec<u8>, u16> {
+    fn read_of(sender: Sender, encodings: &[&'static str], body: &[u8]) -> Result<Vec<u8>, u16> {
         let mut headers = HeaderMap::new();
         for encoding in encodings {
             headers.append(CONTENT_ENCODING, HeaderValue::from_static(encoding));

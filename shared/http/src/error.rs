@@ -47,7 +47,9 @@ pub enum ApiError {
     #[error("{0}")]
     BadRequest(&'static str),
     /// The host that was asked is not ours.
-    #[error("This service does not answer for the host in the address. Its operator may name that in VEDETTE_HOSTS.")]
+    #[error(
+        "This service does not answer for the host in the address. Its operator may name that in VEDETTE_HOSTS."
+    )]
     Misdirected,
     /// The body did not arrive in time.
     #[error("The request body took too long.")]

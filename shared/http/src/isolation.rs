@@ -1,7 +1,7 @@
 //! Headers that keep the pages of other sites, and connections without encryption, away from ours.
 
-use lambda_http::http::header::{HeaderName, STRICT_TRANSPORT_SECURITY};
 use lambda_http::http::HeaderValue;
+use lambda_http::http::header::{HeaderName, STRICT_TRANSPORT_SECURITY};
 
 use crate::response::Response;
 

@@ -102,7 +102,8 @@ impl Scheduler {
             Self::EventBridge(scheduler) => scheduler.recreate(schedule).await,
             Self::Buckets(Buckets { store, .. }) => {
                 let Schedule { team, site, tool, cadence_minutes } = schedule;
-                let put = store.put_missing_in_bucket(BucketRow { team, site }, tool, cadence_minutes);
+                let put =
+                    store.put_missing_in_bucket(BucketRow { team, site }, tool, cadence_minutes);
                 put.await.map_err(broken)
             }
             Self::Local(scheduler) => Ok(scheduler.recreate(schedule)),

@@ -36,8 +36,7 @@ pub async fn secret(
 ) -> Result<Option<String>, SecretError> {
     let Some(arn) = read(variable) else { return Ok(None) };
     let answer = Client::new(sdk).get_secret_value().secret_id(arn).send().await;
-    let answer =
-        answer.map_err(|error| SecretError::Refused { variable, source: error.into() })?;
+    let answer = answer.map_err(|error| SecretError::Refused { variable, source: error.into() })?;
     let text = answer.secret_string.ok_or(SecretError::NoText { variable })?;
     Ok(Some(text.trim().to_owned()))
 }

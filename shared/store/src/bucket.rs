@@ -9,10 +9,10 @@ use vedette_domain::plan::CADENCE_MINUTES;
 use vedette_domain::schedule::phase;
 use vedette_domain::tool::Tool;
 
-use crate::{StoreError, unless_conflict};
 use crate::item::{Stored, key_of, number, stored, string};
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Range, Sort, Store};
+use crate::{StoreError, unless_conflict};
 
 stored!(attributes: BucketRow, Cursor);
 

@@ -15,7 +15,6 @@ use tokio::time::{Instant, sleep};
 use vedette_domain::browser_job::{BrowserAnswer, BrowserWork, JobHeader};
 use vedette_domain::check::{PerformanceResult, SpeedMetrics, ToolResult};
 use vedette_domain::settings::LinksSettings;
-use vedette_domain::tool::Tool;
 
 use super::*;
 

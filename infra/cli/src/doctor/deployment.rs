@@ -348,7 +348,9 @@ async fn examine_dispatch(app: &App, health: &mut Health) {
     let remedy = "see in the log of the function `dispatch` why it fails, and whether the schedule \
                   that calls it each minute is switched on";
     let last = match app.store.sent_minute().await {
-        Ok(minute) => minute.and_then(|minute| Timestamp::from_second(minute.checked_mul(60)?).ok()),
+        Ok(minute) => {
+            minute.and_then(|minute| Timestamp::from_second(minute.checked_mul(60)?).ok())
+        }
         Err(error) => return unseen(health, "the runs of buckets", &error),
     };
     match last {

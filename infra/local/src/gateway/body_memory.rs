@@ -45,7 +45,12 @@ impl BodyMemory {
             Sender::Stranger => Some(self.await_stranger(peer)?),
         };
         let of_sender = self.of_sender(sender).acquire_many_owned(length).await;
-        Some(Reservation { memory: self, _of_peer: of_peer, _of_sender: of_sender.ok(), of_all: None })
+        Some(Reservation {
+            memory: self,
+            _of_peer: of_peer,
+            _of_sender: of_sender.ok(),
+            of_all: None,
+        })
     }
 
     fn await_stranger(&self, peer: Network) -> Option<AwaitedStranger<'_>> {

@@ -212,7 +212,10 @@ async fn a_request_for_another_host_is_misdirected() {
     }
     for host in ["evil.test", "monitor.test.evil.test", "127.0.0.1.evil.test"] {
         let page = ask(host, "/sign-in").await;
-        assert_eq!((page.status, &*page.headers["content-type"]), (421, "text/html; charset=utf-8"));
+        assert_eq!(
+            (page.status, &*page.headers["content-type"]),
+            (421, "text/html; charset=utf-8")
+        );
         assert!(page.text.contains("VEDETTE_HOSTS") && !page.text.contains(host), "{}", page.text);
         assert_eq!(page.headers["cross-origin-opener-policy"], "same-origin");
         let refused = ask(host, "/api/v1/me").await;

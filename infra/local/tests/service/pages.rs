@@ -45,7 +45,10 @@ async fn who_started_the_service_signs_in_by_its_link_and_adds_a_site() {
     let path = sign_in_path(&service);
     let link = service.sign_in_link().expect("a link");
     let pages = format!("http://vedette.localhost:{}/sign-in/", service.listen().port());
-    assert!(link.starts_with(&pages), "a cookie for the address would go to each of its ports: {link}");
+    assert!(
+        link.starts_with(&pages),
+        "a cookie for the address would go to each of its ports: {link}"
+    );
     assert_eq!(browse(&client, "GET", "/", "", "").await.headers["location"], "/sign-in");
     assert!(browse(&client, "GET", &path, "", "").await.text.contains("<button>Sign in"));
     let cookie = &sign_in(&service, &client).await;
