@@ -27,16 +27,16 @@ use vedette_domain::check::{CheckError, Finish};
 use vedette_probe::browser::BROWSER_UNAVAILABLE;
 use vedette_runtime::signed::{Unsigned, endpoint};
 
-/// The status by which Lambda says that a function runs as often at once as it may.
+/// The status by which Lambda says that a function has reached its concurrency.
 const TOO_MANY_REQUESTS: u16 = 429;
 
-/// Bytes of what goes wrong in a function that are kept for the log.
+/// How many bytes of a function's error are kept for the log.
 const MAX_KIND: usize = 100;
 
-/// Why nobody knows how a check ends: it is to be run again.
+/// Why the outcome of a check is unknown: it is to be run again.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRun {
-    /// As many browsers run as may.
+    /// As many browsers are running as are allowed.
     #[error("the browser function is busy")]
     Busy,
     /// The request was refused, or its answer was lost.
@@ -64,7 +64,7 @@ struct Called {
 enum Outcome {
     /// What the function returned.
     Answer(Vec<u8>),
-    /// The function crashed, ran out of time, or returned more than Lambda passes on: what Lambda calls that.
+    /// The function crashed, ran out of time, or returned more than Lambda passes on; this is Lambda's name for it.
     Crash(String),
 }
 

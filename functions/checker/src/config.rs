@@ -40,7 +40,7 @@ pub struct EngineConfig {
     pub browser_function: Option<String>,
 }
 
-/// What the function with the browser is called on its command line, where others name their tool.
+/// The word on the command line of the function with the browser, where others name their tool.
 pub const BROWSER: &str = "browser";
 
 /// The variable that names the function with the browser.

@@ -36,7 +36,7 @@ pub(crate) async fn with_lease<T>(
     Ok(Some(done))
 }
 
-/// Has a message come again that cannot be worked off yet: redelivery sends a run that the table asks for
+/// Puts off a message that cannot be handled yet: redelivery sends a run that the table asks for
 /// (`is_outstanding`), and any other is enqueued again with a delay, since failing it would count towards its
 /// dead-letter queue. If both were enqueued, copies would pile up until there is room.
 pub(crate) async fn postpone(

@@ -64,7 +64,7 @@ pub enum CheckerError {
 pub enum Handled {
     /// There was nothing to do.
     Dropped(Dropped),
-    /// Its team has as many runs under way as it may, or this one, or all browsers are busy; the message was sent
+    /// Its team has as many runs under way as allowed, or this one is, or all browsers are busy; the message was sent
     /// again.
     Postponed,
     /// A check has ended.

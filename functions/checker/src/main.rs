@@ -28,7 +28,7 @@ async fn main() -> Result<(), Error> {
     consume(tool).await
 }
 
-/// Works off the queue of a tool.
+/// Handles the messages of a tool's queue.
 async fn consume(tool: Tool) -> Result<(), Error> {
     let sdk = aws::lambda_sdk_config(&environment)?;
     let key = auditor_key(tool, &environment, &sdk).await?;

@@ -32,7 +32,7 @@ pub const WRITE_GRANT: Grant = Grant {
 };
 
 /// What forms do that write users, members or tokens, and what lets somebody in. Who joins depends on the role of who
-/// invited. A site is read only to try the connection, and one that is not there: nothing that strangers wrote is read.
+/// invited them. A site is read only to try the connection, and none that exists: nothing that strangers wrote is read.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Session, SignIn, Site, User],
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],

@@ -204,7 +204,7 @@ pub fn not_found(app: &App, head: &Parts) -> Response {
     pageless(app, head, &ApiError::NotFound)
 }
 
-/// What is said to who came here by a name that is not the service's.
+/// The page for a request to a host name that is not the service's.
 pub fn misdirected(app: &App, head: &Parts) -> Response {
     pageless(app, head, &ApiError::Misdirected)
 }

@@ -1,6 +1,6 @@
 //! Letters let their reader in: links to sign in, and invitations. They have a function of their own, which
-//! reads nothing that strangers' sites and receivers say. Who has broken into the notifier, which does, can
-//! therefore sign in as nobody.
+//! reads nothing that strangers' sites and receivers say. The notifier does, so whoever breaks into it cannot
+//! sign in as anybody.
 
 mod grants;
 mod write;
@@ -48,10 +48,10 @@ pub enum LettersError {
     /// A letter that did not arrive cannot be asked for again.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// Its link would lead nowhere.
+    /// The service's own address, which the link needs, is not known.
     #[error("nobody said where this service can be reached")]
     NoBase,
-    /// There is no randomness for secrets.
+    /// No random bytes for secrets could be had.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
     /// A message asks for no letter.

@@ -41,8 +41,7 @@ pub(crate) async fn sign_in(
     send(app, mailer, &user.email, letter, &link.hash, message).await
 }
 
-/// Sends an invitation to the address that it is for, unless it was accepted or withdrawn, or who invited may not do so any
-/// more.
+/// Sends an invitation to its address, unless it was accepted or withdrawn, or its sender may no longer give the role.
 pub(crate) async fn invitation(
     app: &App,
     mailer: &impl Mailer,

@@ -52,7 +52,7 @@ pub struct Delivered {
     pub sent: u64,
     /// Attempts that failed.
     pub failed: u64,
-    /// Alerts that the channel will not get: those that it refused, and one that it is disabled with.
+    /// Alerts that the channel will not get: those that it refused, and the one that disabled it.
     pub given_up: u64,
 }
 

@@ -6,8 +6,8 @@ use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::{StoreError, UrlClaim, unless_conflict};
 
-/// Stores apart what is secret of a team's channels, and claims the URLs that they lead to. Where several
-/// lead to one, as earlier versions allowed, the oldest claims it, and the others stay.
+/// Stores the secrets of a team's channels apart, and claims the URLs that they lead to. Where several channels
+/// lead to one URL, as earlier versions allowed, the oldest claims it, and the others stay.
 pub(crate) async fn settle(app: &App, team: TeamId) -> Result<(), StoreError> {
     let (mut channels, mut claims) = app.store.channels_and_claims(team).await?;
     channels.sort_by_key(|channel| (channel.created_at, channel.id));

@@ -1,6 +1,6 @@
-//! Whether recurring runs come at all: of some sites, which runs were due, and which of them were done.
+//! Whether recurring runs come at all: for a sample of sites, how many runs were due and how many were done.
 //!
-//! It is read off the table, so it notices whatever keeps runs from coming: a dispatcher that is switched off,
+//! It is taken from the table, so it notices whatever keeps runs from coming: a dispatcher that is switched off,
 //! schedules that are gone or may not send, checkers that get nothing.
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,12 +11,12 @@ use vedette_store::{SiteWithTools, StoreError, TeamWithSettings};
 use crate::ReconcilerError;
 use crate::sync::{BATCH, running};
 
-/// How often it is read, and how long the period is that it tells of. The period ends one period ago: by then
-/// its runs are done, unless none come.
+/// How often the gauge is read, and the length of the period that it covers. The period ended one period ago, so
+/// that its runs are done, unless none come.
 const PERIOD: SignedDuration = SignedDuration::from_mins(5);
-/// Teams that are looked at each time; with the next period come the next ones.
+/// Teams that are looked at each time; the next period takes the next ones.
 const TEAMS: usize = 8;
-/// Sites of a team that are looked at: those whose URLs have the lowest hashes, as good a sample as any.
+/// Sites of a team that are looked at: those with the lowest hashes of URLs, as good a sample as any.
 const SITES: usize = BATCH;
 
 /// Runs of a period, of the sites that were looked at.
@@ -24,7 +24,7 @@ const SITES: usize = BATCH;
 pub struct Gauge {
     /// Runs that were due.
     pub due: u64,
-    /// Those of them that were done, or others after them.
+    /// Those of them that were done, or were followed by later ones.
     pub done: u64,
 }
 
@@ -60,8 +60,8 @@ pub async fn gauge(app: &App) -> Result<Gauge, ReconcilerError> {
     Ok(gauge)
 }
 
-/// Runs of a site after `since`, up to `until`. Crawls and audits may wait for an hour, so they are left out; so is
-/// a site whose schedules have yet to follow its settings.
+/// Runs of a site after `since`, up to `until`. Crawls and audits are left out, as they may wait for an hour; so are
+/// sites whose schedules have yet to follow their settings.
 fn of_site(
     app: &App,
     stored: &SiteWithTools,

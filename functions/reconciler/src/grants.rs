@@ -6,7 +6,8 @@ use vedette_store::keys::Prefix::{
 };
 
 /// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
-/// waited too long; these drive no issue. Its gauge looks at some sites of a team. Every night it has what is outstanding of all teams rebuilt.
+/// waited too long; these drive no issue. Its gauge looks at some sites of each team that it takes. Every night it has
+/// what is outstanding for all teams rebuilt.
 pub const REDELIVERY: Grant = Grant {
     get: &[Site],
     batch_get: &[Site, Team],

@@ -21,7 +21,7 @@ use crate::{ReconcilerError, channels};
 /// Sites of a team that are looked at for one message: some seconds' work.
 const SLICE: usize = 200;
 
-/// Has the timers, the schedules and the alerts of all teams rebuilt. Says of how many.
+/// Has the timers, the schedules and the alerts of all teams rebuilt. Returns the number of teams.
 ///
 /// # Errors
 ///
@@ -38,7 +38,8 @@ pub async fn rebuild_all(app: &App) -> Result<u64, ReconcilerError> {
     Ok(count)
 }
 
-/// Mends the timers of a team's next sites, makes their missing schedules, and asks for those after them.
+/// Mends the timers of a team's next sites, makes their missing schedules, and sends a message for the sites
+/// after them.
 pub(crate) async fn timers(
     app: &App,
     id: TeamId,
@@ -70,7 +71,7 @@ pub(crate) async fn timers(
     Ok(())
 }
 
-/// Makes the schedules that a site lacks, unless they have yet to follow its settings. Says how many.
+/// Makes the schedules that a site lacks, unless they have yet to follow its settings. Returns how many.
 async fn recreate(
     app: &App,
     stored: &SiteWithTools,

@@ -150,7 +150,7 @@ impl Show for Vec<Letter> {
 #[derive(Serialize)]
 struct Redriven {
     queue: &'static str,
-    /// How many messages; `None` where that failed, which the error says more about.
+    /// How many messages; `None` where that failed, as the error says.
     sent: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,

@@ -34,7 +34,7 @@ pub enum ChannelError {
     /// Channels of a team are told apart by their names.
     #[error("the team has a channel {0} already")]
     NameTaken(String),
-    /// A channel of the team leads there.
+    /// Another channel of the team leads to the URL.
     #[error("the channel {0} of the team leads to this URL already")]
     UrlTaken(String),
     /// It receives nothing.
@@ -48,7 +48,7 @@ pub enum ChannelError {
     /// Nobody is to be pestered.
     #[error("{0} was asked often enough today; ask again tomorrow")]
     AskedOften(String),
-    /// A team asks so many strangers.
+    /// A team may ask so many strangers.
     #[error(
         "the team has asked for as many addresses to be confirmed as it may in a day; ask again tomorrow"
     )]
@@ -181,8 +181,7 @@ async fn hold_questions(app: &App, channel: &Channel) -> Result<(), ChannelError
     }
 }
 
-/// Has the reader of an address asked whether it may receive alerts, unless they are about to be. They are told who
-/// wants it.
+/// Mails an address to ask whether it may receive alerts, unless that is about to happen. The mail says who asks.
 async fn ask_for_confirmation(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
     let asked_by = app.store.users(by.user()).await?.into_values().next();
     let asked_by = asked_by.as_ref().map(Asker::of);

@@ -48,7 +48,7 @@ pub(crate) enum Question {
 /// Whether a stranger may be asked for something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Allowance {
-    /// They may.
+    /// They may be asked.
     Free,
     /// The mailbox was asked often enough, by this team or by all of them.
     MailboxIsFull,

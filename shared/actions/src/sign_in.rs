@@ -33,7 +33,7 @@ impl MayConflict for SignInError {
 }
 
 /// Has a link that signs in sent to an address, if it has an account and was not sent too many. Whoever
-/// asks learns neither: the table is asked for the same, and a message is sent in any case.
+/// asks learns neither: the reads and writes are the same, and a message is sent in any case.
 ///
 /// # Errors
 ///

@@ -33,7 +33,7 @@ pub enum Throttle {
 /// How long a request waits for what is noted about it: far longer than the table takes.
 const NOTING_MAX: Duration = Duration::from_secs(1);
 
-/// What requests are counted in.
+/// The window in which requests are counted.
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 /// How many tokens' worth of requests a user has, in all tokens and sessions together.

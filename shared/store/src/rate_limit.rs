@@ -15,10 +15,10 @@ use crate::table::{Change, Condition, Store};
 
 stored!(attributes: Window, Bucket);
 
-/// What requests are counted in.
+/// The window in which requests are counted.
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// So much of a token's or a session's hash tells it from the user's others.
+/// Length of the part of a token's or session's hash that tells it from the user's others.
 const SUBJECT_LENGTH: usize = 16;
 
 /// How long a bucket is kept when it is full: the clocks of processes differ.
@@ -39,8 +39,8 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// How many count against the user, where so many of a token's are served: those that its own limit refuses are
-    /// nothing to the others.
+    /// How many count against the user, if `limit` of each token's are served: those that a token's own limit refuses
+    /// do not count against the others.
     pub fn of_user(&self, limit: u32) -> u32 {
         self.of_all.iter().fold(0, |sum, of_one| sum.saturating_add(limit.min(*of_one)))
     }
@@ -58,7 +58,7 @@ struct Bucket {
 pub struct Taken {
     /// Whose bucket it is.
     pub subject: String,
-    /// When it would have been full, as it was read.
+    /// When it would have been full, as read.
     pub before: Option<Timestamp>,
     /// When it will be full now.
     pub after: Timestamp,

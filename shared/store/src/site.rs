@@ -41,7 +41,7 @@ pub struct SiteWithTools {
 }
 
 impl SiteWithTools {
-    /// Whether its schedules follow its settings and those of its team.
+    /// Whether its schedules already follow its settings and those of its team.
     pub fn has_settled(&self, team: &TeamWithSettings) -> bool {
         self.site.synced == self.site.cfg && team.team.synced == team.team.cfg
     }

@@ -55,7 +55,7 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     }
 }
 
-/// Gives an invitation anew, also when its sender may no longer give the role; its links until now stop working.
+/// Renews an invitation, also when its sender may no longer give the role; its former links stop working.
 pub(crate) async fn renew(visit: Visit<'_>) -> Result<Response, ApiError> {
     let (team, invitation) = pending(visit).await?;
     let caller = &visit.member()?.caller;
@@ -66,7 +66,7 @@ pub(crate) async fn renew(visit: Visit<'_>) -> Result<Response, ApiError> {
     }
 }
 
-/// Has a new link sent to the reader of its address, and nobody else, where that can be; or shows it.
+/// Mails a new link to the reader of the address, and to nobody else, where mail is sent; otherwise shows it.
 async fn hand_over(
     visit: Visit<'_>,
     team: &TeamWithSettings,

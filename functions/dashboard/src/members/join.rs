@@ -98,7 +98,7 @@ pub(crate) async fn decline(visit: Visit<'_>) -> Result<Response, ApiError> {
     Ok(layout::own_page(visit, StatusCode::OK, "You have declined", &content))
 }
 
-/// What is said to somebody whose account was made.
+/// The page for somebody whose account was made.
 async fn welcome(
     visit: Visit<'_>,
     OpenInvitation { team, invitation, .. }: &OpenInvitation,
@@ -128,7 +128,7 @@ async fn welcome(
     layout::own_page(visit, StatusCode::OK, "You have joined", &content)
 }
 
-/// The invitation that the visitor has, if it can be accepted, with the secret of its link.
+/// The visitor's invitation, if it can be accepted, with the secret of its link.
 async fn usable(visit: Visit<'_>) -> Result<Option<(SessionSecret, OpenInvitation)>, ApiError> {
     let Some(secret) = SessionSecret::parse(visit.value("secret")) else { return Ok(None) };
     let open = open_invitation(visit.app, &secret.hash()).await?;

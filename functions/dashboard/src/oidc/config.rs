@@ -19,9 +19,9 @@ pub struct ProviderConfig {
 }
 
 impl ProviderConfig {
-    /// What this service's secret is set by.
+    /// The variable with this service's client secret.
     pub const CLIENT_SECRET: &str = "VEDETTE_OIDC_CLIENT_SECRET";
-    /// What names the secret of Secrets Manager that is this service's, on AWS.
+    /// The variable with the ARN of that secret in Secrets Manager, on AWS.
     pub const SECRET: &str = "VEDETTE_OIDC_SECRET";
 
     /// Reads all that is to be known of the provider; `None` if nothing is.

@@ -1,5 +1,5 @@
-//! How often strangers may have the OpenID provider asked. They write nothing by that: what is counted is counted in
-//! the process.
+//! Limits how often strangers make us ask the OpenID provider. Counts are kept in the process, so that strangers
+//! cause no writes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ struct Buckets {
 }
 
 impl Limits {
-    /// Counts an answer that a source has us look into.
+    /// Counts an answer that a source has sent us, before it is looked into.
     ///
     /// # Errors
     ///

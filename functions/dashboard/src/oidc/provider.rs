@@ -85,7 +85,7 @@ type Client = CoreClient<
 /// Why a sign-in at the provider came to nothing.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// It failed a moment ago, and is left alone.
+    /// The provider failed a moment ago, and is left alone.
     #[error("the provider is left alone for a moment")]
     Resting,
     /// Nobody answers.
@@ -112,7 +112,7 @@ pub(super) struct Exchange<'a> {
     /// Where the provider sends people back.
     pub(super) redirect: &'a RedirectUrl,
     pub(super) now: Timestamp,
-    /// Says when it is that the provider fails, which may take it long.
+    /// Tells the time at which the provider fails, which may be long after it was asked.
     pub(super) clock: &'a Clock,
 }
 
@@ -131,7 +131,7 @@ impl Provider {
         })
     }
 
-    /// Counts an answer that a source has us ask the provider about.
+    /// Counts an answer about which a source makes us ask the provider.
     ///
     /// # Errors
     ///

@@ -145,7 +145,7 @@ impl MailConfig {
     }
 }
 
-/// What SES, which lets functions send from one address alone, and SMTP servers compare.
+/// SES, which lets functions send from one address only, and SMTP servers compare addresses without names.
 const BARE_ADDRESS: &str = "must be a bare address; put the name into VEDETTE_MAIL_FROM_NAME";
 
 fn invalid(name: &'static str, problem: &str) -> ConfigError {

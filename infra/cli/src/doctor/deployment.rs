@@ -343,7 +343,7 @@ async fn examine_schedules(app: &App, health: &mut Health) {
     }
 }
 
-/// Looks up to when the runs of buckets were sent.
+/// Looks since when the runs of buckets have not been sent.
 async fn examine_dispatch(app: &App, health: &mut Health) {
     let remedy = "see in the log of the function `dispatch` why it fails, and whether the schedule \
                   that calls it each minute is switched on";

@@ -13,8 +13,8 @@ use super::network::Network;
 const BODIES_MAX: usize = 16 * BODY_MAX;
 /// A user's share of it: a user who sends slowly delays their own requests, and nobody else's.
 const USER_MAX: usize = BODIES_MAX / 4;
-/// How many bodies of strangers may be awaited from one peer: a sixteenth of those of all. Strangers share what a
-/// user has, and who sends nothing of what was announced must not take it all.
+/// How many bodies of strangers may be arriving from one peer: a sixteenth of those that fit. Strangers share what one
+/// user has, and whoever announces bodies and sends nothing must not take all of it.
 const PEER_BODIES: usize = USER_MAX / STRANGERS_BODY_MAX / 16;
 
 /// The memory for arriving bodies.

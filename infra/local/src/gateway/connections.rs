@@ -59,8 +59,8 @@ impl Connections {
         Arc::new(Connection { all, peer, evicted, activity: Mutex::new(activity) })
     }
 
-    /// Evicts a connection, if any is idle: one of the peer that has the most, and of those the one that has been
-    /// idle the longest. So who opens thousands shuts nobody else out.
+    /// Evicts an idle connection, if there is one: of the peer with the most connections, the one that has been idle
+    /// the longest. So whoever opens thousands shuts nobody else out.
     pub(super) fn evict_idle(&self) {
         let mut queues = lock(&self.0);
         let crowd = queues.peers.values_mut().filter_map(|connected| {
@@ -142,7 +142,7 @@ struct Activity {
 }
 
 impl Connection {
-    /// From where it comes.
+    /// Where it comes from.
     pub(super) const fn network(&self) -> Network {
         self.peer
     }

@@ -1,6 +1,6 @@
-//! The hosts that this service answers for. A name that somebody else has may lead to this machine, and a page
-//! under that name would then speak to us as if it were ours (DNS rebinding): no page can have an IP address, or
-//! a loopback name, of its own making.
+//! The hosts that this service answers for. Somebody else's name may be made to lead to this machine, and a page under
+//! that name would then talk to us as if it were ours (DNS rebinding). IP addresses and loopback names cannot be
+//! abused like that.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;

@@ -396,7 +396,7 @@ pub enum Content {
         /// Names the message; empty where a version before this one queued it.
         #[serde(default)]
         id: String,
-        /// Who asks; none where it is who operates the service.
+        /// Who asks; none where the operator does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<Asker>,
     },

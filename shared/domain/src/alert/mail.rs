@@ -54,7 +54,7 @@ pub struct Letter {
 pub enum LetterKind {
     /// To confirm an address for alerts.
     Confirmation {
-        /// Who asks; none where it is who operates the service.
+        /// Who asks; none where the operator does.
         asked_by: Option<Asker>,
         /// The name of the team.
         team: String,
