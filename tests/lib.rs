@@ -103,7 +103,7 @@ impl Service {
         }
     }
 
-    /// Delivers one message to who writes letters.
+    /// Delivers one message to the writer of letters.
     pub async fn write(&self, message: &LetterMessage) {
         let written = Box::pin(vedette_letters::handle(&self.test.app, &self.receivers, message));
         granted([&LETTERS, &Grant::NONE], written).await.expect("written");

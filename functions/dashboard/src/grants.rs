@@ -19,7 +19,7 @@ pub const READ_GRANT: Grant = Grant {
 
 /// What forms do: end sessions, create, change and delete sites, order checks, decide on issues, save
 /// settings, say where alerts go, and confirm or unsubscribe an address. None writes a token or a user, or
-/// lets anybody in, and none reads what is secret of a channel.
+/// lets anybody in, and none reads a channel's secrets.
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, Site, Team],
     batch_get: &[Delivery, Site, Team, User],

@@ -1,4 +1,4 @@
-//! Sends to one host by all channels of all teams: what is too much for a minute is held back until the next.
+//! Limits what all channels of all teams send to one host: messages beyond a minute's limit wait for the next minute.
 
 use jiff::Timestamp;
 use tracing::info;

@@ -19,7 +19,7 @@ pub const REDELIVERY: Grant = Grant {
 };
 
 /// Maintenance says of sites and teams that their schedules follow, forgets what idle tools had
-/// outstanding, and purges deleted sites. It stores apart what is secret of channels that an earlier version
+/// outstanding, and purges deleted sites. It stores apart the secrets of channels that an earlier version
 /// wrote.
 pub const MAINTENANCE: Grant = Grant {
     get: &[Site, Team],

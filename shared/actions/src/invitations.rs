@@ -103,7 +103,7 @@ pub struct OpenInvitation {
     pub team: TeamWithSettings,
     /// The invitation, as the link has it that leads to it.
     pub invitation: Invitation,
-    /// The role of who invited, which lets them give that of the invitation.
+    /// The sender's role, which lets them give that of the invitation.
     inviter: Role,
 }
 
@@ -135,7 +135,7 @@ pub async fn open_invitation(
     Ok(works.then_some(OpenInvitation { team, invitation, inviter: inviter.role }))
 }
 
-/// The places of who joins and of a new address in the transaction of `Store::accept_invitation`.
+/// The places of the joining member and of a new address in the transaction of `Store::accept_invitation`.
 const MEMBER: usize = 2;
 const ADDRESS: usize = 6;
 
@@ -187,8 +187,8 @@ async fn join(
     })
 }
 
-/// Takes an invitation back for who has its link and does not want to join. The audit log does not say whether they
-/// have an account.
+/// Declines an invitation on behalf of whoever has its link. The audit log does not say whether they have an
+/// account.
 ///
 /// # Errors
 ///

@@ -21,7 +21,7 @@ pub enum AccountError {
         /// What they may do.
         role: Role,
     },
-    /// Who accepts an invitation belongs to the team.
+    /// Whoever accepts an invitation already belongs to the team.
     #[error("{0} is a member of the team already")]
     JoinedAlready(String),
     /// Who is to be changed does not.
@@ -52,7 +52,7 @@ pub enum AccountError {
         "{0} is invited, but the team has sent all the invitations that it may send in a day; send it again tomorrow"
     )]
     InvitedMany(String),
-    /// Who invited cannot give the role any more.
+    /// The sender of the invitation can no longer give the role.
     #[error("the invitation of {0} is not valid any more; renew it")]
     NotBacked(String),
     /// The address has an invitation that can be accepted.

@@ -173,7 +173,7 @@ pub enum AuditEvent {
         /// The address that it was for.
         email: String,
     },
-    /// Who was invited does not want to join.
+    /// The invited person does not want to join.
     InvitationDeclined {
         /// Their address.
         email: String,

@@ -62,7 +62,7 @@ pub enum BrowserWork {
     Audit,
 }
 
-/// What came of a job.
+/// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BrowserAnswer {
@@ -74,10 +74,10 @@ pub enum BrowserAnswer {
     Failed(CheckError),
 }
 
-/// Why an answer counts as none.
+/// Why an answer is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
-    /// It is not JSON, or has not the shape of an answer.
+    /// It is not JSON, or does not have the shape of an answer.
     #[error("it is unreadable")]
     Unreadable,
     /// It belongs to another kind of work, or to another page.
@@ -86,7 +86,7 @@ pub enum BadAnswer {
     /// It is larger than a result can be.
     #[error("it is larger than a result can be")]
     TooLarge,
-    /// It has figures that cannot be, or that contradict each other.
+    /// Its figures are impossible, or contradict each other.
     #[error("its figures cannot be")]
     Implausible,
 }
@@ -129,11 +129,11 @@ impl BrowserJob {
         }
     }
 
-    /// How the check ends that this answer came for.
+    /// The outcome of the check that this answer is for.
     ///
     /// # Errors
     ///
-    /// When the answer is none that the job can have.
+    /// When the job cannot have such an answer.
     pub fn finish(&self, answer: &[u8]) -> Result<Finish, BadAnswer> {
         let answer = serde_json::from_slice(answer).map_err(|_| BadAnswer::Unreadable)?;
         match (&self.work, answer) {

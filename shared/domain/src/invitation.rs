@@ -1,4 +1,4 @@
-//! Invitations: who may come into a team.
+//! Invitations to join a team.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -24,9 +24,9 @@ pub struct Invitation {
     pub email: String,
     /// The name of the account, if the invitation makes it.
     pub name: String,
-    /// What who joins may do in the team.
+    /// The role of the new member in the team.
     pub role: Role,
-    /// Who invited, or renewed the invitation. It admits while they may still give the role.
+    /// The sender, or whoever renewed the invitation. It admits while they may still give the role.
     pub by: UserId,
     /// Creation.
     pub created_at: Timestamp,
@@ -70,7 +70,7 @@ impl Invitation {
         }
     }
 
-    /// The same invitation, given anew by somebody else: only the link with the new secret leads to it.
+    /// The same invitation, renewed by somebody else: only the link with the new secret leads to it.
     #[must_use]
     pub fn renewed(&self, secret: &SessionSecret, by: UserId, now: Timestamp) -> Self {
         let Self { email, name, role, .. } = self;
@@ -82,7 +82,7 @@ impl Invitation {
         now < self.expires_at
     }
 
-    /// Whether who invited may still give the role, as a member with the role `inviter`; none is no member.
+    /// Whether the sender may still give the role, as a member with the role `inviter`; `None` is no member.
     pub fn is_backed_by(&self, inviter: Option<Role>) -> bool {
         inviter.is_some_and(|inviter| inviter.governs(self.role))
     }

@@ -5,15 +5,15 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-/// Whoever shares an address: an IPv4 address, or an IPv6 network of 64 bits, which is what one customer has at
-/// least.
+/// Where requests come from: an IPv4 address, or an IPv6 network of 64 bits, which is the least that one customer
+/// has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// An IPv4 address.
     V4(Ipv4Addr),
     /// The first 64 bits of an IPv6 address.
     V6([u16; 4]),
-    /// Nobody knows. All such requests count together.
+    /// Unknown. All such requests count together.
     Unknown,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Networks with proxies of the operator's, which say in whose name they ask.
+/// Networks of the operator's proxies, which say for whom they ask.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrustedProxies(pub Vec<IpNet>);
 
@@ -50,9 +50,9 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// The address of who asks: the peer, or whom a trusted proxy asks for. `forwarded` is what `X-Forwarded-For` lists,
-    /// in its order. Each proxy adds the address that it was asked by at the end, so only what trusted ones have
-    /// added is looked at; the rest may be made up.
+    /// The address of the client: the peer, or the one for whom a trusted proxy asks. `forwarded` is what
+    /// `X-Forwarded-For` lists, in its order. Each proxy adds the address that it was asked by at the end, so only
+    /// what trusted ones have added is looked at; the rest may be made up.
     pub fn client<'a>(
         &self,
         peer: IpAddr,
@@ -67,7 +67,7 @@ impl TrustedProxies {
     }
 }
 
-/// An address as proxies write it: some add a port.
+/// An address as proxies write it; some add a port.
 fn parse(said: &str) -> Option<IpAddr> {
     let said = said.trim();
     let bare = said.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(said);

@@ -258,8 +258,8 @@ pub(crate) fn judge_all(folder: &Path) -> Result<(), FileFault> {
     judge_socket(folder)
 }
 
-/// Refuses a socket, or what is in its place, that another user has made: whoever listens there would be told what is
-/// to be saved, and would say what was.
+/// Refuses a socket, or anything in its place, that another user has made: whoever listens there would receive
+/// everything that is saved, and could answer every read.
 pub(crate) fn judge_socket(folder: &Path) -> Result<(), FileFault> {
     let path = folder.join(SOCKET);
     let problem = match Found::at(&path) {

@@ -142,7 +142,7 @@ pub async fn hold_check_runs(store: &Store, user: UserId, now: Timestamp) -> Res
     check_runs(store, user, now).await.hold(now)
 }
 
-/// Counts a request in a session of a user's, and refuses one too many in this minute, of the session or of the user.
+/// Counts a request in a user's session, and refuses it if the session or the user has had too many in this minute.
 ///
 /// # Errors
 ///
@@ -157,8 +157,8 @@ pub async fn hold_requests(
     hold_both(&requests, limit, now).map(drop).map_err(|(error, _)| error)
 }
 
-/// How far a token, or a session, is with its requests; or why they are refused: there are too many of its own, or of
-/// its user's.
+/// How many requests a token or a session has left; or that they are refused, since it or its user has had too
+/// many.
 fn hold_both(requests: &Requests, limit: u32, now: Timestamp) -> Result<Rate, (ApiError, Rate)> {
     let own = Rate { limit, used: requests.own };
     own.hold(now).map_err(|error| (error, own))?;

@@ -12,15 +12,15 @@ use crate::{gzip, header};
 /// The largest request body of a user, in bytes, as it is sent and decoded.
 pub const BODY_MAX: usize = 1024 * 1024;
 
-/// The largest request body of who is not signed in: an address, or a name and an invitation's answer.
+/// The largest request body of somebody who is not signed in: an address, or a name and the answer to an invitation.
 pub const STRANGERS_BODY_MAX: usize = 4 * 1024;
 
 /// Who sends a body, as it was found out before the body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sender {
-    /// Who has shown a valid token or session.
+    /// Somebody with a valid token or session.
     User(UserId),
-    /// Anybody else, whatever else they have shown.
+    /// Anybody else.
     Stranger,
 }
 

@@ -33,7 +33,7 @@ pub struct Service {
     pub concurrency: Option<usize>,
     /// Whether this deployment sends mail.
     pub sends_mail: bool,
-    /// The proxies that say in whose name they ask.
+    /// The proxies that are trusted to say for whom they ask.
     pub trusted_proxies: TrustedProxies,
 }
 
@@ -114,7 +114,7 @@ impl Service {
     /// The variable that names the sender of mails.
     pub const MAIL_FROM: &'static str = "VEDETTE_MAIL_FROM";
 
-    /// The variable that names the networks of proxies whose word on who asks is taken.
+    /// The variable with the networks of proxies that are trusted to say who asks.
     pub const TRUSTED_PROXIES: &'static str = "VEDETTE_TRUSTED_PROXIES";
 
     /// The variable that says what people sign in with at the OpenID provider.

@@ -1,4 +1,4 @@
-//! Secrets that Secrets Manager keeps: in no environment, and in no log.
+//! Secrets kept in Secrets Manager, and so in no environment and no log.
 
 use aws_sdk_secretsmanager::Client;
 use aws_sdk_secretsmanager::error::BoxError;
@@ -8,7 +8,7 @@ use vedette_domain::config::Read;
 /// Why there is no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// Secrets Manager does not give it away.
+    /// Secrets Manager does not return it.
     #[error("{variable}: the secret cannot be read")]
     Refused {
         /// What names it.

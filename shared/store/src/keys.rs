@@ -66,7 +66,7 @@ pub enum Prefix {
     Bucket,
     /// The channels of a team, and which URLs they lead to.
     Channel,
-    /// What is secret of a team's channels: URLs and keys.
+    /// The secrets of a team's channels: URLs and keys.
     ChannelSecret,
     /// How much was sent to a host in a minute.
     Host,
@@ -263,7 +263,7 @@ pub(crate) fn channel(team: TeamId, channel: ChannelId) -> Key {
     Key::new(channel_partition(team), channel.to_string())
 }
 
-/// What is secret of a channel, apart from it: who shows channels cannot read this.
+/// The secrets of a channel, apart from it: a function that shows channels cannot read them.
 pub(crate) fn channel_secret(team: TeamId, channel: ChannelId) -> Key {
     Key::new(Prefix::ChannelSecret.key(team), channel.to_string())
 }
@@ -473,7 +473,7 @@ pub(crate) fn throttle(subject: &str, window: i64) -> Key {
     Key::new(Prefix::Throttle.key(format_args!("{subject}#{window}")), SELF)
 }
 
-/// What is left in a bucket of a limit that refills.
+/// The bucket of a limit that refills.
 pub(crate) fn rate_limit(subject: &str) -> Key {
     Key::new(Prefix::Throttle.key(subject), SELF)
 }

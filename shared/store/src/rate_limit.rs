@@ -1,4 +1,4 @@
-//! What is counted: requests in a minute, and what buckets are left with.
+//! What is counted: requests in a minute, and the state of buckets.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ struct Bucket {
     full_at: i64,
 }
 
-/// What a bucket is left with once something is taken from it.
+/// The state of a bucket once something is taken from it.
 #[derive(Debug, Clone)]
 pub struct Taken {
     /// Whose bucket it is.

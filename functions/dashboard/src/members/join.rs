@@ -51,7 +51,7 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
     Ok(layout::page(visit, StatusCode::OK, "Join a team", &content))
 }
 
-/// Adds who is invited to the team: the user who is signed in, or a new one.
+/// Adds the invited person to the team: the user who is signed in, or a new one.
 pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
     let Some((_, open)) = usable(visit).await? else { return Ok(spent(visit)) };
     let invitation = &open.invitation;

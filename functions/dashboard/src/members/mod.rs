@@ -29,7 +29,7 @@ pub(crate) const fn role_word(role: Role) -> &'static str {
     }
 }
 
-/// A pending invitation, for who may renew it or take it back.
+/// A pending invitation, if the visitor may renew or withdraw it.
 async fn pending(visit: Visit<'_>) -> Result<(TeamWithSettings, Invitation), ApiError> {
     let team = visit.team(Permission::ManageMembers).await?;
     let hash = SessionHash(visit.value("invitation").to_owned());

@@ -27,11 +27,11 @@ pub struct Channel {
     pub team: TeamId,
     /// Display name; see [`name`](crate::name).
     pub name: String,
-    /// Where it leads, without what is secret of it.
+    /// Where it leads, without its secrets.
     pub target: PublicTarget,
-    /// What is secret of where it leads, while it is still to be written: that of a new channel, or of one
-    /// with a new key, and what an earlier version stored with the channel. It is stored apart, so that
-    /// whoever shows channels cannot read it.
+    /// Its secrets while they are still to be written: those of a new channel, or of one with a new key, and
+    /// those that an earlier version stored with the channel. They are stored apart, so that whoever shows
+    /// channels cannot read them.
     #[serde(skip)]
     pub secret: Option<Target>,
     /// What is sent there.

@@ -14,12 +14,12 @@ pub const HOST_MAX: u32 = 120;
 pub const TEAM_MAX: u32 = 60;
 /// Sends to a host in a minute that are kept for teams that have not had their share.
 pub const RESERVED: u32 = 30;
-/// The share: a team that has sent so much in a minute leaves what is reserved to others.
+/// The share: a team that has sent so much in a minute leaves the reserved part to others.
 pub const TEAM_SHARE: u32 = 10;
 
 /// How long sends are counted together.
 pub const WINDOW: SignedDuration = SignedDuration::from_secs(60);
-/// By how much channels that wait for the next window come after each other.
+/// The time between channels that wait for the next window.
 const SPREAD_MILLIS: i64 = 5_000;
 
 /// Services that receive for everybody and have limits of their own, by their domains: what one team sends
@@ -47,7 +47,7 @@ pub struct ReceivingHost {
 }
 
 impl ReceivingHost {
-    /// The host that a target is posted to, if it is.
+    /// The host that a target's messages are posted to, if they are.
     pub fn of(target: &Target) -> Option<Self> {
         target.url().and_then(Self::of_url)
     }

@@ -54,7 +54,7 @@ pub fn invitation(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", INVITATION.replace("{secret}", &secret.reveal()))
 }
 
-/// Where who is invited declines.
+/// Path at which an invited person declines.
 pub fn declined_invitation(base: &str, secret: &SessionSecret) -> String {
     format!("{base}{}", DECLINED_INVITATION.replace("{secret}", &secret.reveal()))
 }

@@ -70,7 +70,7 @@ pub enum LetterKind {
     SignIn,
 }
 
-/// Who asks for a letter to somebody else, which says so: its reader may know them.
+/// The user who asks for a letter to somebody else. The letter names them, as its reader may know them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
     /// Their name, which they chose.
@@ -80,7 +80,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The user as who asks.
+    /// The user, as the one who asks.
     pub fn of(user: &User) -> Self {
         Self { name: user.name.clone(), email: user.email.clone() }
     }
@@ -94,7 +94,7 @@ impl Asker {
     }
 }
 
-/// A name in a mail to somebody who has not asked for any. Strangers choose names, so there is no room for a letter of
+/// A name in a mail that its reader has not asked for. Strangers choose names, so there is no room for a letter of
 /// their own, and no link.
 fn strangers_name(text: &str) -> String {
     cut(&unlinked(text), STRANGERS_NAME, |_| 1)

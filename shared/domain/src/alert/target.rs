@@ -1,4 +1,4 @@
-//! Where channels lead: what is secret of it, and what may be shown.
+//! Where channels lead: which part of that is secret, and which may be shown.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use url::Host;
 
 use crate::site_url::{SiteUrl, SiteUrlError};
 
-/// Where a channel leads, with what only the one who sends may know.
+/// Where a channel leads, with secrets that only the sender of messages may know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Target {
@@ -55,7 +55,7 @@ impl Target {
         Ok(Self::Email { address: address.to_string() })
     }
 
-    /// What of it is no secret.
+    /// The part that is not secret.
     pub fn public(&self) -> PublicTarget {
         match self {
             Self::Email { address } => PublicTarget::Email { address: address.clone() },
@@ -66,12 +66,12 @@ impl Target {
         }
     }
 
-    /// Whether something of it is.
+    /// Whether it has secrets.
     pub const fn is_secret(&self) -> bool {
         self.url().is_some()
     }
 
-    /// What it is posted to, if it is.
+    /// The URL that messages are posted to, if they are.
     pub const fn url(&self) -> Option<&SecretUrl> {
         match self {
             Self::Email { .. } => None,

@@ -33,7 +33,7 @@ pub(super) fn unlinked(text: &str) -> String {
     one_line(&broken)
 }
 
-/// An address as it is, where it is nothing else; broken as a name is where it could lead elsewhere.
+/// An address as it is, unless it could lead elsewhere: then it is broken up like a name.
 pub(super) fn address(email: &str) -> String {
     let is_plain = |part: &str, marks: &str| {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);

@@ -1,5 +1,5 @@
-//! Where channels lead: what is secret of that is stored apart, no two channels of a team lead to one URL, and
-//! what all teams send to a host is counted.
+//! Where channels lead: secrets are stored apart, no two channels of a team lead to one URL, and what all teams send
+//! to a host is counted.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
@@ -143,7 +143,7 @@ impl Store {
         self.delete_deliveries(channel.into()).await
     }
 
-    /// Where a channel leads, with what is secret of it.
+    /// Where a channel leads, with its secrets.
     pub async fn target_of(&self, channel: &Channel) -> Result<Target, StoreError> {
         if let PublicTarget::Email { address } = &channel.target {
             return Ok(Target::Email { address: address.clone() });
