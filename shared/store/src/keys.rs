@@ -1,5 +1,6 @@
 //! Every key of the table. `ARCHITECTURE.md` shows them side by side.
 
+mod channel;
 mod owner;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -10,12 +11,16 @@ use vedette_domain::account::TokenHash;
 use vedette_domain::audit::AuditEntry;
 use vedette_domain::email::normalized;
 use vedette_domain::history::Kind;
-use vedette_domain::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
+use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
 use vedette_domain::issue::{Fingerprint, IssueStatus};
 use vedette_domain::session::SessionHash;
 use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::{CheckStatus, Tool};
 
+pub(crate) use channel::{
+    QUEUED, channel, channel_claim, channel_partition, channel_secret, channel_state, cursor,
+    delivery_partition, host, is_channel_claim, queued, team_alerts,
+};
 pub use owner::Owner;
 pub(crate) use owner::owner;
 
@@ -253,67 +258,6 @@ pub(crate) fn outbox(issue: IssueId, rev: u64, cfg: Option<u64>) -> Key {
     let after = cfg.map(|cfg| format!("#{cfg:010}")).unwrap_or_default();
     let sort = format!("{}{rev:010}{after}", outbox_prefix(issue.fingerprint()));
     Key::new(site_partition(issue.partition()), sort)
-}
-
-pub(crate) fn channel_partition(team: TeamId) -> String {
-    Prefix::Channel.key(team)
-}
-
-pub(crate) fn channel(team: TeamId, channel: ChannelId) -> Key {
-    Key::new(channel_partition(team), channel.to_string())
-}
-
-/// The secrets of a channel, apart from it: a function that shows channels cannot read them.
-pub(crate) fn channel_secret(team: TeamId, channel: ChannelId) -> Key {
-    Key::new(Prefix::ChannelSecret.key(team), channel.to_string())
-}
-
-const CLAIM: &str = "U#";
-
-/// Says which channel of a team leads to a URL, by the URL's digest: beside it no other may.
-pub(crate) fn channel_claim(team: TeamId, digest: &str) -> Key {
-    Key::new(channel_partition(team), format!("{CLAIM}{digest}"))
-}
-
-/// Whether an item among the channels is such a claim, and no channel.
-pub(crate) fn is_channel_claim(key: &Key) -> bool {
-    key.sk.starts_with(CLAIM)
-}
-
-/// How much was sent to a host in a window of time: by all teams, or by one.
-pub(crate) fn host(name: &str, team: Option<TeamId>, window: i64) -> Key {
-    let pk = match team {
-        Some(team) => Prefix::Host.key(format_args!("{name}#{team}")),
-        None => Prefix::Host.key(name),
-    };
-    Key::new(pk, window.to_string())
-}
-
-/// Says that the due times of a team's alerts are to be derived anew.
-pub(crate) fn team_alerts(team: TeamId) -> Key {
-    Key::new(Prefix::Delivery.key(team), SELF)
-}
-
-/// What is outstanding for a channel, apart from the channel: who sends may write this, and not where
-/// a channel leads.
-pub(crate) fn delivery_partition(team: TeamId, channel: ChannelId) -> String {
-    Prefix::Delivery.key(format_args!("{team}#{channel}"))
-}
-
-pub(crate) fn channel_state(team: TeamId, channel: ChannelId) -> Key {
-    Key::new(delivery_partition(team, channel), SELF)
-}
-
-pub(crate) const QUEUED: &str = "Q#";
-
-/// What a channel knows of an issue.
-pub(crate) fn cursor(team: TeamId, channel: ChannelId, issue: IssueId) -> Key {
-    Key::new(delivery_partition(team, channel), format!("{ISSUE}{issue}"))
-}
-
-/// Something to be sent, in order within its group.
-pub(crate) fn queued(team: TeamId, channel: ChannelId, group: &str, place: &str) -> Key {
-    Key::new(delivery_partition(team, channel), format!("{QUEUED}{group}#{place}"))
 }
 
 pub(crate) fn issue_index_partition(team: TeamId) -> String {

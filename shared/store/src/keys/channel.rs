@@ -1,0 +1,66 @@
+//! Keys of channels, of what they know, and of what is sent to them.
+
+use vedette_domain::id::{ChannelId, IssueId, TeamId};
+
+use super::{ISSUE, Key, Prefix, SELF};
+
+pub(crate) fn channel_partition(team: TeamId) -> String {
+    Prefix::Channel.key(team)
+}
+
+pub(crate) fn channel(team: TeamId, channel: ChannelId) -> Key {
+    Key::new(channel_partition(team), channel.to_string())
+}
+
+/// The secrets of a channel, apart from it: a function that shows channels cannot read them.
+pub(crate) fn channel_secret(team: TeamId, channel: ChannelId) -> Key {
+    Key::new(Prefix::ChannelSecret.key(team), channel.to_string())
+}
+
+const CLAIM: &str = "U#";
+
+/// Says which channel of a team leads to a URL, by the URL's digest: beside it no other may.
+pub(crate) fn channel_claim(team: TeamId, digest: &str) -> Key {
+    Key::new(channel_partition(team), format!("{CLAIM}{digest}"))
+}
+
+/// Whether an item among the channels is such a claim, and no channel.
+pub(crate) fn is_channel_claim(key: &Key) -> bool {
+    key.sk.starts_with(CLAIM)
+}
+
+/// How much was sent to a host in a window of time: by all teams, or by one.
+pub(crate) fn host(name: &str, team: Option<TeamId>, window: i64) -> Key {
+    let pk = match team {
+        Some(team) => Prefix::Host.key(format_args!("{name}#{team}")),
+        None => Prefix::Host.key(name),
+    };
+    Key::new(pk, window.to_string())
+}
+
+/// Says that the due times of a team's alerts are to be derived anew.
+pub(crate) fn team_alerts(team: TeamId) -> Key {
+    Key::new(Prefix::Delivery.key(team), SELF)
+}
+
+/// What is outstanding for a channel, apart from the channel: who sends may write this, and not where
+/// a channel leads.
+pub(crate) fn delivery_partition(team: TeamId, channel: ChannelId) -> String {
+    Prefix::Delivery.key(format_args!("{team}#{channel}"))
+}
+
+pub(crate) fn channel_state(team: TeamId, channel: ChannelId) -> Key {
+    Key::new(delivery_partition(team, channel), SELF)
+}
+
+pub(crate) const QUEUED: &str = "Q#";
+
+/// What a channel knows of an issue.
+pub(crate) fn cursor(team: TeamId, channel: ChannelId, issue: IssueId) -> Key {
+    Key::new(delivery_partition(team, channel), format!("{ISSUE}{issue}"))
+}
+
+/// Something to be sent, in order within its group.
+pub(crate) fn queued(team: TeamId, channel: ChannelId, group: &str, place: &str) -> Key {
+    Key::new(delivery_partition(team, channel), format!("{QUEUED}{group}#{place}"))
+}
