@@ -85,13 +85,13 @@ async fn a_process_gives_credentials() {
     assert!(ran.status.success(), "{said}");
     assert!(String::from_utf8_lossy(&ran.stdout).starts_with("QUEUE"));
     let keys = home.keys();
-    assert_eq!(keys.len(), 9, "the stack, and eight queues");
+    assert_eq!(keys.len(), 10, "the stack, and nine queues");
     assert_eq!(fs::read_to_string(&calls).expect("called").lines().count(), 1, "asked once");
     assert!(keys.iter().all(|key| key == "AKIDPROCESS"), "{keys:?}");
 
     fs::write(&script, "exit 3\n").expect("written");
     home.list_is_refused().await;
-    assert_eq!(home.keys().len(), 9, "nobody was asked");
+    assert_eq!(home.keys().len(), 10, "nobody was asked");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,12 +118,12 @@ async fn a_portal_gives_credentials_for_a_token() {
     assert!(ran.status.success(), "{said}");
     assert_eq!(home.aws.account().calls_of("GetRoleCredentials"), 1);
     let keys = home.keys();
-    assert!(keys.len() == 9 && keys.iter().all(|key| key == "AKIDSSO"), "{keys:?}");
+    assert!(keys.len() == 10 && keys.iter().all(|key| key == "AKIDSSO"), "{keys:?}");
 
     // One who has to log in again is told so.
     fs::write(&file, token(SSO_TOKEN, "2020-01-01T00:00:00Z")).expect("written");
     home.list_is_refused().await;
-    assert_eq!(home.keys().len(), 9, "nobody was asked");
+    assert_eq!(home.keys().len(), 10, "nobody was asked");
 }
 
 #[tokio::test(flavor = "multi_thread")]
