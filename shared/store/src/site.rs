@@ -22,7 +22,7 @@ use vedette_domain::tool_state::{FailingChange, Latest, ToolState};
 use crate::channel::put_outbox;
 use crate::failing::write_failing;
 use crate::item::{
-    Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored, string,
+    Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored,
 };
 use crate::keys::{self, Key, OUTBOX, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store};
@@ -138,13 +138,13 @@ const CREATE_DIRECTORY: usize = 1;
 pub enum CreateRefusal {
     /// The team has this URL.
     DuplicateUrl,
-    /// The plan has no site left, or changed meanwhile.
+    /// The plan has no site left, or plan or settings changed meanwhile.
     SiteLimit,
 }
 
 impl Store {
-    /// Adds a site to a team, within the plan that `team` was seen with; `cooldowns` are the team's
-    /// where it changes them.
+    /// Adds a site to a team, within the plan that `team` was seen with, which is an active one; `cooldowns` are
+    /// the team's where it changes them.
     ///
     /// # Errors
     ///
@@ -163,15 +163,12 @@ impl Store {
             values: vec![(":one", number(1))],
             ..Change::default()
         };
+        // The plan itself is not compared: no function may write it, and IAM does not tell a condition from a
+        // write. With each plan the team's `cfg` is another one.
         let seen = Condition::When(
-            "attribute_exists(pk) AND #plan = :plan AND plan_active = :active AND sites < :limit",
-            vec![
-                (":plan", string(team.plan.as_str())),
-                (":active", aws_sdk_dynamodb::types::AttributeValue::Bool(true)),
-                (":limit", number(limit)),
-            ],
+            "cfg = :cfg AND sites < :limit",
+            vec![(":cfg", number(team.cfg)), (":limit", number(limit))],
         );
-        let count = Change { names: vec![("#plan", "plan".to_owned())], ..count };
         let row = DirectoryRow::of(site).item(&keys::directory(site.team, &site.url))?;
         let mut transaction = self
             .transaction()
