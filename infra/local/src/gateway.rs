@@ -98,8 +98,9 @@ impl Gateway {
         let most = connections::most_connections();
         let mut connections = JoinSet::new();
         loop {
-            // Idle ones are evicted a little ahead of the limit, so that the next need not wait.
-            if connections.len() >= most - most / 16 {
+            // Idle ones are evicted a little ahead of the limit, so that the next need not wait; and no more than
+            // have to be, as the last idle ones may be those of other peers.
+            if connections.len().saturating_sub(self.connections.evicted()) >= most - most / 16 {
                 self.connections.evict_idle();
             }
             if connections.len() >= most {

@@ -340,7 +340,7 @@ async fn mails_are_kept_whole_in_their_folder() {
     assert!(names[1].starts_with("20261121T120101.000Z-"), "{names:?}");
     let mail = std::fs::read_to_string(&files[0]).expect("a mail");
     for line in [
-        "From: alerts@vedette.test\r\n",
+        "From: Vedette <alerts@vedette.test>\r\n",
         "To: ada@example.com\r\n",
         "Subject: [TEST] Example Shop\r\n",
         "Message-ID: <1@vedette.test>\r\n",

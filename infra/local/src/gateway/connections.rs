@@ -27,6 +27,8 @@ pub(super) struct Connections(Mutex<Queues>);
 #[derive(Debug, Default)]
 struct Queues {
     last: u64,
+    /// Connections that are evicted and not closed yet.
+    evicted: usize,
     peers: HashMap<Network, Connected>,
     sending: BTreeMap<u64, (usize, CancellationToken)>,
     /// Size of all responses being sent.
@@ -47,6 +49,12 @@ impl Queues {
         self.last += 1;
         self.last
     }
+
+    /// Has a connection closed, and counts it until it is.
+    fn evict(&mut self, evicted: &CancellationToken) {
+        self.evicted += usize::from(!evicted.is_cancelled());
+        evicted.cancel();
+    }
 }
 
 impl Connections {
@@ -57,6 +65,11 @@ impl Connections {
         let activity = Activity { turn: self.add_idle(peer, &evicted), requests: 0 };
         let all = Arc::clone(self);
         Arc::new(Connection { all, peer, evicted, activity: Mutex::new(activity) })
+    }
+
+    /// How many connections are evicted and about to be closed.
+    pub(super) fn evicted(&self) -> usize {
+        lock(&self.0).evicted
     }
 
     /// Evicts an idle connection, if there is one: of the peer with the most connections, the one that has been idle
@@ -71,7 +84,7 @@ impl Connections {
         if let Some((.., connected)) = most
             && let Some((_, evicted)) = connected.idle.pop_first()
         {
-            evicted.cancel();
+            queues.evict(&evicted);
         }
     }
 
@@ -89,8 +102,9 @@ impl Connections {
     }
 
     /// Forgets a connection that is closed, and a peer that has no other.
-    fn remove(&self, peer: Network, turn: u64) {
+    fn remove(&self, peer: Network, turn: u64, evicted: &CancellationToken) {
         let mut queues = lock(&self.0);
+        queues.evicted -= usize::from(evicted.is_cancelled());
         if let Some(connected) = queues.peers.get_mut(&peer) {
             connected.idle.remove(&turn);
             connected.count -= 1;
@@ -108,7 +122,7 @@ impl Connections {
             && let Some((_, (freed, slow))) = queues.sending.pop_first()
         {
             queues.bytes -= freed;
-            slow.cancel();
+            queues.evict(&slow);
         }
         let turn = queues.next();
         queues.bytes += bytes;
@@ -168,7 +182,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.all.remove(self.peer, lock(&self.activity).turn);
+        self.all.remove(self.peer, lock(&self.activity).turn, &self.evicted);
     }
 }
 

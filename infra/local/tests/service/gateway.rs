@@ -62,7 +62,7 @@ async fn whoever_is_no_trusted_proxy_is_taken_for_where_requests_come_from() {
     for number in 0..60 {
         let form = format!("email=user{number}%40example.com");
         let more = format!(
-            "Origin: http://test\r\nX-Forwarded-For: 203.0.113.{number}\r\nContent-Length: {}\r\n",
+            "Origin: http://localhost\r\nX-Forwarded-For: 203.0.113.{number}\r\nContent-Length: {}\r\n",
             form.len()
         );
         let request = client.head("POST", "/sign-in", &more) + &form;
