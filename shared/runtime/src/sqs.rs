@@ -142,7 +142,7 @@ impl SqsQueue {
         Ok(received.messages.unwrap_or_default().into_iter().map(SqsBody::from).collect())
     }
 
-    /// Deletes messages, ten at most.
+    /// Deletes messages, ten at most; those that SQS could not delete once more.
     pub(crate) async fn delete(
         &self,
         queue: Destination,
@@ -152,10 +152,19 @@ impl SqsQueue {
             let entry = DeleteMessageBatchRequestEntry::builder().id(number.to_string());
             entry.receipt_handle(receipt).build().map_err(broken)
         };
-        let entries = receipts.iter().enumerate().map(entry).collect::<Result<_, _>>()?;
-        let delete = self.client.delete_message_batch().queue_url(self.url(queue));
-        let deleted = delete.set_entries(Some(entries)).send().await.map_err(broken)?;
-        match deleted.failed.first() {
+        let all = receipts.iter().enumerate().map(entry).collect::<Result<Vec<_>, _>>()?;
+        let delete = async |entries| {
+            let delete = self.client.delete_message_batch().queue_url(self.url(queue));
+            let deleted = delete.set_entries(Some(entries)).send().await.map_err(broken)?;
+            Ok::<_, QueueError>(deleted.failed)
+        };
+        let failed = delete(all.clone()).await?;
+        if failed.is_empty() {
+            return Ok(());
+        }
+        let has_failed = |id: &str| failed.iter().any(|failed| failed.id == id);
+        let left = all.into_iter().filter(|entry| has_failed(&entry.id)).collect();
+        match delete(left).await?.first() {
             Some(failed) => Err(broken(format!("{}: {:?}", failed.code, failed.message))),
             None => Ok(()),
         }

@@ -5,6 +5,8 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
+use url::Url;
+
 /// A host name under which people reach the service, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostName(String);
@@ -31,8 +33,9 @@ pub(crate) struct Hosts(Vec<HostName>);
 impl Hosts {
     /// The configured names, and the one of the base address.
     pub(crate) fn new(configured: Vec<HostName>, base_url: Option<&str>) -> Self {
-        let authority = base_url.and_then(|url| url.split_once("://")?.1.split('/').next());
-        let base = authority.and_then(without_port).and_then(|name| name.parse().ok());
+        // As browsers send it: names in other letters than ASCII as Punycode.
+        let base = base_url.and_then(|url| Url::parse(url).ok());
+        let base = base.and_then(|url| url.host_str()?.parse().ok());
         Self(configured.into_iter().chain(base).collect())
     }
 
@@ -75,6 +78,9 @@ mod tests {
     fn only_hosts_that_no_page_of_others_can_have_are_known() {
         let configured = vec!["Monitor.test.".parse().expect("a name")];
         let hosts = Hosts::new(configured, Some("https://public.test:8443/api/v1"));
+        assert!(
+            Hosts::new(Vec::new(), Some("https://m\u{fc}nchen.test")).know("xn--mnchen-3ya.test")
+        );
         for known in [
             "monitor.test",
             "MONITOR.TEST:80",
