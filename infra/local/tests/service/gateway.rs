@@ -3,6 +3,7 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vedette_api::BODY_MAX;
 use vedette_local::{Options, Service};
+use vedette_notifier::send::{MailWay, SendConfig};
 
 use crate::client::Client;
 use crate::pages::{browse, sign_in};
@@ -56,7 +57,19 @@ async fn pages_are_served_beside_the_routes() {
 #[tokio::test]
 async fn whoever_is_no_trusted_proxy_is_taken_for_where_requests_come_from() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (service, client) = start(folder.path()).await;
+    // People sign in by mail where a mail server takes it; here nobody does.
+    let mail = SendConfig::read(
+        &|name| match name {
+            "VEDETTE_SMTP" => Some("smtp://127.0.0.1:1".to_owned()),
+            "VEDETTE_MAIL_FROM" => Some("alerts@vedette.test".to_owned()),
+            _ => None,
+        },
+        MailWay::Folder(folder.path().join("mail")),
+    );
+    let mail = mail.expect("a mail server");
+    let service = Service::start(options(folder.path()), config(), mail, None);
+    let service = service.await.expect("started");
+    let client = Client::with_token_file(service.listen(), &service.token_file());
     let mut statuses = Vec::new();
     // Twenty are served, and one more for each half minute that this takes.
     for number in 0..60 {
