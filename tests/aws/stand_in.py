@@ -3,15 +3,16 @@
     stand_in.py WORK_FOLDER
 
 The environment says where it listens (BIND_HOST, GATEWAY_PORT), and has it ask IAM about each call
-(AUTH). It leaves two things in the folder: decisions.jsonl, a line for each kind of decision that
-IAM took about a role, and credentials/, those of each function that has run. A file in fire/ that
-is named like a schedule has the schedule fire at once; while there is a file `throttle`, the table
-is throttled.
+(AUTH). It leaves in the folder: decisions.jsonl, a line for each kind of decision that
+IAM took about a role, credentials/, those of each function that has run, and alarms/, the alarms over
+several metrics. A file in fire/ that is named like a schedule has the schedule fire at once; while there is
+a file `throttle`, the table that it names is throttled, and while there is a file `busy`, SES takes no mail.
 
 Each mend says in a sentence what the pinned version lacks.
 """
 
 import base64
+import contextlib
 import contextvars
 import email
 import email.utils
@@ -29,8 +30,8 @@ import boto3
 from ministack import app
 from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 from ministack.core.responses import get_account_id, get_region
-from ministack.services import dynamodb, eventbridge, iam, lambda_svc, scheduler, sts
-from ministack.services.cloudformation import provisioners
+from ministack.services import dynamodb, eventbridge, iam, lambda_svc, scheduler, ses_v2, sts
+from ministack.services.cloudformation import changesets, provisioners
 
 WORK = pathlib.Path(sys.argv[1])
 
@@ -236,6 +237,13 @@ def extract_resource_arn(inner, service, method, path, headers, body, query, *re
 # --- CloudFormation -----------------------------------------------------------------------------
 
 
+@wrap(changesets, "_apply_transforms")
+def apply_transforms(inner, template, provided, previous=None):
+    """A value that a parameter does not allow is refused only after the transforms, which fail of it."""
+    changesets._resolve_parameters(template, provided, previous)
+    return inner(template, provided, previous)
+
+
 @wrap_create("AWS::ApiGatewayV2::Api")
 def create_api(inner, logical_id, props, stack_name):
     """The `Body` of an API, in which SAM has all routes, is ignored: all paths would be unknown."""
@@ -291,9 +299,11 @@ def is_true(value):
 
 @wrap_create("AWS::CloudWatch::Alarm")
 def create_alarm(inner, logical_id, props, stack_name):
-    """An alarm on a sum of metrics is refused; no alarm goes off here anyway."""
+    """An alarm on several metrics is refused; it is left for the story, which evaluates it."""
     if "Metrics" in props:
         name = props.get("AlarmName") or f"{stack_name}-{logical_id}"
+        (WORK / "alarms").mkdir(exist_ok=True)
+        (WORK / "alarms" / f"{name}.json").write_text(json.dumps(props))
         arn = f"arn:aws:cloudwatch:{get_region()}:{get_account_id()}:alarm:{name}"
         return name, {"Arn": arn}
     return inner(logical_id, props, stack_name)
@@ -453,17 +463,31 @@ def execution_credentials(config):
     return made
 
 
-async def handle_request(*request):
+async def handle_request(method, path, headers, body, *rest):
     """What DynamoDB answers, or that there is too much to do."""
-    if (WORK / "throttle").exists():
-        code = "com.amazonaws.dynamodb.v20120810#ThrottlingException"
-        body = json.dumps({"__type": code, "message": "Rate exceeded"})
-        return 400, {"Content-Type": "application/x-amz-json-1.0"}, body.encode()
-    return await given_answers(*request)
+    with contextlib.suppress(FileNotFoundError):
+        if (WORK / "throttle").read_text() in body.decode():
+            code = "com.amazonaws.dynamodb.v20120810#ThrottlingException"
+            refusal = json.dumps({"__type": code, "message": "Rate exceeded"})
+            return 400, {"Content-Type": "application/x-amz-json-1.0"}, refusal.encode()
+    return await given_answers(method, path, headers, body, *rest)
 
 
 given_answers = dynamodb.handle_request
 dynamodb.handle_request = handle_request
+
+
+async def handle_mail(method, path, *rest):
+    """What SES answers, or that more is sent than it takes."""
+    if (WORK / "busy").exists() and path == "/v2/email/outbound-emails":
+        code = "TooManyRequestsException"
+        headers = {"Content-Type": "application/json", "x-amzn-ErrorType": code}
+        return 429, headers, json.dumps({"message": "Maximum sending rate exceeded."}).encode()
+    return await given_mail_answers(method, path, *rest)
+
+
+given_mail_answers = ses_v2.handle_request
+ses_v2.handle_request = handle_mail
 
 given_credentials = lambda_runtime.execution_credentials
 for module in (lambda_runtime, lambda_svc):

@@ -23,6 +23,8 @@ import urllib.parse
 
 import boto3
 
+import alarms
+
 WORK, STACK, VEDETTE = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 AUDITOR_PORT = int(sys.argv[4])
 TOOLS = ["status", "ssl", "dns", "broken-links", "performance"]
@@ -408,6 +410,18 @@ def holder(team, claim):
     return found.get("channel", {}).get("S")
 
 
+def lose_a_schedule(site):
+    """The rebuild of every night makes again a schedule that somebody has deleted, and tells how many it made."""
+    before = schedule_expressions(site)
+    schedules.delete_schedule(GroupName=STACK, Name=f"{site}-dns")
+    assert "dns" not in schedule_expressions(site)
+    told = lambda: sum(line.get("SchedulesRecreated", 0) for line in alarms.embedded(STACK))
+    counted = told()
+    rebuild()
+    until("a deleted schedule is there again", lambda: schedule_expressions(site) == before, 30)
+    until("it is counted", lambda: told() == counted + 1, 30, told)
+
+
 def lose_what_a_channel_knows(team, name, issue):
     """The rebuild of every night finds that a channel does not know of an open issue, and has it learn of it."""
     channel = operate("channel", "show", team, name)["uuid"]
@@ -534,15 +548,20 @@ def throttle_the_table(team, site, other):
     read = ask("GET", f"/sites/{other}")["data"]
     without_dns = {"tools": {"dns": {"enabled": False}}}
     ask("PATCH", f"/sites/{other}", {"url": read["url"], "monitoring_settings": without_dns})
-    (WORK / "throttle").touch()
+    visit("POST", "/sign-in", 200, email="ada@example.com")
+    (WORK / "throttle").write_text(outputs["TableName"])
     receive(True)
     for tool in TOOLS:
         fire(f"{site}-{tool}")
     alerts = queues.get_queue_url(QueueName=f"{STACK}-alerts")["QueueUrl"]
     queues.send_message(QueueUrl=alerts, MessageBody=json.dumps({"rebuild": team}))
-    queued = len(TOOLS) + 2
-    until("the table is throttled, and messages fail", lambda: len(retried()) == queued, 90)
+    queued = len(TOOLS) + 3
+    until("the table is throttled, and messages fail", lambda: len(retried()) == queued, 90, retried)
+    (WORK / "busy").touch()
     (WORK / "throttle").unlink()
+    until("SES is busy, and a letter is asked for again", letter_waits, 60)
+    (WORK / "busy").unlink()
+    letter("ada@example.com")
 
     def is_done():
         checked = all(count(site, tool) > counted for tool, counted in before.items())
@@ -553,9 +572,21 @@ def throttle_the_table(team, site, other):
 
 def retried():
     """The queues of which a function has had a message again sooner than by itself."""
-    decisions = map(json.loads, (WORK / "decisions.jsonl").read_text().splitlines())
-    wanted = "sqs:ChangeMessageVisibility"
-    return {taken["resource"] for taken in decisions if taken["action"] == wanted}
+    found = decisions("sqs:ChangeMessageVisibility")
+    return {taken["resource"] for taken in found if f":{STACK}-" in taken["resource"]}
+
+
+def letter_waits():
+    """Whether the function that writes letters has asked for one again."""
+    sent = decisions("sqs:SendMessage")
+    mine = (taken for taken in sent if "-LettersRole-" in taken["role"])
+    return [taken for taken in mine if taken["resource"].endswith(f":{STACK}-letters")]
+
+
+def decisions(action):
+    """What IAM has decided about an action."""
+    lines = (WORK / "decisions.jsonl").read_text().splitlines()
+    return [taken for taken in map(json.loads, lines) if taken["action"] == action]
 
 
 def lose_messages(team, watched, target):
@@ -953,11 +984,13 @@ def check_that_nothing_complained():
 
 
 def rebuild():
-    """Every night timers and alerts are derived anew."""
+    """Every night timers, schedules and alerts are derived anew."""
+    said = '"message":"timers and schedules were rebuilt"', '"message":"alerts were rebuilt"'
+    told = lambda: [sum(text in line for line in logged()) for text in said]
+    before = told()
     fire(f"{STACK}-rebuild")
-    said = '"message":"timers were rebuilt"', '"message":"alerts were rebuilt"'
-    done = lambda: all(any(text in line for line in logged()) for text in said)
-    until("timers and alerts were rebuilt", done, 60)
+    done = lambda: all(now > then for now, then in zip(told(), before))
+    until("timers, schedules and alerts were rebuilt", done, 60)
 
 
 def logged():
@@ -1008,6 +1041,7 @@ def main():
     check_that_nothing_complained()
     others.append(check_beside_a_slow_target(team, [site, *others[:2]]))
     find_lost_messages(*lost)
+    lose_a_schedule(site)
     stop_crawling(site, target)
     # Not before: if redelivery sends the lost crawl while the table is throttled or while another crawl
     # holds the team's lease, the crawl waits for minutes more.

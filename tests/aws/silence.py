@@ -1,0 +1,170 @@
+"""What falls silent is told of: a stack of its own whose dispatcher an operator switches off, and on again.
+
+    silence.py WORK_FOLDER STACK VEDETTE off|on
+
+The stack is deployed with `Schedules=buckets`. `off` watches a site and disables the schedule that calls the
+dispatcher. Redelivery's gauge tells of runs some minutes after they were due, so the story goes on meanwhile. `on` then
+holds alarms and `vedette doctor` to what they have to say, and switches the dispatcher on again.
+"""
+
+import http.client
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import urllib.parse
+
+import boto3
+
+import alarms
+
+WORK, STACK, VEDETTE, STEP = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
+NOTES = WORK / "silence.json"
+# The gauge tells of the five minutes that ended five minutes ago; runs come within their minute.
+TOLD_AFTER, PERIOD = 6 * 60, 5 * 60
+schedules = boto3.client("scheduler")
+[described] = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
+outputs = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
+began = time.monotonic()
+
+
+def say(what):
+    print(f"{time.monotonic() - began:6.1f} s  {what}", flush=True)
+
+
+def operate(*arguments):
+    """Runs the operator's command; returns what it says."""
+    command = [VEDETTE, "--aws", "--stack", STACK, "--json", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    # With 1 the doctor says that there are problems.
+    is_told = done.returncode == 0 or (done.returncode == 1 and arguments == ("doctor",))
+    assert is_told, f"{arguments}: {done.returncode}: {done.stdout} {done.stderr}"
+    return json.loads(done.stdout)
+
+
+def ask(method, path, token, body=None):
+    gateway = urllib.parse.urlsplit(os.environ["AWS_ENDPOINT_URL"]).netloc
+    api = urllib.parse.urlsplit(outputs["ApiBaseUrl"]).hostname.partition(".")[0]
+    connection = http.client.HTTPConnection(gateway, timeout=60)
+    headers = {
+        "Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}",
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+    }
+    connection.request(method, f"/api/v1{path}", body and json.dumps(body), headers)
+    response = connection.getresponse()
+    text = response.read().decode()
+    assert response.status < 300, f"{method} {path}: {response.status}: {text}"
+    return json.loads(text)["data"]
+
+
+def until(what, found, seconds):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if result := found():
+            say(what)
+            return result
+        time.sleep(0.5)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def switch(state):
+    """Does to the dispatcher's schedule what the console's button does."""
+    name = f"{STACK}-dispatch"
+    given = schedules.get_schedule(Name=name)
+    kept = ("ScheduleExpression", "FlexibleTimeWindow", "Target")
+    schedules.update_schedule(Name=name, State=state, **{key: given[key] for key in kept})
+    assert schedules.get_schedule(Name=name)["State"] == state
+
+
+def fire(name):
+    """Has a schedule fire now, which would be due at another time."""
+    (WORK / "fire").mkdir(exist_ok=True)
+    (WORK / "fire" / name).touch()
+
+
+def problems():
+    return [problem["what"] for problem in operate("doctor")["problems"]]
+
+
+def is_silent(told):
+    return [what for what in told if what.startswith("no runs of buckets were sent since ")]
+
+
+def scheduled(notes):
+    """When the site's last run came that a bucket had sent."""
+    listed = ask("GET", f"/sites/{notes['site']}/checks?type=status&automatic=true", notes["token"])
+    return [check["uuid"] for check in listed if check["run_reason"] == "scheduled"]
+
+
+def off():
+    email = "ada@example.com"
+    operate("user", "create", "--name", "Ada", "--email", email, "--verified")
+    operate("team", "create", "--name", "Silent", "--owner", email, "--plan", "agency")
+    token = operate("token", "create", "--email", email, "--name", "silence")["secret"]
+    [team] = ask("GET", "/teams", token)
+    # The stand-in itself, which is up: what is down is looked after without a schedule.
+    tools = {"status": {"enabled": True, "cadence_minutes": 1}}
+    url = f"{os.environ['AWS_ENDPOINT_URL']}/_ministack/health"
+    body = {"url": url, "monitoring_settings": {"tools": tools}}
+    site = ask("POST", f"/teams/{team['uuid']}/sites", token, body)["uuid"]
+    until("the site of another stack is in its buckets", lambda: not problems_of_schedules(), 60)
+    fire(f"{STACK}-dispatch")
+    until("its dispatcher has run, and nothing is wrong", lambda: not problems(), 60)
+    switch("DISABLED")
+    NOTES.write_text(json.dumps({"token": token, "site": site, "since": time.time()}))
+    say("its dispatcher is switched off")
+
+
+def problems_of_schedules():
+    return [what for what in problems() if "schedules" in what]
+
+
+def gauge(since):
+    """What redelivery has told since an instant of runs that were due and done."""
+    lines = alarms.embedded(STACK, since)
+    return [(line["RunsDue"], line["RunsDone"]) for line in lines if line.get("RunsDue")]
+
+
+def on():
+    notes = json.loads(NOTES.read_text())
+    since = notes["since"] + TOLD_AFTER
+    fired = set()
+
+    def is_told():
+        minute, second = divmod(int(time.time()), 60)
+        # The stand-in's minutes drift, so that one may go by without a pass.
+        if minute * 60 % PERIOD == 0 and second > 30 and minute not in fired:
+            fired.add(minute)
+            fire(f"{STACK}-redelivery")
+        return gauge(since)
+
+    left = max(0, since + PERIOD + 60 - time.time())
+    told = until("the gauge tells of runs that were due", is_told, left + 5)
+    assert all(due > 0 and done == 0 for due, done in told), told
+    # Of the alarm whose function is not called any more there is no data, and it tells of that.
+    for name, expected in (
+        ("ChecksSilentAlarm", "ALARM"),
+        ("DispatchSilentAlarm", "INSUFFICIENT_DATA"),
+        ("RedeliverySilentAlarm", "OK"),
+    ):
+        state = alarms.state(WORK, f"{STACK}-{name}", since)
+        assert state == expected, (name, state)
+        assert alarms.tells(WORK, f"{STACK}-{name}", state), (name, state)
+    say("the alarms tell of it")
+    assert is_silent(problems()), problems()
+    say("the doctor tells of it")
+
+    before, enabled_at = scheduled(notes), time.time()
+    switch("ENABLED")
+    fire(f"{STACK}-dispatch")
+    until("runs come again", lambda: scheduled(notes)[:1] != before[:1], 90)
+    until("the doctor is content", lambda: not is_silent(problems()), 30)
+    state = alarms.state(WORK, f"{STACK}-DispatchSilentAlarm", enabled_at)
+    assert state == "OK", state
+    say("the dispatcher is switched on again")
+
+
+{"off": off, "on": on}[STEP]()
