@@ -104,7 +104,7 @@ all-targets: rust
 rust-tests: rust
 	cargo test --locked --workspace
 
-test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in ten minutes (ARGS=restore tells that part alone)
+test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in a quarter of an hour (ARGS=restore tells that part alone)
 	$(build_service)
 	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python $(ARGS)
 
@@ -177,7 +177,7 @@ fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute 
 	done
 
 # What cannot be installed is left out; wget is the machine's own.
-peers: rust ## Measure engines and service beside their peers, in ten minutes (ARGS=status, crawl, rates or service)
+peers: rust ## Measure engines and service beside their peers, in a quarter of an hour (ARGS=status, crawl, rates or service)
 	@for peer in $(BLACKBOX_EXPORTER) $(LYCHEE) $(LINKINATOR) $(UPTIME_KUMA); do \
 		$(MAKE) --no-print-directory $$peer/ok || echo "$$peer cannot be installed: left out" >&2; done
 	cargo build --locked --release --package vedette-peers --package vedette-local --package vedette-bench

@@ -66,7 +66,6 @@ EXCEPTIONS = [
     ("DispatchRole/*", "sqs:SendMessage", "*-broken-links", BY_CHANCE),
     ("DispatchRole/*", "sqs:SendMessage", "*-performance", BY_CHANCE),
     ("RedeliveryRole/*", "dynamodb:[PD]*", "*", GIVEN_UP),
-    ("RedeliveryRole/*", "dynamodb:BatchGetItem", "T#*", GIVEN_UP),
     ("RedeliveryRole/*", "dynamodb:UpdateItem", "L#*", GIVEN_UP),
     ("RedeliveryRole/*", "dynamodb:UpdateItem", "D#*", OVERTAKEN),
 ]

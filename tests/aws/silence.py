@@ -22,8 +22,9 @@ import alarms
 
 WORK, STACK, VEDETTE, STEP = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
 NOTES = WORK / "silence.json"
-# The gauge tells of the five minutes that ended five minutes ago; runs come within their minute.
-TOLD_AFTER, PERIOD = 6 * 60, 5 * 60
+# The gauge tells of the five minutes that ended five minutes ago. What was sent last comes within a minute, and the
+# next run would have been due within another one.
+TOLD_AFTER, PERIOD = 7 * 60, 5 * 60
 schedules = boto3.client("scheduler")
 [described] = boto3.client("cloudformation").describe_stacks(StackName=STACK)["Stacks"]
 outputs = {output["OutputKey"]: output["OutputValue"] for output in described["Outputs"]}
