@@ -31,7 +31,7 @@ from ministack import app
 from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 from ministack.core.responses import get_account_id, get_region
 from ministack.services import dynamodb, eventbridge, iam, lambda_svc, scheduler, ses_v2, sts
-from ministack.services.cloudformation import changesets, provisioners
+from ministack.services.cloudformation import changesets, language_extensions, provisioners
 
 WORK = pathlib.Path(sys.argv[1])
 
@@ -244,24 +244,38 @@ def apply_transforms(inner, template, provided, previous=None):
     return inner(template, provided, previous)
 
 
+@wrap(language_extensions, "_literal_sub")
+def literal_sub(inner, node):
+    """A reference whose name is put together with a value of a mapping is refused."""
+    name = inner(node)
+    if name is None and isinstance(node, dict) and isinstance(node.get("Fn::Sub"), list):
+        name, variables = node["Fn::Sub"]
+        for variable, value in variables.items():
+            name = name.replace(f"${{{variable}}}", value)
+    return name
+
+
 @wrap_create("AWS::ApiGatewayV2::Api")
 def create_api(inner, logical_id, props, stack_name):
-    """The `Body` of an API, in which SAM has all routes, is ignored: all paths would be unknown."""
+    """The `Body` of an API, which has all routes, is ignored: all paths would be unknown."""
     api_id, attributes = inner(logical_id, props, stack_name)
-    for path, operations in props["Body"]["paths"].items():
+    body, targets = props["Body"], {}
+    for name, given in body["components"]["x-amazon-apigateway-integrations"].items():
+        integration = {
+            "ApiId": api_id,
+            "IntegrationType": given["type"].upper(),
+            "IntegrationUri": given["uri"],
+            "IntegrationMethod": given["httpMethod"],
+            "PayloadFormatVersion": given["payloadFormatVersion"],
+        }
+        create = provisioners._apigw_v2_integration_create
+        integration_id, _ = create(logical_id, integration, stack_name)
+        targets[f"#/components/x-amazon-apigateway-integrations/{name}"] = integration_id
+    for path, operations in body["paths"].items():
         for method, operation in operations.items():
-            given = operation["x-amazon-apigateway-integration"]
-            integration = {
-                "ApiId": api_id,
-                "IntegrationType": given["type"].upper(),
-                "IntegrationUri": given["uri"],
-                "IntegrationMethod": given["httpMethod"],
-                "PayloadFormatVersion": given["payloadFormatVersion"],
-            }
-            create = provisioners._apigw_v2_integration_create
-            integration_id, _ = create(logical_id, integration, stack_name)
-            key = "$default" if path.endswith("$default") else f"{method.upper()} {path}"
-            route = {"ApiId": api_id, "RouteKey": key, "Target": f"integrations/{integration_id}"}
+            target = targets[operation["x-amazon-apigateway-integration"]["$ref"]]
+            key = "$default" if operation.get("isDefaultRoute") else f"{method.upper()} {path}"
+            route = {"ApiId": api_id, "RouteKey": key, "Target": f"integrations/{target}"}
             provisioners._apigw_v2_route_create(logical_id, route, stack_name)
     return api_id, attributes
 

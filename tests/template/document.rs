@@ -94,6 +94,15 @@ impl Template {
         pairs.map(|(name, value)| (name.as_str(), value)).collect()
     }
 
+    /// What the gateway does, as OpenAPI.
+    pub(super) fn gateway(&self) -> &Value {
+        let mut apis = self.resources_of("AWS::Serverless::HttpApi");
+        let (Some(api), None) = (apis.next(), apis.next()) else {
+            panic!("no gateway, or several")
+        };
+        &self.properties(api)["DefinitionBody"]
+    }
+
     /// The events of a function.
     pub(super) fn events(&self, function: &str) -> impl Iterator<Item = &Value> {
         self.properties(function)["Events"].as_object().into_iter().flat_map(Map::values)
@@ -165,9 +174,18 @@ fn resolved(fields: Map<String, Value>, maps: &Value, loops: &Loops<'_>) -> Valu
         }
         Some(("Fn::Sub", Value::Array(parts))) => {
             let own = parts[1].as_object().expect("variables").iter();
-            let own = own.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+            let (known, open): (Vec<_>, Vec<_>) = own.partition(|(_, value)| value.is_string());
+            let known =
+                known.into_iter().filter_map(|(name, value)| Some((&**name, value.as_str()?)));
             let text = filled(parts[0].as_str().expect("a text"), loops);
-            json!({ "Fn::Sub": filled(&text, &own.collect()) })
+            let text = filled(&text, &known.collect());
+            let open: Map<_, _> =
+                open.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            if open.is_empty() {
+                json!({ "Fn::Sub": text })
+            } else {
+                json!({ "Fn::Sub": [text, open] })
+            }
         }
         Some(("Fn::FindInMap", Value::Array(path))) if path.iter().all(Value::is_string) => {
             let found = path.iter().fold(maps, |map, key| &map[key.as_str().unwrap_or_default()]);

@@ -33,17 +33,25 @@ const NOT_SET: [&str; 5] = [
     "VEDETTE_SMTP",
 ];
 
+/// What the gateway calls a route of all methods.
+const ANY_METHOD: &str = "x-amazon-apigateway-any-method";
+
+/// Where the gateway has its integrations.
+const INTEGRATIONS: &str = "#/components/x-amazon-apigateway-integrations/";
+
 #[test]
 fn the_template_has_a_function_for_each_route_and_three_for_pages() {
     let template = Template::read();
     let mut found = BTreeSet::new();
-    for function in template.functions() {
-        for event in template.events(function).filter(|event| event["Type"] == "HttpApi") {
-            let text = |value: &Value| value.as_str().unwrap_or("$default").to_owned();
-            let Value::Object(event) = &event["Properties"] else { panic!("{function}: {event}") };
-            let part = |name: &str| event.get(name).map_or("ANY".to_owned(), text);
-            let path = event.get("Path").map_or(FALLBACK.path.to_owned(), text);
-            found.insert((template.handler(function).to_owned(), part("Method"), path));
+    for (path, methods) in template.gateway()["paths"].as_object().expect("paths") {
+        for (method, operation) in methods.as_object().expect("methods") {
+            let is_default = operation.get("isDefaultRoute").is_some();
+            // The import of the gateway takes no path without a slash.
+            let path = if is_default { path.trim_start_matches('/') } else { path };
+            let method =
+                if method == ANY_METHOD { "ANY".to_owned() } else { method.to_uppercase() };
+            let function = called(operation);
+            found.insert((template.handler(function).to_owned(), method, path.to_owned()));
         }
     }
     let routes = ROUTES.iter().chain([&FALLBACK]);
@@ -52,6 +60,66 @@ fn the_template_has_a_function_for_each_route_and_three_for_pages() {
     let expected: BTreeSet<_> =
         routes.chain(pages).map(|(a, b, c)| (a.into(), b.into(), c.into())).collect();
     assert_eq!(found, expected);
+}
+
+/// SAM's own configuration is taken for that of the origins alone where these depend on a condition.
+#[test]
+fn pages_elsewhere_may_ask_where_origins_are_given() {
+    let template = Template::read();
+    let cors = &template.gateway()["x-amazon-apigateway-cors"]["Fn::If"];
+    assert_eq!((&cors[0], &cors[2]), (&json!("HasCors"), &json!({ "Ref": "AWS::NoValue" })));
+    assert_eq!(cors[1]["allowOrigins"], json!({ "Ref": "CorsOrigins" }));
+    let allowed = cors[1]["allowMethods"].as_array().expect("methods");
+    let needed: BTreeSet<_> = ROUTES.iter().map(|route| route.method).collect();
+    assert_eq!(allowed.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), needed);
+}
+
+/// The function of a route: its integration is called like it.
+fn called(operation: &Value) -> &str {
+    let integration = operation["x-amazon-apigateway-integration"]["$ref"].as_str();
+    let name = integration.and_then(|path| path.strip_prefix(INTEGRATIONS));
+    name.unwrap_or_else(|| panic!("{operation} names no integration"))
+}
+
+/// The policy of a function has 20 KB, which some fifty permissions would exceed.
+#[test]
+fn the_gateway_has_one_permission_for_each_function_that_it_calls() {
+    let template = Template::read();
+    let gateway = template.gateway();
+    let paths = gateway["paths"].as_object().expect("paths").values();
+    let operations = paths.filter_map(Value::as_object).flat_map(|methods| methods.values());
+    let called: BTreeSet<_> = operations.map(called).collect();
+    // Of the function, or of its alias where versions are deployed gradually.
+    let suffix = json!({ "Called": { "Fn::FindInMap": ["Gradual", { "Ref": "GradualDeployment" }, "Called"] } });
+    let qualified = |function: &str| json!({ "Ref": { "Fn::Sub": [format!("{function}${{Called}}"), suffix] } });
+
+    let integrations = gateway["components"]["x-amazon-apigateway-integrations"].as_object();
+    let integrations = integrations.expect("integrations");
+    assert!(integrations.keys().eq(&called), "{:?}", integrations.keys());
+    for (function, integration) in integrations {
+        let arn = json!({ "Fn::GetAtt": [function, "Arn"] });
+        let target = json!({ "Fn::If": ["ShiftsTraffic", qualified(function), arn] });
+        assert_eq!(integration["uri"]["Fn::Sub"][1]["Called"], target, "{function}");
+        assert_eq!(integration["payloadFormatVersion"], "2.0", "{function}");
+        // SAM makes a permission for each of these.
+        let events = template.events(function).map(|event| &event["Type"]);
+        assert_eq!(events.collect::<Vec<_>>(), Vec::<&Value>::new(), "{function}");
+    }
+
+    let permissions = template.resources_of("AWS::Lambda::Permission");
+    let permissions: Vec<_> = permissions.map(|name| template.properties(name)).collect();
+    assert_eq!(permissions.len(), called.len(), "{permissions:?}");
+    let all_of_the_api =
+        "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/*";
+    for function in called {
+        let expected = json!({
+            "Action": "lambda:InvokeFunction",
+            "FunctionName": qualified(function),
+            "Principal": "apigateway.amazonaws.com",
+            "SourceArn": { "Fn::Sub": all_of_the_api },
+        });
+        assert!(permissions.contains(&&expected), "{function}: {permissions:?}");
+    }
 }
 
 #[test]
