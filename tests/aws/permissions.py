@@ -20,6 +20,7 @@ WORK, STACK = pathlib.Path(sys.argv[1]), sys.argv[2]
 BY_CHANCE = "what is due meanwhile in buckets of more than a minute is chance"
 NO_RESOLVER = "no resolver answers, so no DNS check opens an issue"
 NO_AUDITOR = "no auditor answers, so no audit opens an issue"
+NO_PROVIDER = "no OpenID provider answers, so nobody is looked for by what it says"
 OVERTAKEN = "a new channel may have alerts follow changed settings before redelivery looks"
 GIVEN_UP = "redelivery gives up a check on demand only after ten minutes"
 
@@ -55,12 +56,8 @@ EXCEPTIONS = [
         "*",
         "SES asks for it where a mail is sent as it is written, and the stand-in does not",
     ),
-    (
-        "PagesAccountsRole/*",
-        "dynamodb:PutItem",
-        "X#*",
-        "the story's deployment has no OpenID provider",
-    ),
+    ("PagesAccountsRole/*", "dynamodb:PutItem", "X#*", NO_PROVIDER),
+    ("PagesAccountsRole/*", "dynamodb:GetItem", "E#*", NO_PROVIDER),
     ("DispatchRole/*", "sqs:SendMessage", "*-ssl", BY_CHANCE),
     ("DispatchRole/*", "sqs:SendMessage", "*-dns", BY_CHANCE),
     ("DispatchRole/*", "sqs:SendMessage", "*-broken-links", BY_CHANCE),

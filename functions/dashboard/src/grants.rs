@@ -26,7 +26,7 @@ pub const WRITE_GRANT: Grant = Grant {
     query: &[Channel, Delivery, Site, User],
     put: &[Audit, Channel, ChannelSecret, Delivery, Directory, IssueIndex, Site, Team],
     update: &[Delivery, Directory, Team, Throttle],
-    delete: &[Channel, ChannelSecret, Delivery, Directory, IssueIndex, Site],
+    delete: &[Channel, ChannelSecret, Directory, IssueIndex, Site],
     batch_delete: &[Delivery, Session],
     ..Grant::NONE
 };
