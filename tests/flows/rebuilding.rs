@@ -3,17 +3,20 @@
 use std::time::Duration;
 
 use serde_json::json;
+use vedette_domain::id::SiteId;
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::record;
 use vedette_domain::message::{Maintenance, Message};
+use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_reconciler::{Gauge, REDELIVERY};
 use vedette_runtime::Destination;
 use vedette_runtime::config::Schedules;
 use vedette_store::{ChannelRef, Grant};
 use vedette_testkit::aws::Aws;
-use vedette_testkit::granted;
+use vedette_testkit::{granted, new_team};
 
+use crate::reconciliation::partition;
 use crate::scene::{Scene, URL};
 use vedette_testkit::channels::{chat, webhook};
 use vedette_tests::receivers::{self, Received};
@@ -28,6 +31,15 @@ impl Scene {
         let delayed = self.service.work_off().await;
         self.service.tell().await;
         delayed
+    }
+
+    /// A site with a path of its own, whose schedules are there.
+    async fn watch_another(&self, path: &str) -> SiteId {
+        let status = json!({ "cadence_minutes": 5 });
+        let site = self.create(&format!("{URL}/{path}"), &status).await;
+        self.service.deliver(&self.sync(site)).await;
+        self.service.waiting();
+        site
     }
 }
 
@@ -219,6 +231,51 @@ async fn schedules_that_were_lost_are_made_again_and_others_stay() {
         scene.rebuild().await;
         assert_eq!(list().await, before, "{schedules:?}");
     }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_stops_no_other_rebuild() {
+    let mut scene = Scene::start().await;
+    scene.service.test.app.scheduler = scene.on_aws(&Aws::default(), Schedules::Each).scheduler;
+    let channel = scene.add_channel("Ops", chat()).await;
+    let site = scene.watch_down(&json!({})).await;
+    scene.service.deliver(&scene.sync(site)).await;
+    let [half, whole] = [scene.watch_another("half").await, scene.watch_another("whole").await];
+    let test = &scene.service.test;
+    test.table.set(&partition(half), "T#status", "doc", "spoilt").await;
+    test.table.set(&partition(whole), "A", "cfg", "spoilt").await;
+    let place = format!("C#{}", scene.owner.team);
+    test.table.set(&place, &channel.id.to_string(), "target", "spoilt").await;
+    assert!(test.app.store.channels(scene.owner.team).await.is_err(), "the channel is spoilt");
+
+    let before = scene.state(site).await;
+    let (lost, now) = (before.without_timer(), test.app.clock.now());
+    test.app.store.put_tool(site.partition(), Tool::Status, &lost, now).await.expect("written");
+    test.app.scheduler.delete(site, Tool::Status).await.expect("deleted");
+    let rebuild = Maintenance::Rebuild { team: scene.owner.team, after: None };
+    vedette_reconciler::maintain(&test.app, &rebuild).await.expect("rebuilt");
+    assert!(scene.state(site).await.timer.is_some());
+    let schedules = test.app.scheduler.list().await.expect("listed");
+    assert!(schedules.contains(&(site, Tool::Status)), "{schedules:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_left_out_of_the_gauge() {
+    let scene = Scene::start().await;
+    let site = scene.watch_down(&json!({ "cadence_minutes": 5 })).await;
+    scene.service.deliver(&scene.sync(site)).await;
+    let test = &scene.service.test;
+    let read = async || Box::pin(vedette_reconciler::gauge(&test.app)).await.expect("read");
+    let [half, whole] = [scene.watch_another("half").await, scene.watch_another("whole").await];
+    let stranger = new_team(test, Plan::Agency).await;
+    scene.service.advance_minutes(30);
+    let all = read().await;
+    test.table.set(&partition(half), "T#status", "doc", "spoilt").await;
+    test.table.set(&partition(whole), "A", "cfg", "spoilt").await;
+    test.table.set(&format!("T#{}", stranger.team), "A", "plan", "spoilt").await;
+    assert!(test.app.store.team(stranger.team, test.app.clock.now()).await.is_err());
+    let rest = read().await;
+    assert!(0 < rest.due && rest.due < all.due, "{rest:?} of {all:?}");
 }
 
 #[tokio::test]

@@ -4,12 +4,15 @@
 //! schedules that are gone or may not send, checkers that get nothing.
 
 use jiff::{SignedDuration, Timestamp};
+use tracing::warn;
+use vedette_domain::ErrorChain;
+use vedette_domain::id::TeamId;
 use vedette_domain::tool::Tool;
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError, TeamWithSettings};
 
 use crate::ReconcilerError;
-use crate::sync::{BATCH, running};
+use crate::sync::{BATCH, readable, running};
 
 /// How often the gauge is read, and the length of the period that it covers. The period ended one period ago, so
 /// that its runs are done, unless none come.
@@ -28,12 +31,19 @@ pub struct Gauge {
     pub done: u64,
 }
 
+impl Gauge {
+    const fn add(&mut self, more: Self) {
+        self.due += more.due;
+        self.done += more.done;
+    }
+}
+
 /// Whether the gauge is to be read at this minute.
 pub fn is_time_for_gauge(now: Timestamp) -> bool {
     now.as_second().div_euclid(60).rem_euclid(PERIOD.as_mins()) == 0
 }
 
-/// Reads the gauge.
+/// Reads the gauge. Teams and sites that cannot be read are left out.
 ///
 /// # Errors
 ///
@@ -49,12 +59,32 @@ pub async fn gauge(app: &App) -> Result<Gauge, ReconcilerError> {
     let first = usize::try_from(period.wrapping_mul(pace).rem_euclid(count)).unwrap_or(0);
     let mut gauge = Gauge::default();
     for &team in teams.iter().cycle().skip(first).take(TEAMS.min(teams.len())) {
-        let Some(team) = app.store.team(team, now).await? else { continue };
-        let sites = app.store.some_listed_sites(team.id(), SITES).await?.items;
-        for stored in app.store.sites(sites).await?.values() {
-            let Gauge { due, done } = of_site(app, stored, &team, since, until)?;
-            gauge.due += due;
-            gauge.done += done;
+        match of_team(app, team, since, until).await {
+            Err(error @ StoreError::Corrupt(_)) => {
+                warn!(%team, error = %ErrorChain(&error), "team cannot be read");
+            }
+            read => gauge.add(read?),
+        }
+    }
+    Ok(gauge)
+}
+
+/// Runs of a team's sites after `since`, up to `until`.
+async fn of_team(
+    app: &App,
+    team: TeamId,
+    since: Timestamp,
+    until: Timestamp,
+) -> Result<Gauge, StoreError> {
+    let mut gauge = Gauge::default();
+    let Some(team) = app.store.team(team, app.clock.now()).await? else { return Ok(gauge) };
+    let sites = app.store.some_listed_sites(team.id(), SITES).await?.items;
+    for stored in readable(app, &sites).await?.values() {
+        match of_site(app, stored, &team, since, until) {
+            Err(error @ StoreError::Corrupt(_)) => {
+                warn!(site = %stored.site.id, error = %ErrorChain(&error), "site cannot be read");
+            }
+            read => gauge.add(read?),
         }
     }
     Ok(gauge)

@@ -1,11 +1,13 @@
 //! Every night: what is outstanding is derived anew from what the table says, should a write have been
 //! lost that nobody knows of.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future::try_join_all;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use tracing::{info, warn};
+use tracing::{error, info, warn};
+use vedette_domain::ErrorChain;
 use vedette_domain::id::{Partition, TeamId};
 use vedette_domain::message::{AlertMessage, Maintenance, Message};
 use vedette_domain::policy::ToolPolicy;
@@ -13,7 +15,7 @@ use vedette_domain::tool::Tool;
 use vedette_runs::enqueue_timer;
 use vedette_runtime::metrics::{self, Metric};
 use vedette_runtime::{App, Schedule};
-use vedette_store::{SiteWithTools, TeamWithSettings, unless_conflict};
+use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, unless_conflict};
 
 use crate::sync::{self, BATCH, CONCURRENCY, running};
 use crate::{ReconcilerError, channels};
@@ -39,7 +41,7 @@ pub async fn rebuild_all(app: &App) -> Result<u64, ReconcilerError> {
 }
 
 /// Mends the timers of a team's next sites, makes their missing schedules, and sends a message for the sites
-/// after them.
+/// after them. What cannot be read is named in the log, and stops nothing else.
 pub(crate) async fn timers(
     app: &App,
     id: TeamId,
@@ -47,22 +49,26 @@ pub(crate) async fn timers(
 ) -> Result<(), ReconcilerError> {
     let Some(team) = app.store.team(id, app.clock.now()).await? else { return Ok(()) };
     if after.is_none() {
-        channels::settle(app, id).await?;
+        match channels::settle(app, id).await {
+            Err(error @ StoreError::Corrupt(_)) => {
+                error!(team = %id, error = %ErrorChain(&error), "channels left as they are");
+            }
+            settled => settled?,
+        }
     }
     let mut sites = app.store.listed_sites(id).await?.items;
     sites.sort_unstable();
     sites.retain(|site| after.is_none_or(|after| *site > after));
     let has_next = sites.len() > SLICE;
     sites.truncate(SLICE);
-    let (mut mended, mut recreated) = (0, 0);
-    for batch in sites.chunks(BATCH) {
-        let found = app.store.sites(batch.iter().copied()).await?;
-        for stored in found.values() {
-            mended += mend(app, stored, &team).await?;
-        }
-        let made = try_join_all(found.values().map(|stored| recreate(app, stored, &team))).await?;
-        recreated += made.into_iter().sum::<u64>();
+    let recreated = AtomicU64::new(0);
+    let rebuilt = slice(app, &team, &sites, &recreated).await;
+    let recreated = recreated.into_inner();
+    if recreated > 0 {
+        warn!(team = %id, recreated, "schedules were missing");
+        metrics::tell(&[(Metric::SchedulesRecreated, recreated)], app.clock.now());
     }
+    let mended = rebuilt?;
     info!(team = %id, sites = sites.len(), mended, recreated, "timers and schedules were rebuilt");
     if let Some(after) = sites.last().copied().filter(|_| has_next) {
         let next = Maintenance::Rebuild { team: id, after: Some(after) };
@@ -71,14 +77,51 @@ pub(crate) async fn timers(
     Ok(())
 }
 
-/// Makes the schedules that a site lacks, unless they have yet to follow its settings. Returns how many.
+/// Mends the timers of some sites and makes their missing schedules, a batch at a time. Returns how many timers it
+/// has mended, and adds to `recreated`, even if it fails.
+async fn slice(
+    app: &App,
+    team: &TeamWithSettings,
+    sites: &[Partition],
+    recreated: &AtomicU64,
+) -> Result<u64, ReconcilerError> {
+    let mut mended = 0;
+    for batch in sites.chunks(BATCH) {
+        let found = sync::readable(app, batch).await?;
+        for stored in found.values() {
+            mended += unless_unreadable(stored, mend(app, stored, team).await)?;
+        }
+        let made = found.values().map(|stored| async move {
+            unless_unreadable(stored, recreate(app, stored, team, recreated).await)
+        });
+        try_join_all(made).await?;
+    }
+    Ok(mended)
+}
+
+/// What came of a site; nothing where it cannot be read.
+fn unless_unreadable<T: Default>(
+    stored: &SiteWithTools,
+    outcome: Result<T, ReconcilerError>,
+) -> Result<T, ReconcilerError> {
+    match outcome {
+        Err(ReconcilerError::Store(error @ StoreError::Corrupt(_))) => {
+            error!(site = %stored.site.id, error = %ErrorChain(&error), "site left as it is");
+            Ok(T::default())
+        }
+        outcome => outcome,
+    }
+}
+
+/// Makes the schedules that a site lacks, unless they have yet to follow its settings, and counts them.
 async fn recreate(
     app: &App,
     stored: &SiteWithTools,
     team: &TeamWithSettings,
-) -> Result<u64, ReconcilerError> {
+    recreated: &AtomicU64,
+) -> Result<(), ReconcilerError> {
     if !stored.has_settled(team) {
-        return Ok(0);
+        return Ok(());
     }
     let site = &stored.site;
     let settings = team.settings_for(site);
@@ -89,12 +132,11 @@ async fn recreate(
     let made = try_join_all(made).await?.into_iter().filter(|was_missing| *was_missing).count();
     let made = made as u64;
     if made > 0 {
-        warn!(site = %site.id, made, "schedules were missing");
-        metrics::tell(&[(Metric::SchedulesRecreated, made)], app.clock.now());
+        recreated.fetch_add(made, Ordering::Relaxed);
         // What they follow may have changed since it was read.
         sync::site(app, site.id).await?;
     }
-    Ok(made)
+    Ok(())
 }
 
 /// Sets the retries and follow-ups that a site lacks. Says how many.

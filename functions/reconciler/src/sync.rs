@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::{try_join, try_join_all};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
-use tracing::error;
+use tracing::{error, warn};
 use vedette_domain::ErrorChain;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::message::{Maintenance, Message};
@@ -92,6 +92,27 @@ pub(crate) async fn follow_readable(
         }
     }
     Ok(synced)
+}
+
+/// A batch of sites, without those that cannot be read.
+pub(crate) async fn readable(
+    app: &App,
+    batch: &[Partition],
+) -> Result<BTreeMap<Partition, SiteWithTools>, StoreError> {
+    match app.store.sites(batch.iter().copied()).await {
+        Err(StoreError::Corrupt(_)) => {}
+        found => return found,
+    }
+    let mut readable = BTreeMap::new();
+    for &site in batch {
+        match app.store.sites([site]).await {
+            Err(error @ StoreError::Corrupt(_)) => {
+                warn!(?site, error = %ErrorChain(&error), "site cannot be read");
+            }
+            found => readable.extend(found?),
+        }
+    }
+    Ok(readable)
 }
 
 /// What should run on some sites.

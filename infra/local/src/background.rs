@@ -29,7 +29,7 @@ const REBUILD_AGAIN: Duration = Duration::from_secs(5);
 
 /// Brings back what the last process had in memory: schedules, then messages. If it was killed while it
 /// sent alerts, it holds their channels no longer.
-pub(crate) async fn rebuild(app: App, start: Timestamp) {
+async fn rebuild(app: App, start: Timestamp) {
     loop {
         let rebuilt = caught("rebuilding the schedules", async {
             vedette_reconciler::reconcile(&app, &|_| {}).await
@@ -47,8 +47,11 @@ pub(crate) async fn rebuild(app: App, start: Timestamp) {
     }
 }
 
-/// Has timers and alerts derived anew, at the start and once a day.
-pub(crate) async fn rebuild_daily(app: App) {
+/// Brings back what the last process had in memory, and then has timers and alerts derived anew, at once and
+/// every day.
+pub(crate) async fn rebuild_daily(app: App, start: Timestamp) {
+    // It would find schedules missing that are yet to be brought back.
+    rebuild(app.clone(), start).await;
     let mut ticks = interval(REBUILD_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

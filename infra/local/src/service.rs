@@ -181,8 +181,7 @@ impl Service {
         }
         let mut rounds = JoinSet::new();
         rounds.spawn(worker::schedule(app.clone(), scheduler));
-        rounds.spawn(background::rebuild(app.clone(), start));
-        rounds.spawn(background::rebuild_daily(app.clone()));
+        rounds.spawn(background::rebuild_daily(app.clone(), start));
         rounds.spawn(background::redeliver(app.clone()));
         rounds.spawn(data_folder::watch(app.clone(), Watch::new(&folder)));
         let can_write = CancellationToken::new();
