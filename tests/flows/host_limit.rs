@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::{
     Channel, EventKind, Filter, SecretUrl, SigningKey, SigningKeys, Target,
 };
 use vedette_domain::alert::delivery::{Content, Queued};
-use vedette_domain::alert::host_limit::{HOST_MAX, TEAM_MAX};
+use vedette_domain::alert::host_limit::{HOST_MAX, RESERVED, ReceivingHost, TEAM_MAX, TEAM_SHARE};
 use vedette_domain::id::{IssueId, SiteId, TeamId};
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::message::{AlertMessage, Maintenance, Message};
@@ -113,6 +113,48 @@ async fn a_host_gets_so_much_a_minute_of_all_teams_and_the_rest_later_and_in_ord
 }
 
 #[tokio::test]
+async fn sends_of_a_minute_are_counted_up_to_each_limit_and_no_further() {
+    let service = Service::start().await;
+    let app = &service.test.app;
+    let teams: [TeamId; 6] =
+        std::array::from_fn(|_| TeamId(app.entropy.site_id().expect("an id").0));
+    let host = |name: &str, is_apart| ReceivingHost { name: name.to_owned(), is_apart };
+    // How many of so many that a team sends there go.
+    let send = async |host: &ReceivingHost, team: TeamId, second: i64, count: u32| {
+        let at = Timestamp::from_second(1_795_000_020 + second).expect("a timestamp");
+        let mut went = Vec::new();
+        for _ in 0..count {
+            went.push(app.store.count_send(host, team, at).await.expect("counted"));
+        }
+        assert!(went.is_sorted_by(|one, other| one >= other), "first those that go: {went:?}");
+        went.into_iter().filter(|goes| *goes).count() as u32
+    };
+    let victim = host("victim.test", false);
+    let open = HOST_MAX - RESERVED;
+    let [first, second, third, fourth, fifth, sixth] = teams;
+    // The second team has had its share when nothing but what is reserved is left.
+    for (team, expected) in [
+        (first, TEAM_MAX),
+        (second, open - TEAM_MAX),
+        (third, TEAM_SHARE),
+        (fourth, TEAM_SHARE),
+        (fifth, TEAM_SHARE),
+        (sixth, 0),
+        (first, 0),
+    ] {
+        assert_eq!(send(&victim, team, 0, TEAM_MAX + 1).await, expected, "{team}");
+    }
+    assert_eq!(TEAM_SHARE * 3, RESERVED, "what is reserved is for three teams");
+    assert_eq!(send(&victim, sixth, 59, 1).await, 0, "the minute's last second");
+    assert_eq!(send(&victim, sixth, 60, 1).await, 1, "the next minute");
+    assert_eq!(send(&host("other.test", false), sixth, 0, 1).await, 1, "another host");
+    let everybody = host("discord.com", true);
+    for team in teams {
+        assert_eq!(send(&everybody, team, 0, TEAM_MAX + 1).await, TEAM_MAX, "{team}");
+    }
+}
+
+#[tokio::test]
 async fn a_service_for_everybody_takes_of_each_team_what_that_may_send() {
     let service = Service::start().await;
     let mut channels = Vec::new();
@@ -205,4 +247,35 @@ async fn what_earlier_versions_stored_with_a_channel_is_sent_to_and_moved_at_nig
         vedette_actions::remove_channel(app, channel, by).await.expect("removed");
     }
     another("Three").await.expect("nobody has it any more");
+}
+
+#[tokio::test]
+async fn a_url_is_free_again_whose_channel_is_gone() {
+    const LOST: &str = "https://hooks.slack.test/services/T/B/lost";
+    const KEPT: &str = "https://hooks.slack.test/services/T/B/kept";
+    let (service, owner) = Service::with_team().await;
+    let app = &service.test.app;
+    let by = vedette_domain::audit::Actor::Operator;
+    let add = async |name: &str, url: &str| {
+        let target = Target::Slack { url: SecretUrl::new(url) };
+        vedette_actions::add_channel(app, owner.team, Some(name), target, Filter::default(), by)
+            .await
+    };
+    let claims = async || app.store.channels_and_claims(owner.team).await.expect("read").1;
+    let (lost, kept) = (add("Lost", LOST).await.expect("added"), add("Kept", KEPT).await);
+    let kept = kept.expect("added");
+    // One that leads to no URL leaves the claim as it is.
+    let elsewhere = Target::Email { address: "ops@example.com".to_owned() }.public();
+    let without_url = Channel { target: elsewhere, ..lost };
+    app.store.delete_channel(&without_url).await.expect("deleted");
+    assert_eq!(claims().await.len(), 2);
+    add("Again", LOST).await.expect_err("claimed");
+
+    let night = Message::Maintenance(Maintenance::Rebuild { team: owner.team, after: None });
+    app.queue.send(&night, Duration::ZERO).await.expect("sent");
+    service.work_off().await;
+    let left = claims().await;
+    assert_eq!(left.iter().map(|claim| claim.channel).collect::<Vec<_>>(), [kept.id]);
+    app.store.delete_claim(owner.team, &left[0]).await.expect_err("its channel is there");
+    add("Again", LOST).await.expect("nobody has it any more");
 }

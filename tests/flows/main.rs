@@ -17,6 +17,7 @@ mod failing;
 mod faults;
 mod first_runs;
 mod forgetting;
+mod given_up;
 mod host_limit;
 mod incident;
 mod mail_server;

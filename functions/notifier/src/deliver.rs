@@ -12,6 +12,7 @@ use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::{Alert, link};
 use vedette_domain::limits::LONGEST_DELAY;
 use vedette_runtime::App;
+use vedette_runtime::metrics::{self, Metric};
 use vedette_store::{
     ChannelRef, Deliveries, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,
     unless_conflict,
@@ -52,7 +53,8 @@ pub struct Delivered {
     pub sent: u64,
     /// Attempts that failed.
     pub failed: u64,
-    /// Alerts that the channel will not get: those that it refused, and the one that disabled it.
+    /// Alerts that the channel will not get: those that it refused, the one that disabled it, and those that it
+    /// leaves waiting once it is disabled for what it answers.
     pub given_up: u64,
 }
 
@@ -60,6 +62,8 @@ pub struct Delivered {
 const BUSY: Duration = Duration::from_secs(2);
 /// Why a test was not sent.
 const OFF: &str = "the channel was disabled meanwhile";
+/// Why it was not where the reader of an address has withdrawn meanwhile.
+const UNCONFIRMED: &str = "its reader has not confirmed the channel";
 /// How long before its lease ends a pass begins nothing new: a send takes 30 seconds at most.
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
 
@@ -141,6 +145,10 @@ pub async fn deliver(
         Ok(Deliveries { cursors, queued, .. }) => pass.work(cursors, queued).await,
         Err(error) => Err(error.into()),
     };
+    // Whatever goes wrong next: nothing says so again.
+    if pass.done.given_up > 0 {
+        metrics::tell(&[(Metric::AlertsGivenUp, pass.done.given_up)], pass.now());
+    }
     pass.end().await?;
     worked?;
     Ok(pass.done)
@@ -209,20 +217,34 @@ impl<T: Transport> Pass<'_, T> {
         cursors: Vec<Cursor>,
         queued: Vec<Queued>,
     ) -> Result<(), NotifierError> {
+        // Those that wait for a person to enable the channel are not lost by what it answers.
+        let (is_given_up, now) = (self.state.disabled.is_some(), self.now());
         for cursor in cursors {
-            if cursor.due.is_some() {
+            if let Some(due) = cursor.due {
                 self.put_off(cursor, None).await?;
+                if is_given_up && due <= now {
+                    self.give_up();
+                }
             }
         }
         for queued in queued {
             if let Content::Test { id } = &queued.content {
-                self.state.tested(id, Some(OFF.to_owned()), self.app.clock.now());
-                self.drop_queued(&queued).await?;
+                self.drop_test(id, &queued, OFF).await?;
             } else if queued.due.is_some() {
+                let is_alert = matches!(queued.content, Content::Event { .. });
                 self.save_queued(Queued { due: None, ..queued }).await?;
+                if is_given_up && is_alert {
+                    self.give_up();
+                }
             }
         }
         Ok(())
+    }
+
+    /// Notes that a test is not sent, and why.
+    async fn drop_test(&mut self, id: &str, test: &Queued, why: &str) -> Result<(), NotifierError> {
+        self.state.tested(id, Some(why.to_owned()), self.now());
+        self.drop_queued(test).await
     }
 
     /// Looks at an issue again at another time, unless something happened to it meanwhile.
@@ -280,6 +302,12 @@ impl<T: Transport> Pass<'_, T> {
     /// A message about the channels themselves, which is sent whatever time it is.
     async fn send_notice(&mut self, notice: Queued) -> Result<(), NotifierError> {
         let now = self.now();
+        if let Content::Test { id } = &notice.content
+            && (self.is_off() || self.channel.since.is_none())
+        {
+            let why = if self.is_off() { OFF } else { UNCONFIRMED };
+            return self.drop_test(id, &notice, why).await;
+        }
         if notice.due.is_none_or(|due| due > now) || self.is_off() {
             self.look_at(notice.due);
             return Ok(());
@@ -367,7 +395,6 @@ impl<T: Transport> Pass<'_, T> {
                 Attempt::Again(at)
             }
             SendOutcome::Refused { why } => {
-                self.give_up();
                 if self.state.refused(attempt(why.clone())) {
                     broken::tell_owner(self, &why).await?;
                     Attempt::Disabled
@@ -376,7 +403,6 @@ impl<T: Transport> Pass<'_, T> {
                 }
             }
             SendOutcome::Gone { why } => {
-                self.give_up();
                 self.state.disable(attempt(why.clone()));
                 broken::tell_owner(self, &why).await?;
                 Attempt::Disabled

@@ -20,7 +20,6 @@ mod webhooks;
 use tracing::info;
 use vedette_domain::message::AlertMessage;
 use vedette_runtime::App;
-use vedette_runtime::metrics::{self, Metric};
 use vedette_store::{ChannelRef, MayConflict, StoreError};
 
 pub use deliver::{Delivered, Transport, deliver};
@@ -65,11 +64,7 @@ pub async fn handle(
         AlertMessage::Issue { team, issue } => fan_out(app, *team, *issue).await,
         AlertMessage::Channel { team, channel } => {
             let place = ChannelRef { team: *team, id: *channel };
-            let Delivered { given_up, .. } = deliver(app, transport, place).await?;
-            if given_up > 0 {
-                metrics::tell(&[(Metric::AlertsGivenUp, given_up)], app.clock.now());
-            }
-            Ok(())
+            deliver(app, transport, place).await.map(drop)
         }
         AlertMessage::Team(team) => rederive(app, *team).await,
         AlertMessage::Rebuild(team) => {

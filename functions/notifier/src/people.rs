@@ -145,6 +145,7 @@ async fn tell_kind<T: Transport>(
     for mut group in groups {
         if pass.is_off() {
             put_all_off(pass, group, None).await?;
+            pass.give_up();
             continue;
         }
         let waits = pass.state.retry_at.filter(|retry_at| *retry_at > now);
@@ -164,6 +165,9 @@ async fn tell_kind<T: Transport>(
         let (title, id) = (alert.title(), message_id(pass.channel.id, &alert));
         let message = pass.alert(alert, id);
         let outcome = pass.transport.send(pass.channel, &pass.target, &message, pass.now()).await;
+        if outcome.is_final() {
+            pass.give_up();
+        }
         let due = match pass.note(&title, outcome).await? {
             Attempt::Told => {
                 for Ready { cursor, found, told, .. } in std::mem::take(&mut group) {

@@ -223,7 +223,7 @@ async fn disable<T: Transport>(
     why: &str,
 ) -> Result<(), NotifierError> {
     let attempt = attempt(event, why, pass.now());
-    pass.give_up();
+    // It is counted with those that are parked after it.
     pass.state.disable(attempt);
     broken::tell_owner(pass, why).await
 }

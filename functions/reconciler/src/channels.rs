@@ -7,10 +7,20 @@ use vedette_runtime::App;
 use vedette_store::{StoreError, UrlClaim, unless_conflict};
 
 /// Stores the secrets of a team's channels apart, and claims the URLs that they lead to. Where several channels
-/// lead to one URL, as earlier versions allowed, the oldest claims it, and the others stay.
+/// lead to one URL, as earlier versions allowed, the oldest claims it, and the others stay. A claim of a channel
+/// that is gone is deleted.
 pub(crate) async fn settle(app: &App, team: TeamId) -> Result<(), StoreError> {
-    let (mut channels, mut claims) = app.store.channels_and_claims(team).await?;
+    let (mut channels, claims) = app.store.channels_and_claims(team).await?;
     channels.sort_by_key(|channel| (channel.created_at, channel.id));
+    let (mut claims, stray): (Vec<_>, Vec<_>) = claims
+        .into_iter()
+        .partition(|claim| channels.iter().any(|channel| channel.id == claim.channel));
+    for claim in stray {
+        // Its channel may have come while the others were read.
+        if !unless_conflict(app.store.delete_claim(team, &claim).await)? {
+            claims.push(claim);
+        }
+    }
     let mut moved = 0;
     for channel in &mut channels {
         if channel.secret.is_some() {

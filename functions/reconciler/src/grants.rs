@@ -20,13 +20,14 @@ pub const REDELIVERY: Grant = Grant {
 
 /// Maintenance says of sites and teams that their schedules follow, forgets what idle tools had
 /// outstanding, and purges deleted sites. It stores apart the secrets of channels that an earlier version
-/// wrote.
+/// wrote, and deletes claims of channels that are gone.
 pub const MAINTENANCE: Grant = Grant {
     get: &[Site, Team],
     batch_get: &[Site, Team],
     query: &[Channel, Directory, Site],
     put: &[Channel, ChannelSecret, Site],
     update: &[Bucket, Site, Team],
+    delete: &[Channel],
     batch_delete: &[Bucket, Site],
     check: &[Channel],
     ..Grant::NONE

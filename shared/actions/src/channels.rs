@@ -62,6 +62,11 @@ pub enum ChannelError {
     /// Nobody sent a test in time.
     #[error("nobody sent the test within {0} s: is the service running?")]
     NotSent(u64),
+    /// A test waits, as its host has received what all teams may send there in a minute.
+    #[error(
+        "the channel's host gets no more messages this minute; the test will be sent in the next"
+    )]
+    HostIsFull,
     /// There is no randomness for ids and keys.
     #[error(transparent)]
     Entropy(#[from] EntropyError),

@@ -121,6 +121,11 @@ impl SendOutcome {
         }
     }
 
+    /// Whether the receiver will never have what was sent.
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Gone { .. })
+    }
+
     fn retry(why: impl Into<String>) -> Self {
         Self::Retry { after: None, why: why.into() }
     }

@@ -20,6 +20,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 ///
 /// When nothing is sent to the channel, or a fault of the table.
 pub async fn queue_test(app: &App, channel: &Channel) -> Result<Queued, ChannelError> {
+    queue(app, channel).await.map(|(queued, _)| queued)
+}
+
+/// The same; says as well whether the test is this call's own.
+async fn queue(app: &App, channel: &Channel) -> Result<(Queued, bool), ChannelError> {
     let place = ChannelRef::from(channel);
     let state = app.store.states_of_channels(&[place]).await?.into_iter().next();
     let name = channel.name.clone();
@@ -31,7 +36,8 @@ pub async fn queue_test(app: &App, channel: &Channel) -> Result<Queued, ChannelE
         return Err(ChannelError::Unconfirmed(name));
     }
     let test = Queued::test(app.entropy.request_id(), app.clock.now());
-    let queued = match unless_conflict(app.store.put_queued(place, &test).await)? {
+    let is_own = unless_conflict(app.store.put_queued(place, &test).await)?;
+    let queued = match is_own {
         true => test,
         false => {
             let pending = app.store.deliveries(place).await?.queued;
@@ -41,7 +47,7 @@ pub async fn queue_test(app: &App, channel: &Channel) -> Result<Queued, ChannelE
         }
     };
     wake(app, place, Duration::ZERO).await;
-    Ok(queued)
+    Ok((queued, is_own))
 }
 
 /// Sends a test to a channel, and waits for what becomes of it.
@@ -51,7 +57,7 @@ pub async fn queue_test(app: &App, channel: &Channel) -> Result<Queued, ChannelE
 /// Why it did not arrive, or was not sent; a fault of the table.
 pub async fn try_channel(app: &App, channel: &Channel, wait: Duration) -> Result<(), ChannelError> {
     let place = ChannelRef::from(channel);
-    let test = retry_on_conflict(budget::WRITE, || queue_test(app, channel)).await?;
+    let (test, is_own) = retry_on_conflict(budget::WRITE, || queue(app, channel)).await?;
     let Content::Test { id } = &test.content else { return Ok(()) };
     let begun = Instant::now();
     loop {
@@ -61,7 +67,15 @@ pub async fn try_channel(app: &App, channel: &Channel, wait: Duration) -> Result
                 return tested.failed.map_or(Ok(()), |why| Err(ChannelError::NotArrived(why)));
             }
             None if begun.elapsed() >= wait => {
-                take_back(app, place, &test).await?;
+                let queued = app.store.queued(place, &test).await?;
+                let queued = queued.filter(|queued| queued.content == test.content);
+                if queued.is_some_and(|queued| queued.due > Some(app.clock.now())) {
+                    return Err(ChannelError::HostIsFull);
+                }
+                // Who asked for another one waits for it.
+                if is_own {
+                    take_back(app, place, &test).await?;
+                }
                 return Err(ChannelError::NotSent(wait.as_secs()));
             }
             None => sleep(LOOK_EVERY).await,
@@ -73,8 +87,10 @@ pub async fn try_channel(app: &App, channel: &Channel, wait: Duration) -> Result
 async fn take_back(app: &App, place: ChannelRef, test: &Queued) -> Result<(), StoreError> {
     retry_on_conflict(budget::WRITE, || async {
         match app.store.queued(place, test).await? {
-            Some(queued) => app.store.delete_queued(place, &queued).await,
-            None => Ok(()),
+            Some(queued) if queued.content == test.content => {
+                app.store.delete_queued(place, &queued).await
+            }
+            _ => Ok(()),
         }
     })
     .await

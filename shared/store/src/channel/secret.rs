@@ -132,15 +132,34 @@ impl Store {
         if let Some(url) = channel.target.masked() {
             let key = keys::channel_claim(team, &url.digest);
             let claim = self.get(&key).await?.map(UrlClaim::read).transpose()?;
-            // Earlier versions let several channels lead to one URL.
-            if claim.is_some_and(|claim| claim.channel == id) {
-                let is_its =
-                    Condition::When("channel = :id", vec![(":id", string(id.to_string()))]);
+            // Earlier versions let several channels lead to one URL. One that has none may get it meanwhile.
+            if claim.is_none_or(|claim| claim.channel == id) {
+                let is_its = Condition::When(
+                    "attribute_not_exists(pk) OR channel = :id",
+                    vec![(":id", string(id.to_string()))],
+                );
                 transaction = transaction.delete(&key, is_its);
             }
         }
         transaction.commit().await?;
         self.delete_deliveries(channel.into()).await
+    }
+
+    /// Deletes the claim of a team's channel that is gone.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the channel is there, or another one has the claim.
+    pub async fn delete_claim(&self, team: TeamId, claim: &UrlClaim) -> Result<(), StoreError> {
+        let its = vec![(":id", string(claim.channel.to_string()))];
+        self.transaction()
+            .check(&keys::channel(team, claim.channel), Condition::Absent)
+            .delete(
+                &keys::channel_claim(team, &claim.digest),
+                Condition::When("channel = :id", its),
+            )
+            .commit()
+            .await
     }
 
     /// Where a channel leads, with its secrets.
