@@ -17,5 +17,4 @@ pub const NOTIFIER: Grant = Grant {
     delete: &[Delivery, Site],
     batch_delete: &[Delivery],
     check: &[Channel, Delivery, Site],
-    ..Grant::NONE
 };
