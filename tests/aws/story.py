@@ -397,10 +397,15 @@ def store_url_with_channel(team, name, url):
     table.delete_item(TableName=outputs["TableName"], Key=secret)
     key = {"pk": {"S": f"C#{team}"}, "sk": {"S": claim}}
     table.delete_item(TableName=outputs["TableName"], Key=key)
+    # Of a channel that was removed at the moment in which its URL was claimed.
+    stray = {"pk": {"S": f"C#{team}"}, "sk": {"S": "U#stray"}}
+    claimed = {"channel": {"S": NOBODY}, "digest": {"S": "stray"}}
+    table.put_item(TableName=outputs["TableName"], Item=stray | claimed)
     rebuild()
     is_secret = lambda: (f"Z#{team}", channel) in rows(f"Z#{team}")
     until("the URL of a channel is stored apart", is_secret, 30)
     until("the URL is claimed", lambda: holder(team, claim) == channel, 30)
+    until("a claim without a channel is gone", lambda: holder(team, "U#stray") is None, 30)
 
 
 def holder(team, claim):

@@ -30,7 +30,6 @@ pub const MAINTENANCE: Grant = Grant {
     delete: &[Channel],
     batch_delete: &[Bucket, Site],
     check: &[Channel],
-    ..Grant::NONE
 };
 
 /// Dispatch reads the buckets, and notes up to when it has sent them.

@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use tempfile::NamedTempFile;
 use vedette_domain::alert::channel::{CHANNELS_MAX, EventKind, SigningKey, Target};
 use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_domain::alert::host_limit::{ReceivingHost, TEAM_MAX};
 use vedette_notifier::send::{Message, SendOutcome};
 use vedette_notifier::{Transport, deliver};
 use vedette_store::ChannelRef;
@@ -324,6 +325,42 @@ async fn a_test_that_nobody_sends_is_taken_back() {
     assert_eq!(said, "nobody sent the test within 1 s: is the service running?");
     let channel = bench.channel(&team, "Slack").await;
     assert!(bench.waiting(&channel).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_test_that_somebody_else_asked_for_is_left_to_them() {
+    let (bench, team) = bench().await;
+    bench.add(&team, "slack", SECRET, "").await;
+    let channel = bench.channel(&team, "Slack").await;
+    let theirs = vedette_actions::queue_test(&bench.app, &channel).await.expect("queued");
+    let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
+    assert_eq!(said, "nobody sent the test within 1 s: is the service running?");
+    assert_eq!(bench.waiting(&channel).await, [theirs]);
+}
+
+#[tokio::test]
+async fn a_test_that_its_host_has_no_room_for_is_sent_later() {
+    let (bench, team) = bench().await;
+    bench.add(&team, "slack", SECRET, "").await;
+    let channel = bench.channel(&team, "Slack").await;
+    let target = bench.app.store.target_of(&channel).await.expect("read");
+    let host = ReceivingHost::of(&target).expect("a host");
+    for _ in 0..TEAM_MAX {
+        let now = bench.app.clock.now();
+        assert!(bench.app.store.count_send(&host, channel.team, now).await.expect("counted"));
+    }
+    vedette_actions::queue_test(&bench.app, &channel).await.expect("queued");
+    bench.deliver(&channel, SendOutcome::Delivered).await;
+    let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
+    let expected =
+        "the channel's host gets no more messages this minute; the test will be sent in the next";
+    assert_eq!(said, expected);
+    assert_eq!(bench.waiting(&channel).await.len(), 1);
+    bench.pass(65);
+    bench.deliver(&channel, SendOutcome::Delivered).await;
+    assert!(bench.waiting(&channel).await.is_empty());
+    let state = bench.app.store.channel_state((&channel).into()).await.expect("read");
+    assert_eq!(state.last_test.expect("an outcome").failed, None);
 }
 
 #[tokio::test]
