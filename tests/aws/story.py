@@ -623,11 +623,14 @@ def lose_messages(team, watched, target):
 
 def find_lost_messages(site, ordered, before, lost_at):
     """Redelivery, which passes each minute, finds in the table what was lost."""
-    # A crawl is looked for when it should have ended, after five minutes.
-    time.sleep(max(0, lost_at + 302 - time.monotonic()))
-    fire(f"{STACK}-redelivery")
+    # A crawl is looked for when it should have ended, after five minutes. A first crawl of another site that found no
+    # lease comes again by then, too: it goes before, so that the two do not meet.
+    for seconds in (295, 302):
+        time.sleep(max(0, lost_at + seconds - time.monotonic()))
+        fire(f"{STACK}-redelivery")
     still_pending = lambda: outstanding(ordered)
-    until("what was lost has been done", lambda: not pending(ordered), 120, still_pending)
+    # Should they meet all the same, the crawl comes five minutes later.
+    until("what was lost has been done", lambda: not pending(ordered), 400, still_pending)
     found = schedule_expressions(site)
     assert "dns" not in found and found["status"] != before, found
     left = [key for key in rows("S#") if key[1].startswith("O#")] + alert_settings()
