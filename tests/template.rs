@@ -225,7 +225,7 @@ fn variables_of(path: &Path) -> BTreeSet<String> {
 fn what_functions_read_can_be_set() {
     let template = Template::read();
     let of_all = variables("shared/runtime/src");
-    let outbound = variables_of(&crate::root().join("shared/probe/src/guard/outbound.rs"));
+    let outbound = variables_of(&crate::root().join("shared/probe/src/ssrf_guard/outbound.rs"));
     for function in template.functions() {
         let is_checker = Tool::parse(template.handler(function)).is_some();
         let is_notifier = template.handler(function) == Destination::Alerts.name();

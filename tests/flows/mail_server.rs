@@ -14,7 +14,7 @@ use vedette_domain::audit::Actor;
 use vedette_domain::message::AlertMessage;
 use vedette_notifier::NOTIFIER;
 use vedette_notifier::send::{MailConfig, MailWay, SendOutcome, Sender};
-use vedette_probe::guard::{Guard, Outbound};
+use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_store::{Deliveries, Grant};
 use vedette_testkit::granted;
 
@@ -96,7 +96,7 @@ fn sender(url: &str) -> Sender {
         _ => None,
     };
     let mail = MailConfig::read(&read, MailWay::Folder("mail".into())).expect("a configuration");
-    Sender::new(Arc::new(Guard::new(Outbound::default()).expect("a guard")), mail)
+    Sender::new(Arc::new(SsrfGuard::new(Outbound::default()).expect("a guard")), mail)
 }
 
 impl Scene {

@@ -9,7 +9,7 @@ use vedette_dashboard::{Dashboard, Provider, ProviderConfig};
 use vedette_domain::account::User;
 use vedette_domain::id::UserId;
 use vedette_http::source::Peer;
-use vedette_probe::guard::Outbound;
+use vedette_probe::ssrf_guard::Outbound;
 use vedette_testkit::TestApp;
 use vedette_testkit::open_id::{Answer, CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, Signature};
 

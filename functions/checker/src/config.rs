@@ -9,8 +9,8 @@ use vedette_domain::config::{ConfigError, Read, one};
 use vedette_domain::tool::Tool;
 use vedette_probe::browser::Chromium;
 use vedette_probe::dns::{DohServers, Resolvers};
-use vedette_probe::guard::Outbound;
 use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};
+use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::config::{AuditorKind, Service};
 
 /// Everything that the environment says.

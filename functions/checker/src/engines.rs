@@ -15,10 +15,10 @@ use vedette_domain::tool::Tool;
 use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
 use vedette_probe::connectivity::Connectivity;
 use vedette_probe::dns::{self, DnsProbe, Resolvers};
-use vedette_probe::guard::{Guard, GuardError, Outbound, RESOLVER_UNAVAILABLE};
 use vedette_probe::links::{self, CrawlLimiter, LinksProbe, Progress};
 use vedette_probe::performance::{self, AUDITOR_UNAVAILABLE, Auditor, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
+use vedette_probe::ssrf_guard::{Outbound, RESOLVER_UNAVAILABLE, SsrfGuard, SsrfGuardError};
 use vedette_probe::status::{self, StatusProbe};
 
 use crate::EngineConfig;
@@ -27,7 +27,7 @@ use crate::unsaved::UnsavedRuns;
 
 /// The check engines, behind one guard. Costly to make; one a process.
 pub struct Engines {
-    guard: Guard,
+    guard: SsrfGuard,
     resolvers: Option<Arc<Resolvers>>,
     /// Without resolvers, every failure is the target's.
     connectivity: Option<Connectivity>,
@@ -80,12 +80,12 @@ impl Engines {
     /// # Errors
     ///
     /// When the machine's resolver or a trust anchor cannot be read.
-    pub fn new(outbound: Outbound, config: EngineConfig) -> Result<Self, GuardError> {
-        Ok(Self::behind(Guard::new(outbound)?, config))
+    pub fn new(outbound: Outbound, config: EngineConfig) -> Result<Self, SsrfGuardError> {
+        Ok(Self::behind(SsrfGuard::new(outbound)?, config))
     }
 
     /// Engines behind this guard.
-    pub fn behind(guard: Guard, config: EngineConfig) -> Self {
+    pub fn behind(guard: SsrfGuard, config: EngineConfig) -> Self {
         let EngineConfig { doh, rdap, browser, auditor, browser_function: _ } = config;
         let resolvers = doh.map(|doh| Arc::new(Resolvers::new(&doh, rdap)));
         let connectivity = resolvers.clone().map(Connectivity::new);

@@ -40,7 +40,7 @@ pub use incoming::{Incoming, UnreadableMessage};
 pub use metrics::Metrics;
 pub use secret::auditor_key;
 pub use vedette_probe::browser::adopt_orphans;
-pub use vedette_probe::guard::GuardError;
+pub use vedette_probe::ssrf_guard::SsrfGuardError;
 
 /// A message that could not be handled; it is to be delivered again.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use vedette_dashboard::{
     ACCOUNTS, Dashboard, Provider, ProviderConfig, READ, WRITE, find, not_found,
 };
 use vedette_domain::ErrorChain;
-use vedette_probe::guard::Outbound;
+use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{aws, secret, telemetry};
 

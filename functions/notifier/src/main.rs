@@ -7,7 +7,7 @@ use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use vedette_domain::alert::channel_state::LEASE;
 use vedette_notifier::handle_body;
 use vedette_notifier::send::{MailWay, SendConfig, Sender};
-use vedette_probe::guard::Guard;
+use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
@@ -22,7 +22,7 @@ async fn main() -> Result<(), Error> {
     let SendConfig { mail, receivers } =
         SendConfig::read(&environment, MailWay::Ses(Box::new(sdk.clone())))?;
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
-    let guard = Arc::new(Guard::new(receivers)?);
+    let guard = Arc::new(SsrfGuard::new(receivers)?);
     let sender = Sender::new(guard, mail).reporting_to(app.health.clone());
     let consumer = Consumer::new(&app, Destination::Alerts)?;
     let consumer = consumer.refilling(LEASE.unsigned_abs(), AT_ONCE);

@@ -20,7 +20,7 @@ use vedette_domain::alert::channel::{SecretUrl, Target};
 use vedette_domain::alert::mail::Letter;
 use vedette_domain::alert::{Alert, discord, slack, teams};
 use vedette_domain::config::{ConfigError, Read};
-use vedette_probe::guard::{Guard, Outbound};
+use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::Health;
 
 use http::Receiver;
@@ -137,13 +137,13 @@ impl SendOutcome {
 
 /// Sends messages. Costly to make; one a process.
 pub struct Sender {
-    guard: Arc<Guard>,
+    guard: Arc<SsrfGuard>,
     mail: MailConfig,
 }
 
 impl Sender {
-    /// A sender that reaches what the guard admits.
-    pub fn new(guard: Arc<Guard>, mail: MailConfig) -> Self {
+    /// A sender that reaches what the SSRF guard admits.
+    pub fn new(guard: Arc<SsrfGuard>, mail: MailConfig) -> Self {
         Self { guard, mail }
     }
 

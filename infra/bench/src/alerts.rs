@@ -15,7 +15,7 @@ use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_notifier::send::{MailConfig, MailWay, Sender};
-use vedette_probe::guard::Guard;
+use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runs::record_run;
 use vedette_runtime::Destination;
 use vedette_testkit::channels::add_channel;
@@ -61,7 +61,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     let read = |name: &str| (name == "VEDETTE_MAIL_FROM").then(|| FROM.to_owned());
     let mail = MailConfig::read(&read, MailWay::Folder(mails.path().to_owned()))?;
-    let sender = Sender::new(Arc::new(Guard::new(loopback())?), mail);
+    let sender = Sender::new(Arc::new(SsrfGuard::new(loopback())?), mail);
 
     let issues: Vec<_> = test.queue.drain(Destination::Alerts);
     let (mut fan_out, mut tell) = (Spent::default(), Spent::default());

@@ -10,14 +10,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, warn};
-use vedette_checker::{Config, Engines, GuardError};
+use vedette_checker::{Config, Engines, SsrfGuardError};
 use vedette_dashboard::{Provider, ProviderConfig};
 use vedette_domain::alert::link;
 use vedette_embedded::{
     Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Watch, reach,
 };
 use vedette_notifier::send::{SendConfig, Sender};
-use vedette_probe::guard::Guard;
+use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
     App, Clock, Destination, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler,
@@ -80,7 +80,7 @@ pub enum StartError {
     Demo(#[from] DemoError),
     /// The checks cannot run.
     #[error("the check engines cannot be set up")]
-    Engines(#[from] GuardError),
+    Engines(#[from] SsrfGuardError),
     /// The system gives no thread.
     #[error("the live log cannot be written")]
     Console(#[source] io::Error),
@@ -136,7 +136,7 @@ impl Service {
         outbound.own_listeners.push(listen);
         receivers.own_listeners.push(listen);
         let health = Health::default();
-        let guard = Arc::new(Guard::new(receivers)?);
+        let guard = Arc::new(SsrfGuard::new(receivers)?);
         let sender = Arc::new(Sender::new(guard, mail).reporting_to(health.clone()));
         let provider =
             provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;

@@ -144,7 +144,7 @@ mod tests {
     use vedette_domain::tool::{RunReason, Tool};
     use vedette_domain::tool_state::ToolState;
     use vedette_notifier::send::{MailConfig, MailWay};
-    use vedette_probe::guard::{Guard, Outbound};
+    use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
     use vedette_runtime::SLOW_AFTER;
     use vedette_store::SiteWithTools;
     use vedette_testkit::channels::add_channel;
@@ -156,7 +156,7 @@ mod tests {
     use crate::tests::app_without_table;
 
     fn sender() -> Sender {
-        let guard = Guard::new(loopback()).expect("a guard");
+        let guard = SsrfGuard::new(loopback()).expect("a guard");
         let mail = MailConfig::read(&|_| None, MailWay::Folder("mail".into())).expect("a folder");
         Sender::new(Arc::new(guard), mail)
     }

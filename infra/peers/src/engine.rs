@@ -17,9 +17,9 @@ use tokio::process::Command;
 use url::Url;
 use vedette_domain::settings::{DnsRecordType, LinksSettings};
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
-use vedette_probe::guard::{ConnectTo, Guard, Outbound};
 use vedette_probe::links::{self, CrawlLimiter, Limits, LinksProbe};
 use vedette_probe::ssl::{self, SslProbe};
+use vedette_probe::ssrf_guard::{ConnectTo, Outbound, SsrfGuard};
 use vedette_probe::status::{self, StatusProbe};
 
 use crate::report::line;
@@ -65,7 +65,7 @@ pub(crate) struct Ran {
 /// Runs the engine here and prints what came of it.
 pub(crate) async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let url = &options.url;
-    let guard = Guard::new(Outbound {
+    let guard = SsrfGuard::new(Outbound {
         allow: vec!["127.0.0.0/8".parse()?],
         // Where the ssl check looks for a certificate.
         connect_to: vec![ConnectTo {
@@ -110,12 +110,12 @@ async fn repeat(options: &Options, check: impl AsyncFn() -> bool) -> Result<(), 
     Ok(line(&json!({ "checks": checks.get(), "cpu": cpu, "memory": memory }).to_string())?)
 }
 
-async fn status(guard: &Guard, url: &Url) -> bool {
+async fn status(guard: &SsrfGuard, url: &Url) -> bool {
     let probe = StatusProbe { url, header: None, deadline: status::DEADLINE, connectivity: None };
     status::probe(guard, &probe).await.is_ok_and(|result| result.up)
 }
 
-async fn ssl(guard: &Guard, url: &Url) -> bool {
+async fn ssl(guard: &SsrfGuard, url: &Url) -> bool {
     let probe = SslProbe { url, deadline: ssl::DEADLINE, now: now(), connectivity: None };
     ssl::probe(guard, &probe).await.is_ok_and(|result| result.is_valid)
 }
@@ -125,7 +125,7 @@ fn now() -> Timestamp {
     Timestamp::now()
 }
 
-async fn dns(guard: &Guard, resolvers: &Resolvers) -> bool {
+async fn dns(guard: &SsrfGuard, resolvers: &Resolvers) -> bool {
     let Ok(url) = Url::parse("http://www.example.com/") else { return false };
     let probe = DnsProbe { url: &url, deadline: dns::DEADLINE, now: now() };
     dns::probe(guard, resolvers, &probe).await.is_ok_and(|result| {
@@ -137,7 +137,7 @@ async fn dns(guard: &Guard, resolvers: &Resolvers) -> bool {
 
 /// Crawls once, and prints which links are broken. What it takes is measured from outside, as for
 /// the peers is.
-async fn crawl(guard: &Guard, url: &Url) -> Result<(), Box<dyn Error>> {
+async fn crawl(guard: &SsrfGuard, url: &Url) -> Result<(), Box<dyn Error>> {
     let settings = LinksSettings::default();
     let probe = LinksProbe {
         url,

@@ -1,7 +1,7 @@
-//! Chromium: how it is found, started and driven, and how it is kept behind the guard.
+//! Chromium: how it is found, started and driven, and how it is kept behind the SSRF guard.
 //!
 //! A page's scripts decide what a browser connects to, so the browser itself must not connect
-//! anywhere: it uses a [`GuardProxy`] for everything, loopback included, and may neither resolve
+//! anywhere: it uses a [`SsrfGuardProxy`] for everything, loopback included, and may neither resolve
 //! names nor speak protocols that bypass a proxy (QUIC, WebRTC over UDP).
 //!
 //! It is not trusted in other ways either. Crawls and audits start it without our environment, in
@@ -31,7 +31,7 @@ use vedette_domain::check::CheckError;
 pub(crate) use self::driver::{Browser, Tab, with_browser};
 pub(crate) use self::process::Process;
 pub use self::process::adopt_orphans;
-pub use self::proxy::{GuardProxy, ProxyLimits};
+pub use self::proxy::{ProxyLimits, SsrfGuardProxy};
 use self::sandbox::{Sandbox, SandboxStep};
 
 /// [`CheckError::code`] when no browser is installed, or it does not start or crashes.

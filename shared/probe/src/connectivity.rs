@@ -17,7 +17,7 @@ use url::Url;
 use vedette_domain::check::CheckError;
 
 use crate::dns::Resolvers;
-use crate::guard::Guard;
+use crate::ssrf_guard::SsrfGuard;
 
 /// [`CheckError::code`] when a target cannot be reached and this machine has no connection.
 pub const NO_CONNECTIVITY: &str = "no_connectivity";
@@ -108,7 +108,7 @@ impl Connectivity {
     /// Looks whether the connection is back, if it was gone and the resolvers may be asked again.
     /// To be called now and then: the operator is told that an outage is over, also when nothing
     /// fails any more.
-    pub async fn look_again(&self, guard: &Guard) {
+    pub async fn look_again(&self, guard: &SsrfGuard) {
         let Ok(last) = self.last.try_lock() else { return };
         let now = Instant::now();
         if last.is_lost() && last.judge(now, now) == Verdict::AskAt(now) {
@@ -118,7 +118,7 @@ impl Connectivity {
 
     /// Whether there is a connection, judging a failure of something that `began` at an instant. Waits
     /// if the resolvers have to be asked and may not be yet.
-    async fn is_there(&self, guard: &Guard, began: Instant) -> bool {
+    async fn is_there(&self, guard: &SsrfGuard, began: Instant) -> bool {
         loop {
             let (last, now) = (self.last.lock().await, Instant::now());
             match last.judge(began, now) {
@@ -133,7 +133,7 @@ impl Connectivity {
         }
     }
 
-    async fn ask(&self, guard: &Guard, mut last: MutexGuard<'_, Last>) -> bool {
+    async fn ask(&self, guard: &SsrfGuard, mut last: MutexGuard<'_, Last>) -> bool {
         let asked_at = Instant::now();
         let is_connected = self.resolvers.any_answers(guard, asked_at + ANSWER_TIMEOUT).await;
         match last.note(Answer { asked_at, is_connected }) {
@@ -154,7 +154,7 @@ impl Connectivity {
     /// [`NO_CONNECTIVITY`].
     pub(crate) async fn confirm(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         began: Instant,
         why: &str,
     ) -> Result<(), CheckError> {
@@ -175,7 +175,7 @@ impl Connectivity {
     /// [`NO_CONNECTIVITY`].
     pub(crate) async fn confirm_for(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         url: &Url,
         began: Instant,
         why: &str,

@@ -3,7 +3,7 @@
 //! Messages are encoded and decoded by `hickory-proto`, but sent by our own HTTP layer.
 //! `hickory-resolver` would turn empty answers and response codes into errors, follow aliases and
 //! retry on its own, and hide who answered what and when, which is what the check reports. It would
-//! also bypass the guard.
+//! also bypass the SSRF guard.
 
 mod client;
 mod cloudflare;
@@ -33,7 +33,7 @@ use vedette_domain::settings::DnsRecordType;
 
 pub use self::resolvers::Resolvers;
 pub use self::servers::{DohServer, DohServerError, DohServers, MAX_SERVERS};
-use crate::guard::{Guard, RESOLVER_UNAVAILABLE};
+use crate::ssrf_guard::{RESOLVER_UNAVAILABLE, SsrfGuard};
 
 /// Default deadline of a whole probe.
 pub const DEADLINE: Duration = vedette_domain::tool::Tool::Dns.limits().deadline;
@@ -74,7 +74,7 @@ pub struct DnsProbe<'a> {
 /// [`RESOLVER_UNAVAILABLE`] when no resolver answered anything about the name. A name that cannot
 /// be looked up is a result.
 pub async fn probe(
-    guard: &Guard,
+    guard: &SsrfGuard,
     resolvers: &Resolvers,
     probe: &DnsProbe<'_>,
 ) -> Result<DnsResult, CheckError> {
@@ -140,7 +140,7 @@ fn host(url: &Url) -> Result<(String, Name), CheckError> {
 
 /// Queries every resolver for every type, all at once.
 async fn query_all(
-    guard: &Guard,
+    guard: &SsrfGuard,
     resolvers: &Resolvers,
     name: &Name,
     until: Instant,

@@ -9,8 +9,8 @@ use hyper::{Request, Response};
 use tokio::time::timeout;
 use url::Url;
 
-use crate::guard::Guard;
 use crate::http::{self, Connection, RequestBody};
+use crate::ssrf_guard::SsrfGuard;
 
 /// What an exchange may take.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ pub enum ExchangeError {
 /// # Errors
 /// See [`ExchangeError`].
 pub async fn exchange(
-    guard: &Guard,
+    guard: &SsrfGuard,
     request: Request<Vec<u8>>,
     bounds: Bounds,
 ) -> Result<Response<Vec<u8>>, ExchangeError> {
@@ -52,7 +52,7 @@ pub async fn exchange(
 }
 
 async fn send(
-    guard: &Guard,
+    guard: &SsrfGuard,
     request: Request<Vec<u8>>,
     bytes: usize,
 ) -> Result<Response<Vec<u8>>, ExchangeError> {
@@ -80,7 +80,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::guard::Outbound;
+    use crate::ssrf_guard::Outbound;
 
     /// What comes of asking a server that answers this, and keeps the connection.
     async fn ask(answer: &'static str, bounds: Bounds) -> Result<String, ExchangeError> {
@@ -95,7 +95,7 @@ mod tests {
             std::future::pending::<()>().await;
         };
         let allow = vec!["127.0.0.0/8".parse().expect("a network")];
-        let guard = Guard::new(Outbound { allow, ..Outbound::default() }).expect("a guard");
+        let guard = SsrfGuard::new(Outbound { allow, ..Outbound::default() }).expect("a guard");
         let request = Request::post(url).body(b"asked".to_vec()).expect("a request");
         tokio::select! {
             () = server => unreachable!("it never ends"),

@@ -3,7 +3,7 @@
 //!
 //! It uses hyper's connections without a client: a check must see the target's connection and
 //! certificate as they are now, so there is nothing to pool by default. And connections are made to
-//! an [`AdmittedTarget`](crate::guard::AdmittedTarget), so there is no name left to resolve.
+//! an [`AdmittedTarget`](crate::ssrf_guard::AdmittedTarget), so there is no name left to resolve.
 
 mod connection;
 mod dial;
@@ -23,11 +23,11 @@ pub(crate) use self::dial::{MAX_ADDRESSES, dial, dial_address, most_telling, sec
 pub(crate) use self::error::Error;
 pub use self::error::{NO_ROUTE, NO_SOCKET};
 pub(crate) use self::redirect::{MAX_URL, RedirectChain, follow_or_keep, location};
-use crate::guard::Guard;
+use crate::ssrf_guard::SsrfGuard;
 
 /// Sends a GET for `url` with `headers`, on a new connection. The caller sets the timeout.
 pub(crate) async fn get(
-    guard: &Guard,
+    guard: &SsrfGuard,
     url: &Url,
     headers: HeaderMap,
 ) -> Result<Response<ResponseBody>, Error> {

@@ -1,9 +1,9 @@
-//! The check engines of Vedette, and the guard that every connection they make has to pass.
+//! The check engines of Vedette, and the SSRF guard that every connection they make has to pass.
 //!
 //! - [`guard`] decides what may be reached, and pins the addresses.
-//! - `http` connects to what the guard admits, for all engines.
+//! - `http` connects to what the SSRF guard admits, for all engines.
 //! - [`connectivity`] tells a target's failure from one of our own connection.
-//! - [`browser`] runs a browser behind the guard.
+//! - [`browser`] runs a browser behind the SSRF guard.
 //! - [`status`] fetches a page once, and reports whether it is up.
 //! - [`ssl`] reads the certificate of a host, and reports whether it is valid.
 //! - [`dns`] looks up a host's records through several resolvers.
@@ -22,7 +22,6 @@ pub mod exchange;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-pub mod guard;
 mod http;
 pub mod links;
 #[cfg(test)]
@@ -32,6 +31,7 @@ pub mod post;
 mod registrable;
 mod request_header;
 pub mod ssl;
+pub mod ssrf_guard;
 pub mod status;
 
 pub use self::request_header::INVALID_HEADER;

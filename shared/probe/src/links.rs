@@ -45,8 +45,8 @@ use self::robots::Robots;
 use self::visit::{RobotsOutcome, Visit, VisitOutcome};
 use crate::browser::Chromium;
 use crate::connectivity::Connectivity;
-use crate::guard::Guard;
 use crate::request_header::RequestHeader;
+use crate::ssrf_guard::SsrfGuard;
 
 /// Default deadline of a whole crawl.
 pub const DEADLINE: Duration = vedette_domain::tool::Tool::BrokenLinks.limits().deadline;
@@ -143,7 +143,7 @@ pub struct Progress {
 /// `X-Monitored-By` identifies us as well. All other hosts see our `User-Agent`.
 ///
 /// With a `browser`, pages are still fetched for their status, and then rendered and searched once
-/// they have finished loading, after eight seconds at most. The browser's requests pass the guard,
+/// they have finished loading, after eight seconds at most. The browser's requests pass the SSRF guard,
 /// too.
 ///
 /// A link is **broken** when its first response is not 200, 301, 302 or 303. Status 0 stands for no
@@ -164,19 +164,19 @@ pub struct Progress {
 /// Links that match are neither crawled nor checked. Patterns are case-sensitive.
 ///
 /// A crawl that runs out of time completes with what it found, and so does one that cannot get past
-/// `url`; `finish_reason` says why. Links that the guard refuses are not requested, and not broken.
+/// `url`; `finish_reason` says why. Links that the SSRF guard refuses are not requested, and not broken.
 ///
 /// # Errors
-/// When the check could not run, which says nothing about the target: `url` is refused by the guard
-/// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)) or cannot be requested
+/// When the check could not run, which says nothing about the target: `url` is refused by the SSRF guard
+/// ([`TARGET_FORBIDDEN`](crate::ssrf_guard::TARGET_FORBIDDEN)) or cannot be requested
 /// ([`NO_ROUTE`](crate::status::NO_ROUTE), [`NO_SOCKET`](crate::status::NO_SOCKET),
-/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE)), the header cannot be sent
+/// [`RESOLVER_UNAVAILABLE`](crate::ssrf_guard::RESOLVER_UNAVAILABLE)), the header cannot be sent
 /// ([`INVALID_HEADER`](crate::INVALID_HEADER)), the browser does not start
 /// ([`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE)), or a link could not be reached
 /// while this machine had no connection
 /// ([`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY)).
 pub async fn probe(
-    guard: &Guard,
+    guard: &SsrfGuard,
     limiter: &CrawlLimiter,
     probe: &LinksProbe<'_>,
     progress: impl Fn(Progress),
@@ -233,7 +233,7 @@ struct Unclear<'a> {
 }
 
 impl Unclear<'_> {
-    async fn confirm(self, guard: &Guard) -> Result<(), CheckError> {
+    async fn confirm(self, guard: &SsrfGuard) -> Result<(), CheckError> {
         self.connectivity.confirm(guard, self.at, "links could not be reached").await
     }
 }
@@ -274,7 +274,7 @@ enum TaskResult {
 /// Runs a task. `clocks` is notified while its page waits for a tab, as that does not make the page
 /// late.
 async fn run_task(
-    guard: &Guard,
+    guard: &SsrfGuard,
     client: &Client<'_>,
     renderer: Option<&Renderer<'_>>,
     clocks: &UnboundedSender<(Ticket, Option<Instant>)>,
@@ -341,7 +341,7 @@ impl<'a> Crawl<'a> {
     /// Crawls until nothing is left or the deadline passes. Returns whether it finished in time.
     async fn run(
         &mut self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         client: &Client<'_>,
         renderer: Option<&Renderer<'_>>,
         deadline: Instant,

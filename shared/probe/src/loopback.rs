@@ -20,8 +20,8 @@ use tokio_rustls::TlsAcceptor;
 use url::Url;
 
 use crate::browser::Chromium;
-use crate::guard::{Guard, Outbound};
 use crate::performance::Lighthouse;
+use crate::ssrf_guard::{Outbound, SsrfGuard};
 
 /// A server that counts connections and keeps the request heads it read.
 pub(crate) struct Server {
@@ -205,7 +205,7 @@ pub(crate) fn path(head: &str) -> &str {
 }
 
 /// Reaches all of 127.0.0.0/8, and asks no name server.
-pub(crate) fn guard() -> Guard {
+pub(crate) fn guard() -> SsrfGuard {
     guard_of(Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         ..Outbound::default()
@@ -213,8 +213,8 @@ pub(crate) fn guard() -> Guard {
 }
 
 /// Asks no name server.
-pub(crate) fn guard_of(outbound: Outbound) -> Guard {
-    Guard::with_resolver(outbound, ResolverConfig::default(), ResolverOpts::default())
+pub(crate) fn guard_of(outbound: Outbound) -> SsrfGuard {
+    SsrfGuard::with_resolver(outbound, ResolverConfig::default(), ResolverOpts::default())
         .expect("a guard")
 }
 

@@ -17,7 +17,7 @@ use vedette_domain::check::{CheckError, PerformanceResult, SpeedMetrics};
 
 pub use self::lighthouse::Lighthouse;
 pub use self::pagespeed::PageSpeed;
-use crate::guard::Guard;
+use crate::ssrf_guard::SsrfGuard;
 use crate::status::{self, StatusProbe};
 
 pub use vedette_domain::check::lighthouse::AUDIT_FAILED;
@@ -64,7 +64,7 @@ pub enum Auditor {
 /// `TOO_LARGE`, `NO_REPORT`); [`AUDITOR_UNAVAILABLE`], [`AUDITOR_BUSY`],
 /// [`BROWSER_UNAVAILABLE`](crate::browser::BROWSER_UNAVAILABLE); and the errors of a status probe.
 pub async fn probe(
-    guard: &Guard,
+    guard: &SsrfGuard,
     auditor: &Auditor,
     probe: &PerformanceProbe<'_>,
 ) -> Result<PerformanceResult, CheckError> {
@@ -117,7 +117,7 @@ impl Auditor {
 
     async fn audit(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         probe: &PerformanceProbe<'_>,
     ) -> Result<SpeedMetrics, CheckError> {
         match self {

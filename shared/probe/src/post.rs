@@ -1,4 +1,4 @@
-//! One POST to an address that somebody else chose, such as a webhook's: through the guard, without
+//! One POST to an address that somebody else chose, such as a webhook's: through the SSRF guard, without
 //! following redirects, and with little interest in the answer.
 
 use std::time::Duration;
@@ -9,8 +9,8 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::guard::{ForbiddenTarget, Guard, NotAdmitted};
 use crate::http::{self, Connection, RequestBody};
+use crate::ssrf_guard::{ForbiddenTarget, NotAdmitted, SsrfGuard};
 
 /// Bytes of an answer's body that are read; the rest is not waited for.
 pub const ANSWER_LIMIT: usize = 4 * 1024;
@@ -52,7 +52,7 @@ impl Answer {
 /// Why there is no answer. The text names neither URL nor headers.
 #[derive(Debug, thiserror::Error)]
 pub enum PostError {
-    /// The guard refuses the address: nothing was sent, and nothing will be.
+    /// The SSRF guard refuses the address: nothing was sent, and nothing will be.
     #[error("{}", .0.reason)]
     Forbidden(ForbiddenTarget),
     /// A header cannot be sent.
@@ -67,7 +67,7 @@ pub enum PostError {
 ///
 /// # Errors
 /// See [`PostError`].
-pub async fn post(guard: &Guard, post: &Post<'_>) -> Result<Answer, PostError> {
+pub async fn post(guard: &SsrfGuard, post: &Post<'_>) -> Result<Answer, PostError> {
     let until = Instant::now() + post.deadline;
     let headers = headers(post.headers)?;
     let response = timeout_at(until, send(guard, post, headers)).await.map_err(|_| {
@@ -86,7 +86,7 @@ pub async fn post(guard: &Guard, post: &Post<'_>) -> Result<Answer, PostError> {
 }
 
 async fn send(
-    guard: &Guard,
+    guard: &SsrfGuard,
     post: &Post<'_>,
     headers: HeaderMap,
 ) -> Result<hyper::Response<http::ResponseBody>, http::Error> {

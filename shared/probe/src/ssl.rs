@@ -33,8 +33,8 @@ use vedette_domain::check::{CheckError, SslFailure, SslResult, certificate_time,
 use self::recorder::{PresentedChain, Recorded, Recorder};
 use self::verdict::{Expected, judge};
 use crate::connectivity::Connectivity;
-use crate::guard::{Guard, without_credentials};
 use crate::http;
+use crate::ssrf_guard::{SsrfGuard, without_credentials};
 
 /// Default deadline of a whole probe.
 pub const DEADLINE: Duration = vedette_domain::tool::Tool::Ssl.limits().deadline;
@@ -68,12 +68,12 @@ pub struct SslProbe<'a> {
 /// counts as `expired`.
 ///
 /// # Errors
-/// When the check could not run, which says nothing about the target: a URL that the guard refuses
-/// ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`](crate::status::NO_ROUTE),
+/// When the check could not run, which says nothing about the target: a URL that the SSRF guard refuses
+/// ([`TARGET_FORBIDDEN`](crate::ssrf_guard::TARGET_FORBIDDEN)), [`NO_ROUTE`](crate::status::NO_ROUTE),
 /// [`NO_SOCKET`](crate::status::NO_SOCKET),
-/// [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE),
+/// [`RESOLVER_UNAVAILABLE`](crate::ssrf_guard::RESOLVER_UNAVAILABLE),
 /// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY).
-pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, CheckError> {
+pub async fn probe(guard: &SsrfGuard, probe: &SslProbe<'_>) -> Result<SslResult, CheckError> {
     let url = port_443(probe.url);
     let algorithms = guard.tls().crypto_provider().signature_verification_algorithms;
     let recorder = Arc::new(Recorder::new(algorithms));
@@ -131,7 +131,7 @@ pub async fn probe(guard: &Guard, probe: &SslProbe<'_>) -> Result<SslResult, Che
 /// The URL of the host's certificate: everything but the host is removed.
 fn port_443(url: &Url) -> Url {
     let mut host = without_credentials(url);
-    // They fail only for URLs without a host, which the guard refuses.
+    // They fail only for URLs without a host, which the SSRF guard refuses.
     let _ = host.set_scheme("https");
     let _ = host.set_port(None);
     host.set_path("/");
@@ -150,7 +150,7 @@ fn domain(url: &Url) -> String {
 }
 
 async fn handshake(
-    guard: &Guard,
+    guard: &SsrfGuard,
     url: &Url,
     recorder: &Arc<Recorder>,
     connected_to: &mut Option<IpAddr>,
@@ -214,7 +214,7 @@ struct ProbedHost {
 impl ProbedHost {
     fn into_result(
         self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         presented: &PresentedChain,
         negotiated: Negotiated,
         now: Timestamp,

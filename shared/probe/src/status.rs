@@ -13,10 +13,10 @@ use url::Url;
 use vedette_domain::check::{CheckError, StatusResult};
 
 use crate::connectivity::Connectivity;
-use crate::guard::Guard;
 use crate::http::{self, RedirectChain, ResponseBody, follow_or_keep};
 pub use crate::http::{NO_ROUTE, NO_SOCKET};
 use crate::request_header::{RequestHeader, introduce};
+use crate::ssrf_guard::SsrfGuard;
 
 /// Default deadline of a whole probe.
 pub const DEADLINE: Duration = vedette_domain::tool::Tool::Status.limits().deadline;
@@ -58,11 +58,11 @@ pub struct StatusProbe<'a> {
 ///
 /// # Errors
 /// When the check could not run, which says nothing about the target: a URL or redirect that the
-/// guard refuses ([`TARGET_FORBIDDEN`](crate::guard::TARGET_FORBIDDEN)), [`NO_ROUTE`],
-/// [`NO_SOCKET`], [`RESOLVER_UNAVAILABLE`](crate::guard::RESOLVER_UNAVAILABLE),
+/// guard refuses ([`TARGET_FORBIDDEN`](crate::ssrf_guard::TARGET_FORBIDDEN)), [`NO_ROUTE`],
+/// [`NO_SOCKET`], [`RESOLVER_UNAVAILABLE`](crate::ssrf_guard::RESOLVER_UNAVAILABLE),
 /// [`INVALID_HEADER`](crate::INVALID_HEADER),
 /// [`NO_CONNECTIVITY`](crate::connectivity::NO_CONNECTIVITY).
-pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
+pub async fn probe(guard: &SsrfGuard, probe: &StatusProbe<'_>) -> Result<StatusResult, CheckError> {
     let header = probe.header.map(RequestHeader::parse).transpose()?;
     let started = Instant::now();
     let mut chain = RedirectChain::new(probe.url);
@@ -96,7 +96,7 @@ pub async fn probe(guard: &Guard, probe: &StatusProbe<'_>) -> Result<StatusResul
 
 /// The final response; `None` after too many redirects.
 async fn follow(
-    guard: &Guard,
+    guard: &SsrfGuard,
     header: Option<&RequestHeader>,
     chain: &mut RedirectChain<'_>,
 ) -> Result<Option<Response<ResponseBody>>, http::Error> {

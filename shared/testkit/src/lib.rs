@@ -26,7 +26,7 @@ use vedette_domain::schedule::TimeScale;
 use vedette_domain::source::TrustedProxies;
 use vedette_domain::tool::Tool;
 use vedette_embedded::{Database, store};
-use vedette_probe::guard::Outbound;
+use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::config::Service;
 use vedette_runtime::{App, Clock, Entropy, Health, LocalQueue, LocalScheduler, Queue, Scheduler};
 

@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
-use vedette_probe::guard::{Guard, Outbound};
+use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 
 /// No such name (RFC 1035, section 4.1.1).
 const NXDOMAIN: u8 = 3;
@@ -97,12 +97,12 @@ impl NameServices {
     }
 
     /// A guard of a machine that has this name server.
-    pub fn guard(&self, outbound: Outbound) -> Guard {
+    pub fn guard(&self, outbound: Outbound) -> SsrfGuard {
         let mut connection = ConnectionConfig::udp();
         connection.port = self.udp.port();
         let server = NameServerConfig::new(self.udp.ip(), true, vec![connection]);
         let servers = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
-        Guard::with_resolver(outbound, servers, ResolverOpts::default()).expect("a guard")
+        SsrfGuard::with_resolver(outbound, servers, ResolverOpts::default()).expect("a guard")
     }
 
     /// Puts resolver and registry out of reach, or back.

@@ -25,7 +25,7 @@ use url::Url;
 use vedette_domain::session::SignInAttempt;
 use vedette_domain::source::Source;
 use vedette_probe::exchange::ExchangeError;
-use vedette_probe::guard::{GuardError, Outbound};
+use vedette_probe::ssrf_guard::{Outbound, SsrfGuardError};
 use vedette_runtime::Clock;
 
 use super::config::{ProviderConfig, is_private};
@@ -122,7 +122,7 @@ impl Provider {
     /// # Errors
     ///
     /// When the system's resolver, or a root certificate, cannot be used.
-    pub fn new(config: ProviderConfig, outbound: Outbound) -> Result<Self, GuardError> {
+    pub fn new(config: ProviderConfig, outbound: Outbound) -> Result<Self, SsrfGuardError> {
         Ok(Self {
             config,
             way: Way::new(outbound)?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use url::Url;
 use vedette_probe::exchange::{Bounds, ExchangeError, exchange};
-use vedette_probe::guard::{Guard, GuardError, Outbound};
+use vedette_probe::ssrf_guard::{Outbound, SsrfGuard, SsrfGuardError};
 
 use super::config::is_private;
 
@@ -15,7 +15,7 @@ const BOUNDS: Bounds = Bounds { time: Duration::from_secs(6), bytes: 256 * 1024 
 
 /// Asks the provider, and nobody whom others could overhear.
 pub(super) struct Way {
-    guard: Guard,
+    guard: SsrfGuard,
 }
 
 /// Why there is no way.
@@ -35,9 +35,9 @@ impl Way {
     /// # Errors
     ///
     /// When the system's resolver, or a root certificate, cannot be used.
-    pub(super) fn new(outbound: Outbound) -> Result<Self, GuardError> {
+    pub(super) fn new(outbound: Outbound) -> Result<Self, SsrfGuardError> {
         let everywhere = ["0.0.0.0/0", "::/0"].into_iter().filter_map(|net| net.parse().ok());
-        Ok(Self { guard: Guard::new(Outbound { allow: everywhere.collect(), ..outbound })? })
+        Ok(Self { guard: SsrfGuard::new(Outbound { allow: everywhere.collect(), ..outbound })? })
     }
 }
 

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use url::Url;
 use vedette_domain::alert::channel::SecretUrl;
-use vedette_probe::guard::Guard;
 use vedette_probe::post::{Answer, Post, PostError, post};
+use vedette_probe::ssrf_guard::SsrfGuard;
 
 use super::SendOutcome;
 
@@ -59,7 +59,7 @@ impl Receiver {
 
 /// Sends a JSON body with these headers.
 pub(super) async fn send(
-    guard: &Guard,
+    guard: &SsrfGuard,
     receiver: Receiver,
     url: &SecretUrl,
     headers: &[(&'static str, String)],

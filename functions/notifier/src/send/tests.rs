@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use vedette_domain::alert::AlertKind;
 use vedette_domain::alert::channel::{SecretUrl, SigningKey, SigningKeys};
-use vedette_probe::guard::Outbound;
+use vedette_probe::ssrf_guard::Outbound;
 
 use super::smtp::SmtpServer;
 use super::*;
@@ -113,7 +113,7 @@ fn sender(mail: MailWay) -> Sender {
         Outbound { allow: vec!["127.0.0.0/8".parse().expect("a network")], ..Outbound::default() };
     let from = |name: &str| (name == "VEDETTE_MAIL_FROM").then(|| "alerts@vedette.test".to_owned());
     let mail = MailConfig::read(&from, mail).expect("a configuration");
-    Sender::new(Arc::new(Guard::new(guard).expect("a guard")), mail)
+    Sender::new(Arc::new(SsrfGuard::new(guard).expect("a guard")), mail)
 }
 
 fn http_sender() -> Sender {

@@ -20,8 +20,8 @@ use vedette_domain::check::CheckError;
 use super::pipe::{DevTools, Event, Transport};
 use super::process::Process;
 use super::sandbox::Trial;
-use super::{Chromium, GuardProxy, exhausted, failed, unavailable};
-use crate::guard::Guard;
+use super::{Chromium, SsrfGuardProxy, exhausted, failed, unavailable};
+use crate::ssrf_guard::SsrfGuard;
 
 /// How long a browser may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
@@ -107,9 +107,9 @@ pub(crate) struct PausedRequests<'a> {
 /// Those of `work`, and when the browser does not start, ends before `work` does, or takes too much
 /// memory.
 pub(crate) async fn with_browser<T>(
-    guard: &Guard,
+    guard: &SsrfGuard,
     chromium: &Chromium,
-    proxy: &GuardProxy,
+    proxy: &SsrfGuardProxy,
     extra_arguments: &[&str],
     time_limit: Duration,
     work: impl AsyncFnOnce(&Browser) -> Result<T, CheckError>,
@@ -188,7 +188,7 @@ impl Browser {
 
     /// Makes the browser hold new tabs until we let them run, refuse downloads, and authenticate
     /// with the proxy.
-    async fn prepare(&self, proxy: &GuardProxy) -> Option<()> {
+    async fn prepare(&self, proxy: &SsrfGuardProxy) -> Option<()> {
         let version: Value =
             self.devtools.call_untimed("", "Browser.getVersion", json!({})).await?;
         self.user_agent.set(version["userAgent"].as_str()?.to_owned()).ok()?;
@@ -283,7 +283,7 @@ impl Browser {
         self.tabs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn on_event(&self, event: Event, proxy: &GuardProxy) {
+    fn on_event(&self, event: Event, proxy: &SsrfGuardProxy) {
         let (method, session) = (&*event.method, &event.session);
         let mut tabs = self.tabs();
         if session.is_empty() {

@@ -1,4 +1,4 @@
-//! The proxy through which a browser reaches only what the guard admits.
+//! The proxy through which a browser reaches only what the SSRF guard admits.
 
 mod credentials;
 mod meter;
@@ -32,10 +32,10 @@ use url::{Position, Url};
 pub(crate) use self::credentials::Credentials;
 use self::meter::{Budget, Metered};
 use self::send_limiter::SendLimiter;
-use crate::guard::{ForbiddenTarget, Guard, NotAdmitted};
 use crate::http::{
     self, Connection, HEAD_BYTES, HEADER_LINES, MAX_ADDRESSES, RequestBody, ResponseBody,
 };
+use crate::ssrf_guard::{ForbiddenTarget, NotAdmitted, SsrfGuard};
 
 /// Connections served at once. Chromium opens at most 32 through one proxy, not counting
 /// WebSockets. Further ones wait.
@@ -67,13 +67,13 @@ impl ProxyLimits {
     pub const CRAWL: Self = Self { bytes: 2 * 1024 * 1024 * 1024, burst: Duration::from_secs(64) };
 }
 
-/// An HTTP proxy on a loopback port that asks the guard before every connection, and connects to
+/// An HTTP proxy on a loopback port that asks the SSRF guard before every connection, and connects to
 /// the pinned address. It listens until it is dropped, but serves only during
 /// [`serve_during`](Self::serve_during), without a task of its own.
 ///
 /// Any user of this machine can reach the port, so the proxy requires [`Credentials`] made for its
 /// one browser.
-pub struct GuardProxy {
+pub struct SsrfGuardProxy {
     listener: TcpListener,
     address: SocketAddr,
     credentials: Credentials,
@@ -84,7 +84,7 @@ pub struct GuardProxy {
     refusals: Mutex<Vec<ForbiddenTarget>>,
 }
 
-impl GuardProxy {
+impl SsrfGuardProxy {
     /// Listens on a free loopback port, for a browser that visits the site at `home`.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl GuardProxy {
     }
 
     /// Serves until `work` ends, and returns its output. Then all connections end.
-    pub async fn serve_during<F: Future>(&self, guard: &Guard, work: F) -> F::Output {
+    pub async fn serve_during<F: Future>(&self, guard: &SsrfGuard, work: F) -> F::Output {
         let mut work = pin!(work);
         let mut connections = FuturesUnordered::new();
         loop {
@@ -148,7 +148,7 @@ impl GuardProxy {
     }
 
     /// Serves one connection of the browser: consecutive requests, or one tunnel.
-    async fn serve(&self, guard: &Guard, stream: TcpStream) {
+    async fn serve(&self, guard: &SsrfGuard, stream: TcpStream) {
         let tunnel = Mutex::new(None);
         let service = service_fn(|request| self.handle(guard, request, &tunnel));
         let served = server::conn::http1::Builder::new()
@@ -171,7 +171,7 @@ impl GuardProxy {
 
     async fn handle(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         mut request: Request<Incoming>,
         tunnel: &Mutex<Option<Tunnel>>,
     ) -> Result<ProxyResponse, Infallible> {
@@ -191,8 +191,8 @@ impl GuardProxy {
     }
 
     /// The target's end of a tunnel.
-    async fn open_tunnel(&self, guard: &Guard, uri: &Uri) -> Result<Metered, StatusCode> {
-        // The guard needs a scheme. What the tunnel carries (TLS or an unencrypted WebSocket) is up
+    async fn open_tunnel(&self, guard: &SsrfGuard, uri: &Uri) -> Result<Metered, StatusCode> {
+        // The SSRF guard needs a scheme. What the tunnel carries (TLS or an unencrypted WebSocket) is up
         // to browser and target.
         let authority = uri.authority().ok_or(StatusCode::BAD_REQUEST)?;
         let url =
@@ -203,7 +203,7 @@ impl GuardProxy {
     /// Forwards a request on a connection of its own.
     async fn forward(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         mut request: Request<Incoming>,
     ) -> Result<ProxyResponse, StatusCode> {
         // Only requests to a proxy have an absolute URI.
@@ -225,9 +225,9 @@ impl GuardProxy {
         Ok(response.map(Either::Left))
     }
 
-    /// A connection to the target of `url` if the guard admits it; otherwise the status for the
+    /// A connection to the target of `url` if the SSRF guard admits it; otherwise the status for the
     /// browser.
-    async fn connect(&self, guard: &Guard, url: &Url) -> Result<Metered, StatusCode> {
+    async fn connect(&self, guard: &SsrfGuard, url: &Url) -> Result<Metered, StatusCode> {
         if self.budget.is_spent() {
             return Err(StatusCode::TOO_MANY_REQUESTS);
         }

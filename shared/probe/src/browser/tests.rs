@@ -9,16 +9,16 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use super::*;
-use crate::guard::{ForbiddenTarget, Guard, Outbound};
 use crate::loopback::certificates::{Authority, CURRENT};
 use crate::loopback::names::{Entry, NameServer};
 use crate::loopback::{Server, installed_chromium, path, redirect, status};
+use crate::ssrf_guard::{ForbiddenTarget, Outbound, SsrfGuard};
 
 /// Long enough for a browser on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Reaches 127.0.0.2 alone, and resolves `inner.example` to 127.0.0.1.
-async fn guard() -> (NameServer, Guard) {
+async fn guard() -> (NameServer, SsrfGuard) {
     let entries = [("inner.example", Entry::addresses(&["127.0.0.1"]))];
     let names = NameServer::start(entries).await;
     let allow = vec!["127.0.0.2/32".parse().expect("a network")];
@@ -55,9 +55,9 @@ async fn open<'a>(browser: &'a Browser, site: &Server) -> Tab<'a> {
 
 /// Opens the page of `site`, and gives the refusals once the page has asked for `/done`; `None` if
 /// there is no browser.
-async fn visit(site: &Server, guard: &Guard) -> Option<Vec<ForbiddenTarget>> {
+async fn visit(site: &Server, guard: &SsrfGuard) -> Option<Vec<ForbiddenTarget>> {
     let chromium = installed_chromium()?;
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     // The tests' authority is nobody's.
     let trusting = ["--ignore-certificate-errors"];
     let done = async |browser: &Browser| {
@@ -281,7 +281,7 @@ async fn a_machine_that_starts_nothing_says_nothing_of_the_sandbox() {
 }
 
 /// The members of the process group of the browser behind `proxy`.
-fn group(proxy: &GuardProxy) -> Vec<PathBuf> {
+fn group(proxy: &SsrfGuardProxy) -> Vec<PathBuf> {
     let processes: Vec<_> = fs::read_dir("/proc")
         .expect("Linux")
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -326,7 +326,7 @@ async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
         _ => status(200),
     })
     .await;
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let look = async |browser: &Browser| {
         let _tab = open(browser, &site).await;
         let group = group(&proxy);
@@ -392,7 +392,7 @@ async fn nothing_is_left_of_a_browser_whose_check_is_dropped() {
         _ => status(200),
     })
     .await;
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let stay = async |browser: &Browser| {
         let _tab = open(browser, &site).await;
         std::future::pending::<Result<(), CheckError>>().await
@@ -443,7 +443,7 @@ async fn what_a_page_opens_is_closed_before_it_loads() {
         _ => status(200),
     })
     .await;
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let only_one = async |browser: &Browser| {
         while browser.count_tabs().await != 1 {
             sleep(Duration::from_millis(20)).await;
@@ -471,7 +471,7 @@ async fn what_a_page_opens_is_closed_before_it_loads() {
 #[tokio::test]
 async fn a_browser_that_takes_too_much_memory_ends_the_check() {
     let Some(chromium) = installed_chromium() else { return };
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let hungry = Chromium { memory: 50_000_000, ..chromium };
     let stay = async |_: &Browser| std::future::pending::<Result<(), CheckError>>().await;
     let guard = crate::loopback::guard();
@@ -484,7 +484,7 @@ async fn a_browser_that_takes_too_much_memory_ends_the_check() {
 #[tokio::test]
 async fn a_tab_makes_room_for_another_once_it_is_gone() {
     let Some(chromium) = installed_chromium() else { return };
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let count = async |browser: &Browser| {
         for _ in 0..5 {
             let mut tabs = Vec::new();

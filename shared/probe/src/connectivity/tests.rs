@@ -7,7 +7,6 @@ use vedette_domain::check::{FinishReason, LinksResult, SslFailure, SslResult, St
 use vedette_domain::settings::LinksSettings;
 
 use super::*;
-use crate::guard::Outbound;
 use crate::http;
 use crate::links::{self, CrawlLimiter, LinksProbe};
 use crate::loopback::certificates::Authority;
@@ -15,6 +14,7 @@ use crate::loopback::doh::DohZone;
 use crate::loopback::names::{Entry, NameServer};
 use crate::loopback::{Server, hold, path, status as answer};
 use crate::ssl::{self, SslProbe};
+use crate::ssrf_guard::Outbound;
 use crate::status::{self, StatusProbe};
 
 /// Long enough for a server of this machine, and short enough to wait for.
@@ -88,7 +88,7 @@ fn only_what_the_target_cannot_have_said_may_be_our_own_fault() {
 /// A resolver that answers, or only takes connections and closes them, and what asks it.
 struct Scene {
     names: NameServer,
-    guard: Guard,
+    guard: SsrfGuard,
     zone: DohZone,
     dead: Server,
 }

@@ -19,8 +19,8 @@ use vedette_domain::settings::DnsRecordType;
 
 use super::message::{self, MESSAGE_LIMIT};
 use super::servers::DohServer;
-use crate::guard::Guard;
 use crate::http::{self, Connection, RequestBody};
+use crate::ssrf_guard::SsrfGuard;
 
 /// A connection idle for longer is assumed to be dead.
 const IDLE_LIMIT: Duration = Duration::from_secs(10);
@@ -100,7 +100,7 @@ impl DohClient {
     /// Asks all questions at once. Replies come in the same order, and by `until`.
     pub(super) async fn query(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         questions: &[Question],
         until: Instant,
     ) -> Vec<Reply> {
@@ -124,7 +124,7 @@ impl DohClient {
 
     async fn query_anew(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         questions: &[&Question],
         until: Instant,
     ) -> Vec<Reply> {
@@ -168,7 +168,7 @@ impl DohClient {
     }
 
     /// Opens a connection and keeps it.
-    async fn open(&self, guard: &Guard) -> Result<Connection, String> {
+    async fn open(&self, guard: &SsrfGuard) -> Result<Connection, String> {
         let opened = Connection::to(guard, &self.server.url).await;
         let mut connection = opened.map_err(|error| error.to_string())?;
         let shared = connection.share().ok_or("the resolver does not speak HTTP/2")?;

@@ -10,7 +10,7 @@ use vedette_domain::check::{HostingProvider, IpEnrichment};
 
 use super::client::{DohClient, Question};
 use super::message;
-use crate::guard::Guard;
+use crate::ssrf_guard::SsrfGuard;
 
 /// Addresses looked up at most, the first ones of the host.
 const MAX_ADDRESSES: usize = 6;
@@ -20,7 +20,7 @@ const FIELD_LIMIT: usize = 128;
 
 /// The registry data of the first public `addresses`; an empty entry if no answer came in time.
 pub(super) async fn enrich(
-    guard: &Guard,
+    guard: &SsrfGuard,
     client: Option<&DohClient>,
     addresses: &[IpAddr],
     until: Instant,
@@ -71,7 +71,7 @@ pub(super) fn hosting_provider(
 
 /// The texts at each of `names`; empty if there was no answer.
 async fn texts(
-    guard: &Guard,
+    guard: &SsrfGuard,
     client: &DohClient,
     names: &[String],
     until: Instant,

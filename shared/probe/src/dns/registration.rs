@@ -12,9 +12,9 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 use vedette_domain::check::Registration;
 
-use crate::guard::Guard;
 use crate::http::{self, RedirectChain, follow_or_keep};
 use crate::registrable::registrable_domain;
+use crate::ssrf_guard::SsrfGuard;
 
 /// Redirects followed: from the bootstrap service to the registry, and from there to the registrar.
 const MAX_REDIRECTS: usize = 4;
@@ -59,7 +59,7 @@ impl RdapClient {
     /// `until`, asked `now`.
     pub(super) async fn registration(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         host: &str,
         until: Instant,
         now: Timestamp,
@@ -100,7 +100,7 @@ impl RdapClient {
     }
 }
 
-async fn fetch(guard: &Guard, service: &Url, domain: &str) -> Result<Registration, String> {
+async fn fetch(guard: &SsrfGuard, service: &Url, domain: &str) -> Result<Registration, String> {
     let mut url = service.clone();
     url.path_segments_mut()
         .map_err(|()| "the RDAP service's URL has no path".to_owned())?

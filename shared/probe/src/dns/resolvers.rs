@@ -8,7 +8,7 @@ use url::Url;
 use super::client::{DohClient, Reply};
 use super::registration::RdapClient;
 use super::servers::DohServers;
-use crate::guard::Guard;
+use crate::ssrf_guard::SsrfGuard;
 
 /// The DNS and RDAP clients with their connections and caches: one per process. Dropping it closes
 /// the connections.
@@ -25,7 +25,7 @@ impl Resolvers {
     /// Queries `servers` for records, and the RDAP service at `rdap`, if any, for domains. Their
     /// names are appended to its path; see [`Self::RDAP`].
     ///
-    /// Both are connected to like targets: through the guard, with its detours and trust anchors. A
+    /// Both are connected to like targets: through the SSRF guard, with its detours and trust anchors. A
     /// resolver in a private network has to be allowed by configuration.
     pub fn new(servers: &DohServers, rdap: Option<Url>) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Resolvers {
     }
 
     /// Whether any server answers a question by `until`, be it with an error.
-    pub(crate) async fn any_answers(&self, guard: &Guard, until: Instant) -> bool {
+    pub(crate) async fn any_answers(&self, guard: &SsrfGuard, until: Instant) -> bool {
         // Every resolver knows the name servers of the root.
         let question = [(Name::root(), RecordType::NS)];
         let asked = self.clients.iter().map(|client| client.query(guard, &question, until));

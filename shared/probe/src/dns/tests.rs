@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use vedette_domain::check::{DnsResult, ResolverObservation};
 
 use super::*;
-use crate::guard::{Guard, Outbound};
 use crate::loopback::certificates::Authority;
 use crate::loopback::doh::{DohZone, Zone};
 use crate::loopback::guard_of;
+use crate::ssrf_guard::{Outbound, SsrfGuard};
 
 /// Servers of one authority, and what asks them.
 struct Scene {
     authority: Authority,
-    guard: Guard,
+    guard: SsrfGuard,
 }
 
 impl Scene {

@@ -19,7 +19,7 @@ use url::Url;
 
 use super::paced::Paced;
 use super::{Error, dial, secure, server_name};
-use crate::guard::Guard;
+use crate::ssrf_guard::SsrfGuard;
 
 /// Bytes of a message's head, and of what is buffered or in flight beyond it. Servers and proxies
 /// send heads of at most 8 to 32 KiB.
@@ -50,14 +50,18 @@ enum Sender {
 type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Connection {
-    /// Connects to the target of `url`, if the guard admits it. The caller sets the timeout.
-    pub(crate) async fn to(guard: &Guard, url: &Url) -> Result<Self, Error> {
+    /// Connects to the target of `url`, if the SSRF guard admits it. The caller sets the timeout.
+    pub(crate) async fn to(guard: &SsrfGuard, url: &Url) -> Result<Self, Error> {
         let target = guard.admit(url).await?;
         Self::open(guard, dial(&target).await?, url).await
     }
 
     /// Starts HTTP on a TCP connection made for `url`; over TLS if its scheme is `https`.
-    pub(crate) async fn open(guard: &Guard, stream: TcpStream, url: &Url) -> Result<Self, Error> {
+    pub(crate) async fn open(
+        guard: &SsrfGuard,
+        stream: TcpStream,
+        url: &Url,
+    ) -> Result<Self, Error> {
         if url.scheme() != "https" {
             return Self::http1(stream).await;
         }

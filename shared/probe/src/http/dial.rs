@@ -14,7 +14,7 @@ use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
 
 use super::Error;
-use crate::guard::AdmittedTarget;
+use crate::ssrf_guard::AdmittedTarget;
 
 /// How long to wait for an address before the next one is tried concurrently: the Connection
 /// Attempt Delay of RFC 8305, section 5.

@@ -11,7 +11,7 @@ use serde_json::json;
 use url::Url;
 use vedette_domain::check::CheckError;
 
-use crate::guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
+use crate::ssrf_guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
 
 /// [`CheckError::code`] when all addresses of the target are IPv6, and this machine has no route
 /// to them.
@@ -23,7 +23,7 @@ pub const NO_SOCKET: &str = "no_socket";
 /// Why a request has no response. `Display` is for people.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The guard returned no address to connect to.
+    /// The SSRF guard returned no address to connect to.
     #[error(transparent)]
     NotAdmitted(#[from] NotAdmitted),
     /// This machine has no route to IPv6, and the target has no other addresses.

@@ -6,7 +6,7 @@ use hyper::Response;
 use hyper::header::{HeaderMap, LOCATION};
 use url::Url;
 
-use crate::guard::without_credentials;
+use crate::ssrf_guard::without_credentials;
 
 /// The longest URL that is requested, in bytes: as long as a site's own may be, and a bound on what a
 /// target can have us store.

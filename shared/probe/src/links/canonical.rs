@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use encoding_rs::Encoding;
 use url::{Position, Url};
 
-use crate::guard::without_credentials;
 pub(super) use crate::http::MAX_URL;
+use crate::ssrf_guard::without_credentials;
 
 /// The longest reference that is parsed, in bytes. A URL of [`MAX_URL`] can be written longer, with
 /// dot segments, but no honest page does that.

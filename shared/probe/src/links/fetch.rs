@@ -1,7 +1,7 @@
 //! The HTTP client of a crawl.
 //!
 //! Unlike the status check, which looks at one connection, a crawl sends the same few servers
-//! thousands of requests. So connections are kept alive, and what the guard admitted is cached for
+//! thousands of requests. So connections are kept alive, and what the SSRF guard admitted is cached for
 //! a moment.
 
 mod coding;
@@ -26,9 +26,9 @@ pub(super) use self::coding::{Coding, unpack};
 use self::pool::{Peer, Pool};
 use super::canonical::{origin_of, without_www};
 use super::rate_limit::{CrawlLimiter, CrawlQuota, Permit};
-use crate::guard::{AdmittedTarget, Guard, NotAdmitted};
 use crate::http::{self, Connection, MAX_ADDRESSES, RequestBody, ResponseBody};
 use crate::request_header::{RequestHeader, introduce};
+use crate::ssrf_guard::{AdmittedTarget, NotAdmitted, SsrfGuard};
 
 /// Timeout from a request's turn to the head of its response, connecting included.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
@@ -41,7 +41,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 const DRAIN_LIMIT: usize = 64 * 1024;
 
-/// How long an admitted target is used without asking the guard again. As long as the guard's
+/// How long an admitted target is used without asking the SSRF guard again. As long as the SSRF guard's
 /// resolver caches an answer, so that a moved name is noticed no later.
 const PIN_TTL: Duration = Duration::from_secs(60);
 
@@ -55,7 +55,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Sends requests to admitted targets.
 pub(super) struct Client<'a> {
-    guard: &'a Guard,
+    guard: &'a SsrfGuard,
     quota: CrawlQuota<'a>,
     /// The monitored URL; its host gets `header`.
     home: &'a Url,
@@ -97,7 +97,7 @@ pub(super) enum FetchError {
     Unreachable(Blame),
     /// The name lookup timed out.
     LookupTimedOut,
-    /// The guard refuses it.
+    /// The SSRF guard refuses it.
     Forbidden(CheckError),
     /// The request could not be made, which says nothing about the target.
     CheckFailed(CheckError),
@@ -107,7 +107,7 @@ pub(super) enum FetchError {
 
 impl<'a> Client<'a> {
     pub(super) fn new(
-        guard: &'a Guard,
+        guard: &'a SsrfGuard,
         limiter: &'a CrawlLimiter,
         home: &'a Url,
         header: Option<&'a RequestHeader>,

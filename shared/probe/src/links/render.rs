@@ -1,7 +1,7 @@
 //! Renders pages, for sites whose links are made by scripts.
 //!
 //! One Chromium per crawl, with a few tabs at a time. All its traffic goes through a
-//! [`GuardProxy`]. The site's request header is added to each request separately, so that it is
+//! [`SsrfGuardProxy`]. The site's request header is added to each request separately, so that it is
 //! sent to the site's own host only. If a page cannot be rendered, its HTML as fetched is used; if
 //! the browser is gone, the crawl fails.
 
@@ -16,9 +16,9 @@ use url::Url;
 use vedette_domain::check::CheckError;
 
 use super::canonical::host_of;
-use crate::browser::{self, Browser, Chromium, GuardProxy, ProxyLimits, Tab};
-use crate::guard::Guard;
+use crate::browser::{self, Browser, Chromium, ProxyLimits, SsrfGuardProxy, Tab};
 use crate::request_header::{RequestHeader, is_at_home};
+use crate::ssrf_guard::SsrfGuard;
 
 /// How long a page may take to load and settle; then it is read as it is.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(8);
@@ -68,14 +68,14 @@ pub(super) struct Rendered {
 
 /// Runs `work` with a browser that must start within `time_limit`, and ends the browser afterwards.
 pub(super) async fn with_browser<T>(
-    guard: &Guard,
+    guard: &SsrfGuard,
     chromium: &Chromium,
     home: &Url,
     header: Option<&RequestHeader>,
     time_limit: Duration,
     work: impl AsyncFnOnce(&Renderer<'_>) -> Result<T, CheckError>,
 ) -> Result<T, CheckError> {
-    let proxy = GuardProxy::bind(home, ProxyLimits::CRAWL).await.map_err(browser::failed)?;
+    let proxy = SsrfGuardProxy::bind(home, ProxyLimits::CRAWL).await.map_err(browser::failed)?;
     let pictureless = ["--blink-settings=imagesEnabled=false"];
     let crawl = async |browser: &Browser| {
         // The browser's own, followed by ours.

@@ -41,7 +41,11 @@ fn brisk() -> CrawlLimiter {
     })
 }
 
-async fn crawl_with(guard: &Guard, limiter: &CrawlLimiter, crawl: &LinksProbe<'_>) -> LinksResult {
+async fn crawl_with(
+    guard: &SsrfGuard,
+    limiter: &CrawlLimiter,
+    crawl: &LinksProbe<'_>,
+) -> LinksResult {
     let result = probe(guard, limiter, crawl, |_| {}).await.expect("completed");
     assert!(result.found as usize >= result.urls.len());
     assert_eq!(result.crawled, result.crawl.pages);
@@ -52,7 +56,7 @@ async fn crawl_at(limiter: &CrawlLimiter, crawl: &LinksProbe<'_>) -> LinksResult
     crawl_with(&guard(), limiter, crawl).await
 }
 
-async fn crawl_as(guard: &Guard, crawl: &LinksProbe<'_>) -> LinksResult {
+async fn crawl_as(guard: &SsrfGuard, crawl: &LinksProbe<'_>) -> LinksResult {
     crawl_with(guard, &CrawlLimiter::default(), crawl).await
 }
 

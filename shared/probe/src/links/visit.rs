@@ -50,7 +50,7 @@ pub(super) enum VisitOutcome {
     Inconclusive,
     /// A response with this status that asks us to come back later.
     RetryLater { status: u16, pause: Duration },
-    /// The guard refuses it.
+    /// The SSRF guard refuses it.
     Forbidden(CheckError),
     /// It could not be checked, for reasons of ours.
     Unchecked(CheckError),

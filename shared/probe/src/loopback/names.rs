@@ -14,7 +14,7 @@ use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 
-use crate::guard::{Guard, Outbound};
+use crate::ssrf_guard::{Outbound, SsrfGuard};
 
 /// What the server does with a name.
 pub(crate) enum Entry {
@@ -81,7 +81,7 @@ impl NameServer {
     }
 
     /// A guard that asks this server only, from a machine in the domain `corp.example`.
-    pub(crate) fn guard(&self, outbound: Outbound) -> Guard {
+    pub(crate) fn guard(&self, outbound: Outbound) -> SsrfGuard {
         let search: Name = "corp.example.".parse().expect("a name");
         let config = ResolverConfig::from_parts(
             Some(search.clone()),
@@ -93,7 +93,7 @@ impl NameServer {
         options.timeout = Duration::from_secs(1);
         options.attempts = 0;
         options.use_hosts_file = ResolveHosts::Never;
-        Guard::with_resolver(outbound, config, options).expect("a guard")
+        SsrfGuard::with_resolver(outbound, config, options).expect("a guard")
     }
 }
 

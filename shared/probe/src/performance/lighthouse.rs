@@ -1,4 +1,4 @@
-//! Runs Lighthouse in Node, with a Chromium behind the guard's proxy.
+//! Runs Lighthouse in Node, with a Chromium behind the SSRF guard's proxy.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,8 +11,8 @@ use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::{bounded_json, unavailable};
-use crate::browser::{self, Chromium, GuardProxy, Process, ProxyLimits};
-use crate::guard::Guard;
+use crate::browser::{self, Chromium, Process, ProxyLimits, SsrfGuardProxy};
+use crate::ssrf_guard::SsrfGuard;
 
 /// Concurrent audits would share the processor, and distort each other's figures.
 static AUDITS: Semaphore = Semaphore::const_new(1);
@@ -67,11 +67,11 @@ impl Lighthouse {
     /// Audits `url`. The caller sets the timeout.
     pub(super) async fn audit(
         &self,
-        guard: &Guard,
+        guard: &SsrfGuard,
         url: &Url,
         header: Option<(&str, &str)>,
     ) -> Result<SpeedMetrics, CheckError> {
-        let proxy = GuardProxy::bind(url, ProxyLimits::AUDIT).await;
+        let proxy = SsrfGuardProxy::bind(url, ProxyLimits::AUDIT).await;
         let proxy = proxy.map_err(|error| cannot_start(&error))?;
         let home = self.chromium.home().map_err(|error| cannot_start(&error))?;
         let chromium = self.chromium.command(proxy.address(), &home.path().join("profile")).await?;

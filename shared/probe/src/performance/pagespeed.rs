@@ -10,8 +10,8 @@ use url::Url;
 use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::{AUDITOR_UNAVAILABLE, bounded_json, unavailable};
-use crate::guard::Guard;
 use crate::http;
+use crate::ssrf_guard::SsrfGuard;
 
 /// Bytes of a response at most; real ones have up to a megabyte, with their screenshots.
 const MAX_RESPONSE: usize = 8 * 1024 * 1024;
@@ -38,7 +38,11 @@ impl PageSpeed {
     }
 
     /// Audits `url`. The caller sets the timeout. The key appears neither in errors nor in the log.
-    pub(super) async fn audit(&self, guard: &Guard, url: &Url) -> Result<SpeedMetrics, CheckError> {
+    pub(super) async fn audit(
+        &self,
+        guard: &SsrfGuard,
+        url: &Url,
+    ) -> Result<SpeedMetrics, CheckError> {
         let no_answer = || unavailable("PageSpeed Insights cannot be reached");
         let request = self.request(url);
         let mut headers = HeaderMap::new();

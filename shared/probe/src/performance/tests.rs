@@ -8,10 +8,10 @@ use tokio::time::sleep;
 
 use super::*;
 use crate::browser::{BROWSER_UNAVAILABLE, Chromium};
-use crate::guard::{Outbound, TARGET_FORBIDDEN};
 use crate::loopback::{
     Server, guard, guard_of, installed_lighthouse, lighthouse_folder, path, redirect, status,
 };
+use crate::ssrf_guard::{Outbound, TARGET_FORBIDDEN};
 
 fn of(url: &Url) -> PerformanceProbe<'_> {
     PerformanceProbe { url, header: None, deadline: DEADLINE }
@@ -28,7 +28,7 @@ struct Scene {
     site: Server,
     stranger: Server,
     inner: Server,
-    guard: Guard,
+    guard: SsrfGuard,
 }
 
 async fn scene() -> Scene {

@@ -11,9 +11,9 @@ use rustls::pki_types::CertificateDer;
 use serde_json::json;
 
 use super::*;
-use crate::guard::Outbound;
 use crate::loopback::certificates::{Authority, CURRENT, Identity, params};
 use crate::loopback::{Server, guard, guard_of, status};
+use crate::ssrf_guard::Outbound;
 
 /// Long enough for anything that is to succeed on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -28,7 +28,7 @@ fn now() -> Timestamp {
 }
 
 /// Trusts the roots, and finds port 443 of `host` at `address`.
-fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) -> Guard {
+fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) -> SsrfGuard {
     let networks = ["127.0.0.0/8", "::1/128"];
     guard_of(Outbound {
         allow: networks.iter().map(|network| network.parse().expect("a network")).collect(),
@@ -38,7 +38,7 @@ fn guard_to(host: &str, address: SocketAddr, roots: &[CertificateDer<'static>]) 
     })
 }
 
-async fn completed(guard: &Guard, host: &str) -> SslResult {
+async fn completed(guard: &SsrfGuard, host: &str) -> SslResult {
     let url = format!("https://{host}/").parse().expect("a URL");
     let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now(), connectivity: None };
     super::probe(guard, &probe).await.expect("a completed check")

@@ -21,7 +21,7 @@ fn of(url: &Url) -> StatusProbe<'_> {
     StatusProbe { url, header: None, deadline: TEST_TIMEOUT, connectivity: None }
 }
 
-async fn completed(guard: &Guard, url: &Url) -> StatusResult {
+async fn completed(guard: &SsrfGuard, url: &Url) -> StatusResult {
     probe(guard, &of(url)).await.expect("a completed check")
 }
 
@@ -171,7 +171,7 @@ async fn a_header_that_cannot_be_sent_fails_the_check_and_stays_secret() {
 #[tokio::test]
 async fn a_name_is_looked_up_and_sent_as_host() {
     let names = NameServer::start([("site.example", Entry::addresses(&["127.0.0.1"]))]).await;
-    let guard = names.guard(crate::guard::Outbound {
+    let guard = names.guard(crate::ssrf_guard::Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         ..Default::default()
     });
@@ -188,7 +188,7 @@ async fn a_name_is_looked_up_and_sent_as_host() {
 async fn a_detour_changes_the_connection_and_nothing_else() {
     let server = Server::http(|_| status(200)).await;
     let detour = |from: &str| format!("{from}:{}", server.address).parse().expect("a detour");
-    let guard = guard_of(crate::guard::Outbound {
+    let guard = guard_of(crate::ssrf_guard::Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         connect_to: vec![detour("site.example:80"), detour("site.example:8080")],
         ..Default::default()
@@ -214,7 +214,7 @@ async fn the_next_address_is_tried_when_one_refuses() {
         Entry::addresses(&["127.0.0.3", "127.0.0.1", "127.0.0.2"]),
     )])
     .await;
-    let guard = names.guard(crate::guard::Outbound {
+    let guard = names.guard(crate::ssrf_guard::Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         ..Default::default()
     });

@@ -19,10 +19,10 @@ use jiff::Timestamp;
 use url::Url;
 use vedette_domain::settings::LinksSettings;
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
-use vedette_probe::guard::{Guard, Outbound};
 use vedette_probe::links::{self, CrawlLimiter, Limits, LinksProbe};
 use vedette_probe::performance::{self, Auditor, PageSpeed, PerformanceProbe};
 use vedette_probe::ssl::{self, SslProbe};
+use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_probe::status::{self, StatusProbe};
 
 use self::server::{Authority, Server, blunt, http};
@@ -146,18 +146,18 @@ impl Suite {
     }
 
     /// Finds `server` behind the name, and by its address.
-    fn guard(&self, server: &Server) -> Guard {
+    fn guard(&self, server: &Server) -> SsrfGuard {
         let outbound = Outbound {
             allow: vec!["127.0.0.0/8".parse().expect("a network")],
             connect_to: vec![format!("{HOST}:443:{}", server.address).parse().expect("a detour")],
             extra_roots: vec![self.authority.root()],
             own_listeners: Vec::new(),
         };
-        Guard::with_resolver(outbound, ResolverConfig::default(), ResolverOpts::default())
+        SsrfGuard::with_resolver(outbound, ResolverConfig::default(), ResolverOpts::default())
             .expect("a guard")
     }
 
-    async fn status(&self, name: &str, guard: &Guard, url: &Url) {
+    async fn status(&self, name: &str, guard: &SsrfGuard, url: &Url) {
         let probe = StatusProbe { url, header: None, deadline: DEADLINE, connectivity: None };
         let result = self.timed("status", name, status::probe(guard, &probe)).await;
         if let Err(error) = result {
@@ -165,7 +165,7 @@ impl Suite {
         }
     }
 
-    async fn links(&self, name: &str, guard: &Guard, url: &Url) {
+    async fn links(&self, name: &str, guard: &SsrfGuard, url: &Url) {
         let settings = LinksSettings::default();
         let (limits, deadline) = (Limits::default(), DEADLINE);
         let probe = LinksProbe {
@@ -185,7 +185,7 @@ impl Suite {
         }
     }
 
-    async fn ssl(&self, name: &str, guard: &Guard, url: &Url) {
+    async fn ssl(&self, name: &str, guard: &SsrfGuard, url: &Url) {
         let probe = SslProbe { url, deadline: DEADLINE, now: now(), connectivity: None };
         let result = self.timed("ssl", name, ssl::probe(guard, &probe)).await;
         if let Err(error) = result {
@@ -194,7 +194,7 @@ impl Suite {
     }
 
     /// The resolver and the registry are the server.
-    async fn dns(&self, name: &str, guard: &Guard) {
+    async fn dns(&self, name: &str, guard: &SsrfGuard) {
         let servers = DohServers::new(vec![
             format!("one=https://{HOST}/dns-query").parse().expect("a server"),
             format!("two=https://{HOST}/dns-query").parse().expect("a server"),
@@ -208,7 +208,7 @@ impl Suite {
     }
 
     /// PageSpeed Insights is the server, and the page an ordinary one.
-    async fn performance(&self, name: &str, guard: &Guard) {
+    async fn performance(&self, name: &str, guard: &SsrfGuard) {
         let endpoint = format!("https://{HOST}/run").parse().expect("a URL");
         let auditor = Auditor::PageSpeed(PageSpeed::new("key".to_owned(), endpoint));
         let url = format!("https://{HOST}/page").parse().expect("a URL");

@@ -155,7 +155,7 @@ impl Server {
     }
 }
 
-/// A certificate authority that the guard of this suite trusts.
+/// A certificate authority that the SSRF guard of this suite trusts.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {

@@ -6,11 +6,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
 use super::*;
-use crate::guard::Outbound;
 use crate::loopback::{Server, guard, guard_of, path, status};
+use crate::ssrf_guard::Outbound;
 
 /// The header that its browser proves itself with.
-fn proof(proxy: &GuardProxy) -> String {
+fn proof(proxy: &SsrfGuardProxy) -> String {
     let credentials = proxy.credentials().to_json();
     let text = |name: &str| credentials[name].as_str().expect("text").to_owned();
     let pair = STANDARD.encode(format!("{}:{}", text("username"), text("password")));
@@ -18,14 +18,14 @@ fn proof(proxy: &GuardProxy) -> String {
 }
 
 /// What the proxy answers to its browser's `request`.
-async fn ask(proxy: &GuardProxy, guard: &Guard, request: &str) -> String {
+async fn ask(proxy: &SsrfGuardProxy, guard: &SsrfGuard, request: &str) -> String {
     let (line, headers) = request.split_once("\r\n").expect("a head");
     ask_as(proxy, guard, &format!("{line}\r\n{}{headers}", proof(proxy))).await
 }
 
 /// What the proxy answers to anybody's `request`, to the end of the connection, which the client
 /// leaves open.
-async fn ask_as(proxy: &GuardProxy, guard: &Guard, request: &str) -> String {
+async fn ask_as(proxy: &SsrfGuardProxy, guard: &SsrfGuard, request: &str) -> String {
     let exchange = async {
         let mut stream = TcpStream::connect(proxy.address()).await.expect("the proxy");
         stream.write_all(request.as_bytes()).await.expect("sent");
@@ -38,7 +38,7 @@ async fn ask_as(proxy: &GuardProxy, guard: &Guard, request: &str) -> String {
 }
 
 /// The status line's code, when the browser asks for the connection to be closed.
-async fn code(proxy: &GuardProxy, guard: &Guard, request: &str) -> u16 {
+async fn code(proxy: &SsrfGuardProxy, guard: &SsrfGuard, request: &str) -> u16 {
     let request = format!("{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     let answer = ask(proxy, guard, &request).await;
     answer.get(9..12).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("{answer}"))
@@ -53,7 +53,7 @@ async fn requests_are_passed_on_as_servers_know_them() {
         answer.into_bytes()
     })
     .await;
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: else.example\r\nProxy-Connection: keep-alive\r\n\
          Connection: close, X-Hop\r\nX-Hop: 1\r\n\
@@ -74,7 +74,7 @@ async fn requests_are_passed_on_as_servers_know_them() {
 #[tokio::test]
 async fn a_tunnel_carries_both_ways() {
     let server = Server::http(|head| format!("echo {}", path(head)).into_bytes()).await;
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let request = format!(
         "CONNECT {} HTTP/1.1\r\nHost: x\r\n\r\nGET /inside HTTP/1.1\r\n\r\n",
         server.address
@@ -87,7 +87,7 @@ async fn a_tunnel_carries_both_ways() {
 #[tokio::test]
 async fn only_its_own_browser_is_served() {
     let server = Server::http(|_| status(200)).await;
-    let (proxy, other) = (GuardProxy::for_nobody().await, GuardProxy::for_nobody().await);
+    let (proxy, other) = (SsrfGuardProxy::for_nobody().await, SsrfGuardProxy::for_nobody().await);
     assert_ne!(proof(&proxy), proof(&other), "made for one run");
     let lines = [
         format!("GET {} HTTP/1.1", server.url("/")),
@@ -109,7 +109,7 @@ async fn only_its_own_browser_is_served() {
 #[tokio::test]
 async fn what_the_guard_refuses_is_not_connected_to() {
     let server = Server::http(|_| status(200)).await;
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let guard = guard_of(Outbound::default());
     assert_eq!(code(&proxy, &guard, &format!("GET {}", server.url("/"))).await, 403);
     assert_eq!(code(&proxy, &guard, &format!("CONNECT {}", server.address)).await, 403);
@@ -135,7 +135,7 @@ async fn what_the_guard_refuses_is_not_connected_to() {
 
 #[tokio::test]
 async fn what_is_no_request_to_a_proxy_is_refused() {
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let guard = guard();
     assert_eq!(code(&proxy, &guard, "GET /").await, 400);
     assert_eq!(code(&proxy, &guard, "GET ftp://127.0.0.1/").await, 400);
@@ -157,7 +157,7 @@ async fn the_bytes_are_bounded() {
         format!("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{body}").into_bytes()
     })
     .await;
-    let mut proxy = GuardProxy::for_nobody().await;
+    let mut proxy = SsrfGuardProxy::for_nobody().await;
     proxy.budget = Budget::new(150_000);
     let get = format!("GET {}", server.url("/"));
     let request = format!("{get} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -176,7 +176,7 @@ async fn what_is_sent_to_others_than_the_site_is_bounded() {
     let allow = vec!["127.0.0.0/8".parse().expect("a network")];
     let guard = guard_of(Outbound { allow, ..Outbound::default() });
     let (home, elsewhere) = (site.url("/"), other.address);
-    let mut proxy = GuardProxy::bind(&home, ProxyLimits::CRAWL).await.expect("a port");
+    let mut proxy = SsrfGuardProxy::bind(&home, ProxyLimits::CRAWL).await.expect("a port");
     proxy.sent = SendLimiter::new(Duration::from_secs(2));
     // On a busy machine the limit refills between requests, so more of them pass before one is
     // refused. The limit may also be met after connecting, which makes a 502.
@@ -226,7 +226,7 @@ async fn connections_end_with_the_work() {
         let _ = stream.read_to_end(&mut rest).await;
     })
     .await;
-    let proxy = GuardProxy::for_nobody().await;
+    let proxy = SsrfGuardProxy::for_nobody().await;
     let guard = guard();
     let open = async {
         let mut stream = TcpStream::connect(proxy.address()).await.expect("the proxy");

@@ -1,9 +1,9 @@
 //! What a crawl asks of hosts that did not ask to be crawled.
 
 use super::*;
-use crate::guard::Outbound;
 use crate::loopback::guard_of;
 use crate::loopback::names::{Entry, NameServer};
+use crate::ssrf_guard::Outbound;
 
 const LINKS: u32 = 3_000;
 

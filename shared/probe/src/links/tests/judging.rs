@@ -58,7 +58,7 @@ async fn no_answer_is_status_0() {
     );
     let site = Site::of(&[("/", &page)]).await;
     let names = crate::loopback::names::NameServer::start([]).await;
-    let guard = names.guard(crate::guard::Outbound {
+    let guard = names.guard(crate::ssrf_guard::Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         ..Default::default()
     });

@@ -3,10 +3,10 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::guard::Outbound;
 use crate::loopback::Server;
 use crate::loopback::certificates::{Authority, CURRENT};
 use crate::loopback::guard_of;
+use crate::ssrf_guard::Outbound;
 
 #[tokio::test]
 async fn robots_txt_is_followed_on_the_site() {

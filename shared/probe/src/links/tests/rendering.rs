@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::guard::Outbound;
 use crate::loopback::{guard_of, installed_chromium};
+use crate::ssrf_guard::Outbound;
 
 #[tokio::test]
 async fn links_made_by_scripts_are_found_and_the_guard_holds() {

@@ -1,10 +1,10 @@
 //! What belongs to a site, and what is ignored.
 
 use super::*;
-use crate::guard::Outbound;
 use crate::loopback::guard_of;
 use crate::loopback::names::{Entry, NameServer};
 use crate::loopback::site::Asked;
+use crate::ssrf_guard::Outbound;
 
 fn on_loopback() -> Outbound {
     Outbound { allow: vec!["127.0.0.0/8".parse().expect("a network")], ..Outbound::default() }

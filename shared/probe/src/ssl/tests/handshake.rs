@@ -8,8 +8,8 @@ use vedette_domain::check::CheckError;
 
 use super::SslFailure::{ConnectionFailed, HostnameMismatch, NoCertificate, UntrustedChain};
 use super::*;
-use crate::guard::TARGET_FORBIDDEN;
 use crate::loopback::names::{Entry, NameServer};
+use crate::ssrf_guard::TARGET_FORBIDDEN;
 
 /// Reads the client's first message, answers with `bytes`, and waits until the client has left,
 /// lest a reset overtake them.
@@ -292,7 +292,7 @@ async fn no_name_server_fails_the_check() {
     let url = "https://site.example/".parse().expect("a URL");
     let probe = SslProbe { url: &url, deadline: TEST_TIMEOUT, now: now(), connectivity: None };
     let error = super::probe(&guard, &probe).await.expect_err("not resolved");
-    assert_eq!(error.code, crate::guard::RESOLVER_UNAVAILABLE);
+    assert_eq!(error.code, crate::ssrf_guard::RESOLVER_UNAVAILABLE);
     assert_eq!(error.data, json!({ "url": "https://site.example/" }));
 }
 

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
 use super::*;
-use crate::guard::Outbound;
+use crate::ssrf_guard::Outbound;
 
 async fn reads_the_head(stream: &mut TcpStream) {
     let mut head = Vec::new();

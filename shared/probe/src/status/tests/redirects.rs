@@ -1,7 +1,7 @@
 //! Which redirects a status probe follows.
 
 use super::*;
-use crate::guard::Outbound;
+use crate::ssrf_guard::Outbound;
 
 fn number(head: &str) -> u32 {
     path(head).trim_start_matches('/').parse().expect("a number")

@@ -12,10 +12,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 
 use super::*;
-use crate::guard::Outbound;
 use crate::loopback::certificates::{Authority, CURRENT};
+use crate::ssrf_guard::Outbound;
 
-fn trusting(roots: Vec<CertificateDer<'static>>) -> Guard {
+fn trusting(roots: Vec<CertificateDer<'static>>) -> SsrfGuard {
     guard_of(Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         extra_roots: roots,

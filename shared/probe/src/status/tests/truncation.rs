@@ -8,11 +8,11 @@ use hyper::header::CONTENT_LENGTH;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
-use crate::guard::Outbound;
 use crate::loopback::certificates::{Authority, CURRENT};
+use crate::ssrf_guard::Outbound;
 
 /// A guard that trusts `authority`, and reaches loopback.
-fn trusting(authority: &Authority) -> Guard {
+fn trusting(authority: &Authority) -> SsrfGuard {
     guard_of(Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],
         extra_roots: vec![authority.root()],

@@ -1,4 +1,4 @@
-//! What the guard admits and refuses.
+//! What the SSRF guard admits and refuses.
 
 mod names;
 
@@ -236,7 +236,7 @@ async fn a_refusal_is_a_check_error_without_credentials() {
 fn an_unusable_extra_root_is_named_by_its_place() {
     let authority = crate::loopback::certificates::Authority::new("known");
     let extra_roots = vec![authority.root(), b"not a certificate".to_vec().into()];
-    let error = Guard::with_resolver(
+    let error = SsrfGuard::with_resolver(
         Outbound { extra_roots, ..Outbound::default() },
         ResolverConfig::default(),
         ResolverOpts::default(),

@@ -1,7 +1,7 @@
 //! What checks may reach: the public Internet, and nothing inside our own network.
 //!
 //! Anyone with a site chooses where our machines connect, so every request, redirect, crawled link
-//! and browser request passes [`Guard::admit`]. It returns an [`AdmittedTarget`], the only thing
+//! and browser request passes [`SsrfGuard::admit`]. It returns an [`AdmittedTarget`], the only thing
 //! that engines can connect to. That holds addresses and no name: we connect to exactly what was
 //! checked, and a name that changes its answer in between (DNS rebinding) gains nothing.
 //!
@@ -39,9 +39,9 @@ pub const TARGET_FORBIDDEN: &str = "target_forbidden";
 /// [`CheckError::code`] when no name server could be reached.
 pub const RESOLVER_UNAVAILABLE: &str = "resolver_unavailable";
 
-/// Why a [`Guard`] cannot be built.
+/// Why a [`SsrfGuard`] cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum GuardError {
+pub enum SsrfGuardError {
     /// The system's resolver configuration is missing or unusable.
     #[error("the resolver configuration cannot be used: {0}")]
     Resolver(String),
@@ -58,7 +58,7 @@ pub enum GuardError {
     Tls(rustls::Error),
 }
 
-/// A target that the guard refuses to connect to.
+/// A target that the SSRF guard refuses to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the target is forbidden: {reason}")]
 pub struct ForbiddenTarget {
@@ -98,7 +98,7 @@ impl From<ForbiddenTarget> for CheckError {
     }
 }
 
-/// Why [`Guard::admit`] returns no target.
+/// Why [`SsrfGuard::admit`] returns no target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdmitted {
     /// The target may not be reached: the check fails.
@@ -128,7 +128,7 @@ impl AdmittedTarget {
 
 /// Decides what may be reached, and holds what every engine needs for it: the resolver and the TLS
 /// settings. Expensive to build (root store, hosts file), cheap to use: one per process.
-pub struct Guard {
+pub struct SsrfGuard {
     allow: Vec<IpNet>,
     connect_to: Vec<ConnectTo>,
     own_listeners: Vec<SocketAddr>,
@@ -137,13 +137,13 @@ pub struct Guard {
     tls: Arc<ClientConfig>,
 }
 
-impl Guard {
+impl SsrfGuard {
     /// A guard that resolves names as this machine does: with `/etc/resolv.conf` and the hosts
     /// file.
     ///
     /// # Errors
     /// When the system has no usable resolver configuration, or an extra root cannot be used.
-    pub fn new(outbound: Outbound) -> Result<Self, GuardError> {
+    pub fn new(outbound: Outbound) -> Result<Self, SsrfGuardError> {
         Self::build(outbound, Resolver::of_the_system()?)
     }
 
@@ -156,11 +156,11 @@ impl Guard {
         outbound: Outbound,
         config: ResolverConfig,
         options: ResolverOpts,
-    ) -> Result<Self, GuardError> {
+    ) -> Result<Self, SsrfGuardError> {
         Self::build(outbound, Resolver::new(config, options)?)
     }
 
-    fn build(outbound: Outbound, resolver: Resolver) -> Result<Self, GuardError> {
+    fn build(outbound: Outbound, resolver: Resolver) -> Result<Self, SsrfGuardError> {
         let roots = Arc::new(trust_anchors(&outbound.extra_roots)?);
         Ok(Self {
             tls: Arc::new(tls_config(Arc::clone(&roots))?),
@@ -304,16 +304,18 @@ pub(crate) fn without_credentials(url: &Url) -> Url {
 }
 
 /// Mozilla's root certificates and the operator's.
-fn trust_anchors(extra_roots: &[CertificateDer<'static>]) -> Result<RootCertStore, GuardError> {
+fn trust_anchors(extra_roots: &[CertificateDer<'static>]) -> Result<RootCertStore, SsrfGuardError> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for (index, root) in extra_roots.iter().enumerate() {
-        roots.add(root.clone()).map_err(|error| GuardError::Root { position: index + 1, error })?;
+        roots
+            .add(root.clone())
+            .map_err(|error| SsrfGuardError::Root { position: index + 1, error })?;
     }
     Ok(roots)
 }
 
 /// TLS 1.2 and 1.3 by ring, offering HTTP/2 and HTTP/1.1.
-fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, GuardError> {
+fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, SsrfGuardError> {
     // Named explicitly, since another crate of the process may have set another default.
     let mut provider = rustls::crypto::ring::default_provider();
     // SHA-256 suites first, as in browsers. A check is all handshake and hardly any data, so the
@@ -328,7 +330,7 @@ fn tls_config(roots: Arc<RootCertStore>) -> Result<ClientConfig, GuardError> {
     });
     let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
         .with_safe_default_protocol_versions()
-        .map_err(GuardError::Tls)?
+        .map_err(SsrfGuardError::Tls)?
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];

@@ -10,7 +10,7 @@ use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::Name;
 
-use super::GuardError;
+use super::SsrfGuardError;
 
 /// Answers are cached for their TTL, but no longer than the shortest cadence, so that a check sees
 /// a moved site at once, while the redirects and tools of one round share a lookup.
@@ -50,13 +50,16 @@ pub(super) struct Resolver(TokioResolver);
 
 impl Resolver {
     /// As `/etc/resolv.conf` and the hosts file say.
-    pub(super) fn of_the_system() -> Result<Self, GuardError> {
+    pub(super) fn of_the_system() -> Result<Self, SsrfGuardError> {
         let (config, options) = hickory_resolver::system_conf::read_system_conf()
-            .map_err(|error| GuardError::Resolver(error.to_string()))?;
+            .map_err(|error| SsrfGuardError::Resolver(error.to_string()))?;
         Self::new(config, options)
     }
 
-    pub(super) fn new(config: ResolverConfig, options: ResolverOpts) -> Result<Self, GuardError> {
+    pub(super) fn new(
+        config: ResolverConfig,
+        options: ResolverOpts,
+    ) -> Result<Self, SsrfGuardError> {
         let provider = TokioRuntimeProvider::default();
         let mut builder =
             TokioResolver::builder_with_config(config, provider).with_options(options);
@@ -68,7 +71,7 @@ impl Resolver {
         // A confirmation retry must ask again, not get the cached failure.
         options.negative_max_ttl = Some(Duration::ZERO);
         options.max_active_requests = MAX_QUERIES_IN_FLIGHT;
-        builder.build().map(Self).map_err(|error| GuardError::Resolver(error.to_string()))
+        builder.build().map(Self).map_err(|error| SsrfGuardError::Resolver(error.to_string()))
     }
 
     /// All addresses of `host`, taken as an absolute name: this machine's search domains could turn

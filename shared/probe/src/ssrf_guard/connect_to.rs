@@ -13,7 +13,7 @@ use url::Host;
 /// Parsed from `HOST:PORT:ADDR:PORT`, with IPv6 addresses in brackets:
 ///
 /// ```
-/// use vedette_probe::guard::ConnectTo;
+/// use vedette_probe::ssrf_guard::ConnectTo;
 ///
 /// let detour: ConnectTo = "shop.example:443:[::1]:8443".parse().unwrap();
 /// assert_eq!(detour.address, "[::1]:8443".parse().unwrap());
