@@ -104,7 +104,7 @@ all-targets: rust
 rust-tests: rust
 	cargo test --locked --workspace
 
-test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into a stand-in that enforces IAM, and use all of it, in a quarter of an hour (ARGS=restore tells that part alone)
+test-aws: rust lighthouse $(SAM)/ok $(MINISTACK)/ok ## Deploy the AWS template into an emulator that enforces IAM, and use all of it, in a quarter of an hour (ARGS=restore tells that part alone)
 	$(build_service)
 	tests/aws/run $(CURDIR)/$(SAM)/bin/sam $(CURDIR)/$(MINISTACK)/bin/python $(ARGS)
 

@@ -1,6 +1,6 @@
 """What the template's alarms make of what functions have written.
 
-The stand-in evaluates no alarm over several metrics. It leaves each as it was deployed, with all names filled in, and
+The emulator evaluates no alarm over several metrics. It leaves each as it was deployed, with all names filled in, and
 this evaluates one over the lines of logs: metrics of functions' own, in CloudWatch's embedded format, and how often
 functions were invoked. A story does not take the hours that an alarm looks back upon, so what was written since an
 instant stands for every period.

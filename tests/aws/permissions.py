@@ -2,7 +2,7 @@
 
     permissions.py WORK_FOLDER STACK
 
-The stand-in has written down each kind of decision that IAM took while the story went on. None may
+The emulator has written down each kind of decision that IAM took while the story went on. None may
 be a denial, and nothing may be allowed that the story had no use for, but for the exceptions below.
 Then writes are planted that a function must not make.
 """
@@ -31,7 +31,7 @@ EXCEPTIONS = [
         "ScheduleRole/*",
         "sqs:SendMessage",
         "*-schedules-dlq",
-        "the stand-in's scheduler delivers whatever it fires",
+        "the emulator's scheduler delivers whatever it fires",
     ),
     (
         "CheckerDnsRole/*",
@@ -54,7 +54,7 @@ EXCEPTIONS = [
         "*Role/mail",
         "ses:SendRawEmail",
         "*",
-        "SES asks for it where a mail is sent as it is written, and the stand-in does not",
+        "SES asks for it where a mail is sent as it is written, and the emulator does not",
     ),
     ("PagesAccountsRole/*", "dynamodb:PutItem", "X#*", NO_PROVIDER),
     ("PagesAccountsRole/*", "dynamodb:GetItem", "E#*", NO_PROVIDER),

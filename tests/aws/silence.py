@@ -106,7 +106,7 @@ def off():
     operate("team", "create", "--name", "Silent", "--owner", email, "--plan", "agency")
     token = operate("token", "create", "--email", email, "--name", "silence")["secret"]
     [team] = ask("GET", "/teams", token)
-    # The stand-in itself, which is up: what is down is looked after without a schedule.
+    # The emulator itself, which is up: what is down is looked after without a schedule.
     tools = {"status": {"enabled": True, "cadence_minutes": 1}}
     url = f"{os.environ['AWS_ENDPOINT_URL']}/_ministack/health"
     body = {"url": url, "monitoring_settings": {"tools": tools}}
@@ -136,7 +136,7 @@ def on():
 
     def is_told():
         minute, second = divmod(int(time.time()), 60)
-        # The stand-in's minutes drift, so that one may go by without a pass.
+        # The emulator's minutes drift, so that one may go by without a pass.
         if minute * 60 % PERIOD == 0 and second > 30 and minute not in fired:
             fired.add(minute)
             fire(f"{STACK}-redelivery")

@@ -133,8 +133,8 @@ impl BrowserFunction {
             sdk.credentials_provider().ok_or_else(|| missing("there are no credentials"))?;
         let credentials =
             provider.provide_credentials().await.map_err(SdkError::construction_failure)?;
-        let stand_in = sdk.endpoint_url().map(|url| url.trim_end_matches('/').to_owned());
-        let endpoint = stand_in.unwrap_or_else(|| endpoint("lambda", &region));
+        let emulator = sdk.endpoint_url().map(|url| url.trim_end_matches('/').to_owned());
+        let endpoint = emulator.unwrap_or_else(|| endpoint("lambda", &region));
         let operation = Operation::builder()
             .service_name("lambda")
             .operation_name("Invoke")

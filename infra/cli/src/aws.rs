@@ -187,12 +187,12 @@ impl Account {
         })
     }
 
-    /// Where a service is: at a stand-in, if there is one.
+    /// Where a service is: at an emulator, if there is one.
     fn endpoint(&self, service: &str, region: &str) -> String {
         let of_service = environment(&format!("AWS_ENDPOINT_URL_{}", service.to_uppercase()));
-        let stand_in = of_service.or_else(|| self.sdk.endpoint_url().map(str::to_owned));
-        let stand_in = stand_in.map(|url| url.trim_end_matches('/').to_owned());
-        stand_in.unwrap_or_else(|| endpoint(service, region))
+        let emulator = of_service.or_else(|| self.sdk.endpoint_url().map(str::to_owned));
+        let emulator = emulator.map(|url| url.trim_end_matches('/').to_owned());
+        emulator.unwrap_or_else(|| endpoint(service, region))
     }
 }
 

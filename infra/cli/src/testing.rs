@@ -1,5 +1,5 @@
 //! A table in memory, a clock that stands still, and the command line on top of both; and the same
-//! on a stand-in for AWS.
+//! on an AWS emulator.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
@@ -56,7 +56,7 @@ impl Ran {
     }
 }
 
-/// A deployment that nothing is wrong with, in a stand-in for AWS.
+/// A deployment that nothing is wrong with, in an AWS emulator.
 pub(crate) struct Deployment {
     pub(crate) aws: Aws,
     pub(crate) account: Account,

@@ -1,4 +1,4 @@
-//! The real command with profiles of the AWS CLI, against a stand-in on loopback: which credentials
+//! The real command with profiles of the AWS CLI, against an emulator on loopback: which credentials
 //! it signs with.
 
 use std::fs;

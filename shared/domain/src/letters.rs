@@ -35,7 +35,7 @@ pub const SIGN_INS_BY_SOURCE: RateLimit =
 pub const SIGN_INS_OF_SOURCE: RateLimit =
     RateLimit { burst: 20, every: SignedDuration::from_secs(30) };
 
-/// A stand-in for the user of an address without an account: the same each time, and never a real user.
+/// A placeholder for the user of an address without an account: the same each time, and never a real user.
 pub fn nobody(email: &str) -> UserId {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&Sha256::digest(format!("nobody#{}", normalized(email)))[..16]);

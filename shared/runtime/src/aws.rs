@@ -106,7 +106,7 @@ fn amazon_roots() -> RootCertStore {
 /// more that a system trusts takes longer than all else at a function's start.
 const AMAZON_ROOTS: &[u8] = include_bytes!("amazon_roots.pem");
 
-/// Whether [`AMAZON_ROOTS`] suffice. They do not at an https stand-in, nor in partitions that may have
+/// Whether [`AMAZON_ROOTS`] suffice. They do not at an https emulator, nor in partitions that may have
 /// authorities of their own. Over http there is no certificate to judge.
 fn amazon_roots_suffice(region: &str, endpoint: Option<&str>) -> bool {
     let is_apart =
@@ -162,7 +162,7 @@ mod tests {
             ("eu-isoe-west-1", None, false),
             ("eusc-de-east-1", None, false),
             ("eu-west-1", Some("http://127.0.0.1:4566"), true),
-            ("eu-west-1", Some("https://stand-in.test"), false),
+            ("eu-west-1", Some("https://emulator.test"), false),
         ] {
             assert_eq!(amazon_roots_suffice(region, endpoint), is_amazon, "{region} {endpoint:?}");
         }

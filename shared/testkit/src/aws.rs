@@ -1,4 +1,4 @@
-//! A stand-in for those services of AWS that an operator's commands ask: as much of each as they use,
+//! An emulator for those services of AWS that an operator's commands ask: as much of each as they use,
 //! with its real answers and refusals. It counts what it is asked for.
 
 mod browser;
@@ -204,7 +204,7 @@ impl Aws {
             .behavior_version(BehaviorVersion::latest())
             .region(Region::from_static(REGION))
             .credentials_provider(SharedCredentialsProvider::new(credentials))
-            .http_client(SharedHttpClient::new(StandIn { aws: self.clone(), table }))
+            .http_client(SharedHttpClient::new(Emulator { aws: self.clone(), table }))
             .build()
     }
 
@@ -247,7 +247,7 @@ impl Aws {
             sqs::SERVICE => account.sqs(&call),
             "cloudformation" => account.cloudformation(&call),
             "lambda" => account.lambda(&call),
-            other => panic!("there is no stand-in for {other}"),
+            other => panic!("there is no emulator for {other}"),
         };
         *account.calls.entry(operation).or_default() += 1;
         if answer.status >= 400 {
@@ -318,12 +318,12 @@ impl Call {
 }
 
 #[derive(Debug)]
-struct StandIn {
+struct Emulator {
     aws: Aws,
     table: SharedHttpClient,
 }
 
-impl HttpClient for StandIn {
+impl HttpClient for Emulator {
     fn http_connector(
         &self,
         settings: &HttpConnectorSettings,

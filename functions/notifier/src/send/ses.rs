@@ -99,8 +99,8 @@ async fn call(
     let provider = sdk.credentials_provider().ok_or_else(|| missing("there are no credentials"))?;
     let credentials =
         provider.provide_credentials().await.map_err(SdkError::construction_failure)?;
-    let stand_in = sdk.endpoint_url().map(|url| url.trim_end_matches('/').to_owned());
-    let endpoint = stand_in.unwrap_or_else(|| endpoint("email", &region));
+    let emulator = sdk.endpoint_url().map(|url| url.trim_end_matches('/').to_owned());
+    let endpoint = emulator.unwrap_or_else(|| endpoint("email", &region));
     let mut operation = Operation::builder()
         .service_name("ses")
         .operation_name("SendEmail")

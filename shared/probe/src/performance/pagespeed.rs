@@ -31,7 +31,7 @@ impl PageSpeed {
     pub const ENDPOINT: &str = "https://www.googleapis.com/pagespeedonline/v5/runPagespeed";
 
     /// With an API key, or an empty one for the few free requests, at [`ENDPOINT`](Self::ENDPOINT)
-    /// or a stand-in for it.
+    /// or a fake of it.
     #[must_use]
     pub fn new(key: String, endpoint: Url) -> Self {
         Self { key, endpoint }

@@ -1,4 +1,4 @@
-//! Audits by a stand-in for Lighthouse, by a real one where it is installed, and by PageSpeed Insights.
+//! Audits by a fake Lighthouse, by a real one where it is installed, and by PageSpeed Insights.
 
 use std::fs;
 use std::path::Path;
@@ -265,7 +265,7 @@ fn what_is_not_installed_is_said() {
     assert!(lighthouse_folder().join("audit.mjs").is_file());
 }
 
-/// A stand-in for PageSpeed Insights, and what a probe of a page makes of its answer.
+/// A fake PageSpeed Insights, and what a probe of a page makes of its answer.
 async fn by_pagespeed(
     code: u16,
     body: &'static str,

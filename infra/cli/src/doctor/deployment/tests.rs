@@ -1,4 +1,4 @@
-//! A deployment on a stand-in for AWS, and each thing that may be wrong with it.
+//! A deployment on an AWS emulator, and each thing that may be wrong with it.
 
 use serde_json::Value;
 use vedette_testkit::aws::Account;

@@ -1,6 +1,6 @@
-"""The AWS stand-in: ministack, with the gaps mended that the story would fall into.
+"""The AWS emulator: ministack, with the gaps mended that the story would fall into.
 
-    stand_in.py WORK_FOLDER
+    emulator.py WORK_FOLDER
 
 The environment says where it listens (BIND_HOST, GATEWAY_PORT), and has it ask IAM about each call
 (AUTH). It leaves in the folder: decisions.jsonl, a line for each kind of decision that
@@ -115,7 +115,7 @@ def role_name(arn):
 
 
 def ask(role, action, resource, context=None, policies=None):
-    """Asks whether a role may do what the stand-in does in its name without a request. Returns the
+    """Asks whether a role may do what the emulator does in its name without a request. Returns the
     refusal, if it is one."""
     asked = iam_evaluator.EvalContext(
         principal_arn=f"arn:aws:sts::{get_account_id()}:assumed-role/{role}/service",
