@@ -15,7 +15,7 @@ CARGO_FUZZ_VERSION := 0.13.2
 MMDEBSTRAP_VERSION := 1.3.5
 BUBBLEWRAP_VERSION := 0.8.0
 
-# A peer that `make peers` measures beside, from Debian (a newer release may have another).
+# A peer that `make comparison` measures beside, from Debian (a newer release may have another).
 BLACKBOX_EXPORTER_VERSION := 0.23.0
 
 # The processor of the Lambda functions, arm64 or x86_64, where it is not the template's.
@@ -62,7 +62,7 @@ BUBBLEWRAP := .tools/bubblewrap-$(BUBBLEWRAP_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 
-.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages pictures simulate bench peers fuzz openapi lighthouse template dependencies audit lock build deploy package image destination credentials rust lints session
+.PHONY: help run check clippy all-targets test rust-tests test-aws test-image contract clients alerts pages pictures simulate bench comparison fuzz openapi lighthouse template dependencies audit lock build deploy package image destination credentials rust lints session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -155,14 +155,14 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 
 # Packages in one build, as a build of each alone has other features and compiles much anew; the Lambda
 # functions apart from the service, whose features they would get.
-bench: rust ## Measure everything, the peers too, in an hour (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
+bench: rust ## Measure everything, the comparison too, in an hour (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-letters --package vedette-notifier \
 		--package vedette-reconciler)
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\
 		for measurement in rate cadence api history requests reconcile alerts pages scale lambda; do target/release/vedette-bench $$measurement; done; \
-		failed=0; ($(judge_pages)) || failed=1; $(MAKE) --no-print-directory peers; exit $$failed))
+		failed=0; ($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison; exit $$failed))
 
 # The stable compiler instruments, too, once it is let. Only sanitizers ask for more, and there is no
 # unsafe code here for them to look at. What is found stays in fuzz/corpus, and what fails in
@@ -177,15 +177,15 @@ fuzz: rust $(CARGO_FUZZ)/ok ## Feed noise to what reads foreign bytes, a minute 
 	done
 
 # What cannot be installed is left out; wget is the machine's own.
-peers: rust ## Measure engines and service beside their peers, in a quarter of an hour (ARGS=status, crawl, rates or service)
+comparison: rust ## Measure engines and service beside their peers, in a quarter of an hour (ARGS=status, crawl, rates or service)
 	@for peer in $(BLACKBOX_EXPORTER) $(LYCHEE) $(LINKINATOR) $(UPTIME_KUMA); do \
 		$(MAKE) --no-print-directory $$peer/ok || echo "$$peer cannot be installed: left out" >&2; done
-	cargo build --locked --release --package vedette-peers --package vedette-local --package vedette-bench
+	cargo build --locked --release --package vedette-comparison --package vedette-local --package vedette-bench
 	@export BLACKBOX_EXPORTER=$(BLACKBOX_EXPORTER)/usr/bin/prometheus-blackbox-exporter \
 		LYCHEE=$(CURDIR)/$(LYCHEE)/bin/lychee NODE=$(CURDIR)/$(LIGHTHOUSE)/.bin/node \
 		LINKINATOR=$(CURDIR)/$(LINKINATOR)/node_modules/.bin/linkinator \
 		UPTIME_KUMA=$(CURDIR)/$(UPTIME_KUMA)/node_modules/uptime-kuma; \
-	measure() { case "$$1" in service) target/release/vedette-bench "$$@" ;; *) target/release/vedette-peers "$$@" ;; esac; }; \
+	measure() { case "$$1" in service) target/release/vedette-bench "$$@" ;; *) target/release/vedette-comparison "$$@" ;; esac; }; \
 	$(if $(ARGS),measure $(ARGS),for measurement in status crawl rates service; do measure $$measurement; echo; done)
 
 openapi: rust ## Write openapi.json anew

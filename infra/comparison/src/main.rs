@@ -1,4 +1,4 @@
-//! Vedette's engines beside their peers, in one run on this machine: `make peers`.
+//! Vedette's engines beside their peers, in one run on this machine: `make comparison`.
 //!
 //! Each side is a process of its own, so that its cost can be measured: the target, the engine,
 //! the peer. Rounds take turns, and medians are compared, so that whatever else the machine does
