@@ -48,10 +48,10 @@ impl Scene {
     async fn look(&self, channel: &Channel) -> Vec<(Message, Duration)> {
         let message = AlertMessage::Channel { team: channel.team, channel: channel.id };
         self.service.notify(&message).await;
-        self.service.tell().await
+        self.service.notify().await
     }
 
-    pub(crate) fn told(&self) -> Vec<String> {
+    pub(crate) fn notified(&self) -> Vec<String> {
         self.service.receivers.take_lines()
     }
 
@@ -62,7 +62,7 @@ impl Scene {
         let body = json!({ "monitoring_settings": settings });
         let answer = self.client().patch(&path, &body).await;
         assert_eq!(answer.status, 200, "{answer:?}");
-        self.service.tell().await;
+        self.service.notify().await;
     }
 
     async fn issue_id(&self) -> IssueId {
@@ -77,7 +77,7 @@ impl Scene {
         let change = record::snooze(found.issue, until, app.clock.now()).expect("active");
         app.store.commit_issue(&found.site, &change, None).await.expect("saved");
         enqueue_alert(app, &found.site, &change).await;
-        self.service.tell().await;
+        self.service.notify().await;
     }
 }
 
@@ -92,15 +92,15 @@ async fn people_and_programs_are_told_when_a_site_goes_down_and_comes_back() {
     let people = scene.add_channel("Ops", chat()).await;
     let program = scene.add_channel("Pager", webhook()).await;
     let site = scene.watch().await;
-    assert_eq!(scene.told(), [""; 0], "nothing happened");
+    assert_eq!(scene.notified(), [""; 0], "nothing happened");
     scene.turn(site, 503).await;
     let opened = scene.service.receivers.take();
     assert_eq!(to(&opened, &people), ["DOWN: site.test"]);
     assert_eq!(to(&opened, &program), ["issue.opened"]);
-    scene.service.tell().await;
+    scene.service.notify().await;
     scene.look(&people).await;
     scene.look(&program).await;
-    assert_eq!(scene.told(), [""; 0], "once");
+    assert_eq!(scene.notified(), [""; 0], "once");
 
     scene.turn(site, 200).await;
     let resolved = scene.service.receivers.take();
@@ -181,13 +181,13 @@ async fn a_storm_is_told_in_four_messages() {
     assert_eq!(to(&over, &program), ["issue.resolved"]);
     assert_eq!(to(&over, &people), ["WAS DOWN: site.test"], "which waits for no opening");
     scene.look(&people).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.service.test.advance(SignedDuration::from_secs(1));
     scene.look(&people).await;
     let news = ["DOWN: 5 sites"];
-    assert_eq!(scene.told(), news, "what is over is not named among what is down");
+    assert_eq!(scene.notified(), news, "what is over is not named among what is down");
     scene.look(&people).await;
-    assert_eq!(scene.told(), [""; 0], "being named counts as told");
+    assert_eq!(scene.notified(), [""; 0], "being named counts as told");
 
     scene.target.answer(200);
     scene.service.advance_minutes(5);
@@ -197,7 +197,7 @@ async fn a_storm_is_told_in_four_messages() {
     assert_eq!(to(&scene.service.receivers.take(), &people), ["RESOLVED: site.test"; 3]);
     scene.service.advance_minutes(1);
     scene.look(&people).await;
-    assert_eq!(scene.told(), ["RESOLVED: 5 sites"]);
+    assert_eq!(scene.notified(), ["RESOLVED: 5 sites"]);
 }
 
 /// Sites, each of which goes down at its first failed check.
@@ -299,11 +299,11 @@ async fn what_is_over_does_not_wait_behind_openings() {
     scene.service.receivers.answer(people.id, SendOutcome::Delivered);
     scene.service.advance_minutes(5);
     scene.look(&people).await;
-    let told = ["WAS DOWN: Shop 0", "DOWN: Shop 1", "DOWN: Shop 2", "DOWN: Shop 3"];
+    let notified = ["WAS DOWN: Shop 0", "DOWN: Shop 1", "DOWN: Shop 2", "DOWN: Shop 3"];
     let mut read: Vec<_> = read(&scene, &people).into_iter().map(|one| one.title).collect();
     read[1..].sort();
-    assert_eq!(read[0], told[0], "what has waited the longest goes first");
-    assert_eq!(read.len(), told.len(), "{read:?}");
+    assert_eq!(read[0], notified[0], "what has waited the longest goes first");
+    assert_eq!(read.len(), notified.len(), "{read:?}");
     assert!(read[1..].iter().all(|title| title.starts_with("DOWN: Shop ")), "{read:?}");
 }
 
@@ -314,7 +314,7 @@ async fn who_resolved_an_issue_by_hand_is_named() {
     scene.watch_down(&json!({})).await;
     let issue = scene.issue_id().await;
     scene.service.advance_minutes(10);
-    scene.told();
+    scene.notified();
     scene.service.resolve(issue, scene.owner.user).await;
     let [reading] = &read(&scene, &people)[..] else { panic!("one message") };
     assert_eq!(reading.title, "RESOLVED: site.test");
@@ -335,20 +335,20 @@ async fn in_quiet_time_people_sleep_and_programs_wait() {
     scene.turn(site, 503).await;
     scene.turn(site, 200).await;
     scene.turn(site, 503).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     let end: Timestamp = "2026-11-20T11:00:00Z".parse().expect("a timestamp");
     scene.service.test.set_clock(end - SignedDuration::from_secs(1));
     scene.look(&people).await;
     scene.look(&program).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.service.test.set_clock(end);
     scene.redeliver().await;
     let received = scene.service.receivers.take();
-    let [told] = &received.iter().filter(|it| it.channel == people.id).collect::<Vec<_>>()[..]
+    let [notified] = &received.iter().filter(|it| it.channel == people.id).collect::<Vec<_>>()[..]
     else {
         panic!("{received:?}")
     };
-    let receivers::Message::Alert(alert) = &told.message else { panic!("{told:?}") };
+    let receivers::Message::Alert(alert) = &notified.message else { panic!("{notified:?}") };
     assert_eq!(alert.title(), "DOWN: site.test", "what is the case");
     assert_eq!(alert.lines[1], "This also happened at 2026-11-20 10:01 UTC, for 5 min.");
     assert_eq!(to(&received, &program), ["issue.opened", "issue.resolved", "issue.opened"]);
@@ -363,7 +363,7 @@ async fn what_quiet_time_held_back_is_told_when_there_is_none_any_more() {
     let quiet = json!({ "enabled": true, "starts_at": "09:55", "ends_at": "23:00" });
     scene.escalate(&json!({ "quiet_time": quiet })).await;
     scene.turn(site, 503).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.escalate(&json!({ "quiet_time": { "enabled": false } })).await;
     scene.redeliver().await;
     let received = scene.service.receivers.take();
@@ -380,11 +380,11 @@ async fn an_outage_that_nobody_was_told_of_is_told_when_it_is_over() {
     scene.service.receivers.answer(people.id, down());
     scene.turn(site, 503).await;
     scene.turn(site, 200).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.service.receivers.answer(people.id, SendOutcome::Delivered);
     scene.service.advance_minutes(3);
     scene.redeliver().await;
-    assert_eq!(scene.told(), ["WAS DOWN: site.test"], "and no resolution");
+    assert_eq!(scene.notified(), ["WAS DOWN: site.test"], "and no resolution");
 }
 
 #[tokio::test]
@@ -401,11 +401,11 @@ async fn a_webhook_that_fails_gets_everything_in_order_and_no_stale_reminder() {
         scene.redeliver().await;
     }
     scene.turn(site, 200).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.service.receivers.answer(program.id, SendOutcome::Delivered);
     scene.service.advance_minutes(60);
     scene.redeliver().await;
-    assert_eq!(scene.told(), ["issue.opened", "issue.resolved"]);
+    assert_eq!(scene.notified(), ["issue.opened", "issue.resolved"]);
 }
 
 #[tokio::test]
@@ -458,7 +458,7 @@ async fn reminders_come_at_their_instants_and_say_who_acknowledged() {
     scene.escalate(&json!({ "escalation": intervals })).await;
     scene.watch_down(&json!({})).await;
     let opened_at = scene.service.test.now();
-    assert_eq!(scene.told().len(), 2, "0 is the opening itself");
+    assert_eq!(scene.notified().len(), 2, "0 is the opening itself");
     let issue = scene.issues("active").await.remove(0);
     scene.acknowledge(&issue).await;
     for (minutes, expected) in [(14, None), (15, Some("STILL DOWN 17 min: site.test")), (16, None)]
@@ -469,8 +469,8 @@ async fn reminders_come_at_their_instants_and_say_who_acknowledged() {
         let received = scene.service.receivers.take();
         assert_eq!(to(&received, &people).first().map(String::as_str), expected, "{minutes}");
         assert_eq!(to(&received, &program).len(), usize::from(expected.is_some()), "{minutes}");
-        for told in &received {
-            if let receivers::Message::Alert(alert) = &told.message {
+        for notified in &received {
+            if let receivers::Message::Alert(alert) = &notified.message {
                 assert_eq!(alert.lines[1], "Acknowledged by Ada.");
             }
         }
@@ -480,7 +480,7 @@ async fn reminders_come_at_their_instants_and_say_who_acknowledged() {
     for (minutes, count) in [(60, 0), (89, 0), (90, 2), (95, 0)] {
         scene.service.test.set_clock(opened_at + SignedDuration::from_mins(minutes));
         scene.redeliver().await;
-        assert_eq!(scene.told().len(), count, "{minutes}");
+        assert_eq!(scene.notified().len(), count, "{minutes}");
     }
 }
 
@@ -492,11 +492,11 @@ async fn a_change_of_settings_moves_reminders_that_are_outstanding() {
         |minutes: u32| json!({ "escalation": { "enabled": true, "intervals": [minutes] } });
     scene.escalate(&escalation(360)).await;
     scene.watch_down(&json!({})).await;
-    scene.told();
+    scene.notified();
     scene.escalate(&escalation(30)).await;
     scene.service.advance_minutes(31);
     scene.redeliver().await;
-    assert_eq!(scene.told(), ["STILL DOWN 33 min: site.test"]);
+    assert_eq!(scene.notified(), ["STILL DOWN 33 min: site.test"]);
     let left = scene.service.test.table.dump().await;
     let request = (format!("D#{}", scene.owner.team), "A".to_owned());
     assert!(!left.contains_key(&request), "it was done");
@@ -520,9 +520,9 @@ async fn a_channel_that_is_gone_is_left_alone_and_the_team_learns_of_it_by_anoth
     assert_eq!(broken.lines[0], "Alerts do not reach this channel: HTTP 410.");
     let page = format!("https://monitor.test/teams/{}/channels#{}", gone.team, gone.id);
     assert_eq!(broken.link.as_ref().map(|link| link.url.as_str()), Some(page.as_str()));
-    let mut told = to(&received, &other);
-    told.sort();
-    assert_eq!(told, ["CHANNEL BROKEN: Old chat", "DOWN: site.test"]);
+    let mut notified = to(&received, &other);
+    notified.sort();
+    assert_eq!(notified, ["CHANNEL BROKEN: Old chat", "DOWN: site.test"]);
     let place = ChannelRef { team: gone.team, id: gone.id };
     let deliveries = scene.service.test.app.store.deliveries(place).await.expect("read");
     assert_eq!(deliveries.state.disabled.expect("disabled").reason, "HTTP 410");
@@ -565,9 +565,9 @@ async fn a_channel_is_told_nothing_of_what_opened_before_it_was_there() {
     scene.add_channel("Pager", webhook()).await;
     scene.turn(site, 200).await;
     assert_eq!(scene.issues("resolved").await.len(), 1);
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.turn(site, 503).await;
-    assert_eq!(scene.told(), ["DOWN: site.test", "issue.opened"]);
+    assert_eq!(scene.notified(), ["DOWN: site.test", "issue.opened"]);
 }
 
 #[tokio::test]
@@ -581,11 +581,11 @@ async fn nobody_sends_to_a_channel_that_somebody_sends_to() {
     app.store.put_channel_state(place, &leased).await.expect("written");
     scene.watch_down(&json!({})).await;
     scene.look(&channel).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
 
     scene.service.test.set_clock(by_then_it_is_down + LEASE);
     scene.look(&channel).await;
-    assert_eq!(scene.told(), ["DOWN: site.test"], "whoever sent has died");
+    assert_eq!(scene.notified(), ["DOWN: site.test"], "whoever sent has died");
 }
 
 #[tokio::test]
@@ -620,7 +620,7 @@ async fn what_is_lost_on_the_way_is_found_again() {
     };
     scene.service.notify(message).await;
     assert_eq!(scene.service.test.queue.drain(vedette_runtime::Destination::Alerts).len(), 2);
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.service.test.advance(SignedDuration::from_secs(30));
     scene.redeliver().await;
     let received = scene.service.receivers.take();

@@ -32,7 +32,7 @@ impl Scene {
         let place = ChannelRef::from(channel);
         let current = app.store.channel(place).await.expect("read").expect("a channel");
         enable_channel(app, &current, Actor::Operator).await.expect("enabled");
-        self.service.tell().await;
+        self.service.notify().await;
     }
 
     /// Goes down and comes back, some minutes each.
@@ -64,7 +64,7 @@ async fn what_happened_while_channels_were_off_is_sent_in_order() {
     let witness = scene.add_channel("Witness", webhook()).await;
     let site = scene.watch().await;
     scene.turn(site, 503).await;
-    assert_eq!(scene.told().len(), 3);
+    assert_eq!(scene.notified().len(), 3);
     scene.turn_off(&people).await;
     scene.turn_off(&program).await;
     scene.turn(site, 200).await;
@@ -84,9 +84,9 @@ async fn what_happened_while_channels_were_off_is_sent_in_order() {
     assert_eq!(events(&received, &program), expected);
     assert_eq!(to(&received, &people), ["DOWN: site.test"], "what is the case");
     scene.redeliver().await;
-    assert_eq!(scene.told(), [""; 0], "once");
+    assert_eq!(scene.notified(), [""; 0], "once");
     scene.turn(site, 200).await;
-    assert_eq!(scene.told().len(), 3, "and from now on as ever");
+    assert_eq!(scene.notified().len(), 3, "and from now on as ever");
 }
 
 #[tokio::test]
@@ -97,9 +97,9 @@ async fn people_learn_of_an_outage_that_came_and_went_while_their_channel_was_of
     scene.turn_off(&people).await;
     scene.go_down_and_up(site, 1).await;
     scene.turn_on(&people).await;
-    assert_eq!(scene.told(), ["WAS DOWN: site.test"]);
+    assert_eq!(scene.notified(), ["WAS DOWN: site.test"]);
     scene.redeliver().await;
-    assert_eq!(scene.told(), [""; 0], "once");
+    assert_eq!(scene.notified(), [""; 0], "once");
 }
 
 #[tokio::test]
@@ -115,10 +115,10 @@ async fn a_receiver_that_was_gone_gets_what_it_missed_once_it_is_sent_to_again()
     scene.service.receivers.answer(program.id, SendOutcome::Delivered);
     let app = &scene.service.test.app;
     resend_to_channel(app, &program, Actor::Operator).await.expect("resent");
-    scene.service.tell().await;
-    assert_eq!(scene.told(), ["issue.opened", "issue.resolved", "issue.opened"]);
+    scene.service.notify().await;
+    assert_eq!(scene.notified(), ["issue.opened", "issue.resolved", "issue.opened"]);
     scene.redeliver().await;
-    assert_eq!(scene.told(), [""; 0], "once");
+    assert_eq!(scene.notified(), [""; 0], "once");
 }
 
 #[tokio::test]
@@ -146,11 +146,11 @@ async fn beyond_a_hundred_transitions_one_message_says_that_some_are_missing() {
     scene.redeliver().await;
     let received = scene.service.receivers.take();
     assert_eq!(to(&received, &program), ["channel.missed"]);
-    let mut told = to(&received, &people);
-    told.sort();
-    assert_eq!(told, ["DOWN: site.test", "MESSAGES MISSING: Ops"]);
+    let mut notified = to(&received, &people);
+    notified.sort();
+    assert_eq!(notified, ["DOWN: site.test", "MESSAGES MISSING: Ops"]);
     scene.redeliver().await;
-    assert_eq!(scene.told(), [""; 0], "once");
+    assert_eq!(scene.notified(), [""; 0], "once");
     scene.turn(sites[0], 200).await;
     let received = scene.service.receivers.take();
     assert_eq!(to(&received, &program), ["issue.resolved"]);
@@ -169,7 +169,7 @@ async fn after_more_than_seven_days_one_message_says_that_some_are_missing() {
         scene.service.test.advance(SignedDuration::from_hours(24 * days));
         scene.turn_on(&program).await;
         scene.redeliver().await;
-        assert_eq!(scene.told(), expected, "{days} days");
+        assert_eq!(scene.notified(), expected, "{days} days");
     }
 }
 
@@ -183,12 +183,12 @@ async fn who_confirms_an_address_again_learns_what_happened_since_they_unsubscri
     app.store.put_channel(&unsubscribed).await.expect("saved");
     scene.go_down_and_up(site, 1).await;
     scene.turn_on(&mail).await;
-    assert_eq!(scene.told(), ["confirmation"], "its reader has to agree");
+    assert_eq!(scene.notified(), ["confirmation"], "its reader has to agree");
     let place = ChannelRef::from(&mail);
     let asked = app.store.channel(place).await.expect("read").expect("a channel");
     confirm_channel(app, &asked, Actor::Reader).await.expect("saved").expect("a change");
-    scene.service.tell().await;
-    assert_eq!(scene.told(), ["WAS DOWN: site.test"]);
+    scene.service.notify().await;
+    assert_eq!(scene.notified(), ["WAS DOWN: site.test"]);
 }
 
 #[tokio::test]
@@ -211,9 +211,9 @@ async fn a_channel_that_is_turned_on_while_a_change_is_fanned_out_learns_of_it()
         enable_channel(&test.app, &off, Actor::Operator).await.expect("enabled");
         test.faults().release();
     };
-    futures::join!(scene.service.tell(), meanwhile);
-    scene.service.tell().await;
-    assert_eq!(scene.told(), ["issue.opened"]);
+    futures::join!(scene.service.notify(), meanwhile);
+    scene.service.notify().await;
+    assert_eq!(scene.notified(), ["issue.opened"]);
 }
 
 #[tokio::test]
@@ -222,18 +222,18 @@ async fn a_site_that_is_deleted_while_a_channel_is_off_is_told_as_well() {
     let people = scene.add_channel("Ops", chat()).await;
     let program = scene.add_channel("Pager", webhook()).await;
     let site = scene.watch_down(&json!({})).await;
-    assert_eq!(scene.told().len(), 2);
+    assert_eq!(scene.notified().len(), 2);
     scene.turn_off(&people).await;
     scene.turn_off(&program).await;
     assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
-    scene.service.tell().await;
+    scene.service.notify().await;
     scene.service.work_off().await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.turn_on(&people).await;
     scene.turn_on(&program).await;
     let received = scene.service.receivers.take();
     assert_eq!(to(&received, &people), ["MONITORING STOPPED: site.test"]);
     assert_eq!(to(&received, &program), ["issue.resolved"]);
     scene.redeliver().await;
-    assert_eq!(scene.told(), [""; 0], "once");
+    assert_eq!(scene.notified(), [""; 0], "once");
 }

@@ -107,7 +107,7 @@ impl Telling {
     }
 
     /// Plays the story, with at most one crash.
-    async fn tell(&mut self, recovery: Recovery) {
+    async fn notify(&mut self, recovery: Recovery) {
         for (number, step) in STORY.into_iter().enumerate() {
             if recovery == Recovery::Redelivery {
                 assert!(self.begin(step), "{step:?} at {number}: no message");
@@ -284,25 +284,25 @@ struct Ending {
 }
 
 /// Plays the story with faults at these writes.
-async fn tell(at: &[u64], fault: Fault, recovery: Recovery) -> Ending {
-    let telling = Telling::start().await;
-    let faults = telling.scene.service.test.faults();
+async fn notify(at: &[u64], fault: Fault, recovery: Recovery) -> Ending {
+    let notifying = Telling::start().await;
+    let faults = notifying.scene.service.test.faults();
     for &n in at {
         faults.on_write(n, fault);
     }
-    tell_to_its_end(telling, recovery).await
+    notify_to_its_end(notifying, recovery).await
 }
 
-async fn tell_to_its_end(mut telling: Telling, recovery: Recovery) -> Ending {
-    let faults = telling.scene.service.test.faults().clone();
+async fn notify_to_its_end(mut notifying: Telling, recovery: Recovery) -> Ending {
+    let faults = notifying.scene.service.test.faults().clone();
     let before = faults.writes();
-    Box::pin(telling.tell(recovery)).await;
+    Box::pin(notifying.notify(recovery)).await;
     let writes = faults.writes() - before;
     // What channels have yet to learn was lost, too.
     faults.forget();
-    telling.resend().await;
-    telling.scene.service.tell().await;
-    let Telling { scene, recovered, .. } = telling;
+    notifying.resend().await;
+    notifying.scene.service.notify().await;
+    let Telling { scene, recovered, .. } = notifying;
     census::assert_balanced(&scene.service).await;
     Ending {
         table: comparable(scene.service.test.table.dump().await),
@@ -314,22 +314,22 @@ async fn tell_to_its_end(mut telling: Telling, recovery: Recovery) -> Ending {
 }
 
 /// Plays the story without faults; once for all tests.
-async fn tell_well() -> &'static Ending {
+async fn notify_well() -> &'static Ending {
     static WELL: OnceCell<Ending> = OnceCell::const_new();
-    let well = WELL.get_or_init(|| tell(&[], Fault::CrashBefore, Recovery::Reconciler)).await;
+    let well = WELL.get_or_init(|| notify(&[], Fault::CrashBefore, Recovery::Reconciler)).await;
     assert_eq!(well.recovered, 0, "nothing is lost where nothing fails");
     well
 }
 
 /// Plays the story once for each fault, or set of faults.
-async fn tell_all(
+async fn notify_all(
     faults: impl IntoIterator<Item = (Vec<u64>, Fault)>,
     recovery: Recovery,
 ) -> Vec<(String, Ending)> {
     let mut tellings = JoinSet::new();
     for (at, fault) in faults {
         tellings.spawn(async move {
-            let ending = tell(&at, fault, recovery).await;
+            let ending = notify(&at, fault, recovery).await;
             (format!("{fault:?} at write {at:?}"), ending)
         });
     }
@@ -407,7 +407,7 @@ fn steps(timeline: &Value) -> Vec<&'static str> {
 
 #[tokio::test]
 async fn the_story_ends_as_it_is_told() {
-    let well = tell_well().await;
+    let well = notify_well().await;
     let shape = Shape::of(well);
     let kinds = [("dc", 1), ("fc", 4), ("rc", 2), ("sc", 3)];
     assert_eq!(shape.kinds, kinds.map(|(kind, count)| (kind.to_owned(), count)).into());
@@ -428,13 +428,13 @@ async fn the_story_ends_as_it_is_told() {
 }
 
 async fn crashes_are_repaired_by_redelivery(fault: Fault, probed_again: usize) {
-    let well = tell_well().await;
+    let well = notify_well().await;
     let faults = every_write(well).map(|n| (vec![n], fault));
-    for (told, ending) in tell_all(faults, Recovery::Redelivery).await {
-        assert_eq!(ending.table, well.table, "{told}");
-        assert_eq!(ending.schedules, well.schedules, "{told}");
+    for (notified, ending) in notify_all(faults, Recovery::Redelivery).await {
+        assert_eq!(ending.table, well.table, "{notified}");
+        assert_eq!(ending.schedules, well.schedules, "{notified}");
         let more = ending.requests - well.requests;
-        assert!(more <= probed_again, "{told}: {more} more requests");
+        assert!(more <= probed_again, "{notified}: {more} more requests");
     }
 }
 
@@ -449,12 +449,12 @@ async fn a_crash_after_any_write_is_repaired_by_redelivery_and_nothing_is_probed
 }
 
 async fn crashes_are_repaired(fault: impl Fn(u64) -> Fault, recovery: Recovery) {
-    let well = tell_well().await;
+    let well = notify_well().await;
     let shape = Shape::of(well);
     let faults = every_write(well).map(|n| (vec![n], fault(n)));
-    let endings = tell_all(faults, recovery).await;
-    for (told, ending) in &endings {
-        assert_eq!(Shape::of(ending), shape, "{told}");
+    let endings = notify_all(faults, recovery).await;
+    for (notified, ending) in &endings {
+        assert_eq!(Shape::of(ending), shape, "{notified}");
     }
     let recovered = endings.iter().filter(|(_, ending)| ending.recovered > 0).count();
     assert!(recovered > 5, "messages were lost and came back: {recovered}");
@@ -480,16 +480,16 @@ async fn a_crash_at_any_write_is_repaired_by_a_restart() {
 /// write that fails is tried again, and so each fault comes one write later than the last says.
 async fn steps_succeed_by_themselves(fault: Fault) {
     const APART: usize = 4;
-    let well = tell_well().await;
+    let well = notify_well().await;
     let faults = (1..).take(APART).map(|first| {
         let writes = (first..=well.writes).step_by(APART);
         (writes.zip(0..).map(|(n, tried_again)| n + tried_again).collect(), fault)
     });
-    for (told, ending) in tell_all(faults, Recovery::Redelivery).await {
-        assert_eq!(ending.table, well.table, "{told}");
-        assert_eq!(ending.schedules, well.schedules, "{told}");
-        assert_eq!(ending.requests, well.requests, "{told}: something was probed again");
-        assert!(ending.writes > well.writes, "{told}: no write was tried again");
+    for (notified, ending) in notify_all(faults, Recovery::Redelivery).await {
+        assert_eq!(ending.table, well.table, "{notified}");
+        assert_eq!(ending.schedules, well.schedules, "{notified}");
+        assert_eq!(ending.requests, well.requests, "{notified}: something was probed again");
+        assert!(ending.writes > well.writes, "{notified}: no write was tried again");
     }
 }
 
@@ -510,10 +510,10 @@ async fn a_write_whose_answer_is_lost_counts_once() {
 
 #[tokio::test]
 async fn a_story_whose_reads_lag_ends_as_any_other() {
-    let telling = Telling::start().await;
-    telling.scene.service.test.faults().lag_relaxed_reads();
-    let ending = tell_to_its_end(telling, Recovery::Reconciler).await;
-    let well = tell_well().await;
+    let notifying = Telling::start().await;
+    notifying.scene.service.test.faults().lag_relaxed_reads();
+    let ending = notify_to_its_end(notifying, Recovery::Reconciler).await;
+    let well = notify_well().await;
     assert_eq!(ending.table, well.table);
     assert_eq!(ending.schedules, well.schedules);
     assert_eq!(ending.requests, well.requests, "no run is repeated, and none is dropped");

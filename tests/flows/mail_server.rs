@@ -104,8 +104,8 @@ impl Scene {
     async fn mail(&self, sender: &Sender, channel: &Channel) {
         let message = AlertMessage::Channel { team: channel.team, channel: channel.id };
         let app = &self.service.test.app;
-        let told = Box::pin(vedette_notifier::handle(app, sender, &message));
-        granted([&NOTIFIER, &Grant::NONE], told).await.expect("told");
+        let notified = Box::pin(vedette_notifier::handle(app, sender, &message));
+        granted([&NOTIFIER, &Grant::NONE], notified).await.expect("told");
     }
 
     async fn deliveries(&self, channel: &Channel) -> Deliveries {

@@ -420,20 +420,20 @@ async fn a_site_that_is_deleted_while_it_is_synced_leaves_no_schedule() {
 struct Slow {
     url: String,
     asked: Arc<Notify>,
-    told: Arc<Notify>,
+    notified: Arc<Notify>,
 }
 
 impl Slow {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let (asked, told) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let slow = Self { url, asked: Arc::clone(&asked), told: Arc::clone(&told) };
+        let (asked, notified) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let slow = Self { url, asked: Arc::clone(&asked), notified: Arc::clone(&notified) };
         tokio::spawn(async move {
             while let Ok((mut connection, _)) = listener.accept().await {
                 let _ = connection.read(&mut [0; 4096]).await;
                 asked.notify_one();
-                told.notified().await;
+                notified.notified().await;
                 let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
                 connection.write_all(answer).await.expect("answered");
             }
@@ -462,7 +462,7 @@ async fn a_run_under_way_counts_nothing_once_the_site_has_moved() {
         slow.asked.notified().await;
         let body = json!({ "url": elsewhere.url });
         let moved = client.patch(&format!("/sites/{site}"), &body).await;
-        slow.told.notify_one();
+        slow.notified.notify_one();
         moved
     });
     assert_eq!(moved.status, 200, "{moved:?}");
@@ -496,7 +496,7 @@ async fn an_order_under_way_is_carried_out_where_the_site_has_moved_to() {
     let (run, moved) = tokio::join!(scene.service.check(&order), async {
         slow.asked.notified().await;
         let moved = client.patch(&path, &json!({ "url": elsewhere.url })).await;
-        slow.told.notify_one();
+        slow.notified.notify_one();
         moved
     });
     assert_eq!(moved.body["data"]["latest_checks"]["status"]["status"], "pending");
@@ -523,7 +523,7 @@ async fn a_run_under_way_counts_when_only_the_name_changes() {
         slow.asked.notified().await;
         let body = json!({ "url": slow.url, "name": "Shop", "pinned": true });
         let named = client.patch(&format!("/sites/{site}"), &body).await;
-        slow.told.notify_one();
+        slow.notified.notify_one();
         named
     });
     assert_eq!(named.data("name"), "Shop");

@@ -29,7 +29,7 @@ impl Scene {
             1
         );
         let delayed = self.service.work_off().await;
-        self.service.tell().await;
+        self.service.notify().await;
         delayed
     }
 
@@ -107,9 +107,9 @@ async fn an_alert_that_nobody_knows_of_is_due_again() {
     let people = scene.add_channel("Ops", chat()).await;
     let program = scene.add_channel("Pager", webhook()).await;
     let site = scene.watch_down(&json!({})).await;
-    let told = scene.service.receivers.take();
-    let lines = |told: &[Received]| told.iter().map(Received::line).collect::<Vec<_>>();
-    assert_eq!(lines(&told), ["DOWN: site.test", "issue.opened"]);
+    let notified = scene.service.receivers.take();
+    let lines = |notified: &[Received]| notified.iter().map(Received::line).collect::<Vec<_>>();
+    assert_eq!(lines(&notified), ["DOWN: site.test", "issue.opened"]);
     let app = &scene.service.test.app;
     for place in [&people, &program].map(ChannelRef::from) {
         for cursor in app.store.deliveries(place).await.expect("read").cursors {
@@ -119,7 +119,7 @@ async fn an_alert_that_nobody_knows_of_is_due_again() {
     scene.rebuild().await;
     let again = scene.service.receivers.take();
     assert_eq!(lines(&again), ["DOWN: site.test", "issue.opened"]);
-    let receivers::Message::Event { id, .. } = &told[1].message else { panic!("{told:?}") };
+    let receivers::Message::Event { id, .. } = &notified[1].message else { panic!("{notified:?}") };
     let receivers::Message::Event { id: repeated, .. } = &again[1].message else {
         panic!("{again:?}")
     };
@@ -150,7 +150,7 @@ async fn what_channels_have_yet_to_learn_is_left_to_the_outbox() {
     };
     assert_eq!(missing().await, 0, "the acknowledgement stands in the outbox");
     vedette_runs::enqueue_alert(app, &site, &change).await;
-    scene.service.tell().await;
+    scene.service.notify().await;
     assert_eq!(missing().await, 1);
 }
 
@@ -172,7 +172,7 @@ async fn an_issue_that_is_resolved_during_a_rebuild_is_not_opened_again() {
     let rebuild = Box::pin(vedette_notifier::rebuild(&test.app, scene.owner.team));
     let (rebuilt, ()) = futures::join!(rebuild, Box::pin(meanwhile));
     assert_eq!(rebuilt.expect("rebuilt").missing, 0);
-    scene.service.tell().await;
+    scene.service.notify().await;
     assert_eq!(scene.service.receivers.take_lines(), [""; 0]);
 }
 
@@ -196,8 +196,8 @@ async fn an_id_always_has_the_same_body() {
     forget().await;
     let received = scene.service.receivers.take();
     let mut bodies = std::collections::BTreeMap::new();
-    for told in &received {
-        let receivers::Message::Event { id, body } = &told.message else { panic!("{told:?}") };
+    for notified in &received {
+        let receivers::Message::Event { id, body } = &notified.message else { panic!("{notified:?}") };
         assert_eq!(body["type"], "issue.opened");
         assert_eq!(bodies.entry(id).or_insert(body), &body, "{id}");
     }

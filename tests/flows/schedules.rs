@@ -137,7 +137,7 @@ impl Story {
 }
 
 /// Tells a story of each kind of scheduler.
-macro_rules! told_of_each {
+macro_rules! notified_of_each {
     ($($story:ident),* $(,)?) => {
         mod timers { $(#[tokio::test] async fn $story() { super::$story(super::By::Timers).await; })* }
         mod event_bridge { $(#[tokio::test] async fn $story() { super::$story(super::By::Schedules).await; })* }
@@ -145,7 +145,7 @@ macro_rules! told_of_each {
     };
 }
 
-told_of_each!(
+notified_of_each!(
     every_tool_with_an_engine_is_scheduled_at_its_cadence_and_runs_at_once,
     nothing_is_scheduled_of_a_tool_that_is_off,
     first_runs_happen_once_however_often_they_are_sent,

@@ -35,7 +35,7 @@ impl Scene {
         let escalation = json!({ "enabled": true, "intervals": [15, 60, 1440] });
         scene.escalate(&json!({ "escalation": escalation })).await;
         let site = scene.watch_down(&json!({})).await;
-        assert_eq!(scene.told(), ["DOWN: site.test", "issue.opened"]);
+        assert_eq!(scene.notified(), ["DOWN: site.test", "issue.opened"]);
         (scene, site)
     }
 
@@ -49,7 +49,7 @@ impl Scene {
         let answer = self.client().patch(&format!("/sites/{site}"), &body).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         self.service.work_off().await;
-        self.service.tell().await;
+        self.service.notify().await;
     }
 
     /// Days go by.
@@ -57,7 +57,7 @@ impl Scene {
         for _ in 0..3 {
             self.service.advance_minutes(24 * 60);
             self.redeliver().await;
-            assert_eq!(self.told(), [""; 0]);
+            assert_eq!(self.notified(), [""; 0]);
         }
     }
 }
@@ -73,25 +73,25 @@ async fn who_pauses_a_site_that_is_down_ends_its_alerts_and_not_its_issue() {
     scene.assert_that_nobody_is_reminded().await;
 
     scene.enable_status(site, true).await;
-    assert_eq!(scene.told(), ["DOWN: site.test", "issue.opened"], "it still is");
+    assert_eq!(scene.notified(), ["DOWN: site.test", "issue.opened"], "it still is");
     scene.turn(site, 200).await;
-    assert_eq!(scene.told(), ["RESOLVED: site.test", "issue.resolved"]);
+    assert_eq!(scene.notified(), ["RESOLVED: site.test", "issue.resolved"]);
 }
 
 #[tokio::test]
 async fn an_issue_that_somebody_resolves_while_its_site_is_paused_is_over_already() {
     let (scene, site) = Scene::start_down().await;
     scene.enable_status(site, false).await;
-    scene.told();
+    scene.notified();
     let issue = scene.issues("active").await.remove(0);
     let id = IssueId::parse(issue["uuid"].as_str().expect("a uuid"));
     scene.service.resolve(id.expect("an id"), scene.owner.user).await;
     scene.redeliver().await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.enable_status(site, true).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.turn(site, 503).await;
-    assert_eq!(scene.told(), ["DOWN: site.test", "issue.opened"]);
+    assert_eq!(scene.notified(), ["DOWN: site.test", "issue.opened"]);
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn under_an_inactive_plan_nobody_is_reminded() {
         test.app.store.set_plan(team, plan, is_active, test.now()).await.expect("set");
         // What `vedette plan` asks for.
         scene.service.notify(&AlertMessage::Team(team)).await;
-        scene.service.tell().await;
+        scene.service.notify().await;
     };
     set(false).await;
     let received = scene.service.receivers.take();
@@ -111,7 +111,7 @@ async fn under_an_inactive_plan_nobody_is_reminded() {
     assert_eq!(reasons(&received), [("issue.resolved".to_owned(), json!("plan_inactive"))]);
     scene.assert_that_nobody_is_reminded().await;
     set(true).await;
-    assert_eq!(scene.told(), ["DOWN: site.test", "issue.opened"]);
+    assert_eq!(scene.notified(), ["DOWN: site.test", "issue.opened"]);
 }
 
 #[tokio::test]
@@ -126,12 +126,12 @@ async fn a_team_that_disables_a_tool_ends_the_alerts_of_all_its_sites() {
     scene.service.waiting();
     let site = SiteId::parse(&site).expect("an id");
     scene.turn(site, 503).await;
-    assert_eq!(scene.told(), ["DOWN: site.test", "issue.opened"]);
+    assert_eq!(scene.notified(), ["DOWN: site.test", "issue.opened"]);
     let status = json!({ "status": { "enabled": false, "cadence_minutes": 5 } });
     let body = json!({ "monitoring_settings": { "tools": status } });
     let path = format!("/teams/{}/monitoring", scene.owner.team);
     assert_eq!(scene.client().patch(&path, &body).await.status, 200);
-    scene.service.tell().await;
+    scene.service.notify().await;
     let received = scene.service.receivers.take();
     assert_eq!(titles(&received), ["MONITORING STOPPED: site.test"]);
     assert_eq!(reasons(&received), [("issue.resolved".to_owned(), json!("tool_disabled"))]);
@@ -141,7 +141,7 @@ async fn a_team_that_disables_a_tool_ends_the_alerts_of_all_its_sites() {
 async fn who_deletes_a_site_that_is_down_ends_its_alerts() {
     let (scene, site) = Scene::start_down().await;
     assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
-    scene.service.tell().await;
+    scene.service.notify().await;
     let received = scene.service.receivers.take();
     assert_eq!(titles(&received), ["MONITORING STOPPED: site.test"]);
     assert_eq!(reasons(&received), [("issue.resolved".to_owned(), json!("site_deleted"))]);
@@ -162,11 +162,11 @@ async fn a_purge_waits_until_channels_have_learnt_of_the_deletion() {
     let sent = scene.service.test.queue.drain(vedette_runtime::Destination::Alerts);
     assert!(matches!(&sent[..], [(Message::Alert(AlertMessage::Issue { .. }), _)]), "{sent:?}");
     scene.service.deliver(&scene.purge(site)).await;
-    assert_eq!(scene.told(), [""; 0]);
+    assert_eq!(scene.notified(), [""; 0]);
     scene.service.advance_minutes(30);
     scene.redeliver().await;
-    scene.service.tell().await;
-    assert_eq!(scene.told(), ["MONITORING STOPPED: site.test", "issue.resolved"]);
+    scene.service.notify().await;
+    assert_eq!(scene.notified(), ["MONITORING STOPPED: site.test", "issue.resolved"]);
 }
 
 #[tokio::test]
@@ -180,6 +180,6 @@ async fn a_program_learns_of_an_opening_before_the_deletion_that_follows_at_once
     let app = &scene.service.test.app;
     Box::pin(vedette_checker::handle(app, &scene.service.engines, &message)).await.expect("run");
     assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
-    scene.service.tell().await;
-    assert_eq!(scene.told(), ["issue.opened", "issue.resolved"]);
+    scene.service.notify().await;
+    assert_eq!(scene.notified(), ["issue.opened", "issue.resolved"]);
 }

@@ -289,8 +289,8 @@ async fn all_teams_of_a_user_are_told_of_their_tokens() {
     let (hash, email) = (token.hash.short(), email_of(&test, owner.user).await);
     let browser = Browser::of(&test, owner.user).await;
     for team in &teams {
-        let told = rows(&browser.get(&log(team)).await);
-        assert_eq!(told, [format!("Ada {email} | Made their API token {hash}, for sites:read")]);
+        let notified = rows(&browser.get(&log(team)).await);
+        assert_eq!(notified, [format!("Ada {email} | Made their API token {hash}, for sites:read")]);
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Inner {
     /// How often in a thousand the process dies around a send.
     pub(crate) crashes: u64,
     /// What people think, by channel and site: since when it is down.
-    told: BTreeMap<(ChannelId, Name), Timestamp>,
+    notified: BTreeMap<(ChannelId, Name), Timestamp>,
     /// What was sent in the pass that is under way, and so is not saved yet.
     in_pass: Vec<(ChannelId, Name)>,
     /// What was sent by a pass that died, and so may be sent once more.
@@ -66,7 +66,7 @@ impl Receivers {
             random,
             failing: BTreeMap::new(),
             crashes: 0,
-            told: BTreeMap::new(),
+            notified: BTreeMap::new(),
             in_pass: Vec::new(),
             unsaved: BTreeSet::new(),
             events: BTreeMap::new(),
@@ -127,7 +127,7 @@ impl Inner {
     }
 
     pub(crate) fn believes_down(&self, channel: ChannelId, site: &str) -> bool {
-        self.told.contains_key(&(channel, site.to_owned()))
+        self.notified.contains_key(&(channel, site.to_owned()))
     }
 
     pub(crate) fn events(&self, channel: ChannelId, site: &str) -> &[Event] {
@@ -146,7 +146,7 @@ impl Inner {
         assert!(!sites.is_empty(), "{title}: names nothing");
         for site in sites {
             let place = (channel.id, site.clone());
-            let knows = self.told.get(&place).copied();
+            let knows = self.notified.get(&place).copied();
             let is_repeated = self.unsaved.remove(&place);
             self.repeated += u64::from(is_repeated);
             let down_since = self.down_since.get(&site).copied();
@@ -155,7 +155,7 @@ impl Inner {
                     let opened_at =
                         alert.thread.map(|thread| thread.opened_at).or(down_since).unwrap_or(now);
                     assert!(knows != Some(opened_at) || is_repeated, "{title}: told twice");
-                    self.told.insert(place.clone(), opened_at);
+                    self.notified.insert(place.clone(), opened_at);
                 }
                 AlertKind::Reminder => assert!(
                     knows.is_some() || is_repeated,
@@ -163,12 +163,12 @@ impl Inner {
                 ),
                 AlertKind::Resolved => {
                     assert!(knows.is_some() || is_repeated, "{title}: they did not know");
-                    self.told.remove(&place);
+                    self.notified.remove(&place);
                 }
                 AlertKind::Missed => {
                     assert!(knows.is_none() || is_repeated, "{title}: they knew");
                     // Who was told by a process that died then learns that it is over.
-                    self.told.remove(&place);
+                    self.notified.remove(&place);
                 }
                 AlertKind::Notice | AlertKind::Test => {}
             }

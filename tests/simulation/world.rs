@@ -466,14 +466,14 @@ impl World {
             }
             Message::Alert(alert) => {
                 let app = &self.service.test.app;
-                let told = Box::pin(vedette_notifier::handle(app, &self.receivers, alert));
-                let told = faults.until_crash(granted([&NOTIFIER, &Grant::NONE], told)).await;
-                let is_saved = matches!(told, Some(Ok(())));
+                let notified = Box::pin(vedette_notifier::handle(app, &self.receivers, alert));
+                let notified = faults.until_crash(granted([&NOTIFIER, &Grant::NONE], notified)).await;
+                let is_saved = matches!(notified, Some(Ok(())));
                 self.receivers.end_pass(is_saved);
-                if let Some(Err(NotifierError::Message(error))) = &told {
+                if let Some(Err(NotifierError::Message(error))) = &notified {
                     panic!("{error}");
                 }
-                told.map(|told| told.is_ok())
+                notified.map(|notified| notified.is_ok())
             }
             Message::Letter(_) => panic!("nobody asked for it"),
         };

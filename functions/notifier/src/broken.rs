@@ -68,7 +68,7 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
 }
 
 /// Tells the team that the channel does not work, by another one that people read; mail is the surest.
-pub(crate) async fn tell_owner<T: Transport>(
+pub(crate) async fn notify_owner<T: Transport>(
     pass: &mut Pass<'_, T>,
     why: &str,
 ) -> Result<(), NotifierError> {
@@ -86,7 +86,7 @@ pub(crate) async fn tell_owner<T: Transport>(
             works = Some(other);
         }
     }
-    error!(channel = %broken.id, team = %broken.team, told = works.is_some(), "a channel does not work");
+    error!(channel = %broken.id, team = %broken.team, notified = works.is_some(), "a channel does not work");
     let Some(other) = works else { return Ok(()) };
     let id = format!("{}-{}", broken.id, now.as_millisecond());
     let group = format!("notice-{id}");

@@ -16,8 +16,8 @@ type Known = (Cursor, IssueWithSite);
 /// Events of an issue that are queued at once: a transaction has room for a hundred items.
 const QUEUED_AT_ONCE: usize = 50;
 
-/// What people are told of: where they missed too much, neither outages that are over and that they were not
-/// told of, nor when an issue was active before. A message says so.
+/// What people are notified of: where they missed too much, neither outages that are over and that they were not
+/// notified of, nor when an issue was active before. A message says so.
 pub(crate) async fn people<T: Transport>(
     pass: &mut Pass<'_, T>,
     mut known: Vec<Known>,
@@ -26,7 +26,7 @@ pub(crate) async fn people<T: Transport>(
     if has_missed_too_much(&known, now) {
         queue_notice(pass, &known, now).await?;
         let is_over = |(cursor, found): &Known| {
-            cursor.missed.is_some() && cursor.told.is_none() && !found.issue.lifecycle.is_active()
+            cursor.missed.is_some() && cursor.notified.is_none() && !found.issue.lifecycle.is_active()
         };
         let (over, rest): (Vec<_>, Vec<_>) = known.into_iter().partition(is_over);
         for (cursor, _) in over {
@@ -72,7 +72,7 @@ fn has_missed_too_much(known: &[Known], now: Timestamp) -> bool {
     is_too_much(missed, now)
 }
 
-/// Has the channel told that it missed something, and since when. People are told after their quiet time.
+/// Has the channel notified that it missed something, and since when. People are told after their quiet time.
 async fn queue_notice<T: Transport>(
     pass: &mut Pass<'_, T>,
     known: &[Known],

@@ -87,7 +87,7 @@ pub(crate) struct Pass<'a, T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
     /// The receiver has it, or it never will: it counts as told.
-    Told,
+    Notified,
     /// It is told again then, and nothing else before.
     Again(Timestamp),
     /// Nothing is sent to the channel any more.
@@ -147,7 +147,7 @@ pub async fn deliver(
     };
     // Whatever goes wrong next: nothing says so again.
     if pass.done.given_up > 0 {
-        metrics::tell(&[(Metric::AlertsGivenUp, pass.done.given_up)], pass.now());
+        metrics::emit(&[(Metric::AlertsGivenUp, pass.done.given_up)], pass.now());
     }
     pass.end().await?;
     worked?;
@@ -187,9 +187,9 @@ impl<T: Transport> Pass<'_, T> {
             return self.park(cursors, events).await;
         }
         if self.channel.target.is_for_people() {
-            people::tell(self, cursors).await
+            people::notify(self, cursors).await
         } else {
-            webhooks::tell(self, cursors, events).await
+            webhooks::notify(self, cursors, events).await
         }
     }
 
@@ -323,7 +323,7 @@ impl<T: Transport> Pass<'_, T> {
             return self.note_test(id, &notice, outcome).await;
         }
         match self.note(notice.content.name(), outcome).await? {
-            Attempt::Told => self.drop_queued(&notice).await,
+            Attempt::Notified => self.drop_queued(&notice).await,
             Attempt::Again(at) => self.save_queued(Queued { due: Some(at), ..notice }).await,
             Attempt::Disabled => self.save_queued(Queued { due: None, ..notice }).await,
         }
@@ -376,7 +376,7 @@ impl<T: Transport> Pass<'_, T> {
             SendOutcome::Delivered => {
                 self.done.sent += 1;
                 self.state.delivered(now);
-                Attempt::Told
+                Attempt::Notified
             }
             SendOutcome::Retry { after, why } => {
                 let asked = after.and_then(|after| SignedDuration::try_from(after).ok());
@@ -384,7 +384,7 @@ impl<T: Transport> Pass<'_, T> {
                 let retry = self.state.failed(whom, attempt(why.clone()), asked);
                 if retry.is_exhausted && !self.state.is_reported {
                     self.state.is_reported = true;
-                    broken::tell_owner(self, &why).await?;
+                    broken::notify_owner(self, &why).await?;
                 }
                 Attempt::Again(retry.at)
             }
@@ -396,15 +396,15 @@ impl<T: Transport> Pass<'_, T> {
             }
             SendOutcome::Refused { why } => {
                 if self.state.refused(attempt(why.clone())) {
-                    broken::tell_owner(self, &why).await?;
+                    broken::notify_owner(self, &why).await?;
                     Attempt::Disabled
                 } else {
-                    Attempt::Told
+                    Attempt::Notified
                 }
             }
             SendOutcome::Gone { why } => {
                 self.state.disable(attempt(why.clone()));
-                broken::tell_owner(self, &why).await?;
+                broken::notify_owner(self, &why).await?;
                 Attempt::Disabled
             }
         })

@@ -1,4 +1,4 @@
-//! The bodies of events: what webhooks are told of an issue as it was when something happened.
+//! The bodies of events: what webhooks are notified of an issue as it was when something happened.
 
 use std::collections::BTreeMap;
 

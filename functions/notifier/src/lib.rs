@@ -1,7 +1,7 @@
 //! The notifier: tells channels of what happens to issues.
 //!
 //! A change of an issue is written with an entry of the outbox. [`fan_out`] says of each channel what it
-//! is to learn of that; [`deliver`] sends to one channel what is due, and saves what it was told.
+//! is to learn of that; [`deliver`] sends to one channel what is due, and saves what it was notified of.
 
 mod broken;
 mod catch_up;

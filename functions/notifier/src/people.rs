@@ -7,7 +7,7 @@ use vedette_domain::account::User;
 use vedette_domain::alert::collection::{Collecting, Collection, collect};
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::Cursor;
-use vedette_domain::alert::due::{Due, News, Told, due};
+use vedette_domain::alert::due::{Due, News, Notified, due};
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
 use vedette_domain::alert::{Alert, AlertKind, Thread};
@@ -24,11 +24,11 @@ struct Ready {
     cursor: Cursor,
     found: IssueWithSite,
     news: News,
-    told: Option<Told>,
+    notified: Option<Notified>,
 }
 
-/// Tells people what is due of the issues that they are to be told of.
-pub(crate) async fn tell<T: Transport>(
+/// Tells people what is due of the issues that they are to be notified of.
+pub(crate) async fn notify<T: Transport>(
     pass: &mut Pass<'_, T>,
     cursors: Vec<Cursor>,
 ) -> Result<(), NotifierError> {
@@ -47,7 +47,7 @@ pub(crate) async fn tell<T: Transport>(
     while let Some(kind) = ready.first().map(|ready| ready.news.kind()) {
         let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
         ready = others;
-        tell_kind(pass, kind, of_kind, &users).await?;
+        notify_kind(pass, kind, of_kind, &users).await?;
         if pass.is_off() {
             break;
         }
@@ -78,10 +78,10 @@ async fn decide<T: Transport>(
     }
     let mut ready = Vec::new();
     for (cursor, found) in catch_up::people(pass, known, now).await? {
-        match due(&found.issue, cursor.told, cursor.from, &pass.policy(&found), now) {
+        match due(&found.issue, cursor.notified, cursor.from, &pass.policy(&found), now) {
             Due::Nothing(_) => pass.forget(&cursor).await?,
-            Due::Later { at, told, .. } => pass.put_off(Cursor { told, ..cursor }, at).await?,
-            Due::Tell { news, told, .. } => ready.push(Ready { cursor, found, news, told }),
+            Due::Later { at, notified, .. } => pass.put_off(Cursor { notified, ..cursor }, at).await?,
+            Due::Notify { news, notified, .. } => ready.push(Ready { cursor, found, news, notified }),
         }
     }
     Ok(ready)
@@ -115,7 +115,7 @@ async fn deciders<T: Transport>(
 }
 
 /// Tells news of one kind: the first one by one, more of it together.
-async fn tell_kind<T: Transport>(
+async fn notify_kind<T: Transport>(
     pass: &mut Pass<'_, T>,
     kind: AlertKind,
     ready: Vec<Ready>,
@@ -160,7 +160,7 @@ async fn tell_kind<T: Transport>(
         }
         let collecting = Collecting { kind, continues };
         let Collection { alert, named } = compose(pass, collecting, &group, users);
-        // Nobody is told of what an alert does not name.
+        // Nobody is notified of what an alert does not name.
         let unnamed = group.split_off(named);
         let (title, id) = (alert.title(), message_id(pass.channel.id, &alert));
         let message = pass.alert(alert, id);
@@ -169,9 +169,9 @@ async fn tell_kind<T: Transport>(
             pass.give_up();
         }
         let due = match pass.note(&title, outcome).await? {
-            Attempt::Told => {
-                for Ready { cursor, found, told, .. } in std::mem::take(&mut group) {
-                    save(pass, &cursor, &found, told).await?;
+            Attempt::Notified => {
+                for Ready { cursor, found, notified, .. } in std::mem::take(&mut group) {
+                    save(pass, &cursor, &found, notified).await?;
                 }
                 if is_collection {
                     // Not before: one that does not arrive is still to be sent.
@@ -256,10 +256,10 @@ async fn save<T: Transport>(
     pass: &mut Pass<'_, T>,
     cursor: &Cursor,
     found: &IssueWithSite,
-    told: Option<Told>,
+    notified: Option<Notified>,
 ) -> Result<(), NotifierError> {
     let (app, place, issue) = (pass.app, pass.place(), &found.issue);
-    let next = cursor.once_told(issue, told, &pass.policy(found), pass.now());
+    let next = cursor.once_notified(issue, notified, &pass.policy(found), pass.now());
     let saved = match &next {
         Some(next) => app.store.put_cursor(place, next).await,
         None => app.store.delete_cursor(place, cursor).await,
@@ -270,7 +270,7 @@ async fn save<T: Transport>(
     }
     retry_on_conflict(budget::WRITE, || async {
         let Some(current) = app.store.cursor(place, cursor.issue).await? else { return Ok(()) };
-        let next = current.told_meanwhile(issue, told, app.clock.now());
+        let next = current.notified_meanwhile(issue, notified, app.clock.now());
         app.store.put_cursor(place, &next).await
     })
     .await?;

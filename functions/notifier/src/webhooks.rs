@@ -21,7 +21,7 @@ use crate::{NotifierError, broken, catch_up};
 const FAILURES_MAX: usize = 3;
 
 /// Sends events whose turn it is, and makes those that are due.
-pub(crate) async fn tell<T: Transport>(
+pub(crate) async fn notify<T: Transport>(
     pass: &mut Pass<'_, T>,
     cursors: Vec<Cursor>,
     mut events: Vec<Queued>,
@@ -225,5 +225,5 @@ async fn disable<T: Transport>(
     let attempt = attempt(event, why, pass.now());
     // It is counted with those that are parked after it.
     pass.state.disable(attempt);
-    broken::tell_owner(pass, why).await
+    broken::notify_owner(pass, why).await
 }

@@ -49,7 +49,7 @@ async fn main() -> Result<(), Error> {
                         match gauge(app).await {
                             Ok(Gauge { due, done }) => {
                                 let figures = [(Metric::RunsDue, due), (Metric::RunsDone, done)];
-                                metrics::tell(&figures, now);
+                                metrics::emit(&figures, now);
                             }
                             Err(error) => {
                                 warn!(error = %ErrorChain(&error), "the gauge was not read");

@@ -66,7 +66,7 @@ pub(crate) async fn timers(
     let recreated = recreated.into_inner();
     if recreated > 0 {
         warn!(team = %id, recreated, "schedules were missing");
-        metrics::tell(&[(Metric::SchedulesRecreated, recreated)], app.clock.now());
+        metrics::emit(&[(Metric::SchedulesRecreated, recreated)], app.clock.now());
     }
     let mended = rebuilt?;
     info!(team = %id, sites = sites.len(), mended, recreated, "timers and schedules were rebuilt");

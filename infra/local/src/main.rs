@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Err(error) => return refuse(1, &error),
     };
     telemetry::init_behind(lines.clone());
-    terminal::tell_panics(lines.clone());
+    terminal::report_panics(lines.clone());
     process::prepare();
     let ended = configured(&options).map(|configured| runtime.block_on(run(&options, configured)));
     // Whatever still waits for the disk or the resolver is not waited for.

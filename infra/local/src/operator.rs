@@ -139,31 +139,31 @@ impl Report {
 }
 
 /// Tells the operator once that the service is degraded, and once that this is over.
-pub(crate) async fn tell(app: App, sender: std::sync::Arc<Sender>, operator: Operator) {
+pub(crate) async fn notify(app: App, sender: std::sync::Arc<Sender>, operator: Operator) {
     let (health, clock) = (app.health.clone(), app.clock.clone());
     let send = |report: Report| {
         let (app, sender, operator) = (&app, &sender, &operator);
         async move { operator.send(app, sender, &report).await }
     };
-    tell_by(&health, || clock.now(), send).await;
+    notify_by(&health, || clock.now(), send).await;
 }
 
-async fn tell_by<F: Future<Output = SendOutcome>>(
+async fn notify_by<F: Future<Output = SendOutcome>>(
     health: &Health,
     now: impl Fn() -> Timestamp,
     send: impl Fn(Report) -> F,
 ) {
     let mut changes = health.watch();
-    let mut told: Vec<Ongoing> = Vec::new();
+    let mut notified: Vec<Ongoing> = Vec::new();
     loop {
         let ongoing = changes.borrow_and_update().clone();
-        let is_known = |problem: &Ongoing| told.iter().any(|known| known.is_same(problem));
+        let is_known = |problem: &Ongoing| notified.iter().any(|known| known.is_same(problem));
         if !ongoing.iter().all(is_known) {
-            told = ongoing;
-            deliver(Report { problems: told.clone(), is_over: false, at: now() }, &send).await;
-        } else if !told.is_empty() && ongoing.is_empty() {
+            notified = ongoing;
+            deliver(Report { problems: notified.clone(), is_over: false, at: now() }, &send).await;
+        } else if !notified.is_empty() && ongoing.is_empty() {
             if timeout(CALM, changes.changed()).await.is_err() {
-                let problems = std::mem::take(&mut told);
+                let problems = std::mem::take(&mut notified);
                 deliver(Report { problems, is_over: true, at: now() }, &send).await;
             }
         } else if changes.changed().await.is_err() {
@@ -223,10 +223,10 @@ mod tests {
     }
 
     /// Tells an operator who does not hear the first messages; what was sent, and after how many seconds.
-    async fn told(deaf: usize, story: impl AsyncFnOnce(&Health)) -> Vec<(u64, String)> {
+    async fn notified(deaf: usize, story: impl AsyncFnOnce(&Health)) -> Vec<(u64, String)> {
         let (health, sent) = (Health::default(), Arc::new(Mutex::new(Vec::new())));
         let begun = Instant::now();
-        let telling = tokio::spawn({
+        let notifying = tokio::spawn({
             let (health, sent) = (health.clone(), Arc::clone(&sent));
             async move {
                 let send = |report: Report| {
@@ -238,19 +238,19 @@ mod tests {
                         false => SendOutcome::Retry { after: None, why: "deaf".to_owned() },
                     })
                 };
-                tell_by(&health, || NOW, send).await;
+                notify_by(&health, || NOW, send).await;
             }
         });
         story(&health).await;
         sleep(Duration::from_hours(1)).await;
-        telling.abort();
+        notifying.abort();
         let sent = sent.lock().expect("a list");
         sent.clone()
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_operator_is_told_once_and_once_that_it_is_over() {
-        let sent = told(0, async |health| {
+        let sent = notified(0, async |health| {
             health.report(full(), NOW);
             sleep(Duration::from_secs(10)).await;
             health.report(Problem::NotWritable { why: "input/output error".to_owned() }, NOW);
@@ -270,9 +270,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_does_not_arrive_is_sent_a_few_times() {
         let degraded = |second| (second, "service.degraded".to_owned());
-        let sent = told(2, async |health| health.report(full(), NOW)).await;
+        let sent = notified(2, async |health| health.report(full(), NOW)).await;
         assert_eq!(sent, [0, 1, 11].map(degraded));
-        let sent = told(9, async |health| health.report(full(), NOW)).await;
+        let sent = notified(9, async |health| health.report(full(), NOW)).await;
         assert_eq!(sent, [0, 1, 11, 71, 371].map(degraded));
     }
 

@@ -38,7 +38,7 @@ Unknown query parameters and unknown fields beside the known ones of a body are 
 
 /// Makes the document, examples included.
 pub async fn document() -> Value {
-    let story = Story::tell().await;
+    let story = Story::play().await;
     let mut schemas = Schemas::new();
     let operations = routes::operations(&mut schemas);
     let webhooks = webhooks::webhooks(&mut schemas, &story);

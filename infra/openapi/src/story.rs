@@ -30,7 +30,7 @@ struct Exchange {
 
 impl Story {
     /// Tells the story.
-    pub(crate) async fn tell() -> Self {
+    pub(crate) async fn play() -> Self {
         let mut story = Self { scene: Scene::start().await, told: Vec::new(), events: Vec::new() };
         story.scene.try_webhook().await;
         story.scene.turn_webhook_on_too_late().await;
@@ -234,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_route_is_served_once_and_the_refusals_are_those_told() {
-        let story = Story::tell().await;
+        let story = Story::play().await;
         for route in ROUTES {
             let mut told = story.told.iter().filter(|exchange| exchange.route == route.name);
             assert!(told.any(|exchange| exchange.status.is_success()), "{}", route.name);

@@ -193,7 +193,7 @@ mod tests {
 
     #[tokio::test]
     async fn each_event_has_an_example_that_was_sent() {
-        let story = Story::tell().await;
+        let story = Story::play().await;
         let webhooks = webhooks(&mut Schemas::new(), &story);
         let webhooks = webhooks.as_object().expect("webhooks");
         assert_eq!(webhooks.len(), EventKind::ALL.len() + 2);

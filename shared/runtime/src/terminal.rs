@@ -97,7 +97,7 @@ fn write_all(waiting: &mpsc::Receiver<Job>, counters: &Counters, out: &mut impl 
         let job = match waiting.try_recv() {
             Err(TryRecvError::Empty) => {
                 // What was dropped came after all that has waited.
-                tell_dropped(counters, out);
+                report_dropped(counters, out);
                 waiting.recv().ok()
             }
             job => job.ok(),
@@ -109,7 +109,7 @@ fn write_all(waiting: &mpsc::Receiver<Job>, counters: &Counters, out: &mut impl 
                 counters.waiting.fetch_sub(text.len(), Ordering::AcqRel);
             }
             Some(Job::Flush(flushed)) => {
-                tell_dropped(counters, out);
+                report_dropped(counters, out);
                 let _ = flushed.send(());
             }
             None => return,
@@ -117,7 +117,7 @@ fn write_all(waiting: &mpsc::Receiver<Job>, counters: &Counters, out: &mut impl 
     }
 }
 
-fn tell_dropped(counters: &Counters, out: &mut impl Write) {
+fn report_dropped(counters: &Counters, out: &mut impl Write) {
     let dropped = counters.dropped.swap(0, Ordering::AcqRel);
     if dropped > 0 {
         let note = format!("{dropped} lines were dropped here, since nobody was reading\n");
@@ -142,7 +142,7 @@ pub fn stderr() -> io::Result<Lines> {
 }
 
 /// Has panics told through these lines. Rust's own way would wait for whoever reads standard error.
-pub fn tell_panics(lines: Lines) {
+pub fn report_panics(lines: Lines) {
     panic::set_hook(Box::new(move |what| {
         let thread = thread::current();
         let name = thread.name().unwrap_or("without a name");

@@ -48,7 +48,7 @@ pub struct Lesson {
     pub channel: ChannelRef,
     /// What it knows of the issue, to be looked at.
     pub cursor: Option<Cursor>,
-    /// The event itself, for a channel that is told of every event.
+    /// The event itself, for a channel that is notified of every event.
     pub event: Option<Queued>,
     /// What says that the channel is off, where it is: the lesson holds as long as it says so.
     pub off: Option<Off>,

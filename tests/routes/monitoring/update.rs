@@ -500,7 +500,7 @@ async fn sites_follow_their_team_except_in_what_they_override() {
 async fn the_reconciler_is_told_when_schedules_follow_from_what_changed() {
     let (service, owner) = Service::with_team().await;
     let resync = || vec![(Message::Maintenance(Maintenance::Resync(owner.team)), Duration::ZERO)];
-    for (settings, told) in [
+    for (settings, notified) in [
         (json!({ "tools": { "status": { "enabled": true, "cadence_minutes": 1 } } }), resync()),
         (json!({ "tools": { "status": { "enabled": false, "cadence_minutes": 1 } } }), resync()),
         (json!({ "tools": { "status": { "enabled": false, "cadence_minutes": 1 } } }), Vec::new()),
@@ -517,7 +517,7 @@ async fn the_reconciler_is_told_when_schedules_follow_from_what_changed() {
         let answer = patch_settings(&service, &owner, &settings).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         let waiting = service.waiting();
-        assert_eq!(waiting, told, "{settings}");
+        assert_eq!(waiting, notified, "{settings}");
         for (message, _) in waiting {
             service.deliver(&message).await;
         }

@@ -262,12 +262,12 @@ async fn strings_that_are_of_no_use_fail_alone_and_are_told_as_sent() {
     sites.push(json!({ "url": "https://a.test", "name": "n".repeat(255) }));
     let answer = post(&service, &owner, &json!({ "sites": sites })).await;
     // What is too long to be a URL is not sent back whole.
-    let told = |item: &Value| match item["url"].as_str() {
+    let notified = |item: &Value| match item["url"].as_str() {
         Some(url) if url == long => format!("{}…", &url[..2048]),
         url => url.expect("a string").to_owned(),
     };
     let expected: Vec<_> =
-        cases.iter().map(|(item, error)| json!({ "url": told(item), "error": error })).collect();
+        cases.iter().map(|(item, error)| json!({ "url": notified(item), "error": error })).collect();
     assert_eq!(answer.body["data"]["failed"], json!(expected));
     assert_eq!(urls(&answer, "created"), ["https://a.test"]);
     assert_eq!(answer.body["data"]["skipped"], json!([]));

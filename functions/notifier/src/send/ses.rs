@@ -139,11 +139,11 @@ fn read(response: &HttpResponse) -> Result<(), OrchestratorError<Refusal>> {
         return Ok(());
     }
     let body = response.body().bytes().unwrap_or_default();
-    let told: Value = serde_json::from_slice(body).unwrap_or_default();
+    let notified: Value = serde_json::from_slice(body).unwrap_or_default();
     // `Code:where it is explained`
-    let code = response.headers().get("x-amzn-errortype").or_else(|| told["__type"].as_str());
+    let code = response.headers().get("x-amzn-errortype").or_else(|| notified["__type"].as_str());
     let code = code.unwrap_or_default().rsplit('#').next().unwrap_or_default();
-    let message = told["message"].as_str().or_else(|| told["Message"].as_str());
+    let message = notified["message"].as_str().or_else(|| notified["Message"].as_str());
     Err(OrchestratorError::operation(Refusal {
         status: response.status().as_u16(),
         code: code.split(':').next().unwrap_or_default().to_owned(),

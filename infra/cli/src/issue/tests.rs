@@ -7,7 +7,7 @@ use futures::future::join;
 use jiff::SignedDuration;
 use tempfile::NamedTempFile;
 use vedette_domain::alert::delivery::Cursor;
-use vedette_domain::alert::due::Told;
+use vedette_domain::alert::due::Notified;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::id::{ChannelId, CheckId};
 use vedette_domain::issue::record::{IssueChange, IssueEvent, follow};
@@ -291,9 +291,9 @@ async fn what_waits_to_be_told_of_an_issue_is_shown_with_when_it_is_due() {
     let place = ChannelRef { team: TeamId::parse(&team).expect("an id"), id };
     let (now, issue) = (bench.app.clock.now(), IssueId::parse(&issue).expect("an id"));
     // They know that it is down, and would not take the news of its end before.
-    let told = Some(Told { opened_at: now, reminded_until: now });
+    let notified = Some(Notified { opened_at: now, reminded_until: now });
     let due = Some(now + SignedDuration::from_secs(30));
-    let cursor = Cursor { told, due, ..Cursor::new(issue, now, now) };
+    let cursor = Cursor { notified, due, ..Cursor::new(issue, now, now) };
     bench.app.store.put_cursor(place, &cursor).await.expect("written");
     let failures = format!("channel failures {team} Ops");
     let known = bench.run(&failures).await.out;

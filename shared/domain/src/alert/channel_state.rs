@@ -27,7 +27,7 @@ pub struct ChannelState {
     /// Openings sent lately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openings: Option<Window>,
-    /// Outages sent lately that were over before anybody was told.
+    /// Outages sent lately that were over before anybody was notified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed: Option<Window>,
     /// Resolutions sent lately.
@@ -39,7 +39,7 @@ pub struct ChannelState {
     /// Messages to people that failed in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failing: Option<Failing>,
-    /// Whether the team was told that it fails.
+    /// Whether the team was notified that it fails.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_reported: bool,
     /// Not before then is anything sent to people again.

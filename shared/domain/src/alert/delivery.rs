@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::channel::EventKind;
-use super::due::{Due, Policy, Told, due};
+use super::due::{Due, Policy, Notified, due};
 use super::ended::EndReason;
 use super::mail::Asker;
 use super::missed::Missed;
@@ -87,12 +87,12 @@ pub struct DeletedIssue {
 pub struct Cursor {
     /// The issue.
     pub issue: IssueId,
-    /// What the channel was told; none where an opening is still to be told, and where the channel was told
+    /// What the channel was notified of; none where an opening is still to be told, and where the channel was notified
     /// that monitoring ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<Told>,
-    /// The first opening that it may not have been told of. Where an issue that opened before is active, people
-    /// were told that monitoring ended.
+    #[serde(rename = "told", default, skip_serializing_if = "Option::is_none")]
+    pub notified: Option<Notified>,
+    /// The first opening that it may not have been notified of. Where an issue that opened before is active, people
+    /// were notified that monitoring ended.
     #[serde(with = "millisecond::required")]
     pub from: Timestamp,
     /// When to look again; none where nothing happens by itself.
@@ -117,7 +117,7 @@ pub struct Cursor {
 impl Cursor {
     /// A channel that has yet to learn of an issue, to be written for the first time.
     pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
-        Self { issue, told: None, from, due: Some(now), missed: None, deleted: None, rev: 1 }
+        Self { issue, notified: None, from, due: Some(now), missed: None, deleted: None, rev: 1 }
     }
 
     /// A channel that ought to know of an active issue, and does not, to be written for the first time. A
@@ -138,38 +138,38 @@ impl Cursor {
     /// The cursor once the clock was set back to `now`, by which reminders are due again; none where nothing in it
     /// lies ahead.
     pub fn rewound(&self, now: Timestamp) -> Option<Self> {
-        let told = self.told.filter(|told| is_ahead(told.reminded_until, now))?;
-        let told = Some(Told { reminded_until: now, ..told });
-        Some(Self { told, due: Some(now), rev: self.rev + 1, ..self.clone() })
+        let notified = self.notified.filter(|notified| is_ahead(notified.reminded_until, now))?;
+        let notified = Some(Notified { reminded_until: now, ..notified });
+        Some(Self { notified, due: Some(now), rev: self.rev + 1, ..self.clone() })
     }
 
-    /// The cursor once people were told of the issue; none where nothing is left to be known.
-    pub fn once_told(
+    /// The cursor once people were notified of the issue; none where nothing is left to be known.
+    pub fn once_notified(
         &self,
         issue: &Issue,
-        told: Option<Told>,
+        notified: Option<Notified>,
         policy: &Policy<'_>,
         now: Timestamp,
     ) -> Option<Self> {
-        if told.is_none() {
-            // They were told that monitoring of an active issue ended, or that the issue did.
+        if notified.is_none() {
+            // They were notified that monitoring of an active issue ended, or that the issue did.
             let from = self.after_opening(issue);
-            let next = || Self { told, from, due: None, rev: self.rev + 1, ..self.clone() };
+            let next = || Self { notified, from, due: None, rev: self.rev + 1, ..self.clone() };
             return issue.lifecycle.is_active().then(next);
         }
-        let due = match due(issue, told, self.from, policy, now) {
+        let due = match due(issue, notified, self.from, policy, now) {
             Due::Later { at, .. } => at,
-            Due::Tell { .. } | Due::Nothing(_) => Some(now),
+            Due::Notify { .. } | Due::Nothing(_) => Some(now),
         };
-        Some(Self { told, due, rev: self.rev + 1, ..self.clone() })
+        Some(Self { notified, due, rev: self.rev + 1, ..self.clone() })
     }
 
-    /// The cursor of an issue to which something happened while people were told of it as it was: they
+    /// The cursor of an issue to which something happened while people were notified of it as it was: they
     /// are told the rest now.
     #[must_use]
-    pub fn told_meanwhile(&self, issue: &Issue, told: Option<Told>, now: Timestamp) -> Self {
-        let from = if told.is_some() { self.from } else { self.after_opening(issue) };
-        Self { told, from, due: Some(now), rev: self.rev + 1, ..self.clone() }
+    pub fn notified_meanwhile(&self, issue: &Issue, notified: Option<Notified>, now: Timestamp) -> Self {
+        let from = if notified.is_some() { self.from } else { self.after_opening(issue) };
+        Self { notified, from, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 
     /// The first instant after an opening that people know of.
@@ -181,8 +181,8 @@ impl Cursor {
     /// The cursor once a reminder of the issue was queued.
     #[must_use]
     pub fn once_reminded(&self, issue: &Issue, policy: &Policy<'_>, now: Timestamp) -> Self {
-        let told = Told { opened_at: issue.lifecycle.opened_at(), reminded_until: now };
-        let mut next = Self { told: Some(told), rev: self.rev + 1, ..self.clone() };
+        let notified = Notified { opened_at: issue.lifecycle.opened_at(), reminded_until: now };
+        let mut next = Self { notified: Some(notified), rev: self.rev + 1, ..self.clone() };
         next.due = match program_step(issue, &next, policy, now) {
             ProgramStep::Wait { due } => due,
             _ => Some(now),
@@ -190,12 +190,12 @@ impl Cursor {
         next
     }
 
-    /// The cursor once a program was told of the last opening of an issue, which is looked at again now.
+    /// The cursor once a program was notified of the last opening of an issue, which is looked at again now.
     #[must_use]
     pub fn once_opened(&self, issue: &Issue, now: Timestamp) -> Self {
         let opened_at = issue.lifecycle.opened_at();
-        let told = Some(Told { opened_at, reminded_until: now });
-        Self { told, due: Some(now), missed: None, rev: self.rev + 1, ..self.clone() }
+        let notified = Some(Notified { opened_at, reminded_until: now });
+        Self { notified, due: Some(now), missed: None, rev: self.rev + 1, ..self.clone() }
     }
 
     /// The cursor once a channel has learnt, or need not learn, of what it missed. A program knows of the
@@ -203,7 +203,7 @@ impl Cursor {
     #[must_use]
     pub fn once_caught_up(&self, issue: &Issue, is_ended: bool, now: Timestamp) -> Self {
         let next = self.once_opened(issue, now);
-        if is_ended { Self { told: None, ..next } } else { next }
+        if is_ended { Self { notified: None, ..next } } else { next }
     }
 
     /// The cursor once some more of what a program missed was queued.
@@ -213,14 +213,14 @@ impl Cursor {
         Self { missed, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 
-    /// The cursor once a program was told that monitoring ended.
+    /// The cursor once a program was notified that monitoring ended.
     #[must_use]
     pub fn once_ended(&self) -> Self {
-        Self { told: None, due: None, rev: self.rev + 1, ..self.clone() }
+        Self { notified: None, due: None, rev: self.rev + 1, ..self.clone() }
     }
 }
 
-/// What is due to a program of an issue, besides the transitions that it is told of as they happen.
+/// What is due to a program of an issue, besides the transitions that it is notified of as they happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramStep {
     /// The issue is over: there is nothing to remember.
@@ -238,7 +238,7 @@ pub enum ProgramStep {
     Reopen,
 }
 
-/// What is due to a program of an issue, of which it was told every transition.
+/// What is due to a program of an issue, of which it was notified of every transition.
 pub fn program_step(
     issue: &Issue,
     cursor: &Cursor,
@@ -248,7 +248,7 @@ pub fn program_step(
     if !issue.lifecycle.is_active() {
         return ProgramStep::Forget;
     }
-    match (policy.ended, cursor.told) {
+    match (policy.ended, cursor.notified) {
         (Some(reason), Some(_)) => return ProgramStep::End(reason),
         (Some(_), None) => return ProgramStep::Wait { due: None },
         (None, None) => return ProgramStep::Reopen,
@@ -258,8 +258,8 @@ pub fn program_step(
         return ProgramStep::Wait { due: None };
     }
     let opened_at = issue.lifecycle.opened_at();
-    let told = cursor.told.filter(|told| told.opened_at == opened_at);
-    let reminded_until = told.map_or(opened_at, |told| told.reminded_until);
+    let notified = cursor.notified.filter(|notified| notified.opened_at == opened_at);
+    let reminded_until = notified.map_or(opened_at, |notified| notified.reminded_until);
     let next = next_reminder(issue, reminded_until, policy.escalation, policy.time_scale);
     let held = next.map(|next| issue.snoozed_until.map_or(next, |until| until.max(next)));
     match held {
@@ -361,7 +361,7 @@ impl Queued {
     }
 }
 
-/// What is sent to a channel besides what it is told of an issue that it knows.
+/// What is sent to a channel besides what it is notified of an issue that it knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Content {

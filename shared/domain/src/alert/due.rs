@@ -1,4 +1,4 @@
-//! What a channel for people is to be told of an issue: what is the case is held against what was told.
+//! What a channel for people is to be notified of an issue: what is the case is compared with what the channel was notified of.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ use crate::issue::{Lifecycle, TimelineKey};
 use crate::schedule::TimeScale;
 use crate::settings::{Escalation, QuietTime, Settings};
 
-/// What a channel was told of an issue that is active as far as it knows.
+/// What a channel was notified of an issue that is active as far as it knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct Notified {
     /// The opening that it knows of.
     pub opened_at: Timestamp,
     /// Until when reminders are told, or need not be told any more.
@@ -61,29 +61,29 @@ impl<'a> Policy<'a> {
 /// What is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
-    /// Nothing, and nothing will be until the issue opens again: what was told can be forgotten.
+    /// Nothing, and nothing will be until the issue opens again: what the channel was notified of can be forgotten.
     Nothing(Reason),
     /// Nothing now; `at` says when that changes by itself.
     Later {
         /// When to look again, unless something happens before.
         at: Option<Timestamp>,
         /// What the channel knows by then without being told.
-        told: Option<Told>,
+        notified: Option<Notified>,
         /// Why.
         reason: Reason,
     },
     /// This.
-    Tell {
+    Notify {
         /// What to say.
         news: News,
-        /// What the channel knows once it was told; none where nothing is left to be known.
-        told: Option<Told>,
+        /// What the channel knows once it was notified; none where nothing is left to be known.
+        notified: Option<Notified>,
         /// Why.
         reason: Reason,
     },
 }
 
-/// What people are told of an issue.
+/// What people are notified of an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
     /// It is active.
@@ -101,7 +101,7 @@ pub enum News {
         /// When it was active between the opening that people know of and the last one.
         before: Vec<Outage>,
     },
-    /// It was active and is over, and nobody was told.
+    /// It was active and is over, and nobody was notified of it.
     Missed {
         /// When it was, the last time included.
         outages: Vec<Outage>,
@@ -149,11 +149,11 @@ pub enum Reason {
     /// The channel does not want to know.
     Filtered,
     /// It is active, and people do not know.
-    UntoldOpening,
+    OpeningDue,
     /// It is over, and people think it active.
-    UntoldResolution,
+    ResolutionDue,
     /// It was active for a time, and people do not know.
-    UntoldOutage,
+    OutageDue,
     /// A reminder is due.
     Reminder,
     /// People know all there is to know.
@@ -203,65 +203,65 @@ fn is_in<T: Ord>(set: &std::collections::BTreeSet<T>, value: &T) -> bool {
     set.is_empty() || set.contains(value)
 }
 
-/// What is due to people, who were told `told`, of an issue; `from` is the first opening that they may
-/// not have been told of.
+/// What is due to people, who were told `notified`, of an issue; `from` is the first opening that they may
+/// not have been notified of.
 pub fn due(
     issue: &Issue,
-    told: Option<Told>,
+    notified: Option<Notified>,
     from: Timestamp,
     policy: &Policy<'_>,
     now: Timestamp,
 ) -> Due {
     let opened_at = issue.lifecycle.opened_at();
-    if told.is_none() && opened_at < policy.since {
+    if notified.is_none() && opened_at < policy.since {
         return Due::Nothing(Reason::BeforeChannel);
     }
-    if told.is_none() && opened_at < from && !issue.lifecycle.is_active() {
+    if notified.is_none() && opened_at < from && !issue.lifecycle.is_active() {
         return Due::Nothing(Reason::UpToDate);
     }
     let wants = |kind| policy.filter.wants(kind, issue);
-    let tell = |news, after, reason| match policy.quiet_time.until(now) {
-        Some(end) => Due::Later { at: Some(end), told, reason: Reason::QuietTime },
-        None => Due::Tell { news, told: after, reason },
+    let notify = |news, after, reason| match policy.quiet_time.until(now) {
+        Some(end) => Due::Later { at: Some(end), notified, reason: Reason::QuietTime },
+        None => Due::Notify { news, notified: after, reason },
     };
-    let from = told.map_or(from.max(policy.since), |told| told.opened_at);
+    let from = notified.map_or(from.max(policy.since), |notified| notified.opened_at);
     let before = || outages(issue, from).filter(|outage| outage.from != opened_at).collect();
     if matches!(issue.lifecycle, Lifecycle::Resolved { .. }) {
-        return match told {
+        return match notified {
             Some(_) if wants(EventKind::Resolved) => {
-                tell(News::Resolved { before: before() }, None, Reason::UntoldResolution)
+                notify(News::Resolved { before: before() }, None, Reason::ResolutionDue)
             }
             None if wants(EventKind::Opened) => {
                 let outages = outages(issue, from).collect();
-                tell(News::Missed { outages }, None, Reason::UntoldOutage)
+                notify(News::Missed { outages }, None, Reason::OutageDue)
             }
             // It wants to hear of resolutions alone.
             None if wants(EventKind::Resolved) => {
-                tell(News::Resolved { before: before() }, None, Reason::UntoldResolution)
+                notify(News::Resolved { before: before() }, None, Reason::ResolutionDue)
             }
             _ => Due::Nothing(Reason::Filtered),
         };
     }
     if policy.ended.is_some() {
-        return match told {
+        return match notified {
             Some(_) if wants(EventKind::Resolved) => {
-                tell(News::Resolved { before: before() }, None, Reason::Ended)
+                notify(News::Resolved { before: before() }, None, Reason::Ended)
             }
-            _ => Due::Later { at: None, told, reason: Reason::Ended },
+            _ => Due::Later { at: None, notified, reason: Reason::Ended },
         };
     }
-    let known = match told {
-        Some(told) if told.opened_at == opened_at => told,
+    let known = match notified {
+        Some(notified) if notified.opened_at == opened_at => notified,
         _ if wants(EventKind::Opened) => {
-            let told = Told { opened_at, reminded_until: now.max(opened_at) };
-            return tell(News::Opened { before: before() }, Some(told), Reason::UntoldOpening);
+            let notified = Notified { opened_at, reminded_until: now.max(opened_at) };
+            return notify(News::Opened { before: before() }, Some(notified), Reason::OpeningDue);
         }
         _ if wants(EventKind::Resolved) || wants(EventKind::Reminder) => {
-            Told { opened_at, reminded_until: opened_at }
+            Notified { opened_at, reminded_until: opened_at }
         }
         _ => return Due::Nothing(Reason::Filtered),
     };
-    let later = |at, reason| Due::Later { at, told: Some(known), reason };
+    let later = |at, reason| Due::Later { at, notified: Some(known), reason };
     if !wants(EventKind::Reminder) {
         return later(None, Reason::UpToDate);
     }
@@ -277,8 +277,8 @@ pub fn due(
     if let Some(end) = policy.quiet_time.until(now) {
         return later(Some(end), Reason::QuietTime);
     }
-    let told = Told { reminded_until: now, ..known };
-    Due::Tell { news: News::StillActive { due: since }, told: Some(told), reason: Reason::Reminder }
+    let notified = Notified { reminded_until: now, ..known };
+    Due::Notify { news: News::StillActive { due: since }, notified: Some(notified), reason: Reason::Reminder }
 }
 
 /// The times since an opening for which the issue was active and is not any more, as far as its

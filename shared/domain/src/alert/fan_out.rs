@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::channel::{Channel, EventKind};
 use super::delivery::{Cursor, OutboxEntry};
-use super::due::Told;
+use super::due::Notified;
 use super::missed::Missed;
 use crate::issue::record::Issue;
 
@@ -42,9 +42,9 @@ impl Channel {
         let opened_at = entry.issue.lifecycle.opened_at();
         let is_for_people = self.target.is_for_people();
         let is_opening = entry.event == Some(EventKind::Opened);
-        let is_ended = |cursor: &Cursor| !is_for_people && cursor.told.is_none();
+        let is_ended = |cursor: &Cursor| !is_for_people && cursor.notified.is_none();
         // What a channel has missed is derived from the timeline, this change included. A program that was
-        // told that monitoring ended has nothing to learn of a resolution.
+        // notified that monitoring ended has nothing to learn of a resolution.
         let learns = cursor
             .as_ref()
             .is_none_or(|cursor| cursor.missed.is_none() && (is_opening || !is_ended(cursor)));
@@ -54,10 +54,10 @@ impl Channel {
         };
         if let Some(cursor) = &mut cursor {
             if is_opening && learns && !is_for_people {
-                // A program is told of an opening by the event alone.
-                cursor.told = Some(Told { opened_at, reminded_until: opened_at });
+                // A program is notified of an opening by the event alone.
+                cursor.notified = Some(Notified { opened_at, reminded_until: opened_at });
             }
-            if cursor.missed.is_some() || is_for_people && cursor.told.is_some() {
+            if cursor.missed.is_some() || is_for_people && cursor.notified.is_some() {
                 cursor.note_deletion(entry);
             }
         }

@@ -136,7 +136,7 @@ pub struct MaskedUrl {
 }
 
 impl PublicTarget {
-    /// Whether people read it. They are told what is the case; programs are told of every
+    /// Whether people read it. They are told what is the case; programs are notified of every
     /// transition, in order.
     pub const fn is_for_people(&self) -> bool {
         !matches!(self, Self::Webhook(_))

@@ -17,12 +17,12 @@ pub struct Waiting {
 }
 
 impl Cursor {
-    /// What waits to be told of an issue; none where people know all that there is. A reminder waits from
+    /// What waits to be notified of an issue; none where people know all that there is. A reminder waits from
     /// when it is due.
     pub fn waiting(&self, issue: &Issue, policy: &Policy<'_>, now: Timestamp) -> Option<Waiting> {
         let awake = QuietTime { enabled: false, ..*policy.quiet_time };
         let awake = Policy { quiet_time: &awake, ..*policy };
-        let Due::Tell { news, .. } = due(issue, self.told, self.from, &awake, now) else {
+        let Due::Notify { news, .. } = due(issue, self.notified, self.from, &awake, now) else {
             return None;
         };
         let due = self.due.map(|due| due.max(policy.quiet_time.until(due.max(now)).unwrap_or(due)));
@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
     use crate::alert::channel::Filter;
-    use crate::alert::due::Told;
+    use crate::alert::due::Notified;
     use crate::id::{IssueId, SiteId};
     use crate::issue::{Fingerprint, Lifecycle, Timeline};
     use crate::schedule::TimeScale;
@@ -71,8 +71,8 @@ mod tests {
         let quiet = |enabled| QuietTime { enabled, starts_at, ends_at };
         let escalation = Escalation { enabled: true, intervals: [60].into() };
         let now = opened_at + SignedDuration::from_mins(1);
-        let waiting = |told, due, is_quiet| {
-            let cursor = Cursor { told, due, ..Cursor::new(id, opened_at, opened_at) };
+        let waiting = |notified, due, is_quiet| {
+            let cursor = Cursor { notified, due, ..Cursor::new(id, opened_at, opened_at) };
             let (filter, quiet_time) = (Filter::default(), quiet(is_quiet));
             let policy = Policy {
                 ended: None,
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(waiting(None, due, false), opening(due));
         assert_eq!(waiting(None, due, true), opening(Some(at("2026-11-20T11:00:00Z"))));
         assert_eq!(waiting(None, None, false), opening(None), "nothing is sent to the channel");
-        let told = Some(Told { opened_at, reminded_until: opened_at });
-        assert_eq!(waiting(told, due, false), None, "a reminder is due in an hour");
+        let notified = Some(Notified { opened_at, reminded_until: opened_at });
+        assert_eq!(waiting(notified, due, false), None, "a reminder is due in an hour");
     }
 }

@@ -28,12 +28,12 @@ const SEEDS: u64 = 2_000;
 /// Lives lived side by side.
 const CONCURRENCY: usize = 2;
 
-fn live(seed: u64, is_told: bool) -> Counts {
-    let mut world = World::begin(seed, is_told);
+fn live(seed: u64, is_notified: bool) -> Counts {
+    let mut world = World::begin(seed, is_notified);
     match catch_unwind(AssertUnwindSafe(|| world.live())) {
         Ok(counts) => counts,
         #[expect(clippy::print_stderr, reason = "what led to the failure")]
-        Err(panic) if is_told => {
+        Err(panic) if is_notified => {
             eprintln!("seed {seed}, the end of its life:\n{}", world.log());
             resume_unwind(panic)
         }

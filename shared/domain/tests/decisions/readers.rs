@@ -79,7 +79,7 @@ struct Mind {
     /// The last opening that it knows to be over.
     over: Option<Timestamp>,
     /// The last opening or reminder.
-    told_at: Timestamp,
+    notified_at: Timestamp,
 }
 
 #[derive(Debug, Default)]
@@ -162,11 +162,11 @@ impl Scene<'_> {
         if self.wants(EventKind::Opened) && mind.knows != opened_at {
             return Some(AlertKind::Opened);
         }
-        self.owes_reminder(truth, mind.told_at).then_some(AlertKind::Reminder)
+        self.owes_reminder(truth, mind.notified_at).then_some(AlertKind::Reminder)
     }
 
-    fn owes_reminder(&self, truth: &Truth, told_at: Timestamp) -> bool {
-        let after = told_at.max(truth.opened_at);
+    fn owes_reminder(&self, truth: &Truth, notified_at: Timestamp) -> bool {
+        let after = notified_at.max(truth.opened_at);
         truth.is_active
             && self.wants(EventKind::Reminder)
             && truth.snoozed_until.is_none_or(|until| until <= self.now)
@@ -250,8 +250,8 @@ impl Reader {
             place.owed_since = None;
             let before = place.mind;
             place.mind = match kind {
-                AlertKind::Opened => Mind { knows: opened_at, told_at: now, ..before },
-                AlertKind::Reminder => Mind { told_at: now, ..before },
+                AlertKind::Opened => Mind { knows: opened_at, notified_at: now, ..before },
+                AlertKind::Reminder => Mind { notified_at: now, ..before },
                 _ => Mind { knows: None, over: opened_at, ..before },
             };
             if owed[0] == Some(kind) && place.saved != before {
@@ -274,9 +274,9 @@ impl Reader {
     pub(crate) fn reminder_is_made(&mut self, scene: Scene<'_>, key: Key) {
         let truth = &self.seen[&key];
         let place = self.places.entry(key).or_default();
-        let is_owed = scene.owes_reminder(truth, place.mind.told_at);
+        let is_owed = scene.owes_reminder(truth, place.mind.notified_at);
         assert!(is_owed, "a reminder of {key:?} that is not owed");
-        place.mind.told_at = scene.now;
+        place.mind.notified_at = scene.now;
         place.reminders.insert(scene.now);
         self.counts.reminders += 1;
     }
@@ -334,7 +334,7 @@ impl Reader {
                 Some(format!("{next:?}"))
             } else {
                 let is_owed =
-                    scene.follows(*key, truth) && scene.owes_reminder(truth, place.mind.told_at);
+                    scene.follows(*key, truth) && scene.owes_reminder(truth, place.mind.notified_at);
                 is_owed.then(|| "a reminder".to_owned())
             };
             if owed.is_none() || now < self.asked_again_by + longest {
@@ -357,7 +357,7 @@ impl Reader {
         if truth.is_active != place.mind.knows.is_some() && scene.wants(EventKind::Opened) {
             return !scene.channel.target.is_for_people() || !scene.follows(key, truth);
         }
-        let after = place.mind.told_at.max(truth.opened_at);
+        let after = place.mind.notified_at.max(truth.opened_at);
         let awaits = truth.is_active
             && scene.wants(EventKind::Reminder)
             && awaits_a_reminder(scene.escalation, truth.opened_at, after);

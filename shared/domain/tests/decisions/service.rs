@@ -11,7 +11,7 @@ use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::{
     Content, Cursor, OutboxEntry, ProgramStep, Queued, overtaken, place, program_step,
 };
-use vedette_domain::alert::due::{Due, News, Policy, Told, due};
+use vedette_domain::alert::due::{Due, News, Policy, Notified, due};
 use vedette_domain::alert::retry::retry;
 use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
 use vedette_domain::alert::webhook::webhook_id;
@@ -124,7 +124,7 @@ pub(crate) trait Around {
     fn rows(&mut self) -> &mut ChannelRows;
     fn issue(&self, issue: IssueId) -> (Issue, Rc<Site>);
     /// An alert, of which people know no more than they read.
-    fn tell(&mut self, alert: &Alert) -> Answer;
+    fn notify(&mut self, alert: &Alert) -> Answer;
     fn event(&mut self, queued: &Queued) -> Answer;
     fn reminder_is_made(&mut self, issue: IssueId);
 }
@@ -143,7 +143,7 @@ struct Ready {
     issue: Issue,
     site: Rc<Site>,
     news: News,
-    told: Option<Told>,
+    notified: Option<Notified>,
 }
 
 impl<W: Around> Pass<'_, W> {
@@ -167,9 +167,9 @@ impl<W: Around> Pass<'_, W> {
         let due_now: Vec<Cursor> = cursors.into_values().filter(is_due).collect();
         if self.channel.since.is_some() {
             if self.channel.target.is_for_people() {
-                self.tell_people(due_now, now)?;
+                self.notify_people(due_now, now)?;
             } else {
-                self.tell_program(due_now, queued.into_values().collect(), now)?;
+                self.notify_program(due_now, queued.into_values().collect(), now)?;
             }
         }
         let state = ChannelState { leased_until: None, rev: self.state.rev + 1, ..self.state };
@@ -182,7 +182,7 @@ impl<W: Around> Pass<'_, W> {
         self.world.rows().put_cursor(Cursor { due, rev, ..cursor });
     }
 
-    fn tell_people(&mut self, due_now: Vec<Cursor>, now: Timestamp) -> Result<(), Died> {
+    fn notify_people(&mut self, due_now: Vec<Cursor>, now: Timestamp) -> Result<(), Died> {
         let retry_at = self.state.retry_at.filter(|retry_at| *retry_at > now);
         let mut ready = Vec::new();
         for cursor in due_now {
@@ -191,13 +191,13 @@ impl<W: Around> Pass<'_, W> {
                 continue;
             }
             let (issue, site) = self.world.issue(cursor.issue);
-            match due(&issue, cursor.told, cursor.from, &self.policy(), now) {
+            match due(&issue, cursor.notified, cursor.from, &self.policy(), now) {
                 Due::Nothing(_) => {
                     self.world.rows().delete_cursor(&cursor);
                 }
-                Due::Later { at, told, .. } => self.put_off(Cursor { told, ..cursor }, at),
-                Due::Tell { news, told, .. } => {
-                    ready.push(Ready { cursor, issue, site, news, told });
+                Due::Later { at, notified, .. } => self.put_off(Cursor { notified, ..cursor }, at),
+                Due::Notify { news, notified, .. } => {
+                    ready.push(Ready { cursor, issue, site, news, notified });
                 }
             }
         }
@@ -205,12 +205,12 @@ impl<W: Around> Pass<'_, W> {
         while let Some(kind) = ready.first().map(|ready| ready.news.kind()) {
             let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
             ready = others;
-            self.tell_kind(kind, of_kind, now)?;
+            self.notify_kind(kind, of_kind, now)?;
         }
         Ok(())
     }
 
-    fn tell_kind(
+    fn notify_kind(
         &mut self,
         kind: AlertKind,
         mut ready: Vec<Ready>,
@@ -237,7 +237,7 @@ impl<W: Around> Pass<'_, W> {
             let Collection { alert, named } = alert(Collecting { kind, continues }, &group, now);
             let mut left = group.split_off(named);
             if again.is_none() {
-                match self.world.tell(&alert) {
+                match self.world.notify(&alert) {
                     Answer::Died => return Err(Died),
                     Answer::Taken => self.state.delivered(now),
                     Answer::Failed(asked) => {
@@ -268,20 +268,20 @@ impl<W: Around> Pass<'_, W> {
         Ok(())
     }
 
-    fn save(&mut self, Ready { cursor, issue, told, .. }: &Ready, now: Timestamp) {
-        let next = cursor.once_told(issue, *told, &self.policy(), now);
+    fn save(&mut self, Ready { cursor, issue, notified, .. }: &Ready, now: Timestamp) {
+        let next = cursor.once_notified(issue, *notified, &self.policy(), now);
         let rows = self.world.rows();
         let is_ours = match next {
             Some(next) => rows.put_cursor(next),
             None => rows.delete_cursor(cursor),
         };
         if let Some(current) = rows.cursors.get(&cursor.issue).filter(|_| !is_ours) {
-            let next = current.told_meanwhile(issue, *told, now);
+            let next = current.notified_meanwhile(issue, *notified, now);
             rows.put_cursor(next);
         }
     }
 
-    fn tell_program(
+    fn notify_program(
         &mut self,
         due_now: Vec<Cursor>,
         mut events: Vec<Queued>,

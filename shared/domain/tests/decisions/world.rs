@@ -131,7 +131,7 @@ fn targets() -> [(&'static str, Target); 4] {
 }
 
 impl World {
-    pub(crate) fn begin(seed: u64, is_told: bool) -> Self {
+    pub(crate) fn begin(seed: u64, is_notified: bool) -> Self {
         let start: Timestamp = "2026-11-20T09:30:00Z".parse().expect("a timestamp");
         let mut world = Self {
             now: start,
@@ -159,7 +159,7 @@ impl World {
             counted: BTreeMap::new(),
             readers: Vec::new(),
             counts: Counts::default(),
-            log: is_told.then(Vec::new),
+            log: is_notified.then(Vec::new),
         };
         for (team, sites) in SITES.into_iter().enumerate() {
             world.add_team(team, sites);
@@ -717,7 +717,7 @@ impl World {
             let scene = self.teams[*team].scene(&rows.channel, self.now);
             self.readers[number].judge(scene, &self.truths);
             assert!(rows.queued.is_empty(), "{:?}", rows.queued);
-            let untold = rows.cursors.values().find(|cursor| cursor.told.is_none());
+            let untold = rows.cursors.values().find(|cursor| cursor.notified.is_none());
             assert!(untold.is_none(), "{untold:?}");
         }
         assert!(self.outbox.is_empty(), "{:?}", self.outbox);
@@ -762,7 +762,7 @@ impl Around for World {
         (self.issues[&key].clone(), self.sites[key.0].1.clone())
     }
 
-    fn tell(&mut self, alert: &Alert) -> Answer {
+    fn notify(&mut self, alert: &Alert) -> Answer {
         let channel = self.current;
         self.readers[channel].is_asked(None, self.now);
         if let Some(after) = self.failing.get(&channel) {

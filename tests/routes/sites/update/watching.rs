@@ -148,9 +148,9 @@ async fn only_url_and_monitoring_make_runs_begin_anew() {
         let (before, _) = scene.versions().await;
         assert_eq!(scene.patch(&body).await.status, 200);
         assert_eq!(scene.versions().await, (cfg, vec![cfg; 5]), "{body}");
-        let told = if cfg == before { Vec::new() } else { sync() };
-        assert_eq!(scene.service.waiting(), told, "{body}");
-        for (message, _) in told {
+        let notified = if cfg == before { Vec::new() } else { sync() };
+        assert_eq!(scene.service.waiting(), notified, "{body}");
+        for (message, _) in notified {
             scene.service.deliver(&message).await;
         }
     }
