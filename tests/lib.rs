@@ -116,7 +116,7 @@ impl Service {
     }
 
     /// Tells channels what can be told at once; returns the messages that are delayed.
-    pub async fn notify(&self) -> Vec<(Message, Duration)> {
+    pub async fn deliver_alerts(&self) -> Vec<(Message, Duration)> {
         let mut delayed = Vec::new();
         loop {
             let (later, now): (Vec<_>, Vec<_>) = self
@@ -140,7 +140,7 @@ impl Service {
     pub async fn redeliver(&self) {
         let pass = Box::pin(vedette_reconciler::redeliver(&self.test.app));
         granted([&REDELIVERY, &Grant::NONE], pass).await.expect("redelivered");
-        self.notify().await;
+        self.deliver_alerts().await;
     }
 
     /// Delivers one check message and says what became of it.
@@ -149,7 +149,7 @@ impl Service {
         // would be too large for its stack.
         let handled = Box::pin(handle(&self.test.app, &self.engines, message));
         let handled = granted(grants(message.tool), handled).await.expect("handled");
-        self.notify().await;
+        self.deliver_alerts().await;
         handled
     }
 
@@ -166,7 +166,7 @@ impl Service {
         let change = record::acknowledge(stored, by, self.test.now()).expect("open");
         self.test.app.store.commit_issue(&found.site, &change, None).await.expect("saved");
         vedette_runs::enqueue_alert(&self.test.app, &found.site, &change).await;
-        self.notify().await;
+        self.deliver_alerts().await;
     }
 
     /// Has a member resolve an issue; its tracker starts afresh.
@@ -179,7 +179,7 @@ impl Service {
         let tool = Some((tool, read, &next));
         self.test.app.store.commit_issue(&found.site, &change, tool).await.expect("saved");
         vedette_runs::enqueue_alert(&self.test.app, &found.site, &change).await;
-        self.notify().await;
+        self.deliver_alerts().await;
     }
 
     async fn stored_issue(&self, issue: IssueId) -> (SiteWithTools, Issue) {

@@ -48,7 +48,7 @@ impl Scene {
     async fn look(&self, channel: &Channel) -> Vec<(Message, Duration)> {
         let message = AlertMessage::Channel { team: channel.team, channel: channel.id };
         self.service.notify(&message).await;
-        self.service.notify().await
+        self.service.deliver_alerts().await
     }
 
     pub(crate) fn notified(&self) -> Vec<String> {
@@ -62,7 +62,7 @@ impl Scene {
         let body = json!({ "monitoring_settings": settings });
         let answer = self.client().patch(&path, &body).await;
         assert_eq!(answer.status, 200, "{answer:?}");
-        self.service.notify().await;
+        self.service.deliver_alerts().await;
     }
 
     async fn issue_id(&self) -> IssueId {
@@ -77,7 +77,7 @@ impl Scene {
         let change = record::snooze(found.issue, until, app.clock.now()).expect("active");
         app.store.commit_issue(&found.site, &change, None).await.expect("saved");
         enqueue_alert(app, &found.site, &change).await;
-        self.service.notify().await;
+        self.service.deliver_alerts().await;
     }
 }
 
@@ -97,7 +97,7 @@ async fn people_and_programs_are_told_when_a_site_goes_down_and_comes_back() {
     let opened = scene.service.receivers.take();
     assert_eq!(to(&opened, &people), ["DOWN: site.test"]);
     assert_eq!(to(&opened, &program), ["issue.opened"]);
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     scene.look(&people).await;
     scene.look(&program).await;
     assert_eq!(scene.notified(), [""; 0], "once");
@@ -526,7 +526,10 @@ async fn a_channel_that_is_gone_is_left_alone_and_the_team_learns_of_it_by_anoth
     let place = ChannelRef { team: gone.team, id: gone.id };
     let deliveries = scene.service.test.app.store.deliveries(place).await.expect("read");
     assert_eq!(deliveries.state.disabled.expect("disabled").reason, "HTTP 410");
-    assert!(deliveries.cursors.iter().all(|cursor| cursor.due.is_none()), "nothing is outstanding");
+    assert!(
+        deliveries.deliveries.iter().all(|delivery| delivery.due.is_none()),
+        "nothing is outstanding"
+    );
     scene.service.receivers.answer(gone.id, SendOutcome::Delivered);
     scene.turn(site, 200).await;
     assert_eq!(to(&scene.service.receivers.take(), &gone), [""; 0]);

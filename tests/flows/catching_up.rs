@@ -32,7 +32,7 @@ impl Scene {
         let place = ChannelRef::from(channel);
         let current = app.store.channel(place).await.expect("read").expect("a channel");
         enable_channel(app, &current, Actor::Operator).await.expect("enabled");
-        self.service.notify().await;
+        self.service.deliver_alerts().await;
     }
 
     /// Goes down and comes back, some minutes each.
@@ -115,7 +115,7 @@ async fn a_receiver_that_was_gone_gets_what_it_missed_once_it_is_sent_to_again()
     scene.service.receivers.answer(program.id, SendOutcome::Delivered);
     let app = &scene.service.test.app;
     resend_to_channel(app, &program, Actor::Operator).await.expect("resent");
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     assert_eq!(scene.notified(), ["issue.opened", "issue.resolved", "issue.opened"]);
     scene.redeliver().await;
     assert_eq!(scene.notified(), [""; 0], "once");
@@ -187,7 +187,7 @@ async fn who_confirms_an_address_again_learns_what_happened_since_they_unsubscri
     let place = ChannelRef::from(&mail);
     let asked = app.store.channel(place).await.expect("read").expect("a channel");
     confirm_channel(app, &asked, Actor::Reader).await.expect("saved").expect("a change");
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     assert_eq!(scene.notified(), ["WAS DOWN: site.test"]);
 }
 
@@ -211,8 +211,8 @@ async fn a_channel_that_is_turned_on_while_a_change_is_fanned_out_learns_of_it()
         enable_channel(&test.app, &off, Actor::Operator).await.expect("enabled");
         test.faults().release();
     };
-    futures::join!(scene.service.notify(), meanwhile);
-    scene.service.notify().await;
+    futures::join!(scene.service.deliver_alerts(), meanwhile);
+    scene.service.deliver_alerts().await;
     assert_eq!(scene.notified(), ["issue.opened"]);
 }
 
@@ -226,7 +226,7 @@ async fn a_site_that_is_deleted_while_a_channel_is_off_is_told_as_well() {
     scene.turn_off(&people).await;
     scene.turn_off(&program).await;
     assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     scene.service.work_off().await;
     assert_eq!(scene.notified(), [""; 0]);
     scene.turn_on(&people).await;

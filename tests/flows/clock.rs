@@ -36,7 +36,7 @@ impl Scene {
         redeliver_all(app).await.expect("redelivered");
         rebuild_all(app).await.expect("rebuilt");
         self.service.work_off().await;
-        self.service.notify().await;
+        self.service.deliver_alerts().await;
     }
 
     /// The scheduled run of now, a minute after the last.
@@ -81,7 +81,7 @@ async fn an_outage_by_a_fast_clock_goes_on_and_ends_by_the_right_one() {
             scene.target.answer(503);
             scene.next_run(site).await;
             assert!(is_finished(&scene.run_timer(site).await));
-            scene.service.notify().await;
+            scene.service.deliver_alerts().await;
             assert_eq!(lines(&scene), ["DOWN: site.test", "issue.opened"], "{by}");
 
             scene.jump(-by);
@@ -96,7 +96,7 @@ async fn an_outage_by_a_fast_clock_goes_on_and_ends_by_the_right_one() {
             scene.target.answer(200);
             scene.next_run(site).await;
             scene.next_run(site).await;
-            scene.service.notify().await;
+            scene.service.deliver_alerts().await;
             assert_eq!(scene.issues("active").await, [Value::Null; 0], "{by}");
             assert_eq!(lines(&scene), ["RESOLVED: site.test", "issue.resolved"], "{by}");
         }
@@ -179,7 +179,7 @@ async fn channels_wait_for_no_time_that_a_fast_clock_said() {
         scene.target.answer(503);
         scene.next_run(site).await;
         scene.run_timer(site).await;
-        scene.service.notify().await;
+        scene.service.deliver_alerts().await;
         scene.service.receivers.take();
         for channel in [&people, &program] {
             scene.service.receivers.answer(channel.id, SendOutcome::Delivered);
@@ -192,12 +192,12 @@ async fn channels_wait_for_no_time_that_a_fast_clock_said() {
         scene.target.answer(200);
         scene.next_run(site).await;
         scene.next_run(site).await;
-        scene.service.notify().await;
+        scene.service.deliver_alerts().await;
         assert_eq!(lines(&scene), ["RESOLVED: site.test", "issue.resolved"], "{by}");
         scene.target.answer(503);
         scene.next_run(site).await;
         scene.run_timer(site).await;
-        scene.service.notify().await;
+        scene.service.deliver_alerts().await;
         assert_eq!(lines(&scene), ["DOWN: site.test", "issue.opened"], "{by}");
     }
 }
@@ -214,7 +214,7 @@ async fn reminders_go_on_after_the_clock_was_set_back() {
         scene.target.answer(503);
         scene.next_run(site).await;
         scene.run_timer(site).await;
-        scene.service.notify().await;
+        scene.service.deliver_alerts().await;
         assert_eq!(lines(&scene), ["DOWN: site.test", "issue.opened"], "{by}");
         scene.jump(-*by);
         scene.restart().await;

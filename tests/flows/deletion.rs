@@ -68,7 +68,7 @@ async fn a_site_goes_with_all_it_had() {
     }
     assert_eq!(scene.client().delete(&path).await.status, 404, "deleted once");
     assert_eq!(scene.client().get("/issues").await.body["meta"]["total"], 0);
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     scene.service.work_off().await;
     assert_gone(&scene, site, 1).await;
     assert_eq!(scene.client().get(&format!("/sites/{other}")).await.status, 200);
@@ -101,7 +101,7 @@ async fn resolved_issues_go_too() {
     assert_eq!(scene.client().get("/issues?status=resolved").await.body["meta"]["total"], 1);
     delete(&scene, site).await;
     assert_eq!(scene.client().get("/issues?status=resolved").await.body["meta"]["total"], 0);
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     scene.service.work_off().await;
     assert_gone(&scene, site, 0).await;
 }
@@ -263,7 +263,7 @@ async fn a_long_history_goes_in_one_purge() {
     let rows = (0..620).map(|number| format!("H#status#sc#{number:015}"));
     scene.service.test.table.fill(&partition_key(site), rows).await;
     delete(&scene, site).await;
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     scene.service.work_off().await;
     assert_gone(&scene, site, 0).await;
 }

@@ -301,7 +301,7 @@ async fn notify_to_its_end(mut notifying: Telling, recovery: Recovery) -> Ending
     // What channels have yet to learn was lost, too.
     faults.forget();
     notifying.resend().await;
-    notifying.scene.service.notify().await;
+    notifying.scene.service.deliver_alerts().await;
     let Telling { scene, recovered, .. } = notifying;
     census::assert_balanced(&scene.service).await;
     Ending {

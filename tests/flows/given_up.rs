@@ -52,7 +52,7 @@ async fn a_test_of_a_channel_whose_reader_has_withdrawn_meanwhile_is_not_under_w
     vedette_actions::queue_test(app, &channel).await.expect("queued");
     let withdrawn = Channel { since: None, rev: channel.rev + 1, ..channel.clone() };
     app.store.put_channel(&withdrawn).await.expect("saved");
-    service.notify().await;
+    service.deliver_alerts().await;
     assert!(service.receivers.take().is_empty());
     let left = app.store.deliveries((&channel).into()).await.expect("read");
     assert_eq!(left.queued, []);

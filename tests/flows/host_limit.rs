@@ -45,7 +45,7 @@ async fn look(service: &Service, channels: &[Channel]) -> Vec<Received> {
     for Channel { team, id, .. } in channels {
         service.notify(&AlertMessage::Channel { team: *team, channel: *id }).await;
     }
-    service.notify().await;
+    service.deliver_alerts().await;
     service.receivers.take()
 }
 
@@ -184,7 +184,7 @@ async fn a_test_that_the_host_has_no_room_for_is_sent_later() {
     let app = &service.test.app;
     let chat = add_channel(app, team, ("Chat", target), Filter::default()).await;
     vedette_actions::queue_test(app, &chat).await.expect("queued");
-    service.notify().await;
+    service.deliver_alerts().await;
     assert!(service.receivers.take().is_empty());
     let state = app.store.channel_state((&chat).into()).await.expect("read");
     assert_eq!((state.last_test, state.log), (None, Vec::new()), "nothing has failed");
@@ -213,7 +213,7 @@ async fn what_earlier_versions_stored_with_a_channel_is_sent_to_and_moved_at_nig
         assert_eq!(target.url().expect("a URL").reveal(), SECRET);
     }
     vedette_actions::queue_test(app, &former[0]).await.expect("queued");
-    service.notify().await;
+    service.deliver_alerts().await;
     assert_eq!(service.receivers.take().len(), 1, "it works before it is moved");
 
     let night = Message::Maintenance(Maintenance::Rebuild { team: owner.team, after: None });

@@ -152,13 +152,13 @@ async fn a_mail_server_that_refuses_the_sender_disables_no_channel_and_loses_no_
         assert_eq!(server.attempts(), attempts, "one mail finds out for all");
     }
     for channel in &channels {
-        let Deliveries { state, cursors, queued } = scene.deliveries(channel).await;
+        let Deliveries { state, deliveries, queued } = scene.deliveries(channel).await;
         assert_eq!((state.disabled, state.failing, state.refusals), (None, None, 0));
         let why = &state.log.last().expect("an attempt").why;
         assert!(why.starts_with("the mail server, at MAIL FROM: "), "{why}");
         assert!(why.ends_with("5.7.1 not from here"), "{why}");
-        let is_due = cursors.iter().all(|cursor| cursor.due.is_some());
-        assert!(is_due && cursors.len() + queued.len() == 1, "{cursors:?} {queued:?}");
+        let is_due = deliveries.iter().all(|delivery| delivery.due.is_some());
+        assert!(is_due && deliveries.len() + queued.len() == 1, "{deliveries:?} {queued:?}");
     }
 
     server.accepts.store(true, Ordering::Relaxed);

@@ -29,7 +29,7 @@ impl Scene {
             1
         );
         let delayed = self.service.work_off().await;
-        self.service.notify().await;
+        self.service.deliver_alerts().await;
         delayed
     }
 
@@ -112,8 +112,8 @@ async fn an_alert_that_nobody_knows_of_is_due_again() {
     assert_eq!(lines(&notified), ["DOWN: site.test", "issue.opened"]);
     let app = &scene.service.test.app;
     for place in [&people, &program].map(ChannelRef::from) {
-        for cursor in app.store.deliveries(place).await.expect("read").cursors {
-            app.store.delete_cursor(place, &cursor).await.expect("deleted");
+        for delivery in app.store.deliveries(place).await.expect("read").deliveries {
+            app.store.delete_delivery_state(place, &delivery).await.expect("deleted");
         }
     }
     scene.rebuild().await;
@@ -138,7 +138,7 @@ async fn what_channels_have_yet_to_learn_is_left_to_the_outbox() {
     let app = &scene.service.test.app;
     let place = ChannelRef::from(&program);
     let deliveries = app.store.deliveries(place).await.expect("read");
-    app.store.delete_cursor(place, &deliveries.cursors[0]).await.expect("deleted");
+    app.store.delete_delivery_state(place, &deliveries.deliveries[0]).await.expect("deleted");
 
     let issue = app.store.issue(site.partition(), Fingerprint::StatusDown).await.expect("read");
     let issue = issue.expect("an issue");
@@ -150,7 +150,7 @@ async fn what_channels_have_yet_to_learn_is_left_to_the_outbox() {
     };
     assert_eq!(missing().await, 0, "the acknowledgement stands in the outbox");
     vedette_runs::enqueue_alert(app, &site, &change).await;
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     assert_eq!(missing().await, 1);
 }
 
@@ -172,7 +172,7 @@ async fn an_issue_that_is_resolved_during_a_rebuild_is_not_opened_again() {
     let rebuild = Box::pin(vedette_notifier::rebuild(&test.app, scene.owner.team));
     let (rebuilt, ()) = futures::join!(rebuild, Box::pin(meanwhile));
     assert_eq!(rebuilt.expect("rebuilt").missing, 0);
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     assert_eq!(scene.service.receivers.take_lines(), [""; 0]);
 }
 
@@ -183,8 +183,8 @@ async fn an_id_always_has_the_same_body() {
     let site = scene.watch_down(&json!({})).await;
     let (app, place) = (&scene.service.test.app, ChannelRef::from(&program));
     let forget = async || {
-        for cursor in app.store.deliveries(place).await.expect("read").cursors {
-            app.store.delete_cursor(place, &cursor).await.expect("deleted");
+        for delivery in app.store.deliveries(place).await.expect("read").deliveries {
+            app.store.delete_delivery_state(place, &delivery).await.expect("deleted");
         }
         scene.rebuild().await;
     };
@@ -197,7 +197,9 @@ async fn an_id_always_has_the_same_body() {
     let received = scene.service.receivers.take();
     let mut bodies = std::collections::BTreeMap::new();
     for notified in &received {
-        let receivers::Message::Event { id, body } = &notified.message else { panic!("{notified:?}") };
+        let receivers::Message::Event { id, body } = &notified.message else {
+            panic!("{notified:?}")
+        };
         assert_eq!(body["type"], "issue.opened");
         assert_eq!(bodies.entry(id).or_insert(body), &body, "{id}");
     }

@@ -49,7 +49,7 @@ impl Scene {
         let answer = self.client().patch(&format!("/sites/{site}"), &body).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         self.service.work_off().await;
-        self.service.notify().await;
+        self.service.deliver_alerts().await;
     }
 
     /// Days go by.
@@ -103,7 +103,7 @@ async fn under_an_inactive_plan_nobody_is_reminded() {
         test.app.store.set_plan(team, plan, is_active, test.now()).await.expect("set");
         // What `vedette plan` asks for.
         scene.service.notify(&AlertMessage::Team(team)).await;
-        scene.service.notify().await;
+        scene.service.deliver_alerts().await;
     };
     set(false).await;
     let received = scene.service.receivers.take();
@@ -131,7 +131,7 @@ async fn a_team_that_disables_a_tool_ends_the_alerts_of_all_its_sites() {
     let body = json!({ "monitoring_settings": { "tools": status } });
     let path = format!("/teams/{}/monitoring", scene.owner.team);
     assert_eq!(scene.client().patch(&path, &body).await.status, 200);
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     let received = scene.service.receivers.take();
     assert_eq!(titles(&received), ["MONITORING STOPPED: site.test"]);
     assert_eq!(reasons(&received), [("issue.resolved".to_owned(), json!("tool_disabled"))]);
@@ -141,7 +141,7 @@ async fn a_team_that_disables_a_tool_ends_the_alerts_of_all_its_sites() {
 async fn who_deletes_a_site_that_is_down_ends_its_alerts() {
     let (scene, site) = Scene::start_down().await;
     assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     let received = scene.service.receivers.take();
     assert_eq!(titles(&received), ["MONITORING STOPPED: site.test"]);
     assert_eq!(reasons(&received), [("issue.resolved".to_owned(), json!("site_deleted"))]);
@@ -165,7 +165,7 @@ async fn a_purge_waits_until_channels_have_learnt_of_the_deletion() {
     assert_eq!(scene.notified(), [""; 0]);
     scene.service.advance_minutes(30);
     scene.redeliver().await;
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     assert_eq!(scene.notified(), ["MONITORING STOPPED: site.test", "issue.resolved"]);
 }
 
@@ -180,6 +180,6 @@ async fn a_program_learns_of_an_opening_before_the_deletion_that_follows_at_once
     let app = &scene.service.test.app;
     Box::pin(vedette_checker::handle(app, &scene.service.engines, &message)).await.expect("run");
     assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
-    scene.service.notify().await;
+    scene.service.deliver_alerts().await;
     assert_eq!(scene.notified(), ["issue.opened", "issue.resolved"]);
 }

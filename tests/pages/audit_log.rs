@@ -290,7 +290,10 @@ async fn all_teams_of_a_user_are_told_of_their_tokens() {
     let browser = Browser::of(&test, owner.user).await;
     for team in &teams {
         let notified = rows(&browser.get(&log(team)).await);
-        assert_eq!(notified, [format!("Ada {email} | Made their API token {hash}, for sites:read")]);
+        assert_eq!(
+            notified,
+            [format!("Ada {email} | Made their API token {hash}, for sites:read")]
+        );
     }
 }
 

@@ -110,7 +110,7 @@ async fn an_address_is_asked_first_and_again() {
     let page = page(&owner);
     let added = browser.post(&page, "kind=email&to=ops%40example.com").await;
     assert_eq!(sent_to(&added), format!("{page}?said=asked"));
-    service.notify().await;
+    service.deliver_alerts().await;
     assert_eq!(service.receivers.take_lines(), ["confirmation"]);
     let listed = browser.get(&page).await;
     assert!(said(&listed).contains("Not confirmed yet by its reader"), "{}", said(&listed));
@@ -121,7 +121,7 @@ async fn an_address_is_asked_first_and_again() {
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     let again = browser.post(&format!("{page}/{}/resend", channel.id), "").await;
     assert_eq!(sent_to(&again), format!("{page}?said=resent"));
-    service.notify().await;
+    service.deliver_alerts().await;
     assert_eq!(service.receivers.take_lines(), ["confirmation"]);
 }
 
@@ -198,7 +198,7 @@ async fn a_test_is_queued_once_and_its_outcome_is_shown_later() {
         assert_eq!(sent_to(&browser.post(&path, "").await), format!("{page}?said=tested"));
     }
     assert!(said(&browser.get(&page).await).contains("<dt>Last test</dt><dd>under way</dd>"));
-    service.notify().await;
+    service.deliver_alerts().await;
     assert_eq!(service.receivers.take().len(), 1, "whoever asks again gets the one under way");
     let listed = browser.get(&page).await;
     assert!(said(&listed).contains("<dt>Last test</dt><dd>delivered <time"), "{}", said(&listed));
@@ -207,7 +207,7 @@ async fn a_test_is_queued_once_and_its_outcome_is_shown_later() {
     let why = "HTTP 400: <b>no</b>".to_owned();
     service.receivers.answer(channel.id, SendOutcome::Refused { why });
     sent_to(&browser.post(&path, "").await);
-    service.notify().await;
+    service.deliver_alerts().await;
     let listed = browser.get(&page).await;
     for text in [
         "<dt>Last test</dt><dd>not delivered, <time",
@@ -222,7 +222,7 @@ async fn a_test_is_queued_once_and_its_outcome_is_shown_later() {
     let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
     service.receivers.answer(channel.id, down);
     sent_to(&browser.post(&path, "").await);
-    service.notify().await;
+    service.deliver_alerts().await;
     assert!(said(&browser.get(&page).await).contains("<bdi>HTTP 500</bdi>"));
     let store = &service.test.app.store;
     assert!(store.deliveries((&channel).into()).await.expect("read").queued.is_empty());
@@ -246,11 +246,11 @@ async fn a_channel_that_is_enabled_again_learns_what_it_has_missed() {
     service.advance_minutes(2);
     service.run_scheduled(site, Tool::Status).await;
     service.work_off().await;
-    service.notify().await;
+    service.deliver_alerts().await;
     assert!(service.receivers.take().is_empty(), "it is disabled");
 
     assert_eq!(sent_to(&browser.post(&act("enable"), "").await), format!("{page}?said=enabled"));
-    service.notify().await;
+    service.deliver_alerts().await;
     let notified = service.receivers.take_lines();
     assert!(notified.len() == 1 && notified[0].starts_with("DOWN"), "{notified:?}");
     assert_eq!(sent_to(&browser.post(&act("remove"), "").await), format!("{page}?said=removed"));
@@ -269,7 +269,7 @@ async fn what_waits_for_a_channel_that_fails_is_shown_with_when_it_is_due() {
     service.receivers.answer(channel.id, down);
     assert!(!said(&browser.get(&page).await).contains("Waiting"));
     let (_target, _) = broken(&service, &owner).await;
-    service.notify().await;
+    service.deliver_alerts().await;
     let listed = browser.get(&page).await;
     let waiting = said(&listed).split_once("<dt>Waiting</dt>").expect("a message waits").1;
     assert!(waiting.contains("DOWN: &lt;b onclick=x&gt;"), "{waiting}");

@@ -91,7 +91,7 @@ async fn a_note_stays_with_its_issue_and_tells_no_channel() {
     let (service, owner) = Service::with_team().await;
     let (target, id) = broken(&service, &owner).await;
     add_channel(&service.test.app, owner.team, ("Ops", chat()), Filter::default()).await;
-    service.notify().await;
+    service.deliver_alerts().await;
     service.receivers.take();
     let mut browser = Browser::of(&service.test, owner.user).await;
     let path = format!("/issues/{id}");
@@ -100,7 +100,7 @@ async fn a_note_stays_with_its_issue_and_tells_no_channel() {
     let page = browser.get(&path).await;
     let text = "<bdi>Ada</bdi>:</p><p class=\"text\">The &lt;b&gt;database&lt;/b&gt; is full.\nGrace is at it.</p>";
     assert!(said(&page).contains(text), "{}", said(&page));
-    service.notify().await;
+    service.deliver_alerts().await;
     assert!(service.receivers.take_lines().is_empty());
     for (form, why) in [
         ("note=+%0A+".to_owned(), "must not be empty"),

@@ -75,7 +75,10 @@ async fn a_section_is_saved_alone_and_what_follows_from_it_is_asked_for() {
         sent_to(&browser.post(&path(&owner, section), &form(section, fields)).await);
         let notified = test.queue.drain(Destination::Alerts);
         let rederive = Message::Alert(AlertMessage::Team(owner.team));
-        assert_eq!(notified.into_iter().map(|(message, _)| message).collect::<Vec<_>>(), [rederive]);
+        assert_eq!(
+            notified.into_iter().map(|(message, _)| message).collect::<Vec<_>>(),
+            [rederive]
+        );
         let request = test.app.store.rederivation(owner.team).await.expect("read");
         assert!(request.is_some(), "{section}: it stands in the table, too");
     }

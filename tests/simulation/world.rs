@@ -467,7 +467,8 @@ impl World {
             Message::Alert(alert) => {
                 let app = &self.service.test.app;
                 let notified = Box::pin(vedette_notifier::handle(app, &self.receivers, alert));
-                let notified = faults.until_crash(granted([&NOTIFIER, &Grant::NONE], notified)).await;
+                let notified =
+                    faults.until_crash(granted([&NOTIFIER, &Grant::NONE], notified)).await;
                 let is_saved = matches!(notified, Some(Ok(())));
                 self.receivers.end_pass(is_saved);
                 if let Some(Err(NotifierError::Message(error))) = &notified {

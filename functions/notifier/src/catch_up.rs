@@ -1,7 +1,7 @@
 //! What a channel missed while it was off, once it is on again.
 
 use jiff::Timestamp;
-use vedette_domain::alert::delivery::{Content, Cursor, Queued, missed_place};
+use vedette_domain::alert::delivery::{Content, DeliveryState, Queued, missed_place};
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::missed::{Missed, is_too_much};
 use vedette_store::{IssueWithSite, unless_conflict};
@@ -11,7 +11,7 @@ use crate::deliver::{Pass, Transport};
 use crate::events::event_of;
 
 /// What a channel knows of an issue, and the issue.
-type Known = (Cursor, IssueWithSite);
+type Known = (DeliveryState, IssueWithSite);
 
 /// Events of an issue that are queued at once: a transaction has room for a hundred items.
 const QUEUED_AT_ONCE: usize = 50;
@@ -25,17 +25,19 @@ pub(crate) async fn people<T: Transport>(
 ) -> Result<Vec<Known>, NotifierError> {
     if has_missed_too_much(&known, now) {
         queue_notice(pass, &known, now).await?;
-        let is_over = |(cursor, found): &Known| {
-            cursor.missed.is_some() && cursor.notified.is_none() && !found.issue.lifecycle.is_active()
+        let is_over = |(delivery, found): &Known| {
+            delivery.missed.is_some()
+                && delivery.notified.is_none()
+                && !found.issue.lifecycle.is_active()
         };
         let (over, rest): (Vec<_>, Vec<_>) = known.into_iter().partition(is_over);
-        for (cursor, _) in over {
-            pass.forget(&cursor).await?;
+        for (delivery, _) in over {
+            pass.forget(&delivery).await?;
         }
         known = rest;
     }
-    for (cursor, _) in &mut known {
-        cursor.missed = None;
+    for (delivery, _) in &mut known {
+        delivery.missed = None;
     }
     Ok(known)
 }
@@ -49,26 +51,27 @@ pub(crate) async fn program<T: Transport>(
 ) -> Result<Vec<Queued>, NotifierError> {
     if has_missed_too_much(&known, now) {
         queue_notice(pass, &known, now).await?;
-        for (cursor, found) in known {
-            skip(pass, cursor, &found, now).await?;
+        for (delivery, found) in known {
+            skip(pass, delivery, &found, now).await?;
         }
         return Ok(Vec::new());
     }
     let mut queued = Vec::new();
-    for (cursor, found) in known {
+    for (delivery, found) in known {
         // Read after the issue: what the outbox does not have now was fanned out. What it still has would be
         // sent twice; it has the channel looked at again.
-        let (partition, fingerprint) = (cursor.issue.partition(), cursor.issue.fingerprint());
+        let (partition, fingerprint) = (delivery.issue.partition(), delivery.issue.fingerprint());
         if pass.app.store.outbox(partition, fingerprint).await?.is_empty() {
-            queued.extend(queue_transitions(pass, &cursor, &found, now).await?);
+            queued.extend(queue_transitions(pass, &delivery, &found, now).await?);
         }
     }
     Ok(queued)
 }
 
 fn has_missed_too_much(known: &[Known], now: Timestamp) -> bool {
-    let missed =
-        known.iter().filter_map(|(cursor, found)| Some((cursor.missed.as_ref()?, &found.issue)));
+    let missed = known
+        .iter()
+        .filter_map(|(delivery, found)| Some((delivery.missed.as_ref()?, &found.issue)));
     is_too_much(missed, now)
 }
 
@@ -78,7 +81,7 @@ async fn queue_notice<T: Transport>(
     known: &[Known],
     now: Timestamp,
 ) -> Result<(), NotifierError> {
-    let first = known.iter().filter_map(|(cursor, _)| Some(cursor.missed?.at)).min();
+    let first = known.iter().filter_map(|(delivery, _)| Some(delivery.missed?.at)).min();
     let since = first.unwrap_or(now);
     let [from, to] = [since, now].map(Timestamp::as_millisecond);
     let id = format!("missed-{}-{from}-{to}", pass.channel.id);
@@ -94,27 +97,27 @@ async fn queue_notice<T: Transport>(
 /// Goes on with an issue from how it is now.
 async fn skip<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursor: Cursor,
+    delivery: DeliveryState,
     found: &IssueWithSite,
     now: Timestamp,
 ) -> Result<(), NotifierError> {
     if !found.issue.lifecycle.is_active() {
-        return pass.forget(&cursor).await;
+        return pass.forget(&delivery).await;
     }
     let is_ended = pass.policy(found).ended.is_some();
-    let next = cursor.once_caught_up(&found.issue, is_ended, now);
+    let next = delivery.once_caught_up(&found.issue, is_ended, now);
     save(pass, &next, &[], now).await.map(drop)
 }
 
 /// Queues the next transitions of an issue that the program missed.
 async fn queue_transitions<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursor: &Cursor,
+    delivery: &DeliveryState,
     found: &IssueWithSite,
     now: Timestamp,
 ) -> Result<Vec<Queued>, NotifierError> {
     let issue = &found.issue;
-    let missed = cursor.missed.unwrap_or_else(|| Missed::opening(issue));
+    let missed = delivery.missed.unwrap_or_else(|| Missed::opening(issue));
     let transitions = missed.transitions(issue).unwrap_or_default();
     let mut events = Vec::new();
     for transition in transitions.iter().take(QUEUED_AT_ONCE) {
@@ -123,16 +126,16 @@ async fn queue_transitions<T: Transport>(
             continue;
         }
         let is_last = transition.place + 1 == issue.timeline.entries().len();
-        let reason = (cursor.deleted.is_some() && is_last).then_some(EndReason::SiteDeleted);
+        let reason = (delivery.deleted.is_some() && is_last).then_some(EndReason::SiteDeleted);
         let then = IssueWithSite { issue: past.issue, ..found.clone() };
         let event = (transition.event, reason);
         let content = event_of(pass.app, &then, pass.team, event, past.at).await?;
         let place = missed_place(&missed, transition.number);
-        events.push(Queued::event(cursor.issue, place, content, now));
+        events.push(Queued::event(delivery.issue, place, content, now));
     }
     let next = match transitions.len() > QUEUED_AT_ONCE {
-        true => cursor.once_queued(missed, QUEUED_AT_ONCE, now),
-        false => cursor.once_caught_up(issue, false, now),
+        true => delivery.once_queued(missed, QUEUED_AT_ONCE, now),
+        false => delivery.once_caught_up(issue, false, now),
     };
     let is_saved = save(pass, &next, &events, now).await?;
     Ok(if is_saved { events } else { Vec::new() })
@@ -142,7 +145,7 @@ async fn queue_transitions<T: Transport>(
 /// to the issue meanwhile: then it is looked at again.
 async fn save<T: Transport>(
     pass: &mut Pass<'_, T>,
-    next: &Cursor,
+    next: &DeliveryState,
     events: &[Queued],
     now: Timestamp,
 ) -> Result<bool, NotifierError> {

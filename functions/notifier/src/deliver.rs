@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use vedette_actions::wake;
 use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
-use vedette_domain::alert::delivery::{Content, Cursor, Queued};
+use vedette_domain::alert::delivery::{Content, DeliveryState, Queued};
 use vedette_domain::alert::due::Policy;
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::{Alert, link};
@@ -142,7 +142,7 @@ pub async fn deliver(
     let (channel, team) = (&found, &team);
     let mut pass = Pass { app, transport, channel, target, team, state, held_until, next, done };
     let worked = match deliveries {
-        Ok(Deliveries { cursors, queued, .. }) => pass.work(cursors, queued).await,
+        Ok(Deliveries { deliveries, queued, .. }) => pass.work(deliveries, queued).await,
         Err(error) => Err(error.into()),
     };
     // Whatever goes wrong next: nothing says so again.
@@ -172,11 +172,11 @@ impl<T: Transport> Pass<'_, T> {
 
     async fn work(
         &mut self,
-        cursors: Vec<Cursor>,
+        deliveries: Vec<DeliveryState>,
         queued: Vec<Queued>,
     ) -> Result<(), NotifierError> {
         if self.is_off() {
-            return self.park(cursors, queued).await;
+            return self.park(deliveries, queued).await;
         }
         let (events, notices): (Vec<_>, Vec<_>) =
             queued.into_iter().partition(|queued| matches!(queued.content, Content::Event { .. }));
@@ -184,12 +184,12 @@ impl<T: Transport> Pass<'_, T> {
             self.send_notice(notice).await?;
         }
         if self.channel.since.is_none() || self.is_off() {
-            return self.park(cursors, events).await;
+            return self.park(deliveries, events).await;
         }
         if self.channel.target.is_for_people() {
-            people::notify(self, cursors).await
+            people::notify(self, deliveries).await
         } else {
-            webhooks::notify(self, cursors, events).await
+            webhooks::notify(self, deliveries, events).await
         }
     }
 
@@ -214,14 +214,14 @@ impl<T: Transport> Pass<'_, T> {
     /// Leaves everything where it is, until the channel is enabled again.
     pub(crate) async fn park(
         &mut self,
-        cursors: Vec<Cursor>,
+        deliveries: Vec<DeliveryState>,
         queued: Vec<Queued>,
     ) -> Result<(), NotifierError> {
         // Those that wait for a person to enable the channel are not lost by what it answers.
         let (is_given_up, now) = (self.state.disabled.is_some(), self.now());
-        for cursor in cursors {
-            if let Some(due) = cursor.due {
-                self.put_off(cursor, None).await?;
+        for delivery in deliveries {
+            if let Some(due) = delivery.due {
+                self.put_off(delivery, None).await?;
                 if is_given_up && due <= now {
                     self.give_up();
                 }
@@ -250,11 +250,11 @@ impl<T: Transport> Pass<'_, T> {
     /// Looks at an issue again at another time, unless something happened to it meanwhile.
     pub(crate) async fn put_off(
         &mut self,
-        cursor: Cursor,
+        delivery: DeliveryState,
         due: Option<Timestamp>,
     ) -> Result<(), NotifierError> {
-        let next = Cursor { due, rev: cursor.rev + 1, ..cursor };
-        let saved = self.app.store.put_cursor(self.place(), &next).await;
+        let next = DeliveryState { due, rev: delivery.rev + 1, ..delivery };
+        let saved = self.app.store.put_delivery_state(self.place(), &next).await;
         self.look_at_saved(saved, due)
     }
 
@@ -266,8 +266,8 @@ impl<T: Transport> Pass<'_, T> {
     }
 
     /// Forgets an issue of which nothing is to be told.
-    pub(crate) async fn forget(&mut self, cursor: &Cursor) -> Result<(), NotifierError> {
-        let deleted = self.app.store.delete_cursor(self.place(), cursor).await;
+    pub(crate) async fn forget(&mut self, delivery: &DeliveryState) -> Result<(), NotifierError> {
+        let deleted = self.app.store.delete_delivery_state(self.place(), delivery).await;
         self.look_at_saved(deleted, None)
     }
 
@@ -284,13 +284,17 @@ impl<T: Transport> Pass<'_, T> {
 
     /// The issues to look at now: those that are due, and those of which the channel missed something while it
     /// was off. The others are noted.
-    pub(crate) fn take_due(&mut self, cursors: Vec<Cursor>, now: Timestamp) -> Vec<Cursor> {
-        let is_due = |cursor: &Cursor| match cursor.due {
+    pub(crate) fn take_due(
+        &mut self,
+        deliveries: Vec<DeliveryState>,
+        now: Timestamp,
+    ) -> Vec<DeliveryState> {
+        let is_due = |delivery: &DeliveryState| match delivery.due {
             Some(due) => due <= now,
-            None => cursor.missed.is_some(),
+            None => delivery.missed.is_some(),
         };
-        let (due, later): (Vec<_>, Vec<_>) = cursors.into_iter().partition(is_due);
-        later.iter().for_each(|cursor| self.look_at(cursor.due));
+        let (due, later): (Vec<_>, Vec<_>) = deliveries.into_iter().partition(is_due);
+        later.iter().for_each(|delivery| self.look_at(delivery.due));
         due
     }
 

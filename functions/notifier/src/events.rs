@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_domain::alert::channel::EventKind;
-use vedette_domain::alert::delivery::{Content, Cursor, DeletedIssue, OutboxEntry};
+use vedette_domain::alert::delivery::{Content, DeletedIssue, DeliveryState, OutboxEntry};
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::{link, webhook};
 use vedette_domain::issue::record::Issue;
@@ -61,8 +61,8 @@ impl<'a> EventBody<'a> {
 }
 
 /// What is left of an issue whose site was deleted.
-pub(crate) fn deleted(cursor: &Cursor) -> Option<IssueWithSite> {
-    let DeletedIssue { issue, site } = DeletedIssue::clone(cursor.deleted.as_ref()?);
+pub(crate) fn deleted(delivery: &DeliveryState) -> Option<IssueWithSite> {
+    let DeletedIssue { issue, site } = DeletedIssue::clone(delivery.deleted.as_ref()?);
     Some(without_tool(issue, site))
 }
 

@@ -59,15 +59,15 @@ async fn lessons(
     let now = app.clock.now();
     let mut body = EventBody::new(app, entry, entries);
     let mut lessons = Vec::new();
-    for (channel, (state, cursor)) in channels.into_iter().zip(states) {
+    for (channel, (state, delivery)) in channels.into_iter().zip(states) {
         let off = off(channel, &state);
         let learnt = match off {
-            Some(_) => channel.lesson_while_off(cursor, entry, now),
-            None => channel.lesson(cursor, entry, now),
+            Some(_) => channel.lesson_while_off(delivery, entry, now),
+            None => channel.lesson(delivery, entry, now),
         };
         let Some(learnt) = learnt else { continue };
-        let (channel, cursor) = (channel.into(), learnt.cursor);
-        let mut lesson = Lesson { channel, cursor, event: None, off };
+        let (channel, delivery) = (channel.into(), learnt.delivery);
+        let mut lesson = Lesson { channel, delivery, event: None, off };
         if let Some(event) = learnt.event {
             let Some(content) = body.of(event, entry.at).await? else { return Ok(Vec::new()) };
             let place = place(entry.issue.rev, None);

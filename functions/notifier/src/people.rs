@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use vedette_domain::account::User;
 use vedette_domain::alert::collection::{Collecting, Collection, collect};
 use vedette_domain::alert::compose::{self, Subject};
-use vedette_domain::alert::delivery::Cursor;
+use vedette_domain::alert::delivery::DeliveryState;
 use vedette_domain::alert::due::{Due, News, Notified, due};
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
@@ -21,7 +21,7 @@ use crate::{NotifierError, catch_up};
 
 /// News that people are to be told now.
 struct Ready {
-    cursor: Cursor,
+    delivery: DeliveryState,
     found: IssueWithSite,
     news: News,
     notified: Option<Notified>,
@@ -30,19 +30,19 @@ struct Ready {
 /// Tells people what is due of the issues that they are to be notified of.
 pub(crate) async fn notify<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursors: Vec<Cursor>,
+    deliveries: Vec<DeliveryState>,
 ) -> Result<(), NotifierError> {
     let now = pass.now();
-    let due_now = pass.take_due(cursors, now);
+    let due_now = pass.take_due(deliveries, now);
     if let Some(retry_at) = pass.state.retry_at.filter(|retry_at| *retry_at > now) {
-        for cursor in due_now {
-            pass.put_off(cursor, Some(retry_at)).await?;
+        for delivery in due_now {
+            pass.put_off(delivery, Some(retry_at)).await?;
         }
         return Ok(());
     }
     let mut ready = decide(pass, due_now, now).await?;
     // What has waited the longest goes first, so that no kind of news waits for another for ever.
-    ready.sort_by_key(|ready| (ready.news.since(&ready.found.issue), ready.cursor.issue));
+    ready.sort_by_key(|ready| (ready.news.since(&ready.found.issue), ready.delivery.issue));
     let users = deciders(pass, &ready).await?;
     while let Some(kind) = ready.first().map(|ready| ready.news.kind()) {
         let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
@@ -52,36 +52,40 @@ pub(crate) async fn notify<T: Transport>(
             break;
         }
     }
-    let left = ready.into_iter().map(|ready| ready.cursor).collect();
+    let left = ready.into_iter().map(|ready| ready.delivery).collect();
     if pass.is_off() { pass.park(left, Vec::new()).await } else { Ok(()) }
 }
 
 /// What is due now; the rest is saved with when it will be.
 async fn decide<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursors: Vec<Cursor>,
+    deliveries: Vec<DeliveryState>,
     now: Timestamp,
 ) -> Result<Vec<Ready>, NotifierError> {
-    let ids: Vec<_> = cursors.iter().map(|cursor| cursor.issue).collect();
+    let ids: Vec<_> = deliveries.iter().map(|delivery| delivery.issue).collect();
     let mut issues = pass.app.store.current_issues(ids).await?;
     let mut known = Vec::new();
-    for cursor in cursors {
-        match issues.remove(&cursor.issue).or_else(|| deleted(&cursor)) {
-            Some(found) => known.push((cursor, found)),
+    for delivery in deliveries {
+        match issues.remove(&delivery.issue).or_else(|| deleted(&delivery)) {
+            Some(found) => known.push((delivery, found)),
             // The site is gone. That it was deleted is still to be told where the outbox has it.
-            None if is_in_outbox(pass, &cursor).await? => {
+            None if is_in_outbox(pass, &delivery).await? => {
                 let later = now.saturating_add(ALERT_GRACE).unwrap_or(now);
-                pass.put_off(cursor, Some(later)).await?;
+                pass.put_off(delivery, Some(later)).await?;
             }
-            None => pass.forget(&cursor).await?,
+            None => pass.forget(&delivery).await?,
         }
     }
     let mut ready = Vec::new();
-    for (cursor, found) in catch_up::people(pass, known, now).await? {
-        match due(&found.issue, cursor.notified, cursor.from, &pass.policy(&found), now) {
-            Due::Nothing(_) => pass.forget(&cursor).await?,
-            Due::Later { at, notified, .. } => pass.put_off(Cursor { notified, ..cursor }, at).await?,
-            Due::Notify { news, notified, .. } => ready.push(Ready { cursor, found, news, notified }),
+    for (delivery, found) in catch_up::people(pass, known, now).await? {
+        match due(&found.issue, delivery.notified, delivery.from, &pass.policy(&found), now) {
+            Due::Nothing(_) => pass.forget(&delivery).await?,
+            Due::Later { at, notified, .. } => {
+                pass.put_off(DeliveryState { notified, ..delivery }, at).await?
+            }
+            Due::Notify { news, notified, .. } => {
+                ready.push(Ready { delivery, found, news, notified })
+            }
         }
     }
     Ok(ready)
@@ -90,9 +94,9 @@ async fn decide<T: Transport>(
 /// Whether something happened to an issue that channels have yet to learn of.
 async fn is_in_outbox<T: Transport>(
     pass: &Pass<'_, T>,
-    cursor: &Cursor,
+    delivery: &DeliveryState,
 ) -> Result<bool, NotifierError> {
-    let issue = cursor.issue;
+    let issue = delivery.issue;
     let entries = pass.app.store.outbox(issue.partition(), issue.fingerprint()).await?;
     Ok(!entries.is_empty())
 }
@@ -138,7 +142,7 @@ async fn notify_kind<T: Transport>(
         Rest::None => {}
         Rest::Until(end) => {
             for waiting in others {
-                pass.put_off(waiting.cursor, Some(end)).await?;
+                pass.put_off(waiting.delivery, Some(end)).await?;
             }
         }
     }
@@ -170,8 +174,8 @@ async fn notify_kind<T: Transport>(
         }
         let due = match pass.note(&title, outcome).await? {
             Attempt::Notified => {
-                for Ready { cursor, found, notified, .. } in std::mem::take(&mut group) {
-                    save(pass, &cursor, &found, notified).await?;
+                for Ready { delivery, found, notified, .. } in std::mem::take(&mut group) {
+                    save(pass, &delivery, &found, notified).await?;
                 }
                 if is_collection {
                     // Not before: one that does not arrive is still to be sent.
@@ -207,7 +211,7 @@ async fn put_all_off<T: Transport>(
     due: Option<Timestamp>,
 ) -> Result<(), NotifierError> {
     for ready in group {
-        pass.put_off(ready.cursor, due).await?;
+        pass.put_off(ready.delivery, due).await?;
     }
     Ok(())
 }
@@ -230,11 +234,11 @@ fn compose<T: Transport>(
 /// What an alert says of an issue.
 fn subject<'a, T: Transport>(
     pass: &Pass<'a, T>,
-    Ready { cursor, found, .. }: &'a Ready,
+    Ready { delivery, found, .. }: &'a Ready,
     users: &'a BTreeMap<UserId, User>,
 ) -> Subject<'a> {
     let IssueWithSite { issue, site, .. } = found;
-    let is_deleted = cursor.deleted.is_some();
+    let is_deleted = delivery.deleted.is_some();
     let ended = match is_deleted {
         true => Some(EndReason::SiteDeleted),
         false => pass.policy(found).ended.filter(|_| issue.lifecycle.is_active()),
@@ -254,24 +258,24 @@ fn subject<'a, T: Transport>(
 /// Saves what people were told. What happened meanwhile is told next.
 async fn save<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursor: &Cursor,
+    delivery: &DeliveryState,
     found: &IssueWithSite,
     notified: Option<Notified>,
 ) -> Result<(), NotifierError> {
     let (app, place, issue) = (pass.app, pass.place(), &found.issue);
-    let next = cursor.once_notified(issue, notified, &pass.policy(found), pass.now());
+    let next = delivery.once_notified(issue, notified, &pass.policy(found), pass.now());
     let saved = match &next {
-        Some(next) => app.store.put_cursor(place, next).await,
-        None => app.store.delete_cursor(place, cursor).await,
+        Some(next) => app.store.put_delivery_state(place, next).await,
+        None => app.store.delete_delivery_state(place, delivery).await,
     };
     if unless_conflict(saved)? {
         pass.look_at(next.and_then(|next| next.due));
         return Ok(());
     }
     retry_on_conflict(budget::WRITE, || async {
-        let Some(current) = app.store.cursor(place, cursor.issue).await? else { return Ok(()) };
+        let Some(current) = app.store.delivery(place, delivery.issue).await? else { return Ok(()) };
         let next = current.notified_meanwhile(issue, notified, app.clock.now());
-        app.store.put_cursor(place, &next).await
+        app.store.put_delivery_state(place, &next).await
     })
     .await?;
     pass.look_at(Some(pass.now()));

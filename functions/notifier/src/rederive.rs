@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vedette_actions::{look_again, send_again, wake};
 use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::{Cursor, Queued};
+use vedette_domain::alert::delivery::{DeliveryState, Queued};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issue::record::Issue;
 use vedette_runtime::App;
@@ -74,11 +74,11 @@ pub async fn rebuild(app: &App, team: TeamId) -> Result<Rebuilt, NotifierError> 
             continue;
         }
         let known: BTreeSet<IssueId> =
-            deliveries.cursors.iter().map(|cursor| cursor.issue).collect();
+            deliveries.deliveries.iter().map(|delivery| delivery.issue).collect();
         let remembered = app.store.current_issues(known.clone()).await?;
-        for cursor in deliveries.cursors {
-            rebuilt.stray += u64::from(!remembered.contains_key(&cursor.issue));
-            look_again(app, place, cursor).await?;
+        for delivery in deliveries.deliveries {
+            rebuilt.stray += u64::from(!remembered.contains_key(&delivery.issue));
+            look_again(app, place, delivery).await?;
         }
         for found in issues.values() {
             let issue = &found.issue;
@@ -102,6 +102,6 @@ async fn teach(app: &App, channel: &Channel, issue: &Issue) -> Result<bool, Noti
         return Ok(false);
     }
     let is_for_people = channel.target.is_for_people();
-    let cursor = Cursor::of_unknown(issue, is_for_people, app.clock.now());
-    Ok(unless_conflict(app.store.teach(channel.into(), &cursor, issue).await)?)
+    let delivery = DeliveryState::of_unknown(issue, is_for_people, app.clock.now());
+    Ok(unless_conflict(app.store.teach(channel.into(), &delivery, issue).await)?)
 }

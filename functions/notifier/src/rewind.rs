@@ -30,12 +30,12 @@ async fn rewind_channel(app: &App, channel: &Channel) -> Result<(), StoreError> 
     if let Some(rewound) = channel.rewound(now) {
         unless_conflict(store.put_channel(&rewound).await)?;
     }
-    let Deliveries { state, cursors, queued } = store.deliveries(place).await?;
+    let Deliveries { state, deliveries, queued } = store.deliveries(place).await?;
     if let Some(rewound) = state.rewound(now) {
         unless_conflict(store.put_channel_state(place, &rewound).await)?;
     }
-    for cursor in cursors.iter().filter_map(|cursor| cursor.rewound(now)) {
-        unless_conflict(store.put_cursor(place, &cursor).await)?;
+    for delivery in deliveries.iter().filter_map(|delivery| delivery.rewound(now)) {
+        unless_conflict(store.put_delivery_state(place, &delivery).await)?;
     }
     for queued in queued.iter().filter(|queued| queued.waits_too_long(now)) {
         send_again(app, place, queued).await?;

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::EventKind;
 use vedette_domain::alert::channel_state::FailedAttempt;
 use vedette_domain::alert::delivery::{
-    Cursor, ProgramStep, Queued, overtaken, program_step, step_place,
+    DeliveryState, ProgramStep, Queued, overtaken, program_step, step_place,
 };
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::retry::{Retry, retry};
@@ -23,14 +23,14 @@ const FAILURES_MAX: usize = 3;
 /// Sends events whose turn it is, and makes those that are due.
 pub(crate) async fn notify<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursors: Vec<Cursor>,
+    deliveries: Vec<DeliveryState>,
     mut events: Vec<Queued>,
 ) -> Result<(), NotifierError> {
     let now = pass.now();
     if let Some(end) = pass.team.settings.quiet_time.until(now) {
-        return hold(pass, cursors, events, now, end).await;
+        return hold(pass, deliveries, events, now, end).await;
     }
-    events.extend(look(pass, cursors, now).await?);
+    events.extend(look(pass, deliveries, now).await?);
     let mut groups: BTreeMap<String, Vec<Queued>> = BTreeMap::new();
     for event in events {
         groups.entry(event.group.clone()).or_default().push(event);
@@ -59,13 +59,13 @@ pub(crate) async fn notify<T: Transport>(
 /// Keeps everything that is due for the end of the quiet time.
 async fn hold<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursors: Vec<Cursor>,
+    deliveries: Vec<DeliveryState>,
     events: Vec<Queued>,
     now: Timestamp,
     end: Timestamp,
 ) -> Result<(), NotifierError> {
-    for cursor in pass.take_due(cursors, now) {
-        pass.put_off(cursor, Some(end)).await?;
+    for delivery in pass.take_due(deliveries, now) {
+        pass.put_off(delivery, Some(end)).await?;
     }
     wait(pass, events, end, now).await
 }
@@ -91,38 +91,40 @@ async fn wait<T: Transport>(
 /// monitoring, and reminders. Returns what was queued.
 async fn look<T: Transport>(
     pass: &mut Pass<'_, T>,
-    cursors: Vec<Cursor>,
+    deliveries: Vec<DeliveryState>,
     now: Timestamp,
 ) -> Result<Vec<Queued>, NotifierError> {
-    let due_now = pass.take_due(cursors, now);
-    let ids: Vec<_> = due_now.iter().map(|cursor| cursor.issue).collect();
+    let due_now = pass.take_due(deliveries, now);
+    let ids: Vec<_> = due_now.iter().map(|delivery| delivery.issue).collect();
     let mut issues = pass.app.store.current_issues(ids).await?;
     let (mut missed, mut known) = (Vec::new(), Vec::new());
-    for cursor in due_now {
-        match issues.remove(&cursor.issue).or_else(|| deleted(&cursor)) {
-            Some(found) if cursor.missed.is_some() => missed.push((cursor, found)),
-            Some(found) => known.push((cursor, found)),
-            None => pass.forget(&cursor).await?,
+    for delivery in due_now {
+        match issues.remove(&delivery.issue).or_else(|| deleted(&delivery)) {
+            Some(found) if delivery.missed.is_some() => missed.push((delivery, found)),
+            Some(found) => known.push((delivery, found)),
+            None => pass.forget(&delivery).await?,
         }
     }
     let mut made = catch_up::program(pass, missed, now).await?;
-    for (cursor, found) in known {
+    for (delivery, found) in known {
         let policy = pass.policy(&found);
-        let (event, next) = match program_step(&found.issue, &cursor, &policy, now) {
+        let (event, next) = match program_step(&found.issue, &delivery, &policy, now) {
             ProgramStep::Forget => {
-                pass.forget(&cursor).await?;
+                pass.forget(&delivery).await?;
                 continue;
             }
             ProgramStep::Wait { due } => {
-                pass.put_off(cursor, due).await?;
+                pass.put_off(delivery, due).await?;
                 continue;
             }
             ProgramStep::Remind => {
-                ((EventKind::Reminder, None), cursor.once_reminded(&found.issue, &policy, now))
+                ((EventKind::Reminder, None), delivery.once_reminded(&found.issue, &policy, now))
             }
-            ProgramStep::End(reason) => ((EventKind::Resolved, Some(reason)), cursor.once_ended()),
+            ProgramStep::End(reason) => {
+                ((EventKind::Resolved, Some(reason)), delivery.once_ended())
+            }
             ProgramStep::Reopen => {
-                ((EventKind::Opened, None), cursor.once_opened(&found.issue, now))
+                ((EventKind::Opened, None), delivery.once_opened(&found.issue, now))
             }
         };
         made.extend(queue(pass, &next, &found, event, now).await?);
@@ -133,7 +135,7 @@ async fn look<T: Transport>(
 /// Queues an event that a look at an issue has brought about, if the program wants it.
 async fn queue<T: Transport>(
     pass: &mut Pass<'_, T>,
-    next: &Cursor,
+    next: &DeliveryState,
     found: &IssueWithSite,
     event: (EventKind, Option<EndReason>),
     now: Timestamp,

@@ -14,7 +14,7 @@ use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{StoreError, unless_conflict};
 
-stored!(attributes: BucketRow, Cursor);
+stored!(attributes: BucketRow, Sent);
 
 /// A site whose tool is to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -27,7 +27,7 @@ pub struct BucketRow {
 
 /// Up to which minute runs have been sent.
 #[derive(Deserialize)]
-struct Cursor {
+struct Sent {
     minute: i64,
 }
 
@@ -142,8 +142,8 @@ impl Store {
 
     /// The minute up to which runs have been sent; `None` if that was never done.
     pub async fn sent_minute(&self) -> Result<Option<i64>, StoreError> {
-        let cursor = self.get(&keys::bucket_cursor()).await?;
-        Ok(cursor.map(Cursor::read).transpose()?.map(|cursor| cursor.minute))
+        let sent = self.get(&keys::buckets_sent()).await?;
+        Ok(sent.map(Sent::read).transpose()?.map(|sent| sent.minute))
     }
 
     /// Writes down up to which minute runs have been sent.
@@ -153,6 +153,6 @@ impl Store {
             names: vec![("#minute", "minute".to_owned())],
             values: vec![(":minute", number(minute))],
         };
-        self.update(&keys::bucket_cursor(), change, None).await.map(drop)
+        self.update(&keys::buckets_sent(), change, None).await.map(drop)
     }
 }

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::channel_state::ChannelState;
-use vedette_domain::alert::delivery::{Cursor, FIRST, OutboxEntry, Queued, TEST_GROUP};
+use vedette_domain::alert::delivery::{DeliveryState, FIRST, OutboxEntry, Queued, TEST_GROUP};
 use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
 use vedette_domain::issue::Fingerprint;
 use vedette_domain::issue::record::Issue;
@@ -19,7 +19,7 @@ mod secret;
 
 pub use secret::UrlClaim;
 
-stored!(attributes: ChannelState, Cursor, OutboxEntry, Queued);
+stored!(attributes: ChannelState, DeliveryState, OutboxEntry, Queued);
 
 /// A channel, by its team and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,7 +36,7 @@ pub struct Deliveries {
     /// How it has behaved lately.
     pub state: ChannelState,
     /// What it knows, by issue.
-    pub cursors: Vec<Cursor>,
+    pub deliveries: Vec<DeliveryState>,
     /// What waits to be sent, by group and in the order of sending.
     pub queued: Vec<Queued>,
 }
@@ -47,7 +47,7 @@ pub struct Lesson {
     /// The channel.
     pub channel: ChannelRef,
     /// What it knows of the issue, to be looked at.
-    pub cursor: Option<Cursor>,
+    pub delivery: Option<DeliveryState>,
     /// The event itself, for a channel that is notified of every event.
     pub event: Option<Queued>,
     /// What says that the channel is off, where it is: the lesson holds as long as it says so.
@@ -81,17 +81,17 @@ impl ChannelRef {
         keys::channel_state(self.team, self.id)
     }
 
-    fn cursor(self, issue: IssueId) -> Key {
-        keys::cursor(self.team, self.id, issue)
+    fn delivery(self, issue: IssueId) -> Key {
+        keys::delivery(self.team, self.id, issue)
     }
 
     fn queued(self, queued: &Queued) -> Key {
         keys::queued(self.team, self.id, &queued.group, &queued.place)
     }
 
-    fn cursor_item(self, cursor: &Cursor) -> Result<Item, StoreError> {
-        let shard = keys::site_shard(cursor.issue.partition());
-        Ok(outstanding(item(&self.cursor(cursor.issue), cursor)?, shard, cursor.due))
+    fn delivery_state_item(self, delivery: &DeliveryState) -> Result<Item, StoreError> {
+        let shard = keys::site_shard(delivery.issue.partition());
+        Ok(outstanding(item(&self.delivery(delivery.issue), delivery)?, shard, delivery.due))
     }
 
     fn queued_item(self, queued: &Queued) -> Result<Item, StoreError> {
@@ -151,13 +151,13 @@ impl Store {
         &self,
         channels: &[ChannelRef],
         issue: IssueId,
-    ) -> Result<Vec<(ChannelState, Option<Cursor>)>, StoreError> {
-        let wanted = channels.iter().flat_map(|channel| [channel.state(), channel.cursor(issue)]);
+    ) -> Result<Vec<(ChannelState, Option<DeliveryState>)>, StoreError> {
+        let wanted = channels.iter().flat_map(|channel| [channel.state(), channel.delivery(issue)]);
         let mut found = self.batch_get(wanted).await?;
         let read = |channel: &ChannelRef| {
             let state = found.remove(&channel.state()).map(Stored::read).transpose()?;
-            let cursor = found.remove(&channel.cursor(issue)).map(Stored::read).transpose()?;
-            Ok((state.unwrap_or_default(), cursor))
+            let delivery = found.remove(&channel.delivery(issue)).map(Stored::read).transpose()?;
+            Ok((state.unwrap_or_default(), delivery))
         };
         channels.iter().map(read).collect()
     }
@@ -166,11 +166,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when they have, when a cursor was written meanwhile, or a channel that was off is not.
+    /// A conflict when they have, when a delivery state was written meanwhile, or a channel that was off is not.
     pub async fn fan_out(&self, entry: &OutboxEntry, lessons: &[Lesson]) -> Result<(), StoreError> {
         let key = outbox_key(entry);
         let mut transaction = self.transaction().delete(&key, Condition::Present);
-        for Lesson { channel, cursor, event, off } in lessons {
+        for Lesson { channel, delivery, event, off } in lessons {
             match *off {
                 Some(Off::Channel(rev)) => {
                     let key = keys::channel(channel.team, channel.id);
@@ -181,9 +181,9 @@ impl Store {
                 }
                 None => {}
             }
-            if let Some(cursor) = cursor {
-                let unchanged = Condition::after(cursor.rev - 1);
-                transaction = transaction.put(channel.cursor_item(cursor)?, unchanged);
+            if let Some(delivery) = delivery {
+                let unchanged = Condition::after(delivery.rev - 1);
+                transaction = transaction.put(channel.delivery_state_item(delivery)?, unchanged);
             }
             if let Some(event) = event {
                 transaction = transaction.put(channel.queued_item(event)?, Condition::Absent);
@@ -199,7 +199,7 @@ impl Store {
         for item in self.query(Range::new(&pk, Sort::All)).await? {
             let key = key_of(&item)?;
             if key.sk.starts_with(ISSUE) {
-                deliveries.cursors.push(Stored::read(item)?);
+                deliveries.deliveries.push(Stored::read(item)?);
             } else if key.sk.starts_with(QUEUED) {
                 deliveries.queued.push(Stored::read(item)?);
             } else {
@@ -260,9 +260,13 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when it was written meanwhile.
-    pub async fn put_cursor(&self, channel: ChannelRef, cursor: &Cursor) -> Result<(), StoreError> {
-        let unchanged = Condition::after(cursor.rev - 1);
-        self.transaction().put(channel.cursor_item(cursor)?, unchanged).commit().await
+    pub async fn put_delivery_state(
+        &self,
+        channel: ChannelRef,
+        delivery: &DeliveryState,
+    ) -> Result<(), StoreError> {
+        let unchanged = Condition::after(delivery.rev - 1);
+        self.transaction().put(channel.delivery_state_item(delivery)?, unchanged).commit().await
     }
 
     /// Forgets what a channel knows of an issue.
@@ -270,22 +274,22 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when it was written meanwhile.
-    pub async fn delete_cursor(
+    pub async fn delete_delivery_state(
         &self,
         channel: ChannelRef,
-        cursor: &Cursor,
+        delivery: &DeliveryState,
     ) -> Result<(), StoreError> {
-        let key = channel.cursor(cursor.issue);
-        self.transaction().delete(&key, Condition::Rev(cursor.rev)).commit().await
+        let key = channel.delivery(delivery.issue);
+        self.transaction().delete(&key, Condition::Rev(delivery.rev)).commit().await
     }
 
     /// What a channel knows of an issue.
-    pub async fn cursor(
+    pub async fn delivery(
         &self,
         channel: ChannelRef,
         issue: IssueId,
-    ) -> Result<Option<Cursor>, StoreError> {
-        self.get(&channel.cursor(issue)).await?.map(Stored::read).transpose()
+    ) -> Result<Option<DeliveryState>, StoreError> {
+        self.get(&channel.delivery(issue)).await?.map(Stored::read).transpose()
     }
 
     /// Has a channel know of an issue that it knew nothing of.
@@ -296,12 +300,12 @@ impl Store {
     pub async fn teach(
         &self,
         channel: ChannelRef,
-        cursor: &Cursor,
+        delivery: &DeliveryState,
         issue: &Issue,
     ) -> Result<(), StoreError> {
         let key = keys::issue(issue.id.partition(), issue.id.fingerprint());
         self.transaction()
-            .put(channel.cursor_item(cursor)?, Condition::Absent)
+            .put(channel.delivery_state_item(delivery)?, Condition::Absent)
             .check(&key, Condition::Rev(issue.rev))
             .commit()
             .await
@@ -311,15 +315,16 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when the cursor was written meanwhile.
+    /// A conflict when the delivery state was written meanwhile.
     pub async fn queue_events(
         &self,
         channel: ChannelRef,
-        cursor: &Cursor,
+        delivery: &DeliveryState,
         events: &[Queued],
     ) -> Result<(), StoreError> {
-        let unchanged = Condition::after(cursor.rev - 1);
-        let mut transaction = self.transaction().put(channel.cursor_item(cursor)?, unchanged);
+        let unchanged = Condition::after(delivery.rev - 1);
+        let mut transaction =
+            self.transaction().put(channel.delivery_state_item(delivery)?, unchanged);
         for event in events {
             transaction = transaction.put(channel.queued_item(event)?, Condition::Absent);
         }

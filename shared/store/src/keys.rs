@@ -18,7 +18,7 @@ use vedette_domain::site_url::SiteUrl;
 use vedette_domain::tool::{CheckStatus, Tool};
 
 pub(crate) use channel::{
-    QUEUED, channel, channel_claim, channel_partition, channel_secret, channel_state, cursor,
+    QUEUED, channel, channel_claim, channel_partition, channel_secret, channel_state, delivery,
     delivery_partition, host, is_channel_claim, queued, team_alerts,
 };
 pub use owner::Owner;
@@ -448,7 +448,7 @@ pub(crate) fn clock() -> Key {
 }
 
 /// Up to when the runs of buckets have been sent.
-pub(crate) fn bucket_cursor() -> Key {
+pub(crate) fn buckets_sent() -> Key {
     Key::new(Prefix::Bucket.key("sent"), SELF)
 }
 

@@ -266,8 +266,10 @@ async fn strings_that_are_of_no_use_fail_alone_and_are_told_as_sent() {
         Some(url) if url == long => format!("{}…", &url[..2048]),
         url => url.expect("a string").to_owned(),
     };
-    let expected: Vec<_> =
-        cases.iter().map(|(item, error)| json!({ "url": notified(item), "error": error })).collect();
+    let expected: Vec<_> = cases
+        .iter()
+        .map(|(item, error)| json!({ "url": notified(item), "error": error }))
+        .collect();
     assert_eq!(answer.body["data"]["failed"], json!(expected));
     assert_eq!(urls(&answer, "created"), ["https://a.test"]);
     assert_eq!(answer.body["data"]["skipped"], json!([]));

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use futures::future::join;
 use jiff::SignedDuration;
 use tempfile::NamedTempFile;
-use vedette_domain::alert::delivery::Cursor;
+use vedette_domain::alert::delivery::DeliveryState;
 use vedette_domain::alert::due::Notified;
 use vedette_domain::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::id::{ChannelId, CheckId};
@@ -293,8 +293,8 @@ async fn what_waits_to_be_told_of_an_issue_is_shown_with_when_it_is_due() {
     // They know that it is down, and would not take the news of its end before.
     let notified = Some(Notified { opened_at: now, reminded_until: now });
     let due = Some(now + SignedDuration::from_secs(30));
-    let cursor = Cursor { notified, due, ..Cursor::new(issue, now, now) };
-    bench.app.store.put_cursor(place, &cursor).await.expect("written");
+    let delivery = DeliveryState { notified, due, ..DeliveryState::new(issue, now, now) };
+    bench.app.store.put_delivery_state(place, &delivery).await.expect("written");
     let failures = format!("channel failures {team} Ops");
     let known = bench.run(&failures).await.out;
     assert!(known.ends_with("Nothing waits.\n"), "{known}");

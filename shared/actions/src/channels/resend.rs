@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::{Cursor, Queued};
+use vedette_domain::alert::delivery::{DeliveryState, Queued};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, Store, StoreError, unless_conflict};
 
@@ -26,8 +26,8 @@ pub(super) async fn resend(app: &App, store: &Store, channel: &Channel) -> Resul
     for queued in deliveries.queued {
         send_again(app, place, &queued).await?;
     }
-    for cursor in deliveries.cursors {
-        look_again(app, place, cursor).await?;
+    for delivery in deliveries.deliveries {
+        look_again(app, place, delivery).await?;
     }
     wake(app, place, Duration::ZERO).await;
     Ok(())
@@ -47,7 +47,11 @@ pub async fn send_again(app: &App, place: ChannelRef, queued: &Queued) -> Result
 /// # Errors
 ///
 /// When the table does not answer.
-pub async fn look_again(app: &App, place: ChannelRef, cursor: Cursor) -> Result<(), StoreError> {
-    let next = Cursor { due: Some(app.clock.now()), rev: cursor.rev + 1, ..cursor };
-    unless_conflict(app.store.put_cursor(place, &next).await).map(drop)
+pub async fn look_again(
+    app: &App,
+    place: ChannelRef,
+    delivery: DeliveryState,
+) -> Result<(), StoreError> {
+    let next = DeliveryState { due: Some(app.clock.now()), rev: delivery.rev + 1, ..delivery };
+    unless_conflict(app.store.put_delivery_state(place, &next).await).map(drop)
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::channel_state::Standing;
 use vedette_domain::alert::compose::{self, Subject};
-use vedette_domain::alert::delivery::Cursor;
+use vedette_domain::alert::delivery::DeliveryState;
 use vedette_domain::alert::due::Policy;
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::id::IssueId;
@@ -34,7 +34,7 @@ pub async fn waiting_for(
     channel: &Channel,
     deliveries: &Deliveries,
 ) -> Result<Vec<Waiting>, StoreError> {
-    let Deliveries { state, cursors, queued } = deliveries;
+    let Deliveries { state, deliveries, queued } = deliveries;
     let queued = queued.iter().map(|queued| Waiting {
         what: queued.content.name().to_owned(),
         issue: IssueId::parse(&queued.group),
@@ -42,9 +42,9 @@ pub async fn waiting_for(
         due: queued.due,
     });
     let mut waiting: Vec<_> = queued.collect();
-    if channel.target.is_for_people() && !cursors.is_empty() {
+    if channel.target.is_for_people() && !deliveries.is_empty() {
         let failing_since = state.failing.map(|failing| failing.since());
-        let news = news_for(app, channel, cursors).await?;
+        let news = news_for(app, channel, deliveries).await?;
         waiting.extend(news.into_iter().map(|waiting| Waiting { failing_since, ..waiting }));
     }
     if Standing::of(channel, state) == Standing::Disabled {
@@ -58,20 +58,20 @@ pub async fn waiting_for(
 async fn news_for(
     app: &App,
     channel: &Channel,
-    cursors: &[Cursor],
+    deliveries: &[DeliveryState],
 ) -> Result<Vec<Waiting>, StoreError> {
     let now = app.clock.now();
     let (team, issues) = futures::try_join!(
         app.store.team(channel.team, now),
-        app.store.current_issues(cursors.iter().map(|cursor| cursor.issue)),
+        app.store.current_issues(deliveries.iter().map(|delivery| delivery.issue)),
     )?;
     let Some(team) = team else { return Ok(Vec::new()) };
-    let waiting = |cursor: &Cursor| {
-        let found = issues.get(&cursor.issue)?;
-        let tool = cursor.issue.fingerprint().tool();
+    let waiting = |delivery: &DeliveryState| {
+        let found = issues.get(&delivery.issue)?;
+        let tool = delivery.issue.fingerprint().tool();
         let ended = EndReason::of(tool, &team.team, &team.settings_for(&found.site));
         let policy = Policy::of(channel, &team.settings, ended, app.service.time_scale);
-        let waiting = cursor.waiting(&found.issue, &policy, now)?;
+        let waiting = delivery.waiting(&found.issue, &policy, now)?;
         let subject = Subject {
             issue: &found.issue,
             site: &found.site,
@@ -82,7 +82,7 @@ async fn news_for(
             ended: ended.filter(|_| found.issue.lifecycle.is_active()),
         };
         let what = compose::one(&subject, &waiting.news, now).title();
-        Some(Waiting { what, issue: Some(cursor.issue), failing_since: None, due: waiting.due })
+        Some(Waiting { what, issue: Some(delivery.issue), failing_since: None, due: waiting.due })
     };
-    Ok(cursors.iter().filter_map(waiting).collect())
+    Ok(deliveries.iter().filter_map(waiting).collect())
 }

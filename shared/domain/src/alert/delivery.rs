@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::channel::EventKind;
-use super::due::{Due, Policy, Notified, due};
+use super::due::{Due, Notified, Policy, due};
 use super::ended::EndReason;
 use super::mail::Asker;
 use super::missed::Missed;
@@ -84,7 +84,7 @@ pub struct DeletedIssue {
 
 /// What a channel knows of an issue, and when to look at it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Cursor {
+pub struct DeliveryState {
     /// The issue.
     pub issue: IssueId,
     /// What the channel was notified of; none where an opening is still to be told, and where the channel was notified
@@ -114,7 +114,7 @@ pub struct Cursor {
     pub rev: u64,
 }
 
-impl Cursor {
+impl DeliveryState {
     /// A channel that has yet to learn of an issue, to be written for the first time.
     pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
         Self { issue, notified: None, from, due: Some(now), missed: None, deleted: None, rev: 1 }
@@ -135,7 +135,7 @@ impl Cursor {
         }
     }
 
-    /// The cursor once the clock was set back to `now`, by which reminders are due again; none where nothing in it
+    /// The delivery state once the clock was set back to `now`, by which reminders are due again; none where nothing in it
     /// lies ahead.
     pub fn rewound(&self, now: Timestamp) -> Option<Self> {
         let notified = self.notified.filter(|notified| is_ahead(notified.reminded_until, now))?;
@@ -143,7 +143,7 @@ impl Cursor {
         Some(Self { notified, due: Some(now), rev: self.rev + 1, ..self.clone() })
     }
 
-    /// The cursor once people were notified of the issue; none where nothing is left to be known.
+    /// The delivery state once people were notified of the issue; none where nothing is left to be known.
     pub fn once_notified(
         &self,
         issue: &Issue,
@@ -164,10 +164,15 @@ impl Cursor {
         Some(Self { notified, due, rev: self.rev + 1, ..self.clone() })
     }
 
-    /// The cursor of an issue to which something happened while people were notified of it as it was: they
+    /// The delivery state of an issue to which something happened while people were notified of it as it was: they
     /// are told the rest now.
     #[must_use]
-    pub fn notified_meanwhile(&self, issue: &Issue, notified: Option<Notified>, now: Timestamp) -> Self {
+    pub fn notified_meanwhile(
+        &self,
+        issue: &Issue,
+        notified: Option<Notified>,
+        now: Timestamp,
+    ) -> Self {
         let from = if notified.is_some() { self.from } else { self.after_opening(issue) };
         Self { notified, from, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
@@ -178,7 +183,7 @@ impl Cursor {
         after.unwrap_or(self.from)
     }
 
-    /// The cursor once a reminder of the issue was queued.
+    /// The delivery state once a reminder of the issue was queued.
     #[must_use]
     pub fn once_reminded(&self, issue: &Issue, policy: &Policy<'_>, now: Timestamp) -> Self {
         let notified = Notified { opened_at: issue.lifecycle.opened_at(), reminded_until: now };
@@ -190,7 +195,7 @@ impl Cursor {
         next
     }
 
-    /// The cursor once a program was notified of the last opening of an issue, which is looked at again now.
+    /// The delivery state once a program was notified of the last opening of an issue, which is looked at again now.
     #[must_use]
     pub fn once_opened(&self, issue: &Issue, now: Timestamp) -> Self {
         let opened_at = issue.lifecycle.opened_at();
@@ -198,7 +203,7 @@ impl Cursor {
         Self { notified, due: Some(now), missed: None, rev: self.rev + 1, ..self.clone() }
     }
 
-    /// The cursor once a channel has learnt, or need not learn, of what it missed. A program knows of the
+    /// The delivery state once a channel has learnt, or need not learn, of what it missed. A program knows of the
     /// issue as it is then, which is looked at again now.
     #[must_use]
     pub fn once_caught_up(&self, issue: &Issue, is_ended: bool, now: Timestamp) -> Self {
@@ -206,14 +211,14 @@ impl Cursor {
         if is_ended { Self { notified: None, ..next } } else { next }
     }
 
-    /// The cursor once some more of what a program missed was queued.
+    /// The delivery state once some more of what a program missed was queued.
     #[must_use]
     pub fn once_queued(&self, first: Missed, count: usize, now: Timestamp) -> Self {
         let missed = Some(Missed { queued: first.queued + count, ..first });
         Self { missed, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 
-    /// The cursor once a program was notified that monitoring ended.
+    /// The delivery state once a program was notified that monitoring ended.
     #[must_use]
     pub fn once_ended(&self) -> Self {
         Self { notified: None, due: None, rev: self.rev + 1, ..self.clone() }
@@ -241,14 +246,14 @@ pub enum ProgramStep {
 /// What is due to a program of an issue, of which it was notified of every transition.
 pub fn program_step(
     issue: &Issue,
-    cursor: &Cursor,
+    delivery: &DeliveryState,
     policy: &Policy<'_>,
     now: Timestamp,
 ) -> ProgramStep {
     if !issue.lifecycle.is_active() {
         return ProgramStep::Forget;
     }
-    match (policy.ended, cursor.notified) {
+    match (policy.ended, delivery.notified) {
         (Some(reason), Some(_)) => return ProgramStep::End(reason),
         (Some(_), None) => return ProgramStep::Wait { due: None },
         (None, None) => return ProgramStep::Reopen,
@@ -258,7 +263,7 @@ pub fn program_step(
         return ProgramStep::Wait { due: None };
     }
     let opened_at = issue.lifecycle.opened_at();
-    let notified = cursor.notified.filter(|notified| notified.opened_at == opened_at);
+    let notified = delivery.notified.filter(|notified| notified.opened_at == opened_at);
     let reminded_until = notified.map_or(opened_at, |notified| notified.reminded_until);
     let next = next_reminder(issue, reminded_until, policy.escalation, policy.time_scale);
     let held = next.map(|next| issue.snoozed_until.map_or(next, |until| until.max(next)));
@@ -277,10 +282,10 @@ pub fn place(rev: u64, reminder: Option<Timestamp>) -> String {
     format!("{rev:010}#{reminder:014}")
 }
 
-/// Where an event stands that a look at the issue has brought about, by the cursor's `rev`: several may come
+/// Where an event stands that a look at the issue has brought about, by the delivery state's `rev`: several may come
 /// of one instant.
-pub fn step_place(issue_rev: u64, now: Timestamp, cursor_rev: u64) -> String {
-    format!("{}#{cursor_rev:010}", place(issue_rev, Some(now)))
+pub fn step_place(issue_rev: u64, now: Timestamp, delivery_rev: u64) -> String {
+    format!("{}#{delivery_rev:010}", place(issue_rev, Some(now)))
 }
 
 /// Where a transition that a channel missed stands among the events of its issue: in the place of the first

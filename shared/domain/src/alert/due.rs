@@ -278,7 +278,11 @@ pub fn due(
         return later(Some(end), Reason::QuietTime);
     }
     let notified = Notified { reminded_until: now, ..known };
-    Due::Notify { news: News::StillActive { due: since }, notified: Some(notified), reason: Reason::Reminder }
+    Due::Notify {
+        news: News::StillActive { due: since },
+        notified: Some(notified),
+        reason: Reason::Reminder,
+    }
 }
 
 /// The times since an opening for which the issue was active and is not any more, as far as its

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::channel::{Channel, EventKind};
-use super::delivery::{Cursor, OutboxEntry};
+use super::delivery::{DeliveryState, OutboxEntry};
 use super::due::Notified;
 use super::missed::Missed;
 use crate::issue::record::Issue;
@@ -12,8 +12,8 @@ use crate::issue::record::Issue;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lesson {
     /// What it knows of the issue then, if that changes.
-    pub cursor: Option<Cursor>,
-    /// What a program is told; people are told by the cursor.
+    pub delivery: Option<DeliveryState>,
+    /// What a program is told; people are told by the delivery state.
     pub event: Option<EventKind>,
 }
 
@@ -28,65 +28,67 @@ impl Channel {
         self.began().is_some_and(|since| issue.lifecycle.opened_at() >= since)
     }
 
-    /// What it is to learn of a change of an issue that it follows, of which it knows `cursor`; none
+    /// What it is to learn of a change of an issue that it follows, of which it knows `delivery`; none
     /// where the change does not concern it.
     pub fn lesson(
         &self,
-        cursor: Option<Cursor>,
+        delivery: Option<DeliveryState>,
         entry: &OutboxEntry,
         now: Timestamp,
     ) -> Option<Lesson> {
-        if cursor.is_none() && !self.was_there(&entry.issue) {
+        if delivery.is_none() && !self.was_there(&entry.issue) {
             return None;
         }
         let opened_at = entry.issue.lifecycle.opened_at();
         let is_for_people = self.target.is_for_people();
         let is_opening = entry.event == Some(EventKind::Opened);
-        let is_ended = |cursor: &Cursor| !is_for_people && cursor.notified.is_none();
+        let is_ended = |delivery: &DeliveryState| !is_for_people && delivery.notified.is_none();
         // What a channel has missed is derived from the timeline, this change included. A program that was
         // notified that monitoring ended has nothing to learn of a resolution.
-        let learns = cursor
-            .as_ref()
-            .is_none_or(|cursor| cursor.missed.is_none() && (is_opening || !is_ended(cursor)));
-        let mut cursor = match cursor {
-            Some(cursor) => Some(Cursor { due: Some(now), rev: cursor.rev + 1, ..cursor }),
-            None => is_opening.then(|| Cursor::new(entry.issue.id, opened_at, now)),
+        let learns = delivery.as_ref().is_none_or(|delivery| {
+            delivery.missed.is_none() && (is_opening || !is_ended(delivery))
+        });
+        let mut delivery = match delivery {
+            Some(delivery) => {
+                Some(DeliveryState { due: Some(now), rev: delivery.rev + 1, ..delivery })
+            }
+            None => is_opening.then(|| DeliveryState::new(entry.issue.id, opened_at, now)),
         };
-        if let Some(cursor) = &mut cursor {
+        if let Some(delivery) = &mut delivery {
             if is_opening && learns && !is_for_people {
                 // A program is notified of an opening by the event alone.
-                cursor.notified = Some(Notified { opened_at, reminded_until: opened_at });
+                delivery.notified = Some(Notified { opened_at, reminded_until: opened_at });
             }
-            if cursor.missed.is_some() || is_for_people && cursor.notified.is_some() {
-                cursor.note_deletion(entry);
+            if delivery.missed.is_some() || is_for_people && delivery.notified.is_some() {
+                delivery.note_deletion(entry);
             }
         }
         let wanted = entry.event.filter(|event| self.filter.wants(*event, &entry.issue));
         let event = wanted.filter(|_| !is_for_people && learns);
-        (cursor.is_some() || event.is_some()).then_some(Lesson { cursor, event })
+        (delivery.is_some() || event.is_some()).then_some(Lesson { delivery, event })
     }
 
     /// What is noted of a change of an issue while the channel is off: the first transition that it misses.
     /// The others follow from the issue's timeline. None where nothing is to be noted.
     pub fn lesson_while_off(
         &self,
-        cursor: Option<Cursor>,
+        delivery: Option<DeliveryState>,
         entry: &OutboxEntry,
         now: Timestamp,
     ) -> Option<Lesson> {
         let is_opening = entry.event == Some(EventKind::Opened);
-        let before = match cursor {
-            Some(cursor) => cursor,
+        let before = match delivery {
+            Some(delivery) => delivery,
             None if is_opening && self.was_there(&entry.issue) => {
                 let opened_at = entry.issue.lifecycle.opened_at();
-                Cursor { rev: 0, ..Cursor::new(entry.issue.id, opened_at, now) }
+                DeliveryState { rev: 0, ..DeliveryState::new(entry.issue.id, opened_at, now) }
             }
             None => return None,
         };
-        let mut next = Cursor { due: None, rev: before.rev + 1, ..before.clone() };
+        let mut next = DeliveryState { due: None, rev: before.rev + 1, ..before.clone() };
         next.missed = next.missed.or_else(|| Missed::of(entry));
         next.note_deletion(entry);
         let is_noted = next.missed != before.missed || next.deleted != before.deleted;
-        is_noted.then_some(Lesson { cursor: Some(next), event: None })
+        is_noted.then_some(Lesson { delivery: Some(next), event: None })
     }
 }

@@ -1,6 +1,6 @@
 //! What a channel missed while it was off.
 //!
-//! The first transition of an issue that a channel misses is noted with its cursor, in the transaction that
+//! The first transition of an issue that a channel misses is noted with its delivery state, in the transaction that
 //! takes the change out of the outbox. Those after it follow from the issue's timeline once the channel is on.
 
 use jiff::fmt::serde::timestamp::millisecond;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::delivery::Cursor;
+use super::delivery::DeliveryState;
 use super::due::{Due, News, Policy, due};
 use crate::issue::record::Issue;
 use crate::settings::QuietTime;
@@ -16,7 +16,7 @@ pub struct Waiting {
     pub due: Option<Timestamp>,
 }
 
-impl Cursor {
+impl DeliveryState {
     /// What waits to be notified of an issue; none where people know all that there is. A reminder waits from
     /// when it is due.
     pub fn waiting(&self, issue: &Issue, policy: &Policy<'_>, now: Timestamp) -> Option<Waiting> {
@@ -72,7 +72,8 @@ mod tests {
         let escalation = Escalation { enabled: true, intervals: [60].into() };
         let now = opened_at + SignedDuration::from_mins(1);
         let waiting = |notified, due, is_quiet| {
-            let cursor = Cursor { notified, due, ..Cursor::new(id, opened_at, opened_at) };
+            let delivery =
+                DeliveryState { notified, due, ..DeliveryState::new(id, opened_at, opened_at) };
             let (filter, quiet_time) = (Filter::default(), quiet(is_quiet));
             let policy = Policy {
                 ended: None,
@@ -82,7 +83,7 @@ mod tests {
                 escalation: &escalation,
                 time_scale: TimeScale::default(),
             };
-            cursor.waiting(&issue, &policy, now)
+            delivery.waiting(&issue, &policy, now)
         };
         let opening = |due| Some(Waiting { news: News::Opened { before: Vec::new() }, due });
         let due = Some(at("2026-11-20T10:04:00Z"));

@@ -333,8 +333,8 @@ impl Reader {
             } else if let Some(next) = place.expected.get(place.received) {
                 Some(format!("{next:?}"))
             } else {
-                let is_owed =
-                    scene.follows(*key, truth) && scene.owes_reminder(truth, place.mind.notified_at);
+                let is_owed = scene.follows(*key, truth)
+                    && scene.owes_reminder(truth, place.mind.notified_at);
                 is_owed.then(|| "a reminder".to_owned())
             };
             if owed.is_none() || now < self.asked_again_by + longest {

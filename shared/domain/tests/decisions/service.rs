@@ -9,9 +9,9 @@ use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::alert::collection::{Collecting, Collection, collect};
 use vedette_domain::alert::compose::{self, Subject};
 use vedette_domain::alert::delivery::{
-    Content, Cursor, OutboxEntry, ProgramStep, Queued, overtaken, place, program_step,
+    Content, DeliveryState, OutboxEntry, ProgramStep, Queued, overtaken, place, program_step,
 };
-use vedette_domain::alert::due::{Due, News, Policy, Notified, due};
+use vedette_domain::alert::due::{Due, News, Notified, Policy, due};
 use vedette_domain::alert::retry::retry;
 use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
 use vedette_domain::alert::webhook::webhook_id;
@@ -27,30 +27,30 @@ use vedette_domain::site::Site;
 pub(crate) struct ChannelRows {
     pub(crate) channel: Channel,
     pub(crate) state: ChannelState,
-    pub(crate) cursors: BTreeMap<IssueId, Cursor>,
+    pub(crate) deliveries: BTreeMap<IssueId, DeliveryState>,
     pub(crate) queued: BTreeMap<(String, String), Queued>,
 }
 
 impl ChannelRows {
-    /// Writes a cursor, whose `rev` is one above the one that was read.
-    fn put_cursor(&mut self, cursor: Cursor) -> bool {
-        let is_ours = self.rev(cursor.issue) == cursor.rev - 1;
+    /// Writes a delivery state, whose `rev` is one above the one that was read.
+    fn put_delivery_state(&mut self, delivery: DeliveryState) -> bool {
+        let is_ours = self.rev(delivery.issue) == delivery.rev - 1;
         if is_ours {
-            self.cursors.insert(cursor.issue, cursor);
+            self.deliveries.insert(delivery.issue, delivery);
         }
         is_ours
     }
 
-    fn delete_cursor(&mut self, cursor: &Cursor) -> bool {
-        let is_ours = self.rev(cursor.issue) == cursor.rev;
+    fn delete_delivery_state(&mut self, delivery: &DeliveryState) -> bool {
+        let is_ours = self.rev(delivery.issue) == delivery.rev;
         if is_ours {
-            self.cursors.remove(&cursor.issue);
+            self.deliveries.remove(&delivery.issue);
         }
         is_ours
     }
 
     fn rev(&self, issue: IssueId) -> u64 {
-        self.cursors.get(&issue).map_or(0, |cursor| cursor.rev)
+        self.deliveries.get(&issue).map_or(0, |delivery| delivery.rev)
     }
 
     fn put_queued(&mut self, queued: Queued) {
@@ -63,10 +63,10 @@ impl ChannelRows {
         if !self.channel.follows(issue) {
             return;
         }
-        let cursor = self.cursors.get(&issue.id).cloned();
-        let Some(lesson) = self.channel.lesson(cursor, entry, now) else { return };
-        if let Some(cursor) = lesson.cursor {
-            assert!(self.put_cursor(cursor), "written under the rev that was read");
+        let delivery = self.deliveries.get(&issue.id).cloned();
+        let Some(lesson) = self.channel.lesson(delivery, entry, now) else { return };
+        if let Some(delivery) = lesson.delivery {
+            assert!(self.put_delivery_state(delivery), "written under the rev that was read");
         }
         if let Some(event) = lesson.event {
             self.put_queued(event_of(issue, place(issue.rev, None), event, entry.at, now));
@@ -75,8 +75,8 @@ impl ChannelRows {
 
     /// Has everything looked at again.
     pub(crate) fn look_again(&mut self, now: Timestamp) {
-        for cursor in self.cursors.values_mut() {
-            *cursor = Cursor { due: Some(now), rev: cursor.rev + 1, ..cursor.clone() };
+        for delivery in self.deliveries.values_mut() {
+            *delivery = DeliveryState { due: Some(now), rev: delivery.rev + 1, ..delivery.clone() };
         }
         for queued in self.queued.values_mut().filter(|queued| queued.failing.is_none()) {
             *queued = queued.again(now);
@@ -85,8 +85,8 @@ impl ChannelRows {
 
     /// The earliest time at which something is due.
     pub(crate) fn due(&self) -> Option<Timestamp> {
-        let cursors = self.cursors.values().filter_map(|cursor| cursor.due);
-        cursors.chain(self.queued.values().filter_map(|queued| queued.due)).min()
+        let deliveries = self.deliveries.values().filter_map(|delivery| delivery.due);
+        deliveries.chain(self.queued.values().filter_map(|queued| queued.due)).min()
     }
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct Pass<'a, W> {
 }
 
 struct Ready {
-    cursor: Cursor,
+    delivery: DeliveryState,
     issue: Issue,
     site: Rc<Site>,
     news: News,
@@ -161,10 +161,10 @@ impl<W: Around> Pass<'_, W> {
     /// Sends what is due, and gives the channel back; it stays leased where the process dies.
     pub(crate) fn work(mut self) -> Result<(), Died> {
         let rows = self.world.rows();
-        let (cursors, queued) = (rows.cursors.clone(), rows.queued.clone());
+        let (deliveries, queued) = (rows.deliveries.clone(), rows.queued.clone());
         let now = self.world.now();
-        let is_due = |cursor: &Cursor| cursor.due.is_some_and(|due| due <= now);
-        let due_now: Vec<Cursor> = cursors.into_values().filter(is_due).collect();
+        let is_due = |delivery: &DeliveryState| delivery.due.is_some_and(|due| due <= now);
+        let due_now: Vec<DeliveryState> = deliveries.into_values().filter(is_due).collect();
         if self.channel.since.is_some() {
             if self.channel.target.is_for_people() {
                 self.notify_people(due_now, now)?;
@@ -177,31 +177,33 @@ impl<W: Around> Pass<'_, W> {
         Ok(())
     }
 
-    fn put_off(&mut self, cursor: Cursor, due: Option<Timestamp>) {
-        let rev = cursor.rev + 1;
-        self.world.rows().put_cursor(Cursor { due, rev, ..cursor });
+    fn put_off(&mut self, delivery: DeliveryState, due: Option<Timestamp>) {
+        let rev = delivery.rev + 1;
+        self.world.rows().put_delivery_state(DeliveryState { due, rev, ..delivery });
     }
 
-    fn notify_people(&mut self, due_now: Vec<Cursor>, now: Timestamp) -> Result<(), Died> {
+    fn notify_people(&mut self, due_now: Vec<DeliveryState>, now: Timestamp) -> Result<(), Died> {
         let retry_at = self.state.retry_at.filter(|retry_at| *retry_at > now);
         let mut ready = Vec::new();
-        for cursor in due_now {
+        for delivery in due_now {
             if retry_at.is_some() {
-                self.put_off(cursor, retry_at);
+                self.put_off(delivery, retry_at);
                 continue;
             }
-            let (issue, site) = self.world.issue(cursor.issue);
-            match due(&issue, cursor.notified, cursor.from, &self.policy(), now) {
+            let (issue, site) = self.world.issue(delivery.issue);
+            match due(&issue, delivery.notified, delivery.from, &self.policy(), now) {
                 Due::Nothing(_) => {
-                    self.world.rows().delete_cursor(&cursor);
+                    self.world.rows().delete_delivery_state(&delivery);
                 }
-                Due::Later { at, notified, .. } => self.put_off(Cursor { notified, ..cursor }, at),
+                Due::Later { at, notified, .. } => {
+                    self.put_off(DeliveryState { notified, ..delivery }, at)
+                }
                 Due::Notify { news, notified, .. } => {
-                    ready.push(Ready { cursor, issue, site, news, notified });
+                    ready.push(Ready { delivery, issue, site, news, notified });
                 }
             }
         }
-        ready.sort_by_key(|ready| (ready.news.since(&ready.issue), ready.cursor.issue));
+        ready.sort_by_key(|ready| (ready.news.since(&ready.issue), ready.delivery.issue));
         while let Some(kind) = ready.first().map(|ready| ready.news.kind()) {
             let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
             ready = others;
@@ -229,7 +231,7 @@ impl<W: Around> Pass<'_, W> {
             Rest::Together { .. } => groups.push(others),
             Rest::None => {}
             Rest::Until(end) => {
-                others.into_iter().for_each(|ready| self.put_off(ready.cursor, Some(end)));
+                others.into_iter().for_each(|ready| self.put_off(ready.delivery, Some(end)));
             }
         }
         for mut group in groups {
@@ -251,7 +253,7 @@ impl<W: Around> Pass<'_, W> {
             match again {
                 Some(_) => {
                     left.append(&mut group);
-                    left.into_iter().for_each(|ready| self.put_off(ready.cursor, again));
+                    left.into_iter().for_each(|ready| self.put_off(ready.delivery, again));
                 }
                 None => {
                     group.iter().for_each(|ready| self.save(ready, now));
@@ -261,50 +263,50 @@ impl<W: Around> Pass<'_, W> {
                         *self.state.window_mut(kind) = next;
                     }
                     let end = next.map(Window::end);
-                    left.into_iter().for_each(|ready| self.put_off(ready.cursor, end));
+                    left.into_iter().for_each(|ready| self.put_off(ready.delivery, end));
                 }
             }
         }
         Ok(())
     }
 
-    fn save(&mut self, Ready { cursor, issue, notified, .. }: &Ready, now: Timestamp) {
-        let next = cursor.once_notified(issue, *notified, &self.policy(), now);
+    fn save(&mut self, Ready { delivery, issue, notified, .. }: &Ready, now: Timestamp) {
+        let next = delivery.once_notified(issue, *notified, &self.policy(), now);
         let rows = self.world.rows();
         let is_ours = match next {
-            Some(next) => rows.put_cursor(next),
-            None => rows.delete_cursor(cursor),
+            Some(next) => rows.put_delivery_state(next),
+            None => rows.delete_delivery_state(delivery),
         };
-        if let Some(current) = rows.cursors.get(&cursor.issue).filter(|_| !is_ours) {
+        if let Some(current) = rows.deliveries.get(&delivery.issue).filter(|_| !is_ours) {
             let next = current.notified_meanwhile(issue, *notified, now);
-            rows.put_cursor(next);
+            rows.put_delivery_state(next);
         }
     }
 
     fn notify_program(
         &mut self,
-        due_now: Vec<Cursor>,
+        due_now: Vec<DeliveryState>,
         mut events: Vec<Queued>,
         now: Timestamp,
     ) -> Result<(), Died> {
         if let Some(end) = self.quiet_time.until(now) {
-            due_now.into_iter().for_each(|cursor| self.put_off(cursor, Some(end)));
+            due_now.into_iter().for_each(|delivery| self.put_off(delivery, Some(end)));
             self.wait(events, end, now);
             return Ok(());
         }
-        for cursor in due_now {
-            let (issue, _) = self.world.issue(cursor.issue);
-            match program_step(&issue, &cursor, &self.policy(), now) {
+        for delivery in due_now {
+            let (issue, _) = self.world.issue(delivery.issue);
+            match program_step(&issue, &delivery, &self.policy(), now) {
                 ProgramStep::Forget => {
-                    self.world.rows().delete_cursor(&cursor);
+                    self.world.rows().delete_delivery_state(&delivery);
                 }
-                ProgramStep::Wait { due } => self.put_off(cursor, due),
+                ProgramStep::Wait { due } => self.put_off(delivery, due),
                 ProgramStep::End(_) | ProgramStep::Reopen => panic!("sites stay watched"),
                 ProgramStep::Remind => {
                     let place = place(issue.rev, Some(now));
                     let reminder = event_of(&issue, place, EventKind::Reminder, now, now);
-                    let next = cursor.once_reminded(&issue, &self.policy(), now);
-                    if self.world.rows().put_cursor(next) {
+                    let next = delivery.once_reminded(&issue, &self.policy(), now);
+                    if self.world.rows().put_delivery_state(next) {
                         self.world.reminder_is_made(issue.id);
                         self.world.rows().put_queued(reminder.clone());
                         events.push(reminder);

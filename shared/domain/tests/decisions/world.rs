@@ -231,8 +231,8 @@ impl World {
         };
         let key = LinkKey::from_random([7; LinkKey::BYTES]);
         let channel = Channel::new(id, team, name, target, filter, key, self.now);
-        let (cursors, queued) = (BTreeMap::new(), BTreeMap::new());
-        let rows = ChannelRows { channel, state: ChannelState::default(), cursors, queued };
+        let (deliveries, queued) = (BTreeMap::new(), BTreeMap::new());
+        let rows = ChannelRows { channel, state: ChannelState::default(), deliveries, queued };
         self.channels.push((number, rows));
         let mut reader = Reader::default();
         let of_team = |key: &&Key| self.sites[key.0].0 == number;
@@ -563,8 +563,8 @@ impl World {
             let scene = self.teams[*team].scene(&rows.channel, self.now);
             self.readers[number].is_told_in_time(scene, &self.truths, longest);
             assert!(rows.queued.values().all(|queued| queued.due.is_some()), "never sent");
-            for cursor in rows.cursors.values().filter(|cursor| cursor.due.is_none()) {
-                let key = self.key_of(cursor.issue);
+            for delivery in rows.deliveries.values().filter(|delivery| delivery.due.is_none()) {
+                let key = self.key_of(delivery.issue);
                 let may_rest = self.readers[number].may_rest(scene, key, &self.truths[&key]);
                 assert!(may_rest, "{key:?} is outstanding for {number} without a due time");
             }
@@ -717,7 +717,7 @@ impl World {
             let scene = self.teams[*team].scene(&rows.channel, self.now);
             self.readers[number].judge(scene, &self.truths);
             assert!(rows.queued.is_empty(), "{:?}", rows.queued);
-            let untold = rows.cursors.values().find(|cursor| cursor.notified.is_none());
+            let untold = rows.deliveries.values().find(|delivery| delivery.notified.is_none());
             assert!(untold.is_none(), "{untold:?}");
         }
         assert!(self.outbox.is_empty(), "{:?}", self.outbox);

@@ -56,7 +56,7 @@ pub(crate) fn channel_state(team: TeamId, channel: ChannelId) -> Key {
 pub(crate) const QUEUED: &str = "Q#";
 
 /// What a channel knows of an issue.
-pub(crate) fn cursor(team: TeamId, channel: ChannelId, issue: IssueId) -> Key {
+pub(crate) fn delivery(team: TeamId, channel: ChannelId, issue: IssueId) -> Key {
     Key::new(delivery_partition(team, channel), format!("{ISSUE}{issue}"))
 }
 

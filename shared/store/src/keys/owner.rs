@@ -54,7 +54,7 @@ mod tests {
     use vedette_domain::id::{IssueId, SiteId};
 
     use super::super::{
-        channel_state, cursor, day, outbox, queued, site, team, team_alerts, team_settings, tool,
+        channel_state, day, delivery, outbox, queued, site, team, team_alerts, team_settings, tool,
     };
     use super::*;
 
@@ -78,7 +78,7 @@ mod tests {
         let channel = Some(Owner::Channel(team_id, channel_id));
         for key in [
             channel_state(team_id, channel_id),
-            cursor(team_id, channel_id, issue_id),
+            delivery(team_id, channel_id, issue_id),
             queued(team_id, channel_id, "test", "0"),
         ] {
             assert_eq!(owner(&key), channel);
