@@ -157,7 +157,7 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 # functions apart from the service, whose features they would get.
 bench: rust ## Measure everything, the comparison too, in an hour (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'reconcile', 'alerts', 'pages', 'scale', 'lighthouse' or 'lambda')
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
-		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-letters --package vedette-notifier \
+		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-mailer --package vedette-notifier \
 		--package vedette-reconciler)
 	cargo build --locked --release --package vedette-local --package vedette-bench
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),target/release/vedette-bench $(ARGS),\

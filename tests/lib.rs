@@ -10,11 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 use vedette_checker::{EngineConfig, Engines, Handled, grants, handle};
 use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issue::record::{self, Issue};
-use vedette_domain::message::{AlertMessage, CheckMessage, LetterMessage, Message, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Message, RunOrder};
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_embedded::Database;
-use vedette_letters::LETTERS;
+use vedette_mailer::LETTERS;
 use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{MAINTENANCE, REDELIVERY};
 use vedette_runtime::Destination;
@@ -63,10 +63,10 @@ impl Service {
         Client::with_authorization(&self.test.app, authorization)
     }
 
-    /// Takes the messages that wait in all queues but those of alerts and letters, and what is left of
+    /// Takes the messages that wait in all queues but those of alerts and transactional mails, and what is left of
     /// their delays.
     pub fn waiting(&self) -> Vec<(Message, Duration)> {
-        let others = [Destination::Alerts, Destination::Letters];
+        let others = [Destination::Alerts, Destination::Mailer];
         let queues = Destination::ALL.into_iter().filter(|queue| !others.contains(queue));
         queues.flat_map(|queue| self.test.queue.drain(queue)).collect()
     }
@@ -99,13 +99,13 @@ impl Service {
                 granted([&MAINTENANCE, &Grant::NONE], kept).await.expect("kept");
             }
             Message::Alert(alert) => self.notify(alert).await,
-            Message::Letter(letter) => self.write(letter).await,
+            Message::Mail(mail) => self.write(mail).await,
         }
     }
 
-    /// Delivers one message to the writer of letters.
-    pub async fn write(&self, message: &LetterMessage) {
-        let written = Box::pin(vedette_letters::handle(&self.test.app, &self.receivers, message));
+    /// Delivers one message to the writer of transactional mails.
+    pub async fn write(&self, message: &MailRequest) {
+        let written = Box::pin(vedette_mailer::handle(&self.test.app, &self.receivers, message));
         granted([&LETTERS, &Grant::NONE], written).await.expect("written");
     }
 

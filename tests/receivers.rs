@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alert::Alert;
 use vedette_domain::alert::channel::{Channel, Target};
-use vedette_domain::alert::mail::Letter;
+use vedette_domain::alert::mail::TransactionalMail;
 use vedette_domain::id::ChannelId;
-use vedette_letters::Mailer;
+use vedette_mailer::Mailer;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message as Outgoing, SendOutcome};
 
@@ -37,13 +37,13 @@ pub struct Received {
     pub message: Message,
 }
 
-/// A letter that was sent.
+/// a transactional mail that was sent.
 #[derive(Clone)]
 pub struct Posted {
     /// To which address.
     pub to: String,
     /// What.
-    pub letter: Letter,
+    pub letter: TransactionalMail,
 }
 
 /// A message as its receiver sees it.
@@ -88,12 +88,12 @@ impl Receivers {
         std::mem::take(&mut self.lock().received)
     }
 
-    /// What becomes of letters from now on.
+    /// What becomes of transactional mails from now on.
     pub fn answer_letters(&self, outcome: SendOutcome) {
         self.lock().of_letters = Some(outcome);
     }
 
-    /// Takes the letters that were sent, in their order.
+    /// Takes the transactional mails that were sent, in their order.
     pub fn take_letters(&self) -> Vec<Posted> {
         std::mem::take(&mut self.lock().letters)
     }
@@ -117,7 +117,7 @@ impl Transport for Receivers {
             Outgoing::Event { id, body } => {
                 Message::Event { id: id.clone(), body: serde_json::from_slice(body).expect("JSON") }
             }
-            Outgoing::Letter { .. } => Message::Confirmation,
+            Outgoing::TransactionalMail { .. } => Message::Confirmation,
         };
         let mut inner = self.lock();
         let outcome = inner.answers.get(&channel.id).cloned().unwrap_or(SendOutcome::Delivered);
@@ -129,7 +129,13 @@ impl Transport for Receivers {
 }
 
 impl Mailer for Receivers {
-    async fn write(&self, to: &str, letter: Letter, _: String, _: Timestamp) -> SendOutcome {
+    async fn write(
+        &self,
+        to: &str,
+        letter: TransactionalMail,
+        _: String,
+        _: Timestamp,
+    ) -> SendOutcome {
         let mut inner = self.lock();
         let outcome = inner.of_letters.clone().unwrap_or(SendOutcome::Delivered);
         if outcome == SendOutcome::Delivered {

@@ -13,8 +13,8 @@ use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::BROWSER;
 use vedette_dashboard::{ACCOUNTS, PAGES};
 use vedette_domain::alert::channel_state::SENDING_TIMEOUT;
-use vedette_domain::letters::WRITING_TIMEOUT;
 use vedette_domain::limits::{BROWSER_TIMEOUT, MAINTENANCE_GRACE, TIMEOUTS_PER_VISIBILITY};
+use vedette_domain::mail_limits::WRITING_TIMEOUT;
 use vedette_domain::tool::Tool;
 use vedette_runtime::config::Service;
 use vedette_runtime::metrics::Metric;
@@ -229,7 +229,7 @@ fn what_functions_read_can_be_set() {
     for function in template.functions() {
         let is_checker = Tool::parse(template.handler(function)).is_some();
         let is_notifier = template.handler(function) == Destination::Alerts.name();
-        let is_letters = template.handler(function) == Destination::Letters.name();
+        let is_letters = template.handler(function) == Destination::Mailer.name();
         let mut read = of_all.clone();
         if !is_checker {
             // Who runs what at once is asked by those alone that run it.

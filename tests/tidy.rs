@@ -60,7 +60,7 @@ fn dependencies_point_one_way() {
         ("functions/checker", &["domain", "store", "probe", "runs", "runtime"]),
         ("functions/dashboard", &["actions", "domain", "store", "probe", "http", "runtime"]),
         // Mails take the notifier's ways.
-        ("functions/letters", &["domain", "store", "notifier", "runtime"]),
+        ("functions/mailer", &["domain", "store", "notifier", "runtime"]),
         ("functions/notifier", &["actions", "domain", "store", "probe", "http", "runtime"]),
         ("functions/reconciler", &["domain", "store", "runs", "runtime"]),
     ]);

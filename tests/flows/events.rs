@@ -9,7 +9,7 @@ use serde_json::Value;
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::Incoming;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::message::{AlertMessage, CheckMessage, LetterMessage, Maintenance, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Maintenance, RunOrder};
 use vedette_domain::tool::Tool;
 use vedette_runtime::Destination;
 
@@ -96,10 +96,10 @@ fn the_event_of_letters_asks_for_each_kind() {
     let mut kinds = Vec::new();
     for file in files("letters") {
         for (queue, body) in bodies(&file) {
-            assert_eq!(queue, Destination::Letters.name());
+            assert_eq!(queue, Destination::Mailer.name());
             kinds.push(match serde_json::from_str(&body).expect("a message") {
-                LetterMessage::SignIn { .. } => "sign_in",
-                LetterMessage::Invitation { .. } => "invitation",
+                MailRequest::SignIn { .. } => "sign_in",
+                MailRequest::Invitation { .. } => "invitation",
             });
         }
     }

@@ -60,7 +60,7 @@ impl Step {
     fn is_begun_by(self, message: &Message) -> bool {
         match message {
             Message::Maintenance(_) => self == Self::Sync,
-            Message::Alert(_) | Message::Letter(_) => false,
+            Message::Alert(_) | Message::Mail(_) => false,
             Message::Check(CheckMessage { order: RunOrder::OnDemand { .. }, .. }) => {
                 self == Self::OnDemand
             }

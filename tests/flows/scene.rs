@@ -202,7 +202,7 @@ fn only_status(settings: &Value) -> Value {
 pub(crate) fn check_message(message: &Message) -> CheckMessage {
     match message {
         Message::Check(check) => *check,
-        Message::Maintenance(_) | Message::Alert(_) | Message::Letter(_) => {
+        Message::Maintenance(_) | Message::Alert(_) | Message::Mail(_) => {
             panic!("no check: {message:?}")
         }
     }

@@ -237,7 +237,7 @@ impl Transport for Receivers {
                     inner.note(format!("{now} {name}: {kind} {site} {id} dies={dies}"));
                     inner.take(channel.id, id, &body);
                 }
-                Outgoing::Letter { .. } => panic!("nobody asked for it"),
+                Outgoing::TransactionalMail { .. } => panic!("nobody asked for it"),
             }
         }
         if dies {

@@ -476,7 +476,7 @@ impl World {
                 }
                 notified.map(|notified| notified.is_ok())
             }
-            Message::Letter(_) => panic!("nobody asked for it"),
+            Message::Mail(_) => panic!("nobody asked for it"),
         };
         if done.is_none() {
             self.deaths += 1;

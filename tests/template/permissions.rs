@@ -10,7 +10,7 @@ use vedette_domain::account::Team;
 use vedette_domain::id::TeamId;
 use vedette_domain::plan::Plan;
 use vedette_domain::tool::Tool;
-use vedette_letters::LETTERS;
+use vedette_mailer::LETTERS;
 use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{DISPATCH, MAINTENANCE, REDELIVERY};
 use vedette_runtime::Destination;
@@ -142,13 +142,13 @@ fn each_function_may_do_with_the_table_what_its_code_says_and_no_more() {
 #[test]
 fn no_function_but_that_of_accounts_may_write_a_token_or_a_user() {
     let secret = [Prefix::Token, Prefix::User, Prefix::Email, Prefix::Invitation, Prefix::SignIn];
-    // Letters carry links. One to an invitation admits to what the team lists.
+    // Transactional mails carry links. One to an invitation admits to what the team lists.
     let links = [Prefix::Invitation, Prefix::SignIn];
     let reads = [Action::GetItem, Action::BatchGetItem, Action::Query];
     let all = from_code().into_iter();
     for (handler, granted) in all.filter(|(handler, _)| handler != ACCOUNTS) {
         for (action, prefixes) in granted.iter().filter(|(action, _)| !reads.contains(action)) {
-            let makes_links = handler == Destination::Letters.name() && *action == Action::PutItem;
+            let makes_links = handler == Destination::Mailer.name() && *action == Action::PutItem;
             let may = |prefix: &Prefix| {
                 !secret.contains(prefix) || (makes_links && links.contains(prefix))
             };

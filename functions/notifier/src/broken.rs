@@ -8,7 +8,7 @@ use tracing::error;
 use vedette_actions::wake;
 use vedette_domain::alert::channel::PublicTarget;
 use vedette_domain::alert::delivery::{Content, Queued};
-use vedette_domain::alert::mail::{Letter, LetterKind};
+use vedette_domain::alert::mail::{TransactionalMail, TransactionalMailKind};
 use vedette_domain::alert::{compose, link, webhook};
 use vedette_domain::time::wire;
 use vedette_store::{ChannelRef, unless_conflict};
@@ -31,10 +31,12 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
                 return SendOutcome::Held { after: NO_BASE, why };
             };
             let url = link::confirm(base, channel);
-            let kind =
-                LetterKind::Confirmation { asked_by: asked_by.clone(), team: team.to_owned() };
-            let letter = Letter { kind, url };
-            Outgoing::Letter { letter, id: format!("confirm-{}-{id}", channel.id) }
+            let kind = TransactionalMailKind::Confirmation {
+                asked_by: asked_by.clone(),
+                team: team.to_owned(),
+            };
+            let mail = TransactionalMail { kind, url };
+            Outgoing::TransactionalMail { mail, id: format!("confirm-{}-{id}", channel.id) }
         }
         Content::Event { id, body, .. } => {
             Outgoing::Event { id: id.clone(), body: body.clone().into_bytes() }

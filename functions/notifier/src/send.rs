@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use vedette_domain::alert::channel::{SecretUrl, Target};
-use vedette_domain::alert::mail::Letter;
+use vedette_domain::alert::mail::TransactionalMail;
 use vedette_domain::alert::{Alert, discord, slack, teams};
 use vedette_domain::config::{ConfigError, Read};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
@@ -61,10 +61,10 @@ pub enum Message {
         /// Where the recipient of a mail unsubscribes.
         unsubscribe_url: Option<String>,
     },
-    /// A letter, by mail.
-    Letter {
+    /// a transactional mail, by mail.
+    TransactionalMail {
         /// What it asks.
-        letter: Letter,
+        mail: TransactionalMail,
         /// Identity of the message, as that of an alert.
         id: String,
     },
@@ -154,9 +154,15 @@ impl Sender {
         self
     }
 
-    /// Sends a letter to an address once.
-    pub async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
-        self.mail.write(to, letter, id, now).await
+    /// Sends a transactional mail to an address once.
+    pub async fn write(
+        &self,
+        to: &str,
+        mail: TransactionalMail,
+        id: String,
+        now: Timestamp,
+    ) -> SendOutcome {
+        self.mail.write(to, mail, id, now).await
     }
 
     /// Posts an event once to a program that has no key to verify it by.
@@ -174,9 +180,10 @@ impl Sender {
     /// Sends a message to a channel once.
     pub async fn send(&self, target: &Target, message: &Message, now: Timestamp) -> SendOutcome {
         match (target, message) {
-            (Target::Email { address }, Message::Alert { .. } | Message::Letter { .. }) => {
-                self.mail.send(address, message, now).await
-            }
+            (
+                Target::Email { address },
+                Message::Alert { .. } | Message::TransactionalMail { .. },
+            ) => self.mail.send(address, message, now).await,
             (Target::Slack { url }, Message::Alert { alert, .. }) => {
                 let body = slack::message(alert);
                 http::send(&self.guard, Receiver::Slack, url, &[], &body, now).await

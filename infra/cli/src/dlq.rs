@@ -1,6 +1,6 @@
 //! `vedette dlq`: messages that were given up, looked at and sent again.
 
-mod letter;
+mod dead_letter;
 mod queue;
 
 use clap::{Args, Subcommand};
@@ -11,12 +11,12 @@ use crate::Failure;
 use crate::output::{Output, Show, moment, moment_or_dash, table, wire};
 use crate::target::Deployed;
 
-use letter::Letter;
+use dead_letter::DeadLetter;
 pub(crate) use queue::{DeadLetters, is_missing};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the dead-letter queues with what is in them
+    /// List the dead-dead_letter queues with what is in them
     List,
     /// Show messages in words, and leave them where they are
     Show {
@@ -35,7 +35,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Whose dead letters: a tool's, `maintenance`, `alerts`, `letters` or `schedules`; all of them without it
+    /// Whose dead dead_letters: a tool's, `maintenance`, `alerts`, `dead_letters` or `schedules`; all of them without it
     #[arg(value_parser = queue::NAMES)]
     queue: Option<String>,
 }
@@ -69,21 +69,23 @@ impl Command {
                 let mut rows = Vec::new();
                 for queue in DeadLetters::of(deployed) {
                     let messages = queue.count().await.map_err(|why| queue.failure(&why))?;
-                    let letters = match messages {
+                    let dead_letters = match messages {
                         0 => Vec::new(),
                         _ => queue.peek(LOOKED_AT).await.map_err(|why| queue.failure(&why))?,
                     };
-                    let oldest = letters.iter().filter_map(|letter| letter.sent_at).min();
+                    let oldest =
+                        dead_letters.iter().filter_map(|dead_letter| dead_letter.sent_at).min();
                     rows.push(Row { queue: queue.name, messages, oldest });
                 }
                 Ok(out.show(&rows)?)
             }
             Self::Show { which, limit } => {
-                let mut letters = Vec::new();
+                let mut dead_letters = Vec::new();
                 for queue in which.queues(deployed) {
-                    letters.extend(queue.peek(*limit).await.map_err(|why| queue.failure(&why))?);
+                    dead_letters
+                        .extend(queue.peek(*limit).await.map_err(|why| queue.failure(&why))?);
                 }
-                Ok(out.show(&letters)?)
+                Ok(out.show(&dead_letters)?)
             }
             Self::Redrive { which } => {
                 let mut rows = Vec::new();
@@ -124,22 +126,22 @@ impl Show for Vec<Row> {
     }
 }
 
-impl Show for Vec<Letter> {
+impl Show for Vec<DeadLetter> {
     fn text(&self) -> String {
         if self.is_empty() {
             return "There are no dead letters.\n".to_owned();
         }
         let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-        let rows = self.iter().map(|letter| {
+        let rows = self.iter().map(|dead_letter| {
             [
-                letter.queue.to_owned(),
-                letter.sent_at.map_or_else(|| "-".to_owned(), moment),
-                letter.received.to_string(),
-                letter.what.clone(),
-                dash(&letter.site),
-                dash(&letter.check),
-                dash(&letter.why),
-                letter.message.clone(),
+                dead_letter.queue.to_owned(),
+                dead_letter.sent_at.map_or_else(|| "-".to_owned(), moment),
+                dead_letter.received.to_string(),
+                dead_letter.what.clone(),
+                dash(&dead_letter.site),
+                dash(&dead_letter.check),
+                dash(&dead_letter.why),
+                dead_letter.message.clone(),
             ]
         });
         let headings = ["QUEUE", "SENT", "RECEIVED", "WHAT", "SITE", "CHECK", "WHY", "MESSAGE"];

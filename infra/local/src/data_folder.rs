@@ -72,7 +72,7 @@ fn report(health: &Health, faults: &[FileFault], now: Timestamp) {
 
 /// A text as a sentence of its own.
 fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).chain(['.']).collect()
+    let mut mails = text.chars();
+    let first = mails.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(mails).chain(['.']).collect()
 }

@@ -1,4 +1,4 @@
-//! Sends alerts and letters beside one another: a receiver that hangs holds no place that another channel needs.
+//! Sends alerts and transactional mails beside one another: a receiver that hangs holds no place that another channel needs.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::timeout;
 use vedette_domain::alert::channel::{Channel, Target};
-use vedette_domain::alert::mail::Letter;
-use vedette_letters::Mailer;
+use vedette_domain::alert::mail::TransactionalMail;
+use vedette_mailer::Mailer;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message, SendOutcome, Sender};
 use vedette_runtime::Delivery;
@@ -49,7 +49,13 @@ impl Transport for PatientSender<'_> {
 }
 
 impl Mailer for PatientSender<'_> {
-    async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
-        self.wait_for(self.sender.write(to, letter, id, now)).await
+    async fn write(
+        &self,
+        to: &str,
+        mail: TransactionalMail,
+        id: String,
+        now: Timestamp,
+    ) -> SendOutcome {
+        self.wait_for(self.sender.write(to, mail, id, now)).await
     }
 }

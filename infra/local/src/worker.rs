@@ -103,9 +103,9 @@ impl Worker {
                 let sender = PatientSender { sender: &self.sender, delivery };
                 Box::pin(vedette_notifier::handle(&self.app, &sender, alert)).await?;
             }
-            Message::Letter(letter) => {
+            Message::Mail(mail) => {
                 let sender = PatientSender { sender: &self.sender, delivery };
-                Box::pin(vedette_letters::handle(&self.app, &sender, letter)).await?;
+                Box::pin(vedette_mailer::handle(&self.app, &sender, mail)).await?;
             }
         }
         Ok(())

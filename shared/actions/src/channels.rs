@@ -18,7 +18,7 @@ use vedette_store::{
 };
 
 use crate::audit::recording;
-use crate::letters::{Allowance, Question, ask};
+use crate::mail::{Allowance, Question, ask};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 pub use resend::{look_again, send_again};

@@ -6,7 +6,7 @@ mod channels;
 mod checks;
 mod invitations;
 mod issues;
-mod letters;
+mod mail;
 mod members;
 mod monitoring;
 mod plan;
@@ -25,7 +25,7 @@ pub use invitations::{
     renew_invitation, withdraw_invitation,
 };
 pub use issues::{Decision, DecisionError, decide};
-pub use letters::mail_invitation;
+pub use mail::mail_invitation;
 pub use members::{AccountError, add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
 pub use plan::change_plan;

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use vedette_domain::letters::{
+use vedette_domain::mail_limits::{
     SIGN_INS, SIGN_INS_BY_SOURCE, SIGN_INS_OF_SOURCE, counted_as, nobody,
 };
-use vedette_domain::message::{LetterMessage, Message};
+use vedette_domain::message::{MailRequest, Message};
 use vedette_domain::source::Source;
 use vedette_runtime::App;
 use vedette_store::{MayConflict, StoreError, Taken, budget, retry_on_conflict};
@@ -60,9 +60,9 @@ async fn ask(app: &App, email: &str, source: Source) -> Result<(), SignInError> 
     let taken = subjects.into_iter().zip(full_at).zip(after);
     let taken = taken.map(|((subject, before), after)| Taken { subject, before, after });
     store.take(&taken.collect::<Vec<_>>()).await?;
-    // Where nobody has the address the letter is to a user that there is not, and none is written.
+    // Where nobody has the address the mail is to a user that there is not, and none is written.
     let user = user.unwrap_or_else(|| nobody(email));
-    let message = LetterMessage::SignIn { user, asked_at: now };
-    app.enqueue_or_leave(Message::Letter(message), Duration::ZERO).await;
+    let message = MailRequest::SignIn { user, asked_at: now };
+    app.enqueue_or_leave(Message::Mail(message), Duration::ZERO).await;
     Ok(())
 }

@@ -20,8 +20,8 @@ pub enum Message {
     Maintenance(Maintenance),
     /// To the alert queue.
     Alert(AlertMessage),
-    /// To the queue of letters.
-    Letter(LetterMessage),
+    /// To the queue of transactional mails.
+    Mail(MailRequest),
 }
 
 impl Message {
@@ -41,8 +41,8 @@ impl Message {
                 | AlertMessage::Team(team)
                 | AlertMessage::Rebuild(team),
             )
-            | Self::Letter(LetterMessage::Invitation { team, .. }) => team.0,
-            Self::Letter(LetterMessage::SignIn { user, .. }) => user.0,
+            | Self::Mail(MailRequest::Invitation { team, .. }) => team.0,
+            Self::Mail(MailRequest::SignIn { user, .. }) => user.0,
         }
     }
 }
@@ -185,10 +185,10 @@ pub enum AlertMessage {
     Rebuild(TeamId),
 }
 
-/// Asks for a letter, which lets its reader in.
+/// Asks for a transactional mail, which lets its reader in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LetterMessage {
+pub enum MailRequest {
     /// Send a user a link that signs in.
     SignIn {
         /// The user.

@@ -39,8 +39,8 @@ pub enum Destination {
     Maintenance,
     /// The notifier's work.
     Alerts,
-    /// Letters that let people in.
-    Letters,
+    /// Transactional mails that let people in.
+    Mailer,
 }
 
 impl Destination {
@@ -53,7 +53,7 @@ impl Destination {
         Self::Tool(Tool::Performance),
         Self::Maintenance,
         Self::Alerts,
-        Self::Letters,
+        Self::Mailer,
     ];
 
     /// Where a message goes.
@@ -62,7 +62,7 @@ impl Destination {
             Message::Check(check) => Self::Tool(check.tool),
             Message::Maintenance(_) => Self::Maintenance,
             Message::Alert(_) => Self::Alerts,
-            Message::Letter(_) => Self::Letters,
+            Message::Mail(_) => Self::Mailer,
         }
     }
 
@@ -72,7 +72,7 @@ impl Destination {
             Self::Tool(tool) => tool.as_str(),
             Self::Maintenance => "maintenance",
             Self::Alerts => "alerts",
-            Self::Letters => "letters",
+            Self::Mailer => "letters",
         }
     }
 }

@@ -195,7 +195,7 @@ fn body(message: &Message) -> Result<String, QueueError> {
         Message::Check(check) => serde_json::to_string(check),
         Message::Maintenance(maintenance) => serde_json::to_string(maintenance),
         Message::Alert(alert) => serde_json::to_string(alert),
-        Message::Letter(letter) => serde_json::to_string(letter),
+        Message::Mail(letter) => serde_json::to_string(letter),
     };
     body.map_err(broken)
 }

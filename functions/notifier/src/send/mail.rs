@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use lettre::Address;
 use lettre::message::Mailbox;
 use vedette_domain::ErrorChain;
-use vedette_domain::alert::mail::{self, Envelope, Letter};
+use vedette_domain::alert::mail::{self, Envelope, TransactionalMail};
 use vedette_domain::config::{ConfigError, Read};
 use vedette_runtime::Health;
 use vedette_runtime::config::Service;
@@ -90,9 +90,15 @@ impl MailConfig {
         self.hold.report_to(health);
     }
 
-    /// Sends a letter to an address once, unless mail is held back. `id` is the identity of the message.
-    pub async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
-        self.send(to, &Message::Letter { letter, id }, now).await
+    /// Sends a transactional mail to an address once, unless mail is held back. `id` is the identity of the message.
+    pub async fn write(
+        &self,
+        to: &str,
+        mail: TransactionalMail,
+        id: String,
+        now: Timestamp,
+    ) -> SendOutcome {
+        self.send(to, &Message::TransactionalMail { mail, id }, now).await
     }
 
     /// Sends a mail to an address, unless mail is held back.
@@ -124,7 +130,7 @@ impl MailConfig {
             Message::Alert { alert, id, unsubscribe_url } => {
                 mail::message(alert, &envelope(id, unsubscribe_url.clone()))
             }
-            Message::Letter { letter, id } => mail::letter(letter, &envelope(id, None)),
+            Message::TransactionalMail { mail, id } => mail::mail(mail, &envelope(id, None)),
             Message::Event { .. } => {
                 return Err(Failure::Mail(SendOutcome::refused("an event is no mail")));
             }

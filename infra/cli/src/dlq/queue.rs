@@ -1,4 +1,4 @@
-//! The dead-letter queues of a deployment, and what can be done with their messages.
+//! The dead-dead_letter queues of a deployment, and what can be done with their messages.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use aws_sdk_sqs::types::{
 };
 use vedette_runtime::Destination;
 
-use super::letter::{Letter, Undelivered};
+use super::dead_letter::{DeadLetter, Undelivered};
 use crate::Failure;
 use crate::aws::Refusal;
 use crate::target::Deployed;
 
 /// Scheduled messages that never came into a queue.
 const SCHEDULES: &str = "schedules";
-/// All queues that have dead letters.
+/// All queues that have dead dead_letters.
 pub(super) const NAMES: [&str; 9] = {
-    let [status, ssl, dns, broken_links, performance, maintenance, alerts, letters] =
+    let [status, ssl, dns, broken_links, performance, maintenance, alerts, dead_letters] =
         Destination::ALL;
     [
         status.name(),
@@ -29,7 +29,7 @@ pub(super) const NAMES: [&str; 9] = {
         performance.name(),
         maintenance.name(),
         alerts.name(),
-        letters.name(),
+        dead_letters.name(),
         SCHEDULES,
     ]
 };
@@ -44,7 +44,7 @@ const WAIT_SECONDS: i32 = 1;
 /// Between two looks at how far SQS is with moving messages.
 const MOVING: Duration = Duration::from_secs(1);
 
-/// The dead-letter queue of a queue, or of the schedules.
+/// The dead-dead_letter queue of a queue, or of the schedules.
 #[derive(Debug)]
 pub(crate) struct DeadLetters {
     pub(crate) name: &'static str,
@@ -64,7 +64,7 @@ fn is_unsupported(refusal: &Refusal) -> bool {
 }
 
 impl DeadLetters {
-    /// The dead-letter queues of a deployment.
+    /// The dead-dead_letter queues of a deployment.
     pub(crate) fn of(deployed: &Deployed) -> impl Iterator<Item = Self> {
         let client = Client::new(&deployed.account.sdk);
         let prefix = deployed.deployment.queue_url_prefix.clone();
@@ -111,7 +111,7 @@ impl DeadLetters {
     }
 
     /// Messages, left where they are. Looking counts as receiving.
-    pub(super) async fn peek(&self, limit: usize) -> Result<Vec<Letter>, Refusal> {
+    pub(super) async fn peek(&self, limit: usize) -> Result<Vec<DeadLetter>, Refusal> {
         let mut seen = Vec::new();
         let received = loop {
             let left = limit.saturating_sub(seen.len());
@@ -127,7 +127,7 @@ impl DeadLetters {
         // Whatever went wrong, what was taken is given back.
         self.release(&seen).await?;
         received?;
-        Ok(seen.iter().map(|message| Letter::read(self.name, message)).collect())
+        Ok(seen.iter().map(|message| DeadLetter::read(self.name, message)).collect())
     }
 
     async fn receive(&self, most: usize, seconds: i32) -> Result<Vec<Message>, Refusal> {

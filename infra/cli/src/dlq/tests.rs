@@ -1,4 +1,4 @@
-//! Dead letters on an SQS emulator: listed, shown and sent again, with what goes wrong between.
+//! Dead dead_letters on an SQS emulator: listed, shown and sent again, with what goes wrong between.
 
 use serde_json::json;
 use vedette_testkit::aws::Sent;
@@ -15,7 +15,7 @@ fn scheduled(minute: u32) -> String {
         .to_string()
 }
 
-/// Dead letters of three queues: 25 checks, a sync, and a message that a schedule could not send.
+/// Dead dead_letters of three queues: 25 checks, a sync, and a message that a schedule could not send.
 async fn with_dead_letters() -> Deployment {
     let deployment = Deployment::start().await;
     let mut account = deployment.aws.account();

@@ -270,7 +270,7 @@ async fn examine_places(
         let is_needed = matches!(queue, Destination::Tool(tool) if runs(tool))
             || matches!(
                 queue,
-                Destination::Maintenance | Destination::Alerts | Destination::Letters
+                Destination::Maintenance | Destination::Alerts | Destination::Mailer
             );
         match answer {
             Ok(EventSources { event_source_mappings: sources }) => {

@@ -1,4 +1,4 @@
-//! An alert as a mail, and letters, which ask their reader to follow a link: the whole message, in plain
+//! An alert as a mail, and transactional mails, which ask their reader to follow a link: the whole message, in plain
 //! text and in HTML of the same content.
 //!
 //! Nothing of it is drawn at random: the same input is the same message, byte by byte.
@@ -42,16 +42,16 @@ pub struct Envelope {
 
 /// A mail that asks its reader to follow a link.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct TransactionalMail {
     /// What is asked.
-    pub kind: LetterKind,
+    pub kind: TransactionalMailKind,
     /// Where the link leads. It may carry a secret, so there is no `Debug`.
     pub url: String,
 }
 
-/// What a letter asks.
+/// What a transactional mail asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LetterKind {
+pub enum TransactionalMailKind {
     /// To confirm an address for alerts.
     Confirmation {
         /// Who asks; none where the operator does.
@@ -70,7 +70,7 @@ pub enum LetterKind {
     SignIn,
 }
 
-/// The user who asks for a letter to somebody else. The letter names them, as its reader may know them.
+/// The user who asks for a transactional mail to somebody else. The mail names them, as its reader may know them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
     /// Their name, which they chose.
@@ -94,13 +94,13 @@ impl Asker {
     }
 }
 
-/// A name in a mail that its reader has not asked for. Strangers choose names, so there is no room for a letter of
+/// A name in a mail that its reader has not asked for. Strangers choose names, so there is no room for a transactional mail of
 /// their own, and no link.
 fn strangers_name(text: &str) -> String {
     cut(&unlinked(text), STRANGERS_NAME, |_| 1)
 }
 
-/// The words of a letter.
+/// The words of a transactional mail.
 struct Words {
     subject: &'static str,
     request: String,
@@ -108,7 +108,7 @@ struct Words {
     otherwise: &'static str,
 }
 
-impl LetterKind {
+impl TransactionalMailKind {
     fn words(&self) -> Words {
         match self {
             Self::Confirmation { asked_by, team } => Words {
@@ -192,14 +192,14 @@ pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError>
     Ok(mail.multipart(alternatives(plain, html))?)
 }
 
-/// The mail of a letter.
+/// The mail of a transactional mail.
 ///
 /// # Errors
 ///
 /// When an address is not valid.
-pub fn letter(letter: &Letter, envelope: &Envelope) -> Result<Message, MailError> {
-    let Words { subject, request, button: follow, otherwise } = letter.kind.words();
-    let url = &letter.url;
+pub fn mail(mail: &TransactionalMail, envelope: &Envelope) -> Result<Message, MailError> {
+    let Words { subject, request, button: follow, otherwise } = mail.kind.words();
+    let url = &mail.url;
     let plain = format!("{request}\n\n{follow}: {url}\n\n{otherwise}\n");
     let content = html! {
         p { (request) }

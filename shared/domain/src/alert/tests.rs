@@ -7,7 +7,7 @@ use twilight_model::channel::message::Embed;
 use uuid::Uuid;
 
 use super::channel::EventKind;
-use super::mail::{Asker, Envelope, Letter, LetterKind};
+use super::mail::{Asker, Envelope, TransactionalMail, TransactionalMailKind};
 use super::*;
 use crate::id::SiteId;
 use crate::issue::Fingerprint;
@@ -545,14 +545,14 @@ fn asker(name: &str) -> Asker {
 
 #[test]
 fn an_address_is_asked_before_it_gets_alerts() {
-    let asked = Letter {
-        kind: LetterKind::Confirmation {
+    let asked = TransactionalMail {
+        kind: TransactionalMailKind::Confirmation {
             asked_by: Some(asker("Ada <i>")),
             team: "Web <b>\r\nBcc: x@example.com".to_owned(),
         },
         url: "https://vedette.example.com/channels/3/confirm?key=4".to_owned(),
     };
-    let mail = mail::letter(&asked, &envelope()).expect("a mail");
+    let mail = mail::mail(&asked, &envelope()).expect("a mail");
     insta::assert_snapshot!(text(mail.formatted()), @r#"
     From: Vedette <alerts@vedette.example.com>
     To: ada@example.com
@@ -604,7 +604,8 @@ fn an_address_is_asked_before_it_gets_alerts() {
 #[test]
 fn letters_say_what_their_link_is_for() {
     let team = || "Web <b> https://evil.example".to_owned();
-    let invited = |name: &str| LetterKind::Invitation { asked_by: asker(name), team: team() };
+    let invited =
+        |name: &str| TransactionalMailKind::Invitation { asked_by: asker(name), team: team() };
     for (kind, subject, request) in [
         (
             invited("Ada\nBob, www.evil.example"),
@@ -618,23 +619,24 @@ fn letters_say_what_their_link_is_for() {
             "ada@example.com has invited you to the team “Web <b> https: / /evil. example”,",
         ),
         (
-            LetterKind::Confirmation { asked_by: Some(asker("Ada")), team: team() },
+            TransactionalMailKind::Confirmation { asked_by: Some(asker("Ada")), team: team() },
             "Confirm your address for alerts",
             "Ada (ada@example.com) of the team “Web <b> https: / /evil. example” wants alerts",
         ),
         (
-            LetterKind::Confirmation { asked_by: None, team: team() },
+            TransactionalMailKind::Confirmation { asked_by: None, team: team() },
             "Confirm your address for alerts",
             "Alerts about the websites of the team “Web <b> https: / /evil. example” are to be",
         ),
         (
-            LetterKind::SignIn,
+            TransactionalMailKind::SignIn,
             "Sign in to Vedette",
             "Someone, probably you, asked for a link to sign in to Vedette with this address.",
         ),
     ] {
         let url = "https://vedette.example.com/sign-in/7".to_owned();
-        let mail = mail::letter(&Letter { kind, url: url.clone() }, &envelope()).expect("a mail");
+        let mail =
+            mail::mail(&TransactionalMail { kind, url: url.clone() }, &envelope()).expect("a mail");
         let mail = mail.formatted();
         let read = mail_parser::MessageParser::default().parse(&mail).expect("a mail");
         assert_eq!(read.subject(), Some(subject));

@@ -1,8 +1,8 @@
-//! The Lambda function that consumes the queue of letters.
+//! The Lambda function that consumes the queue of transactional mails.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
-use vedette_letters::handle_body;
+use vedette_mailer::handle_body;
 use vedette_notifier::send::{MailConfig, MailWay};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
@@ -14,7 +14,7 @@ async fn main() -> Result<(), Error> {
     let mut mail = MailConfig::read(&environment, MailWay::Ses(Box::new(sdk.clone())))?;
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
     mail.report_to(app.health.clone());
-    let consumer = Consumer::new(&app, Destination::Letters)?;
+    let consumer = Consumer::new(&app, Destination::Mailer)?;
     run(service_fn(|event: LambdaEvent<SqsEvent>| {
         let (app, mail, consumer) = (&app, &mail, &consumer);
         async move {

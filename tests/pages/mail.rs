@@ -5,13 +5,13 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;
 use vedette_domain::account::{Role, Scope};
-use vedette_domain::alert::mail::{Asker, LetterKind};
+use vedette_domain::alert::mail::{Asker, TransactionalMailKind};
 use vedette_domain::audit::Actor;
 use vedette_domain::invitation::Invitation;
-use vedette_domain::message::{LetterMessage, Message};
+use vedette_domain::message::{MailRequest, Message};
 use vedette_domain::plan::Plan;
 use vedette_domain::source::TrustedProxies;
-use vedette_letters::{LETTERS, LettersError, handle};
+use vedette_mailer::{LETTERS, MailerError, handle};
 use vedette_notifier::send::SendOutcome;
 use vedette_runtime::Destination;
 use vedette_store::{Grant, MayConflict};
@@ -29,12 +29,12 @@ pub(crate) async fn start() -> TestApp {
     test
 }
 
-/// Takes the letters that are asked for.
-fn asked(test: &TestApp) -> Vec<LetterMessage> {
-    let taken = test.queue.drain(Destination::Letters).into_iter();
+/// Takes the transactional mails that are asked for.
+fn asked(test: &TestApp) -> Vec<MailRequest> {
+    let taken = test.queue.drain(Destination::Mailer).into_iter();
     taken
         .map(|(message, _)| match message {
-            Message::Letter(message) => message,
+            Message::Mail(message) => message,
             other => panic!("{other:?}"),
         })
         .collect()
@@ -43,14 +43,14 @@ fn asked(test: &TestApp) -> Vec<LetterMessage> {
 async fn write(
     test: &TestApp,
     receivers: &Receivers,
-    message: &LetterMessage,
-) -> Result<(), LettersError> {
+    message: &MailRequest,
+) -> Result<(), MailerError> {
     let handled = handle(&test.app, receivers, message);
     Box::pin(granted([&LETTERS, &Grant::NONE], handled)).await
 }
 
-/// Has the letters written that are asked for.
-pub(crate) async fn letters(test: &TestApp) -> Vec<Posted> {
+/// Has the transactional mails written that are asked for.
+pub(crate) async fn mails(test: &TestApp) -> Vec<Posted> {
     let receivers = Receivers::default();
     for message in asked(test) {
         write(test, &receivers, &message).await.expect("done");
@@ -58,11 +58,11 @@ pub(crate) async fn letters(test: &TestApp) -> Vec<Posted> {
     receivers.take_letters()
 }
 
-/// The one letter, and the path that its link leads to.
-pub(crate) async fn letter(test: &TestApp) -> (Posted, String) {
-    let [letter] = <[Posted; 1]>::try_from(letters(test).await).ok().expect("one letter");
-    let path = letter.letter.url.strip_prefix(BASE).expect("a page").to_owned();
-    (letter, path)
+/// The one mail, and the path that its link leads to.
+pub(crate) async fn mail(test: &TestApp) -> (Posted, String) {
+    let [mail] = <[Posted; 1]>::try_from(mails(test).await).ok().expect("one letter");
+    let path = mail.mail.url.strip_prefix(BASE).expect("a page").to_owned();
+    (mail, path)
 }
 
 pub(crate) async fn email_of(test: &TestApp, member: &Member) -> String {
@@ -78,7 +78,7 @@ async fn an_account_is_sent_a_link_that_signs_in_once_and_nobody_learns_who_has_
     let shown = browser.get("/sign-in").await;
     assert!(said(&shown).contains("name=\"email\"") && !said(&shown).contains("vedette sign-in"));
     let unknown = browser.post("/sign-in", "email=nobody%40example.com").await;
-    assert!(letters(&test).await.is_empty());
+    assert!(mails(&test).await.is_empty());
     let stored = format!("{:?}", test.table.dump().await);
     assert!(!stored.contains("nobody"), "of strangers only a hash is kept, for a while");
     let known = browser.post("/sign-in", &format!("email={email}")).await;
@@ -86,8 +86,11 @@ async fn an_account_is_sent_a_link_that_signs_in_once_and_nobody_learns_who_has_
     assert_eq!(alike(said(&known), &email), alike(said(&unknown), "nobody@example.com"));
     assert_eq!(known.headers(), unknown.headers());
 
-    let (sent, path) = letter(&test).await;
-    assert_eq!((sent.to.as_str(), &sent.letter.kind), (email.as_str(), &LetterKind::SignIn));
+    let (sent, path) = mail(&test).await;
+    assert_eq!(
+        (sent.to.as_str(), &sent.mail.kind),
+        (email.as_str(), &TransactionalMailKind::SignIn)
+    );
     let stored = format!("{:?}", test.table.dump().await);
     assert!(!stored.contains(path.trim_start_matches("/sign-in/")), "only its hash is kept");
     assert!(said(&browser.get(&path).await).contains("<form method=\"post\"><button>Sign in"));
@@ -122,7 +125,7 @@ async fn a_link_from_the_mailbox_verifies_its_address_and_another_does_not() {
     assert_eq!(verified_at().await, None);
     assert_eq!(sent_to(&browser.get("/").await), "/sign-in");
     said(&browser.post("/sign-in", "email=NEW%40example.com").await);
-    let (_, path) = letter(&test).await;
+    let (_, path) = mail(&test).await;
     sent_to(&browser.post(&path, "").await);
     assert_eq!(verified_at().await, Some(test.now()));
     assert_eq!(browser.get("/").await.status(), 200);
@@ -146,9 +149,9 @@ async fn the_same_is_done_for_any_address() {
         meter.start();
         said(&Browser::new(&test).post("/sign-in", &format!("email={email}")).await);
         let spent = meter.stop();
-        let messages = test.queue.drain(Destination::Letters);
+        let messages = test.queue.drain(Destination::Mailer);
         let forms = messages.iter().map(|(message, delay)| match message {
-            Message::Letter(LetterMessage::SignIn { user, asked_at }) => {
+            Message::Mail(MailRequest::SignIn { user, asked_at }) => {
                 (user.as_uuid().get_version_num(), *asked_at, *delay)
             }
             other => panic!("{other:?}"),
@@ -175,23 +178,23 @@ async fn one_source_does_not_use_up_the_links_of_an_address() {
     for _ in 0..7 {
         assert_eq!(said(&stranger.post("/sign-in", &form).await), said(&first));
     }
-    assert_eq!(letters(&test).await.len(), 2);
+    assert_eq!(mails(&test).await.len(), 2);
     let mut owners = Browser::at(&test, "2001:db8::7");
     for _ in 0..3 {
         said(&owners.post("/sign-in", &form).await);
     }
-    assert_eq!(letters(&test).await.len(), 2, "as many are left to others");
+    assert_eq!(mails(&test).await.len(), 2, "as many are left to others");
     let mut third = Browser::at(&test, "198.51.100.1");
     said(&third.post("/sign-in", &form).await);
-    assert_eq!(letters(&test).await.len(), 0, "four for the address at once");
+    assert_eq!(mails(&test).await.len(), 0, "four for the address at once");
     test.advance(SignedDuration::from_secs(119));
     said(&third.post("/sign-in", &form).await);
-    assert_eq!(letters(&test).await.len(), 0);
+    assert_eq!(mails(&test).await.len(), 0);
     test.advance(SignedDuration::from_secs(1));
     for browser in [&mut stranger, &mut third] {
         said(&browser.post("/sign-in", &form).await);
     }
-    assert_eq!(letters(&test).await.len(), 1, "one every two minutes");
+    assert_eq!(mails(&test).await.len(), 1, "one every two minutes");
 }
 
 #[tokio::test]
@@ -201,7 +204,7 @@ async fn a_link_that_comes_late_is_not_sent() {
     let form = format!("email={}", email_of(&test, &owner).await);
     said(&Browser::new(&test).post("/sign-in", &form).await);
     test.advance(SignedDuration::from_mins(15));
-    assert_eq!(letters(&test).await.len(), 0, "nobody waits for it any more");
+    assert_eq!(mails(&test).await.len(), 0, "nobody waits for it any more");
 }
 
 #[tokio::test]
@@ -227,7 +230,7 @@ async fn a_source_asks_for_twenty_links_and_then_one_every_half_minute() {
     test.advance(SignedDuration::from_secs(1));
     assert_eq!(ask(21, "2001:db8::1").await, (200, None));
     assert_eq!(ask(22, "2001:db8::1").await.0, 429);
-    assert_eq!(letters(&test).await.len(), 0);
+    assert_eq!(mails(&test).await.len(), 0);
     // A trusted proxy says who asks.
     let proxied = Browser::at(&test, "10.0.0.1");
     let mut answers = Vec::new();
@@ -250,7 +253,7 @@ async fn an_address_with_a_kelvin_sign_is_another_one() {
     test.app.store.create_user(&user).await.expect("a user");
     for (email, sent) in [("KATE%40example.com", 1), ("%E2%84%AAate%40example.com", 0)] {
         said(&Browser::new(&test).post("/sign-in", &format!("email={email}")).await);
-        assert_eq!(letters(&test).await.len(), sent, "{email}");
+        assert_eq!(mails(&test).await.len(), sent, "{email}");
     }
 }
 
@@ -263,7 +266,7 @@ async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
             .post("/sign-in", &format!("email={}", email_of(&test, &owner).await))
             .await,
     );
-    let [message] = <[LetterMessage; 1]>::try_from(asked(&test)).expect("one message");
+    let [message] = <[MailRequest; 1]>::try_from(asked(&test)).expect("one message");
     let why = || "the server is full".to_owned();
     let retry = |after| SendOutcome::Retry { after, why: why() };
     for (outcome, waits) in [
@@ -278,8 +281,8 @@ async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
         let receivers = Receivers::default();
         receivers.answer_letters(outcome.clone());
         write(&test, &receivers, &message).await.expect("done");
-        let again: Vec<_> = test.queue.drain(Destination::Letters);
-        let expected = waits.map(|waits| (Message::Letter(message.clone()), waits));
+        let again: Vec<_> = test.queue.drain(Destination::Mailer);
+        let expected = waits.map(|waits| (Message::Mail(message.clone()), waits));
         let again =
             again.into_iter().map(|(message, delay)| (message, delay.as_secs_f64().ceil() as u64));
         assert_eq!(again.collect::<Vec<_>>(), Vec::from_iter(expected), "{outcome:?}");
@@ -313,17 +316,17 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
     let page = format!("/teams/{}/members", owner.team);
     let invited = browser.post(&page, "email=Grace%40example.com&name=Grace&role=member").await;
     assert_eq!(sent_to(&invited), format!("{page}?said=invited"), "who invites has no link");
-    let (sent, path) = letter(&test).await;
+    let (sent, path) = mail(&test).await;
     let email = email_of(&test, &owner).await;
     let (asked_by, team) = (Asker { name: "Ada".to_owned(), email }, "Observers".to_owned());
     assert_eq!(sent.to, "Grace@example.com");
-    assert_eq!(sent.letter.kind, LetterKind::Invitation { asked_by, team });
+    assert_eq!(sent.mail.kind, TransactionalMailKind::Invitation { asked_by, team });
     let listed = browser.get(&page).await;
     let again = said(&listed).split("action=\"").find(|rest| rest.contains("/mail\""));
     let again = again.and_then(|rest| rest.split('"').next()).expect("a form").to_owned();
     assert!(!body(&listed).contains("/join/"));
     assert_eq!(sent_to(&browser.post(&again, "").await), format!("{page}?said=invited"));
-    let (_, other) = letter(&test).await;
+    let (_, other) = mail(&test).await;
     assert_ne!(path, other);
 
     let mut guest = Browser::new(&test);
@@ -336,7 +339,7 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
         assert_eq!(guest.get(spent).await.status(), 404);
         assert_eq!(guest.post(spent, "").await.status(), 404);
     }
-    let (_, path) = letter(&test).await;
+    let (_, path) = mail(&test).await;
     assert_eq!(sent_to(&guest.post(&path, "").await), "/");
     assert!(said(&guest.get("/").await).contains("Sites of Observers"));
 }
@@ -349,20 +352,20 @@ async fn an_invitation_by_mail_is_withdrawn_with_all_its_links_and_not_sent_ofte
     let page = format!("/teams/{}/members", owner.team);
     let form = "email=grace%40example.com&role=member";
     sent_to(&browser.post(&page, form).await);
-    let (_, path) = letter(&test).await;
+    let (_, path) = mail(&test).await;
     let listed = browser.get(&page).await;
     let own = said(&listed).split("<bdi>grace@example.com</bdi>").nth(1).expect("listed");
     let mail = after(own, "action=\"").to_owned();
     let withdraw = mail.replace("/mail", "/withdraw");
     sent_to(&browser.post(&mail, "").await);
     sent_to(&browser.post(&withdraw, "").await);
-    assert!(letters(&test).await.is_empty(), "it was withdrawn before it was sent");
+    assert!(mails(&test).await.is_empty(), "it was withdrawn before it was sent");
     for response in [browser.get(&path).await, Browser::new(&test).post(&path, "").await] {
         assert_eq!(response.status(), 404);
     }
     // To withdraw it and to invite once more does not send more.
     sent_to(&browser.post(&page, form).await);
-    assert_eq!(letters(&test).await.len(), 1);
+    assert_eq!(mails(&test).await.len(), 1);
     let listed = browser.get(&page).await;
     let own = said(&listed).split("<bdi>grace@example.com</bdi>").nth(1).expect("listed");
     let refused = browser.post(after(own, "action=\""), "").await;
@@ -372,7 +375,7 @@ async fn an_invitation_by_mail_is_withdrawn_with_all_its_links_and_not_sent_ofte
     assert!(asked(&test).is_empty());
     test.advance(SignedDuration::from_hours(24));
     sent_to(&browser.post(after(own, "action=\""), "").await);
-    assert_eq!(letters(&test).await.len(), 1);
+    assert_eq!(mails(&test).await.len(), 1);
 }
 
 #[tokio::test]
@@ -385,7 +388,7 @@ async fn seats_are_counted_as_they_are_when_they_are_taken() {
         async || test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
     let before = read().await;
     sent_to(&browser.post(&page, "email=a%40example.com&role=member").await);
-    let (_, path) = letter(&test).await;
+    let (_, path) = mail(&test).await;
     // Somebody is added who saw no invitation.
     let stranger = new_team(&test, Plan::Agency).await;
     let user = test.app.store.account(stranger.user).await.expect("read").expect("a user").user;
@@ -413,7 +416,7 @@ async fn a_link_admits_to_nothing_but_what_its_team_lists() {
     let mut browser = Browser::of(&test, owner.user).await;
     let page = format!("/teams/{}/members", owner.team);
     sent_to(&browser.post(&page, "email=grace%40example.com&role=viewer").await);
-    let (_, path) = letter(&test).await;
+    let (_, path) = mail(&test).await;
     let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
     let listed = team.team.invitations[0].clone();
     for forged in [

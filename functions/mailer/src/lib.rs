@@ -1,4 +1,4 @@
-//! Letters let their reader in: links to sign in, and invitations. They have a function of their own, which
+//! Transactional mails let their reader in: links to sign in, and invitations. They have a function of their own, which
 //! reads nothing that strangers' sites and receivers say. The notifier does, so whoever breaks into it cannot
 //! sign in as anybody.
 
@@ -6,46 +6,58 @@ mod grants;
 mod write;
 
 use jiff::Timestamp;
-use vedette_domain::alert::mail::Letter;
-use vedette_domain::message::LetterMessage;
+use vedette_domain::alert::mail::TransactionalMail;
+use vedette_domain::message::MailRequest;
 use vedette_notifier::send::{MailConfig, SendOutcome, Sender};
 use vedette_runtime::{App, EntropyError, QueueError};
 use vedette_store::{MayConflict, StoreError};
 
 pub use grants::LETTERS;
 
-/// What carries letters to addresses.
+/// What carries transactional mails to addresses.
 pub trait Mailer: Sync {
-    /// Sends a letter to an address once, and says what became of it. It takes 30 seconds at most. `id` is the
+    /// Sends a transactional mail to an address once, and says what became of it. It takes 30 seconds at most. `id` is the
     /// identity of the message.
     fn write(
         &self,
         to: &str,
-        letter: Letter,
+        mail: TransactionalMail,
         id: String,
         now: Timestamp,
     ) -> impl Future<Output = SendOutcome> + Send;
 }
 
 impl Mailer for MailConfig {
-    async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
-        Self::write(self, to, letter, id, now).await
+    async fn write(
+        &self,
+        to: &str,
+        mail: TransactionalMail,
+        id: String,
+        now: Timestamp,
+    ) -> SendOutcome {
+        Self::write(self, to, mail, id, now).await
     }
 }
 
 impl Mailer for Sender {
-    async fn write(&self, to: &str, letter: Letter, id: String, now: Timestamp) -> SendOutcome {
-        Self::write(self, to, letter, id, now).await
+    async fn write(
+        &self,
+        to: &str,
+        mail: TransactionalMail,
+        id: String,
+        now: Timestamp,
+    ) -> SendOutcome {
+        Self::write(self, to, mail, id, now).await
     }
 }
 
-/// Why a letter is not written now.
+/// Why a transactional mail is not written now.
 #[derive(Debug, thiserror::Error)]
-pub enum LettersError {
+pub enum MailerError {
     /// The table does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A letter that did not arrive cannot be asked for again.
+    /// a transactional mail that did not arrive cannot be asked for again.
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// The service's own address, which the link needs, is not known.
@@ -54,18 +66,18 @@ pub enum LettersError {
     /// No random bytes for secrets could be had.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// A message asks for no letter.
+    /// A message asks for no mail.
     #[error("not a message of this queue")]
     Message(#[source] serde_json::Error),
 }
 
-impl MayConflict for LettersError {
+impl MayConflict for MailerError {
     fn is_conflict(&self) -> bool {
         matches!(self, Self::Store(error) if error.is_conflict())
     }
 }
 
-/// Writes the letter that a message asks for.
+/// Writes the mail that a message asks for.
 ///
 /// # Errors
 ///
@@ -73,24 +85,24 @@ impl MayConflict for LettersError {
 pub async fn handle(
     app: &App,
     mailer: &impl Mailer,
-    message: &LetterMessage,
-) -> Result<(), LettersError> {
+    message: &MailRequest,
+) -> Result<(), MailerError> {
     match message {
-        LetterMessage::SignIn { user, asked_at } => {
+        MailRequest::SignIn { user, asked_at } => {
             write::sign_in(app, mailer, *user, *asked_at).await
         }
-        LetterMessage::Invitation { team, invitation } => {
+        MailRequest::Invitation { team, invitation } => {
             write::invitation(app, mailer, *team, invitation).await
         }
     }
 }
 
-/// Writes the letter that the text of a message asks for.
+/// Writes the mail that the text of a message asks for.
 ///
 /// # Errors
 ///
 /// When it asks for none, or the table does not answer.
-pub async fn handle_body(app: &App, mailer: &impl Mailer, body: &str) -> Result<(), LettersError> {
-    let message = serde_json::from_str(body).map_err(LettersError::Message)?;
+pub async fn handle_body(app: &App, mailer: &impl Mailer, body: &str) -> Result<(), MailerError> {
+    let message = serde_json::from_str(body).map_err(MailerError::Message)?;
     handle(app, mailer, &message).await
 }

@@ -1,4 +1,4 @@
-//! How many letters people get: a service that writes to any address that somebody types must not
+//! How many transactional mails people get: a service that writes to any address that somebody types must not
 //! become one that pesters.
 
 use data_encoding::HEXLOWER;
@@ -11,7 +11,7 @@ use crate::email::normalized;
 use crate::id::UserId;
 use crate::rate_limit::RateLimit;
 
-/// How long a batch of letters may take: each is sent once, all at the same time, and within 30 seconds.
+/// How long a batch of transactional mails may take: each is sent once, all at the same time, and within 30 seconds.
 pub const WRITING_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
 
 /// So many times of something in so long.
@@ -42,23 +42,23 @@ pub fn nobody(email: &str) -> UserId {
     UserId(Builder::from_random_bytes(bytes).into_uuid())
 }
 
-/// What letters to an address are counted by. It does not show the address.
+/// What transactional mails to an address are counted by. It does not show the address.
 pub fn counted_as(email: &str) -> String {
     HEXLOWER.encode(&Sha256::digest(normalized(email)))
 }
 
-/// Letters by which a team asks for addresses to be confirmed.
+/// Transactional mails by which a team asks for addresses to be confirmed.
 pub const CONFIRMATIONS_OF_TEAM: Limit =
     Limit { times: 100, window: SignedDuration::from_hours(24) };
 
-/// Letters by which a team invites people: an allowance of its own, so that somebody who uses up the other one does not
+/// Transactional mails by which a team invites people: an allowance of its own, so that somebody who uses up the other one does not
 /// keep people out of the team.
 pub const INVITATIONS_OF_TEAM: Limit = Limit { times: 50, window: SignedDuration::from_hours(24) };
 
-/// Letters by which a team asks a mailbox for something: to confirm an address, or to join.
+/// Transactional mails by which a team asks a mailbox for something: to confirm an address, or to join.
 pub const REQUESTS: Limit = Limit { times: 3, window: SignedDuration::from_hours(24) };
 
-/// Letters by which all teams together ask a mailbox for something.
+/// Transactional mails by which all teams together ask a mailbox for something.
 pub const REQUESTS_TO_MAILBOX: Limit = Limit { times: 12, window: SignedDuration::from_hours(24) };
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Letters to people: links to sign in, and invitations. Their secrets are made here, so that nobody has
+//! Transactional mails to people: links to sign in, and invitations. Their secrets are made here, so that nobody has
 //! them but who reads the mail.
 
 use std::time::Duration;
@@ -6,18 +6,18 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tracing::warn;
 use vedette_domain::alert::link;
-use vedette_domain::alert::mail::{Asker, Letter, LetterKind};
+use vedette_domain::alert::mail::{Asker, TransactionalMail, TransactionalMailKind};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::invitation::Invitation;
 use vedette_domain::limits::LONGEST_DELAY;
-use vedette_domain::message::{LetterMessage, Message};
+use vedette_domain::message::{MailRequest, Message};
 use vedette_domain::session::{LINK_LIFETIME, SessionHash, SignInLink};
 use vedette_notifier::send::SendOutcome;
 use vedette_runtime::App;
 
-use crate::{LettersError, Mailer};
+use crate::{Mailer, MailerError};
 
-/// When a letter that did not arrive is written anew, unless the receiver says so.
+/// When a transactional mail that did not arrive is written anew, unless the receiver says so.
 const RETRY: Duration = Duration::from_mins(2);
 
 /// Sends a user a link that signs in, unless it comes too late.
@@ -26,19 +26,22 @@ pub(crate) async fn sign_in(
     mailer: &impl Mailer,
     user: UserId,
     asked_at: Timestamp,
-) -> Result<(), LettersError> {
+) -> Result<(), MailerError> {
     let now = app.clock.now();
     if now.duration_since(asked_at) >= LINK_LIFETIME {
         return Ok(());
     }
-    let message = LetterMessage::SignIn { user, asked_at };
+    let message = MailRequest::SignIn { user, asked_at };
     let Some(user) = app.store.user(user).await? else { return Ok(()) };
-    let base = app.service.pages_base().ok_or(LettersError::NoBase)?;
+    let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
     let secret = app.entropy.session_secret()?;
     let link = SignInLink::new(&secret, user.id, now).by_mail();
     app.store.create_sign_in_link(&link).await?;
-    let letter = Letter { kind: LetterKind::SignIn, url: link::sign_in(base, &secret) };
-    send(app, mailer, &user.email, letter, &link.hash, message).await
+    let mail = TransactionalMail {
+        kind: TransactionalMailKind::SignIn,
+        url: link::sign_in(base, &secret),
+    };
+    send(app, mailer, &user.email, mail, &link.hash, message).await
 }
 
 /// Sends an invitation to its address, unless it was accepted or withdrawn, or its sender may no longer give the role.
@@ -47,7 +50,7 @@ pub(crate) async fn invitation(
     mailer: &impl Mailer,
     team: TeamId,
     listed: &SessionHash,
-) -> Result<(), LettersError> {
+) -> Result<(), MailerError> {
     let now = app.clock.now();
     let found = futures::try_join!(app.store.team(team, now), app.store.invitation(listed))?;
     let (Some(team), Some(invitation)) = found else { return Ok(()) };
@@ -61,29 +64,29 @@ pub(crate) async fn invitation(
     )?;
     let is_backed = invitation.is_backed_by(place.map(|place| place.role));
     let Some(asked_by) = asked_by.filter(|_| is_backed) else { return Ok(()) };
-    let base = app.service.pages_base().ok_or(LettersError::NoBase)?;
+    let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
     let secret = app.entropy.session_secret()?;
     let hash = secret.hash();
     let mailed = Invitation { by_mail: true, ..invitation };
     app.store.put_invitation_link(&hash, &mailed).await?;
     let asked_by = Asker::of(&asked_by);
-    let kind = LetterKind::Invitation { asked_by, team: team.team.name };
-    let letter = Letter { kind, url: link::invitation(base, &secret) };
-    let message = LetterMessage::Invitation { team: mailed.team, invitation: listed.clone() };
-    send(app, mailer, &mailed.email, letter, &hash, message).await
+    let kind = TransactionalMailKind::Invitation { asked_by, team: team.team.name };
+    let mail = TransactionalMail { kind, url: link::invitation(base, &secret) };
+    let message = MailRequest::Invitation { team: mailed.team, invitation: listed.clone() };
+    send(app, mailer, &mailed.email, mail, &hash, message).await
 }
 
-/// A letter that does not arrive is written anew, with another secret, for as long as its link would be
+/// a transactional mail that does not arrive is written anew, with another secret, for as long as its link would be
 /// good: `message` asks for it again. It stands in no table.
 async fn send(
     app: &App,
     mailer: &impl Mailer,
     to: &str,
-    letter: Letter,
+    mail: TransactionalMail,
     hash: &SessionHash,
-    message: LetterMessage,
-) -> Result<(), LettersError> {
-    match mailer.write(to, letter, hash.0.clone(), app.clock.now()).await {
+    message: MailRequest,
+) -> Result<(), MailerError> {
+    match mailer.write(to, mail, hash.0.clone(), app.clock.now()).await {
         SendOutcome::Delivered => Ok(()),
         SendOutcome::Retry { after, why } => {
             warn!(why, "a letter waits");
@@ -98,7 +101,7 @@ async fn send(
     }
 }
 
-async fn ask_again(app: &App, message: LetterMessage, after: Duration) -> Result<(), LettersError> {
+async fn ask_again(app: &App, message: MailRequest, after: Duration) -> Result<(), MailerError> {
     let delay = after.min(LONGEST_DELAY.unsigned_abs());
-    Ok(app.queue.send(&Message::Letter(message), delay).await?)
+    Ok(app.queue.send(&Message::Mail(message), delay).await?)
 }

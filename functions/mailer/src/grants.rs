@@ -1,9 +1,9 @@
-//! What may be done with the table for letters.
+//! What may be done with the table for transactional mails.
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{Invitation, SignIn, Team, User};
 
-/// Letters read who they are for, and make the links that they carry: to sign in, and to an invitation, which
+/// Transactional mails read who they are for, and make the links that they carry: to sign in, and to an invitation, which
 /// admits only as long as its team lists it.
 pub const LETTERS: Grant = Grant {
     get: &[Invitation, User],

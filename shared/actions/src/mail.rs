@@ -1,14 +1,14 @@
-//! Letters that somebody asks for: each is counted, and a function of their own writes it.
+//! Transactional mails that somebody asks for: each is counted, and a function of their own writes it.
 
 use std::time::Duration;
 
 use vedette_domain::id::TeamId;
 use vedette_domain::invitation::Invitation;
-use vedette_domain::letters::{
+use vedette_domain::mail_limits::{
     CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, REQUESTS, REQUESTS_TO_MAILBOX,
 };
 use vedette_domain::mailbox::Mailbox;
-use vedette_domain::message::{LetterMessage, Message};
+use vedette_domain::message::{MailRequest, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;
 
@@ -31,8 +31,8 @@ pub async fn mail_invitation(app: &App, invitation: &Invitation) -> Result<(), A
         Allowance::MailboxIsFull => return Err(AccountError::AskedOften(email.clone())),
         Allowance::TeamIsDone => return Err(AccountError::InvitedMany(email.clone())),
     }
-    let message = LetterMessage::Invitation { team: *team, invitation: hash.clone() };
-    let sent = app.queue.send(&Message::Letter(message), Duration::ZERO).await;
+    let message = MailRequest::Invitation { team: *team, invitation: hash.clone() };
+    let sent = app.queue.send(&Message::Mail(message), Duration::ZERO).await;
     sent.map_err(|_| AccountError::NotSent(email.clone()))
 }
 

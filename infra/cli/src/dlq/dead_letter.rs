@@ -1,15 +1,15 @@
-//! What a dead letter says, in words.
+//! What a dead dead_letter says, in words.
 
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::message::{AlertMessage, CheckMessage, LetterMessage, Maintenance, RunOrder};
+use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Maintenance, RunOrder};
 
 use crate::output::{moment, wire};
 
 /// A message that was given up.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Letter {
+pub(super) struct DeadLetter {
     pub(super) queue: &'static str,
     /// Its id, which the functions' logs tell.
     pub(super) message: String,
@@ -35,7 +35,7 @@ pub(super) struct Undelivered {
     pub(super) message_group_id: Option<String>,
 }
 
-impl Letter {
+impl DeadLetter {
     /// Reads a message of a queue.
     pub(super) fn read(queue: &'static str, message: &Message) -> Self {
         let body = message.body().unwrap_or_default();
@@ -89,10 +89,10 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         };
         return (what, None, None);
     }
-    if let Ok(letter) = serde_json::from_str::<LetterMessage>(body) {
-        let what = match letter {
-            LetterMessage::SignIn { user, .. } => format!("a link that signs in user {user}"),
-            LetterMessage::Invitation { team, .. } => format!("an invitation to team {team}"),
+    if let Ok(dead_letter) = serde_json::from_str::<MailRequest>(body) {
+        let what = match dead_letter {
+            MailRequest::SignIn { user, .. } => format!("a link that signs in user {user}"),
+            MailRequest::Invitation { team, .. } => format!("an invitation to team {team}"),
         };
         return (what, None, None);
     }
