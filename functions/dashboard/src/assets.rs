@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
-use crate::Visit;
+use crate::RequestContext;
 
 /// A file of a page.
 struct Asset {
@@ -67,9 +67,9 @@ pub(crate) fn plot() -> [String; 2] {
 }
 
 /// A file by the name that pages of this version have for it.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let mut assets = [&STYLE, &ICON, &SCRIPT, &UPLOT, &PLOT].into_iter();
-    let asset = assets.find(|asset| asset.name == visit.value("asset"));
+    let asset = assets.find(|asset| asset.name == context.value("asset"));
     let asset = asset.ok_or(ApiError::NotFound)?;
     let mut response = Response::new(Body::Text(asset.text.to_owned()));
     let headers = response.headers_mut();

@@ -16,7 +16,7 @@ use vedette_http::response::Response;
 
 use crate::layout::Part;
 use crate::members::role_word;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// The entries of a page.
 const PAGE: usize = 50;
@@ -24,11 +24,11 @@ const PAGE: usize = 50;
 const PLACE_MAX: usize = 128;
 
 /// Shows a page of the log, newest first.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let store = &visit.app.store;
-    let team = visit.team(Permission::View).await?;
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let store = &context.app.store;
+    let team = context.team(Permission::View).await?;
     let id = team.id();
-    let query = Query::parse(visit.head.uri.query());
+    let query = Query::parse(context.head.uri.query());
     let before = query.search("before").filter(|place| (1..=PLACE_MAX).contains(&place.len()));
     let page = store.audit_log(id, before, PAGE).await?;
     let people: Vec<UserId> = page.entries.iter().flat_map(AuditEntry::users).collect();
@@ -58,7 +58,7 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
         }
     };
     let title = format!("Audit log of {}", team.team.name);
-    Ok(layout::team_page(visit, (id, Part::AuditLog), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (id, Part::AuditLog), StatusCode::OK, &title, &content))
 }
 
 fn older(path: &str, place: &str) -> String {

@@ -17,49 +17,49 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_store::ChannelRef;
 
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// Asks whether an address is to be confirmed.
-pub(crate) async fn ask_to_confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
+pub(crate) async fn ask_to_confirm(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
     if opened.channel.disabled.is_some() || opened.channel.since.is_some() {
-        return Ok(opened.present_state(visit));
+        return Ok(opened.present_state(context));
     }
     let question =
         html! { "Send alerts of the channel " (opened.name()) " to " (opened.address()) "?" };
-    Ok(layout::form(visit, "Confirm this address", &question, "Confirm"))
+    Ok(layout::form(context, "Confirm this address", &question, "Confirm"))
 }
 
 /// Confirms an address, once.
-pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
+pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
     // Who has unsubscribed wants no alerts, even if an older mail is opened afterwards.
     if opened.channel.disabled.is_some() {
-        return Ok(opened.present_state(visit));
+        return Ok(opened.present_state(context));
     }
-    let confirmed = confirm_channel(visit.app, &opened.channel, Actor::Reader).await?;
+    let confirmed = confirm_channel(context.app, &opened.channel, Actor::Reader).await?;
     let channel = confirmed.unwrap_or(opened.channel);
-    Ok(Opened { channel, ..opened }.present_state(visit))
+    Ok(Opened { channel, ..opened }.present_state(context))
 }
 
 /// Asks whether an address is to be unsubscribed.
-pub(crate) async fn ask_to_unsubscribe(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
+pub(crate) async fn ask_to_unsubscribe(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
     if opened.channel.disabled.is_some() {
-        return Ok(opened.present_state(visit));
+        return Ok(opened.present_state(context));
     }
     let question = html! { "Send no more alerts of the channel " (opened.name()) " to " (opened.address()) "?" };
-    Ok(layout::form(visit, "Unsubscribe this address", &question, "Unsubscribe"))
+    Ok(layout::form(context, "Unsubscribe this address", &question, "Unsubscribe"))
 }
 
 /// Unsubscribes an address, once; by the form, or by a mail program in its reader's place (RFC 8058).
-pub(crate) async fn unsubscribe(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
-    let Some(channel) = opened.channel.unsubscribed(visit.app.clock.now()) else {
-        return Ok(opened.present_state(visit));
+pub(crate) async fn unsubscribe(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
+    let Some(channel) = opened.channel.unsubscribed(context.app.clock.now()) else {
+        return Ok(opened.present_state(context));
     };
-    save_channel(visit.app, &channel, ChannelChange::Unsubscribed, Actor::Reader).await?;
-    Ok(Opened { channel, ..opened }.present_state(visit))
+    save_channel(context.app, &channel, ChannelChange::Unsubscribed, Actor::Reader).await?;
+    Ok(Opened { channel, ..opened }.present_state(context))
 }
 
 /// A channel of mail whose key the visitor has.
@@ -69,12 +69,12 @@ struct Opened {
 }
 
 impl Opened {
-    async fn read(visit: Visit<'_>) -> Result<Self, ApiError> {
-        let team = visit.team_id()?;
-        let id = ChannelId::parse(visit.value("channel")).ok_or(ApiError::NotFound)?;
-        let channel = visit.app.store.channel(ChannelRef { team, id }).await?;
+    async fn read(context: RequestContext<'_>) -> Result<Self, ApiError> {
+        let team = context.team_id()?;
+        let id = ChannelId::parse(context.value("channel")).ok_or(ApiError::NotFound)?;
+        let channel = context.app.store.channel(ChannelRef { team, id }).await?;
         let channel = channel.ok_or(ApiError::NotFound)?;
-        let query = Query::parse(visit.head.uri.query());
+        let query = Query::parse(context.head.uri.query());
         let address = channel.target.address().ok_or(ApiError::NotFound)?.to_owned();
         if !channel.key.matches(query.search(link::KEY).unwrap_or_default()) {
             return Err(ApiError::NotFound);
@@ -91,7 +91,7 @@ impl Opened {
     }
 
     /// Whether alerts are sent to the address.
-    fn present_state(&self, visit: Visit<'_>) -> Response {
+    fn present_state(&self, context: RequestContext<'_>) -> Response {
         let (title, content) = if self.channel.is_on() {
             let content = html! {
                 p { "Alerts of the channel " (self.name()) " are sent to " (self.address()) "." }
@@ -105,6 +105,6 @@ impl Opened {
             };
             ("This address is unsubscribed", content)
         };
-        layout::page(visit, StatusCode::OK, title, &content)
+        layout::page(context, StatusCode::OK, title, &content)
     }
 }

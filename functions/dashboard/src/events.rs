@@ -14,7 +14,7 @@ use vedette_http::validation::Errors;
 use vedette_store::{IndexRow, IssueWithSite};
 
 use crate::layout::Part;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// The events of a page.
 const PAGE: usize = 25;
@@ -30,13 +30,13 @@ struct Event<'a> {
 }
 
 /// Shows a page of events, newest first.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let store = &visit.app.store;
-    let team = visit.team(Permission::View).await?;
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let store = &context.app.store;
+    let team = context.team(Permission::View).await?;
     let id = team.id();
     let (active, resolved) =
         futures::try_join!(store.issue_index(id, true), store.issue_index(id, false))?;
-    let query = Query::parse(visit.head.uri.query());
+    let query = Query::parse(context.head.uri.query());
     let number = query.integer("page", 1..=PAGES, &mut Errors::new()).unwrap_or(1);
     let end = usize::try_from(number).unwrap_or(1).saturating_mul(PAGE);
 
@@ -64,7 +64,7 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
         }
     };
     let title = format!("Events of {}", team.team.name);
-    Ok(layout::team_page(visit, (id, Part::Events), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (id, Part::Events), StatusCode::OK, &title, &content))
 }
 
 fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {

@@ -25,7 +25,7 @@ use vedette_http::validation::ValidationError;
 use crate::form::{Filled, field};
 use crate::layout::Part;
 use crate::sites::link_out;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// How long an issue can be snoozed, in hours, and as the form says it.
 const SNOOZES: [(i64, &str); 4] = [(1, "1 hour"), (4, "4 hours"), (24, "1 day"), (168, "1 week")];
@@ -41,101 +41,101 @@ struct Shown {
 }
 
 /// Shows an issue to a member; says where it can be read to anybody else, and looks for none.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let id = id(visit)?;
-    match visit.signed_in {
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let id = id(context)?;
+    match context.signed_in {
         Some(signed_in) => {
-            let access = signed_in.caller.issue(&visit.app.store, id, Permission::View).await?;
-            page(visit, &signed_in.caller, &access, StatusCode::OK, &Shown::default()).await
+            let access = signed_in.caller.issue(&context.app.store, id, Permission::View).await?;
+            page(context, &signed_in.caller, &access, StatusCode::OK, &Shown::default()).await
         }
-        None => Ok(where_to_read(visit, id)),
+        None => Ok(where_to_read(context, id)),
     }
 }
 
-fn where_to_read(visit: Visit<'_>, issue: IssueId) -> Response {
+fn where_to_read(context: RequestContext<'_>, issue: IssueId) -> Response {
     let content = html! {
         p { "Members of the team see this issue here once they are " a href="/sign-in" { "signed in" } ". The API and the command line show it, too:" }
         p { code { "GET /api/v1/issues/" (issue) } }
         p { code { "vedette issue show " (issue) } }
     };
-    layout::page(visit, StatusCode::OK, "Where to read this issue", &content)
+    layout::page(context, StatusCode::OK, "Where to read this issue", &content)
 }
 
 /// Takes an open issue.
-pub(crate) async fn acknowledge(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let by = visit.member()?.caller.user.id;
-    carry_out(visit, Decision::Acknowledge(by)).await
+pub(crate) async fn acknowledge(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let by = context.member()?.caller.user.id;
+    carry_out(context, Decision::Acknowledge(by)).await
 }
 
 /// Says that an issue is over.
-pub(crate) async fn resolve(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let by = visit.member()?.caller.user.id;
-    carry_out(visit, Decision::Resolve(by)).await
+pub(crate) async fn resolve(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let by = context.member()?.caller.user.id;
+    carry_out(context, Decision::Resolve(by)).await
 }
 
 /// Silences the reminders of an issue for a while, or has them sent again.
-pub(crate) async fn snooze(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let sent = field(visit.body, "hours");
+pub(crate) async fn snooze(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let sent = field(context.body, "hours");
     let wanted = SNOOZES.iter().find(|(hours, _)| hours.to_string() == sent);
     let until = match wanted {
         Some((hours, _)) => {
-            let until = visit.app.clock.now().checked_add(SignedDuration::from_hours(*hours));
+            let until = context.app.clock.now().checked_add(SignedDuration::from_hours(*hours));
             Some(until.map_err(ApiError::internal)?)
         }
         None if sent == "0" => None,
         None => return Err(ApiError::BadRequest("Choose for how long.")),
     };
-    carry_out(visit, Decision::Snooze(until)).await
+    carry_out(context, Decision::Snooze(until)).await
 }
 
 /// Writes something about an issue.
-pub(crate) async fn note(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let filled = Filled::sent(visit.body);
-    let (by, now) = (visit.member()?.caller.user.id, visit.app.clock.now());
+pub(crate) async fn note(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let filled = Filled::sent(context.body);
+    let (by, now) = (context.member()?.caller.user.id, context.app.clock.now());
     match Note::parse(filled.text(NOTE), by, now) {
-        Ok(note) => carry_out(visit, Decision::Note(note)).await,
+        Ok(note) => carry_out(context, Decision::Note(note)).await,
         Err(error) => {
             let refusal = ValidationError::new(NOTE, format!("The note field {error}."));
-            let caller = &visit.member()?.caller;
-            let access = caller.issue(&visit.app.store, id(visit)?, Permission::RunChecks).await?;
+            let caller = &context.member()?.caller;
+            let access = caller.issue(&context.app.store, id(context)?, Permission::RunChecks).await?;
             let shown = Shown { filled: filled.refused(refusal), ..Shown::default() };
-            page(visit, caller, &access, StatusCode::UNPROCESSABLE_ENTITY, &shown).await
+            page(context, caller, &access, StatusCode::UNPROCESSABLE_ENTITY, &shown).await
         }
     }
 }
 
 /// Decides on an issue as it is now; issues are handled by those who may run checks.
-async fn carry_out(visit: Visit<'_>, decision: Decision) -> Result<Response, ApiError> {
-    let (id, caller) = (id(visit)?, &visit.member()?.caller);
-    let access = caller.issue(&visit.app.store, id, Permission::RunChecks).await?;
-    match decide(visit.app, &access.stored, decision, caller.actor(), visit.app.clock.now()).await {
+async fn carry_out(context: RequestContext<'_>, decision: Decision) -> Result<Response, ApiError> {
+    let (id, caller) = (id(context)?, &context.member()?.caller);
+    let access = caller.issue(&context.app.store, id, Permission::RunChecks).await?;
+    match decide(context.app, &access.stored, decision, caller.actor(), context.app.clock.now()).await {
         Ok(_) => layout::see(&format!("/issues/{id}")),
         Err(DecisionError::Store(error)) => Err(error.into()),
         // Somebody else was sooner: what is the case now is shown with it.
         Err(DecisionError::Transition(refusal)) => {
             let why = format!("Nothing was changed: {refusal}.");
             let shown = Shown { problem: Some(why), ..Shown::default() };
-            page(visit, caller, &access, StatusCode::CONFLICT, &shown).await
+            page(context, caller, &access, StatusCode::CONFLICT, &shown).await
         }
     }
 }
 
-fn id(visit: Visit<'_>) -> Result<IssueId, ApiError> {
-    IssueId::parse(visit.value("issue")).ok_or(ApiError::NotFound)
+fn id(context: RequestContext<'_>) -> Result<IssueId, ApiError> {
+    IssueId::parse(context.value("issue")).ok_or(ApiError::NotFound)
 }
 
 async fn page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     caller: &Caller,
     access: &IssueAccess,
     status: StatusCode,
     Shown { problem, filled }: &Shown,
 ) -> Result<Response, ApiError> {
     let (issue, site) = (&access.stored.issue, &access.stored.site);
-    let now = visit.app.clock.now();
+    let now = context.app.clock.now();
     let mut people: Vec<UserId> = IssueResource::users(issue).collect();
     people.extend(issue.notes.iter().map(|note| note.by));
-    let users = visit.app.store.users(people).await?;
+    let users = context.app.store.users(people).await?;
     let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
     let subject = Subject {
         issue,
@@ -183,7 +183,7 @@ async fn page(
         }
         @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
     };
-    Ok(layout::team_page(visit, (site.team, Part::Sites), status, &title, &content))
+    Ok(layout::team_page(context, (site.team, Part::Sites), status, &title, &content))
 }
 
 fn actions(issue: &Issue, now: Timestamp) -> Markup {

@@ -15,7 +15,7 @@ use vedette_http::error::{ApiError, UNAVAILABLE_FOR};
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 
-use crate::{Visit, assets};
+use crate::{RequestContext, assets};
 
 /// Nothing from elsewhere is loaded, nothing within a page is run but our own file, and forms lead back
 /// here.
@@ -24,12 +24,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// A page with one heading, for anybody.
 pub(crate) fn page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     status: StatusCode,
     title: &str,
     content: &Markup,
 ) -> Response {
-    framed(status, title, false, None, &degraded(visit), content)
+    framed(status, title, false, None, &degraded(context), content)
 }
 
 /// A part of a team's pages, as their navigation names it.
@@ -87,7 +87,7 @@ impl Part {
 
 /// A page of a team, with the ways to the team's other pages.
 pub(crate) fn team_page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     (team, here): (TeamId, Part),
     status: StatusCode,
     title: &str,
@@ -106,27 +106,27 @@ pub(crate) fn team_page(
             }
         }
     };
-    member_page(visit, Some(&parts), status, title, content)
+    member_page(context, Some(&parts), status, title, content)
 }
 
 /// A page with one heading, with the ways to the other pages if somebody is signed in.
 pub(crate) fn own_page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     status: StatusCode,
     title: &str,
     content: &Markup,
 ) -> Response {
-    member_page(visit, None, status, title, content)
+    member_page(context, None, status, title, content)
 }
 
 fn member_page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     parts: Option<&Markup>,
     status: StatusCode,
     title: &str,
     content: &Markup,
 ) -> Response {
-    let ways = visit.signed_in.map(|signed_in| {
+    let ways = context.signed_in.map(|signed_in| {
         html! {
             nav { a href="/" { "Sites" } " " a href="/sessions" { "Sessions" } }
             form method="post" action="/sign-out" {
@@ -136,18 +136,18 @@ fn member_page(
         }
     });
     // What a form led to cannot be asked for again.
-    let is_live = status == StatusCode::OK && visit.head.method == Method::GET;
-    framed(status, title, is_live, ways.as_ref(), &degraded(visit), content)
+    let is_live = status == StatusCode::OK && context.head.method == Method::GET;
+    framed(status, title, is_live, ways.as_ref(), &degraded(context), content)
 }
 
 /// What keeps the service from doing its work, if anything does. Strangers are not told what: it may
 /// name files of the operator's.
-fn degraded(visit: Visit<'_>) -> Markup {
-    let notices = visit.app.health.notices();
+fn degraded(context: RequestContext<'_>) -> Markup {
+    let notices = context.app.health.notices();
     html! {
         @if !notices.is_empty() {
             div.degraded role="alert" {
-                @if visit.signed_in.is_some() {
+                @if context.signed_in.is_some() {
                     @for notice in notices {
                         p {
                             b { (notice.what) } " " (notice.remedy) " Since " (instant(notice.since)) "."
@@ -204,13 +204,13 @@ fn framed(
 }
 
 /// A page that asks a question, with the one button that says yes to it.
-pub(crate) fn form(visit: Visit<'_>, title: &str, question: &Markup, button: &str) -> Response {
+pub(crate) fn form(context: RequestContext<'_>, title: &str, question: &Markup, button: &str) -> Response {
     let content = html! {
         p { (question) }
         // Without an address a form is sent to where it was read from, key included.
         form method="post" { button { (button) } }
     };
-    page(visit, StatusCode::OK, title, &content)
+    page(context, StatusCode::OK, title, &content)
 }
 
 /// Sends the browser to another page, so that a form is not sent again when that is reloaded.
@@ -225,8 +225,8 @@ pub(crate) fn see(path: &str) -> Result<Response, ApiError> {
 }
 
 /// What a form has just done: the address names it (`said=`), and `words` has it in words.
-pub(crate) fn done(visit: Visit<'_>, words: &[(&str, &str)]) -> Markup {
-    let query = Query::parse(visit.head.uri.query());
+pub(crate) fn done(context: RequestContext<'_>, words: &[(&str, &str)]) -> Markup {
+    let query = Query::parse(context.head.uri.query());
     let said = query.search("said").unwrap_or_default();
     let found = words.iter().find(|(name, _)| *name == said);
     html! { @if let Some((_, words)) = found { p.note role="status" { (words) } } }
@@ -256,7 +256,7 @@ pub(crate) fn instant(at: Timestamp) -> Markup {
 }
 
 /// What is said instead of a page.
-pub(crate) fn refusal(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response {
+pub(crate) fn refusal(context: Option<RequestContext<'_>>, refusal: &ApiError) -> Response {
     let status = refusal.status();
     let (title, text) = if status == StatusCode::NOT_FOUND {
         ("There is nothing here", "The link is not complete, or what it led to is gone.".to_owned())
@@ -264,8 +264,8 @@ pub(crate) fn refusal(visit: Option<Visit<'_>>, refusal: &ApiError) -> Response 
         ("This did not work", refusal.message())
     };
     let content = html! { p { (text) } };
-    let mut response = match visit {
-        Some(visit) => own_page(visit, status, title, &content),
+    let mut response = match context {
+        Some(context) => own_page(context, status, title, &content),
         None => framed(status, title, false, None, &html! {}, &content),
     };
     let wait = match refusal {

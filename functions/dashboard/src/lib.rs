@@ -34,7 +34,7 @@ use vedette_http::path::parameters;
 use vedette_http::response::Response;
 use vedette_store::Grant;
 
-use self::serve::{Visit, account_error};
+use self::serve::{RequestContext, account_error};
 
 pub use self::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
 pub use self::oidc::{Provider, ProviderConfig};
@@ -43,98 +43,98 @@ pub use self::serve::{Dashboard, misdirected, not_found};
 /// All pages. GET shows one and changes nothing, since mail scanners follow links; POST acts. Only the answer
 /// of an OpenID provider comes by GET and signs in, but in no browser that has not asked for it.
 pub const PAGES: &[Page] = &[
-    page("GET", link::CONFIRM, For::Linked, |visit| Box::pin(channels::ask_to_confirm(visit))),
-    page("POST", link::CONFIRM, For::Linked, |visit| Box::pin(channels::confirm(visit))),
-    page("GET", link::UNSUBSCRIBE, For::Linked, |visit| {
-        Box::pin(channels::ask_to_unsubscribe(visit))
+    page("GET", link::CONFIRM, For::Linked, |context| Box::pin(channels::ask_to_confirm(context))),
+    page("POST", link::CONFIRM, For::Linked, |context| Box::pin(channels::confirm(context))),
+    page("GET", link::UNSUBSCRIBE, For::Linked, |context| {
+        Box::pin(channels::ask_to_unsubscribe(context))
     }),
-    page("POST", link::UNSUBSCRIBE, For::Linked, |visit| Box::pin(channels::unsubscribe(visit))),
-    page("GET", "/assets/{asset}", For::Linked, |visit| Box::pin(assets::show(visit))),
-    page("GET", link::SIGN_IN, For::Anybody, |visit| Box::pin(sign_in::explain(visit))),
-    account_form(link::SIGN_IN, For::Anybody, |visit| Box::pin(sign_in::mail(visit))),
-    page("GET", link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::ask(visit))),
-    account_form(link::SIGN_IN_LINK, For::Anybody, |visit| Box::pin(sign_in::confirm(visit))),
-    provider_page(link::SIGN_IN_WITH_PROVIDER, |visit| Box::pin(oidc::begin(visit))),
-    provider_page(link::PROVIDER_ANSWER, |visit| Box::pin(oidc::answer(visit))),
-    page("POST", "/sign-out", For::Member, |visit| Box::pin(sign_in::out(visit))),
-    page("GET", "/sessions", For::Member, |visit| Box::pin(sign_in::sessions(visit))),
-    page("POST", "/sessions/{session}/end", For::Member, |visit| Box::pin(sign_in::end(visit))),
-    page("GET", "/", For::Member, |visit| Box::pin(sites::list::home(visit))),
-    page("GET", "/teams/{team}", For::Member, |visit| Box::pin(sites::list::team(visit))),
-    page("GET", link::EVENTS, For::Member, |visit| Box::pin(events::show(visit))),
-    page("GET", "/teams/{team}/sites/new", For::Member, |visit| Box::pin(sites::new::ask(visit))),
-    page("POST", "/teams/{team}/sites", For::Member, |visit| Box::pin(sites::new::add(visit))),
-    page("GET", "/teams/{team}/settings", For::Member, |visit| {
-        Box::pin(settings::show::show(visit))
+    page("POST", link::UNSUBSCRIBE, For::Linked, |context| Box::pin(channels::unsubscribe(context))),
+    page("GET", "/assets/{asset}", For::Linked, |context| Box::pin(assets::show(context))),
+    page("GET", link::SIGN_IN, For::Anybody, |context| Box::pin(sign_in::explain(context))),
+    account_form(link::SIGN_IN, For::Anybody, |context| Box::pin(sign_in::mail(context))),
+    page("GET", link::SIGN_IN_LINK, For::Anybody, |context| Box::pin(sign_in::ask(context))),
+    account_form(link::SIGN_IN_LINK, For::Anybody, |context| Box::pin(sign_in::confirm(context))),
+    provider_page(link::SIGN_IN_WITH_PROVIDER, |context| Box::pin(oidc::begin(context))),
+    provider_page(link::PROVIDER_ANSWER, |context| Box::pin(oidc::answer(context))),
+    page("POST", "/sign-out", For::Member, |context| Box::pin(sign_in::out(context))),
+    page("GET", "/sessions", For::Member, |context| Box::pin(sign_in::sessions(context))),
+    page("POST", "/sessions/{session}/end", For::Member, |context| Box::pin(sign_in::end(context))),
+    page("GET", "/", For::Member, |context| Box::pin(sites::list::home(context))),
+    page("GET", "/teams/{team}", For::Member, |context| Box::pin(sites::list::team(context))),
+    page("GET", link::EVENTS, For::Member, |context| Box::pin(events::show(context))),
+    page("GET", "/teams/{team}/sites/new", For::Member, |context| Box::pin(sites::new::ask(context))),
+    page("POST", "/teams/{team}/sites", For::Member, |context| Box::pin(sites::new::add(context))),
+    page("GET", "/teams/{team}/settings", For::Member, |context| {
+        Box::pin(settings::show::show(context))
     }),
-    page("POST", "/teams/{team}/settings/{section}", For::Member, |visit| {
-        Box::pin(settings::update::update(visit))
+    page("POST", "/teams/{team}/settings/{section}", For::Member, |context| {
+        Box::pin(settings::update::update(context))
     }),
-    page("GET", link::CHANNELS, For::Member, |visit| Box::pin(channels::list::list(visit))),
-    page("POST", link::CHANNELS, For::Member, |visit| Box::pin(channels::add::add(visit))),
-    page("POST", "/teams/{team}/channels/{channel}/test", For::Member, |visit| {
-        Box::pin(channels::change::test(visit))
+    page("GET", link::CHANNELS, For::Member, |context| Box::pin(channels::list::list(context))),
+    page("POST", link::CHANNELS, For::Member, |context| Box::pin(channels::add::add(context))),
+    page("POST", "/teams/{team}/channels/{channel}/test", For::Member, |context| {
+        Box::pin(channels::change::test(context))
     }),
-    page("POST", "/teams/{team}/channels/{channel}/enable", For::Member, |visit| {
-        Box::pin(channels::change::enable(visit))
+    page("POST", "/teams/{team}/channels/{channel}/enable", For::Member, |context| {
+        Box::pin(channels::change::enable(context))
     }),
-    page("POST", "/teams/{team}/channels/{channel}/disable", For::Member, |visit| {
-        Box::pin(channels::change::disable(visit))
+    page("POST", "/teams/{team}/channels/{channel}/disable", For::Member, |context| {
+        Box::pin(channels::change::disable(context))
     }),
-    page("POST", "/teams/{team}/channels/{channel}/resend", For::Member, |visit| {
-        Box::pin(channels::change::resend(visit))
+    page("POST", "/teams/{team}/channels/{channel}/resend", For::Member, |context| {
+        Box::pin(channels::change::resend(context))
     }),
-    page("POST", "/teams/{team}/channels/{channel}/remove", For::Member, |visit| {
-        Box::pin(channels::change::remove(visit))
+    page("POST", "/teams/{team}/channels/{channel}/remove", For::Member, |context| {
+        Box::pin(channels::change::remove(context))
     }),
-    page("GET", "/teams/{team}/members", For::Member, |visit| Box::pin(members::list::list(visit))),
-    account_form("/teams/{team}/members", For::Member, |visit| Box::pin(members::add::add(visit))),
-    account_form("/teams/{team}/members/{user}/role", For::Member, |visit| {
-        Box::pin(members::change::role(visit))
+    page("GET", "/teams/{team}/members", For::Member, |context| Box::pin(members::list::list(context))),
+    account_form("/teams/{team}/members", For::Member, |context| Box::pin(members::add::add(context))),
+    account_form("/teams/{team}/members/{user}/role", For::Member, |context| {
+        Box::pin(members::change::role(context))
     }),
-    account_form("/teams/{team}/members/{user}/remove", For::Member, |visit| {
-        Box::pin(members::change::remove(visit))
+    account_form("/teams/{team}/members/{user}/remove", For::Member, |context| {
+        Box::pin(members::change::remove(context))
     }),
-    account_form("/teams/{team}/invitations/{invitation}/mail", For::Member, |visit| {
-        Box::pin(members::change::mail(visit))
+    account_form("/teams/{team}/invitations/{invitation}/mail", For::Member, |context| {
+        Box::pin(members::change::mail(context))
     }),
-    account_form("/teams/{team}/invitations/{invitation}/withdraw", For::Member, |visit| {
-        Box::pin(members::change::withdraw(visit))
+    account_form("/teams/{team}/invitations/{invitation}/withdraw", For::Member, |context| {
+        Box::pin(members::change::withdraw(context))
     }),
-    account_form("/teams/{team}/invitations/{invitation}/renew", For::Member, |visit| {
-        Box::pin(members::add::renew(visit))
+    account_form("/teams/{team}/invitations/{invitation}/renew", For::Member, |context| {
+        Box::pin(members::add::renew(context))
     }),
-    page("GET", link::INVITATION, For::Anybody, |visit| Box::pin(members::join::ask(visit))),
-    account_form(link::INVITATION, For::Anybody, |visit| Box::pin(members::join::accept(visit))),
-    account_form(link::DECLINED_INVITATION, For::Anybody, |visit| {
-        Box::pin(members::join::decline(visit))
+    page("GET", link::INVITATION, For::Anybody, |context| Box::pin(members::join::ask(context))),
+    account_form(link::INVITATION, For::Anybody, |context| Box::pin(members::join::accept(context))),
+    account_form(link::DECLINED_INVITATION, For::Anybody, |context| {
+        Box::pin(members::join::decline(context))
     }),
-    page("GET", "/teams/{team}/audit-log", For::Member, |visit| Box::pin(audit_log::show(visit))),
-    page("GET", "/teams/{team}/plan", For::Member, |visit| Box::pin(plan::show(visit))),
-    page("GET", "/tokens", For::Member, |visit| Box::pin(tokens::list(visit))),
-    account_form("/tokens", For::Member, |visit| Box::pin(tokens::create(visit))),
-    account_form("/tokens/{token}/revoke", For::Member, |visit| Box::pin(tokens::revoke(visit))),
-    page("GET", "/sites/{site}", For::Member, |visit| Box::pin(sites::show::show(visit))),
-    page("GET", "/sites/{site}/checks", For::Member, |visit| Box::pin(checks::list::show(visit))),
-    page("GET", "/checks/{check}", For::Member, |visit| Box::pin(checks::show::show(visit))),
-    check_run("/sites/{site}/checks", |visit| Box::pin(sites::show::run(visit))),
-    page("GET", "/sites/{site}/report", For::Member, |visit| Box::pin(reports::show(visit))),
-    page("GET", "/sites/{site}/report.csv", For::Member, |visit| Box::pin(reports::csv(visit))),
-    page("GET", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::ask(visit))),
-    page("POST", "/sites/{site}/edit", For::Member, |visit| Box::pin(sites::edit::save(visit))),
-    page("POST", "/sites/{site}/pause", For::Member, |visit| Box::pin(sites::edit::pause(visit))),
-    page("POST", "/sites/{site}/resume", For::Member, |visit| Box::pin(sites::edit::resume(visit))),
-    page("GET", "/sites/{site}/delete", For::Member, |visit| Box::pin(sites::delete::ask(visit))),
-    page("POST", "/sites/{site}/delete", For::Member, |visit| {
-        Box::pin(sites::delete::delete(visit))
+    page("GET", "/teams/{team}/audit-log", For::Member, |context| Box::pin(audit_log::show(context))),
+    page("GET", "/teams/{team}/plan", For::Member, |context| Box::pin(plan::show(context))),
+    page("GET", "/tokens", For::Member, |context| Box::pin(tokens::list(context))),
+    account_form("/tokens", For::Member, |context| Box::pin(tokens::create(context))),
+    account_form("/tokens/{token}/revoke", For::Member, |context| Box::pin(tokens::revoke(context))),
+    page("GET", "/sites/{site}", For::Member, |context| Box::pin(sites::show::show(context))),
+    page("GET", "/sites/{site}/checks", For::Member, |context| Box::pin(checks::list::show(context))),
+    page("GET", "/checks/{check}", For::Member, |context| Box::pin(checks::show::show(context))),
+    check_run("/sites/{site}/checks", |context| Box::pin(sites::show::run(context))),
+    page("GET", "/sites/{site}/report", For::Member, |context| Box::pin(reports::show(context))),
+    page("GET", "/sites/{site}/report.csv", For::Member, |context| Box::pin(reports::csv(context))),
+    page("GET", "/sites/{site}/edit", For::Member, |context| Box::pin(sites::edit::ask(context))),
+    page("POST", "/sites/{site}/edit", For::Member, |context| Box::pin(sites::edit::save(context))),
+    page("POST", "/sites/{site}/pause", For::Member, |context| Box::pin(sites::edit::pause(context))),
+    page("POST", "/sites/{site}/resume", For::Member, |context| Box::pin(sites::edit::resume(context))),
+    page("GET", "/sites/{site}/delete", For::Member, |context| Box::pin(sites::delete::ask(context))),
+    page("POST", "/sites/{site}/delete", For::Member, |context| {
+        Box::pin(sites::delete::delete(context))
     }),
-    page("GET", link::ISSUE, For::Anybody, |visit| Box::pin(issues::show(visit))),
-    page("POST", "/issues/{issue}/acknowledge", For::Member, |visit| {
-        Box::pin(issues::acknowledge(visit))
+    page("GET", link::ISSUE, For::Anybody, |context| Box::pin(issues::show(context))),
+    page("POST", "/issues/{issue}/acknowledge", For::Member, |context| {
+        Box::pin(issues::acknowledge(context))
     }),
-    page("POST", "/issues/{issue}/resolve", For::Member, |visit| Box::pin(issues::resolve(visit))),
-    page("POST", "/issues/{issue}/snooze", For::Member, |visit| Box::pin(issues::snooze(visit))),
-    page("POST", "/issues/{issue}/note", For::Member, |visit| Box::pin(issues::note(visit))),
+    page("POST", "/issues/{issue}/resolve", For::Member, |context| Box::pin(issues::resolve(context))),
+    page("POST", "/issues/{issue}/snooze", For::Member, |context| Box::pin(issues::snooze(context))),
+    page("POST", "/issues/{issue}/note", For::Member, |context| Box::pin(issues::note(context))),
 ];
 
 /// A page, or what its form does.
@@ -163,7 +163,7 @@ enum For {
     Member,
 }
 
-type Handler = for<'a> fn(Visit<'a>) -> BoxFuture<'a, Result<Response, ApiError>>;
+type Handler = for<'a> fn(RequestContext<'a>) -> BoxFuture<'a, Result<Response, ApiError>>;
 
 const fn page(method: &'static str, path: &'static str, audience: For, handler: Handler) -> Page {
     Page { method, path, audience, writes_accounts: false, runs_checks: false, handler }

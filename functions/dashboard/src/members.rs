@@ -14,7 +14,7 @@ use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
 use crate::form::sentence;
-use crate::{Visit, account_error, layout};
+use crate::{RequestContext, account_error, layout};
 
 /// The roles that can be given to somebody new; a team's first owner comes with the team.
 const NEW_ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Admin];
@@ -30,16 +30,16 @@ pub(crate) const fn role_word(role: Role) -> &'static str {
 }
 
 /// A pending invitation, if the visitor may renew or withdraw it.
-async fn pending(visit: Visit<'_>) -> Result<(TeamWithSettings, Invitation), ApiError> {
-    let team = visit.team(Permission::ManageMembers).await?;
-    let hash = SessionHash(visit.value("invitation").to_owned());
+async fn pending(context: RequestContext<'_>) -> Result<(TeamWithSettings, Invitation), ApiError> {
+    let team = context.team(Permission::ManageMembers).await?;
+    let hash = SessionHash(context.value("invitation").to_owned());
     let invitation = team.team.invitation(&hash).cloned().ok_or(ApiError::NotFound)?;
     Ok((team, invitation))
 }
 
 /// The list of members, with what was done or why it was not.
 async fn answer(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     done: Result<(), AccountError>,
     said: &str,
@@ -49,7 +49,7 @@ async fn answer(
         // Who is no member is nobody here, whatever else they are.
         Err(AccountError::NoMember(_)) => Err(ApiError::NotFound),
         Err(why @ AccountError::OwnersOnly) => Err(ApiError::Forbidden(sentence(&why.to_string()))),
-        Err(error) => list::page(visit, team, None, Some(&refusal(error)?)).await,
+        Err(error) => list::page(context, team, None, Some(&refusal(error)?)).await,
     }
 }
 

@@ -27,127 +27,127 @@ pub use self::provider::Provider;
 use self::limits::REST;
 use self::provider::{Exchange, Failure};
 use crate::form::{Filled, field};
-use crate::{Visit, layout, session, sign_in};
+use crate::{RequestContext, layout, session, sign_in};
 
 /// Sends the browser to the provider. This is a link and no form: what forms lead to is held by the pages' own
 /// policy, wherever that is redirected.
-pub(crate) async fn begin(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let provider = visit.dashboard.provider.as_ref().ok_or(ApiError::NotFound)?;
-    let now = visit.app.clock.now();
-    let secret = visit.app.entropy.session_secret().map_err(ApiError::internal)?;
+pub(crate) async fn begin(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let provider = context.dashboard.provider.as_ref().ok_or(ApiError::NotFound)?;
+    let now = context.app.clock.now();
+    let secret = context.app.entropy.session_secret().map_err(ApiError::internal)?;
     let attempt = SignInAttempt::new(secret, now);
-    let redirect = redirect(visit)?;
-    let of = Exchange { attempt: &attempt, redirect: &redirect, now, clock: &visit.app.clock };
+    let redirect = redirect(context)?;
+    let of = Exchange { attempt: &attempt, redirect: &redirect, now, clock: &context.app.clock };
     let address = provider.address(of).await;
     let address = match address {
         Ok(address) => address,
-        Err(failure) => return Ok(failed(visit, &failure)),
+        Err(failure) => return Ok(failed(context, &failure)),
     };
     let mut response = layout::see(address.as_str())?;
-    let kept = session::keep_attempt(visit.app, visit.head, &attempt)?;
+    let kept = session::keep_attempt(context.app, context.head, &attempt)?;
     response.headers_mut().insert(SET_COOKIE, kept);
     Ok(response)
 }
 
 /// Takes the provider's answer: signs in, once.
-pub(crate) async fn answer(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let provider = visit.dashboard.provider.as_ref().ok_or(ApiError::NotFound)?;
-    let now = visit.app.clock.now();
-    let sent = visit.head.uri.query().unwrap_or_default().as_bytes();
-    let attempt = session::attempt(visit.app, visit.head)
+pub(crate) async fn answer(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let provider = context.dashboard.provider.as_ref().ok_or(ApiError::NotFound)?;
+    let now = context.app.clock.now();
+    let sent = context.head.uri.query().unwrap_or_default().as_bytes();
+    let attempt = session::attempt(context.app, context.head)
         .filter(|attempt| attempt.is_open(now) && field(sent, "state") == attempt.state());
     // The browser keeps what it has begun: the answer may be of somebody else's making.
-    let Some(attempt) = attempt else { return Ok(spent(visit)) };
+    let Some(attempt) = attempt else { return Ok(spent(context)) };
     let mut response = match &*field(sent, "error") {
         "" => {
-            let redirect = redirect(visit)?;
+            let redirect = redirect(context)?;
             // Whoever makes up cookies and codes has us ask the provider each time.
             provider
-                .count_answer(visit.source(), now)
+                .count_answer(context.source(), now)
                 .map_err(|wait| ApiError::TooManyRequests { retry_after: retry_after(wait) })?;
-            let clock = &visit.app.clock;
+            let clock = &context.app.clock;
             let of = Exchange { attempt: &attempt, redirect: &redirect, now, clock };
             match provider.email(of, &field(sent, "code")).await {
-                Ok(email) => enter(visit, &attempt, &email).await?,
+                Ok(email) => enter(context, &attempt, &email).await?,
                 // It was not asked, so the answer is still good.
-                Err(failure @ Failure::Resting) => return Ok(failed(visit, &failure)),
-                Err(failure) => failed(visit, &failure),
+                Err(failure @ Failure::Resting) => return Ok(failed(context, &failure)),
+                Err(failure) => failed(context, &failure),
             }
         }
-        "access_denied" => declined(visit),
-        _ => failed(visit, &Failure::Unusable("answer to the browser")),
+        "access_denied" => declined(context),
+        _ => failed(context, &Failure::Unusable("answer to the browser")),
     };
-    let over = session::forget_attempt(visit.app, visit.head)?;
+    let over = session::forget_attempt(context.app, context.head)?;
     response.headers_mut().append(SET_COOKIE, over);
     Ok(response)
 }
 
 /// Signs in who has this address.
 async fn enter(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     attempt: &SignInAttempt,
     email: &str,
 ) -> Result<Response, ApiError> {
-    let Ok(email) = parse_email(email) else { return Ok(failed(visit, &Failure::NoAddress)) };
-    let Some(user) = visit.app.store.user_by_email(email).await? else {
-        return Ok(stranger(visit, email));
+    let Ok(email) = parse_email(email) else { return Ok(failed(context, &Failure::NoAddress)) };
+    let Some(user) = context.app.store.user_by_email(email).await? else {
+        return Ok(stranger(context, email));
     };
-    let (cookie, session) = sign_in::new_session(visit, user.id)?;
-    match visit.app.store.begin_session_by_provider(attempt, &user, &session).await {
+    let (cookie, session) = sign_in::new_session(context, user.id)?;
+    match context.app.store.begin_session_by_provider(attempt, &user, &session).await {
         // The code is used up: nothing is to be had by doing this again.
-        Err(error) if error.is_conflict() => return Ok(spent(visit)),
+        Err(error) if error.is_conflict() => return Ok(spent(context)),
         begun => begun?,
     }
-    sign_in::entered(visit, &cookie)
+    sign_in::entered(context, &cookie)
 }
 
 /// Where the provider sends people back to, as it is registered there.
-fn redirect(visit: Visit<'_>) -> Result<RedirectUrl, ApiError> {
-    let address = session::address(visit.app, visit.head);
+fn redirect(context: RequestContext<'_>) -> Result<RedirectUrl, ApiError> {
+    let address = session::address(context.app, context.head);
     RedirectUrl::new(format!("{address}{}", link::PROVIDER_ANSWER))
         .map_err(|_| ApiError::BadRequest("The request does not say where the pages are."))
 }
 
-fn refused(visit: Visit<'_>, status: StatusCode, title: &str, why: &Markup) -> Response {
-    sign_in::how_to(visit, status, title, &html! { p { (why) } }, &Filled::default())
+fn refused(context: RequestContext<'_>, status: StatusCode, title: &str, why: &Markup) -> Response {
+    sign_in::how_to(context, status, title, &html! { p { (why) } }, &Filled::default())
 }
 
-fn spent(visit: Visit<'_>) -> Response {
+fn spent(context: RequestContext<'_>) -> Response {
     let why = html! {
         "It was not begun in this browser, it is over, or it took more than 15 minutes. Begin again."
     };
-    refused(visit, StatusCode::BAD_REQUEST, "This sign-in does not work", &why)
+    refused(context, StatusCode::BAD_REQUEST, "This sign-in does not work", &why)
 }
 
-fn declined(visit: Visit<'_>) -> Response {
+fn declined(context: RequestContext<'_>) -> Response {
     let why = html! { "You declined, or the provider does not admit you to this service." };
-    refused(visit, StatusCode::FORBIDDEN, "You are not signed in", &why)
+    refused(context, StatusCode::FORBIDDEN, "You are not signed in", &why)
 }
 
-fn stranger(visit: Visit<'_>, email: &str) -> Response {
+fn stranger(context: RequestContext<'_>, email: &str) -> Response {
     let why = html! {
         b { bdi { (email) } } " has no account here. An owner or admin of a team can invite that address, and \
         who operates this service can make an account."
     };
-    refused(visit, StatusCode::FORBIDDEN, "You have no account", &why)
+    refused(context, StatusCode::FORBIDDEN, "You have no account", &why)
 }
 
-fn failed(visit: Visit<'_>, failure: &Failure) -> Response {
+fn failed(context: RequestContext<'_>, failure: &Failure) -> Response {
     warn!(error = %ErrorChain(failure), "a sign-in at the OpenID provider failed");
     match failure {
-        Failure::UnknownCode => spent(visit),
+        Failure::UnknownCode => spent(context),
         Failure::NoAddress => {
             let why = html! {
                 "The provider must say which mail address is yours, and that it has verified it."
             };
-            refused(visit, StatusCode::FORBIDDEN, "Your address is not known", &why)
+            refused(context, StatusCode::FORBIDDEN, "Your address is not known", &why)
         }
         Failure::Resting => {
             let why = html! {
                 "The provider did not answer a moment ago, and is asked again in a few seconds. Try again then."
             };
             let mut response =
-                refused(visit, StatusCode::SERVICE_UNAVAILABLE, "The sign-in must wait", &why);
+                refused(context, StatusCode::SERVICE_UNAVAILABLE, "The sign-in must wait", &why);
             let wait = HeaderValue::from(retry_after(REST));
             response.headers_mut().insert(RETRY_AFTER, wait);
             response
@@ -157,7 +157,7 @@ fn failed(visit: Visit<'_>, failure: &Failure) -> Response {
                 "The provider did not answer, or not as it should. Who operates this service finds the reason in \
                 its log."
             };
-            refused(visit, StatusCode::BAD_GATEWAY, "The sign-in failed", &why)
+            refused(context, StatusCode::BAD_GATEWAY, "The sign-in failed", &why)
         }
     }
 }

@@ -8,13 +8,13 @@ use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
-use crate::Visit;
+use crate::RequestContext;
 use crate::form::capitalized;
 use crate::layout::{self, Part};
 
 /// Shows plan and usage.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let found = visit.team(Permission::View).await?;
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let found = context.team(Permission::View).await?;
     let (team, plan) = (&found.team, found.plan());
     let limits = plan.limits();
     let tools: Vec<&str> = limits.allowed_tools.iter().map(|tool| tool.label()).collect();
@@ -47,7 +47,7 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
         p { "Who operates this service changes plans." }
     };
     let title = format!("Plan of {}", team.name);
-    Ok(layout::team_page(visit, (team.id, Part::Plan), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (team.id, Part::Plan), StatusCode::OK, &title, &content))
 }
 
 fn used(used: u32, limit: Option<u32>) -> Markup {

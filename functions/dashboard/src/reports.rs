@@ -22,7 +22,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 
 use self::table::Table;
-use crate::Visit;
+use crate::RequestContext;
 use crate::form::Filled;
 use crate::sites::access;
 
@@ -30,28 +30,28 @@ use crate::sites::access;
 const DAYS_DEFAULT: u16 = 30;
 
 /// Shows the report.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let access = access(visit, Permission::View).await?;
-    let now = visit.member()?.caller.now;
-    let sent = visit.head.uri.query();
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let access = access(context, Permission::View).await?;
+    let now = context.member()?.caller.now;
+    let sent = context.head.uri.query();
     let span = match parse(&Query::parse(sent), day_of(now)) {
         Ok(span) => span,
         Err(refusal) => {
             let filled = Filled::sent(sent.unwrap_or_default().as_bytes()).refused(refusal);
-            return Ok(page::refused(visit, &access, &filled));
+            return Ok(page::refused(context, &access, &filled));
         }
     };
-    let (days, issues) = load(visit, &access, span).await?;
+    let (days, issues) = load(context, &access, span).await?;
     let table = Table::new(span, &days, &issues, now);
-    Ok(page::page(visit, &access, &table))
+    Ok(page::page(context, &access, &table))
 }
 
 /// The same as CSV: a row for each day.
-pub(crate) async fn csv(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let access = access(visit, Permission::View).await?;
-    let now = visit.member()?.caller.now;
-    let span = parse(&Query::parse(visit.head.uri.query()), day_of(now))?;
-    let (days, issues) = load(visit, &access, span).await?;
+pub(crate) async fn csv(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let access = access(context, Permission::View).await?;
+    let now = context.member()?.caller.now;
+    let span = parse(&Query::parse(context.head.uri.query()), day_of(now))?;
+    let (days, issues) = load(context, &access, span).await?;
     let mut response = Response::new(Body::Text(Table::new(span, &days, &issues, now).csv()));
     *response.status_mut() = StatusCode::OK;
     let name = format!("attachment; filename=\"report-{}-{}.csv\"", span.from, span.to);
@@ -83,11 +83,11 @@ fn parse(query: &Query, today: Date) -> Result<Span, ValidationError> {
 
 /// The counted days of status checks, and all issues.
 async fn load(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     access: &SiteAccess,
     span: Span,
 ) -> Result<(Vec<Day>, Vec<Issue>), ApiError> {
-    let (store, now) = (&visit.app.store, visit.member()?.caller.now);
+    let (store, now) = (&context.app.store, context.member()?.caller.now);
     let tool = Some(Tool::Status);
     let filter = Filter { tool, from: Some(span.from), to: Some(span.to), ..Filter::default() };
     let (days, issues) = futures::try_join!(shown_days(store, now, access, &filter), async {

@@ -74,13 +74,13 @@ impl Dashboard {
         F: Future<Output = Result<Body, ApiError>> + Send,
     {
         let values = parameters(page.path, head.uri.path()).unwrap_or_default();
-        let visit =
-            Visit { app, dashboard: self, head, values: &values, signed_in: None, body: &[] };
+        let context =
+            RequestContext { app, dashboard: self, head, values: &values, signed_in: None, body: &[] };
         let signed_in = match admit(app, page, head, &values).await {
             Ok(signed_in) => signed_in,
-            Err(error) => return refuse(visit, &error),
+            Err(error) => return refuse(context, &error),
         };
-        let visit = Visit { signed_in: signed_in.as_ref(), ..visit };
+        let context = RequestContext { signed_in: signed_in.as_ref(), ..context };
         let sender =
             signed_in.as_ref().map_or(Sender::Stranger, |known| Sender::User(known.caller.user.id));
         let sent = match head.method == Method::POST && page.audience != For::Linked {
@@ -90,16 +90,16 @@ impl Dashboard {
         let served = async {
             let sent = sent?;
             let body = body::decode(&head.headers, &sent, sender)?;
-            let visit = Visit { body: &body, ..visit };
-            retry_on_conflict(budget::WRITE, || (page.handler)(visit)).await
+            let context = RequestContext { body: &body, ..context };
+            retry_on_conflict(budget::WRITE, || (page.handler)(context)).await
         };
-        served.await.unwrap_or_else(|error| refuse(visit, &error))
+        served.await.unwrap_or_else(|error| refuse(context, &error))
     }
 }
 
 /// What a handler works with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Visit<'a> {
+pub(crate) struct RequestContext<'a> {
     pub(crate) app: &'a App,
     pub(crate) dashboard: &'a Dashboard,
     pub(crate) head: &'a Parts,
@@ -110,7 +110,7 @@ pub(crate) struct Visit<'a> {
     pub(crate) body: &'a [u8],
 }
 
-impl<'a> Visit<'a> {
+impl<'a> RequestContext<'a> {
     pub(crate) fn value(&self, name: &str) -> &'a str {
         self.values.get(name).map(String::as_str).unwrap_or_default()
     }
@@ -179,7 +179,7 @@ fn shown_team(page: &Page, values: &HashMap<String, String>, caller: &Caller) ->
     caller.role_in(team).is_ok().then_some(team)
 }
 
-fn refuse(visit: Visit<'_>, refusal: &ApiError) -> Response {
+fn refuse(context: RequestContext<'_>, refusal: &ApiError) -> Response {
     if refusal.is_fault() {
         error!(error = %ErrorChain(refusal), "a page could not be served");
     }
@@ -188,7 +188,7 @@ fn refuse(visit: Visit<'_>, refusal: &ApiError) -> Response {
     {
         return response;
     }
-    layout::refusal(Some(visit), refusal)
+    layout::refusal(Some(context), refusal)
 }
 
 /// A fault behind something that was to be done with users, members or tokens.

@@ -16,16 +16,16 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
 use crate::form::{Filled, sentence};
-use crate::{Visit, layout, session};
+use crate::{RequestContext, layout, session};
 
 /// Says how to sign in.
-pub(crate) async fn explain(visit: Visit<'_>) -> Result<Response, ApiError> {
-    Ok(how_to(visit, StatusCode::OK, "Sign in", &html! {}, &Filled::default()))
+pub(crate) async fn explain(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    Ok(how_to(context, StatusCode::OK, "Sign in", &html! {}, &Filled::default()))
 }
 
 /// Says how to sign in, after something else.
 pub(crate) fn how_to(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     status: StatusCode,
     title: &str,
     lead: &Markup,
@@ -33,8 +33,8 @@ pub(crate) fn how_to(
 ) -> Response {
     let content = html! {
         (lead)
-        (with_provider(visit))
-        @if visit.app.service.sends_mail {
+        (with_provider(context))
+        @if context.app.service.sends_mail {
             p { "A link signs you in, once. It is sent to the address of your account." }
             form method="post" action=(link::SIGN_IN) {
                 (filled.input("email", "email", "Your address"))
@@ -46,24 +46,24 @@ pub(crate) fn how_to(
             p { "Where the service runs on one machine, it also prints a link when it starts." }
         }
     };
-    layout::own_page(visit, status, title, &content)
+    layout::own_page(context, status, title, &content)
 }
 
 /// Has a link sent to the address of an account. The answer is the same for an address that has none.
-pub(crate) async fn mail(visit: Visit<'_>) -> Result<Response, ApiError> {
-    if !visit.app.service.sends_mail {
+pub(crate) async fn mail(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    if !context.app.service.sends_mail {
         return Err(ApiError::NotFound);
     }
-    let filled = Filled::sent(visit.body);
+    let filled = Filled::sent(context.body);
     let email = match parse_email(filled.text("email")) {
         Ok(email) => email,
         Err(error) => {
             let why = ValidationError::new("email", sentence(&error.to_string()));
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            return Ok(how_to(visit, status, "Sign in", &html! {}, &filled.refused(why)));
+            return Ok(how_to(context, status, "Sign in", &html! {}, &filled.refused(why)));
         }
     };
-    mail_sign_in(visit.app, email, visit.source()).await.map_err(|error| match error {
+    mail_sign_in(context.app, email, context.source()).await.map_err(|error| match error {
         SignInError::AskedOften { wait } => {
             ApiError::TooManyRequests { retry_after: retry_after(wait) }
         }
@@ -73,66 +73,66 @@ pub(crate) async fn mail(visit: Visit<'_>) -> Result<Response, ApiError> {
         p { "If " b { bdi { (email) } } " is the address of an account, a link is on its way to it." }
         p { "It works for 15 minutes. An address is sent a few links at a time, and after those one every few minutes." }
     };
-    Ok(layout::own_page(visit, StatusCode::OK, "Look into your mail", &content))
+    Ok(layout::own_page(context, StatusCode::OK, "Look into your mail", &content))
 }
 
 /// The way to the OpenID provider, if there is one.
-pub(crate) fn with_provider(visit: Visit<'_>) -> Markup {
+pub(crate) fn with_provider(context: RequestContext<'_>) -> Markup {
     html! {
-        @if let Some(with) = &visit.app.service.sign_in_with {
+        @if let Some(with) = &context.app.service.sign_in_with {
             p { a.action href=(link::SIGN_IN_WITH_PROVIDER) { "Sign in with " (with) } }
         }
     }
 }
 
 /// Asks whether to sign in.
-pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
-    Ok(match usable_link(visit).await? {
+pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    Ok(match usable_link(context).await? {
         Some(link) => {
-            let user = visit.app.store.user(link.user).await?;
+            let user = context.app.store.user(link.user).await?;
             // Somebody may have sent a link of their own.
             let email = user.ok_or(ApiError::NotFound)?.email;
             let question =
                 html! { "Sign in to Vedette in this browser as " b { bdi { (email) } } "?" };
-            layout::form(visit, "Sign in", &question, "Sign in")
+            layout::form(context, "Sign in", &question, "Sign in")
         }
-        None => spent(visit),
+        None => spent(context),
     })
 }
 
 /// Signs in, once.
-pub(crate) async fn confirm(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let Some(link) = usable_link(visit).await? else { return Ok(spent(visit)) };
-    let (cookie, session) = new_session(visit, link.user)?;
-    let store = &visit.app.store;
+pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let Some(link) = usable_link(context).await? else { return Ok(spent(context)) };
+    let (cookie, session) = new_session(context, link.user)?;
+    let store = &context.app.store;
     // Who follows a link from the mailbox has the address.
     let verifies = match link.by_mail {
         true => store.user(link.user).await?.filter(User::is_unverified),
         false => None,
     };
     match store.begin_session(&link, &session, verifies.is_some()).await {
-        Err(error) if error.has_failed(LINK) => return Ok(spent(visit)),
+        Err(error) if error.has_failed(LINK) => return Ok(spent(context)),
         begun => begun?,
     }
-    entered(visit, &cookie)
+    entered(context, &cookie)
 }
 
 /// A session of this browser, with the cookie for it.
 pub(crate) fn new_session(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     user: UserId,
 ) -> Result<(SessionCookie, Session), ApiError> {
-    let secret = visit.app.entropy.session_secret().map_err(ApiError::internal)?;
-    let browser = visit.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
-    let now = visit.app.clock.now();
+    let secret = context.app.entropy.session_secret().map_err(ApiError::internal)?;
+    let browser = context.head.headers.get(USER_AGENT).and_then(|name| name.to_str().ok());
+    let now = context.app.clock.now();
     let session = Session::new(&secret, user, browser.unwrap_or_default(), now);
     Ok((SessionCookie { user, secret }, session))
 }
 
 /// Sends the browser to the first page, with the cookie of its session.
-pub(crate) fn entered(visit: Visit<'_>, cookie: &SessionCookie) -> Result<Response, ApiError> {
+pub(crate) fn entered(context: RequestContext<'_>, cookie: &SessionCookie) -> Result<Response, ApiError> {
     let mut response = layout::see("/")?;
-    response.headers_mut().insert(SET_COOKIE, session::keep(visit.app, visit.head, cookie)?);
+    response.headers_mut().insert(SET_COOKIE, session::keep(context.app, context.head, cookie)?);
     Ok(response)
 }
 
@@ -140,31 +140,31 @@ pub(crate) fn entered(visit: Visit<'_>, cookie: &SessionCookie) -> Result<Respon
 const LINK: usize = 0;
 
 /// The link that the visitor has, if it still works.
-async fn usable_link(visit: Visit<'_>) -> Result<Option<SignInLink>, ApiError> {
-    let Some(secret) = SessionSecret::parse(visit.value("secret")) else { return Ok(None) };
-    let link = visit.app.store.sign_in_link(&secret.hash()).await?;
-    Ok(link.filter(|link| link.works(visit.app.clock.now())))
+async fn usable_link(context: RequestContext<'_>) -> Result<Option<SignInLink>, ApiError> {
+    let Some(secret) = SessionSecret::parse(context.value("secret")) else { return Ok(None) };
+    let link = context.app.store.sign_in_link(&secret.hash()).await?;
+    Ok(link.filter(|link| link.works(context.app.clock.now())))
 }
 
-fn spent(visit: Visit<'_>) -> Response {
+fn spent(context: RequestContext<'_>) -> Response {
     let lead = html! { p { "It was used, it is older than 15 minutes, or it is not complete." } };
-    how_to(visit, StatusCode::NOT_FOUND, "This link does not work", &lead, &Filled::default())
+    how_to(context, StatusCode::NOT_FOUND, "This link does not work", &lead, &Filled::default())
 }
 
 /// Ends the session of this browser.
-pub(crate) async fn out(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let own = &visit.member()?.session;
-    visit.app.store.end_session(own.user, &own.hash).await?;
+pub(crate) async fn out(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let own = &context.member()?.session;
+    context.app.store.end_session(own.user, &own.hash).await?;
     let mut response = layout::see("/sign-in")?;
-    response.headers_mut().insert(SET_COOKIE, session::forget(visit.app, visit.head)?);
+    response.headers_mut().insert(SET_COOKIE, session::forget(context.app, context.head)?);
     Ok(response)
 }
 
 /// Shows in which browsers the member is signed in.
-pub(crate) async fn sessions(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let own = &visit.member()?.session;
-    let now = visit.app.clock.now();
-    let sessions = visit.app.store.sessions(own.user).await?;
+pub(crate) async fn sessions(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let own = &context.member()?.session;
+    let now = context.app.clock.now();
+    let sessions = context.app.store.sessions(own.user).await?;
     let lasting = sessions.iter().filter(|session| session.lasts(now));
     let content = html! {
         table {
@@ -185,14 +185,14 @@ pub(crate) async fn sessions(visit: Visit<'_>) -> Result<Response, ApiError> {
             }
         }
     };
-    Ok(layout::own_page(visit, StatusCode::OK, "Sessions", &content))
+    Ok(layout::own_page(context, StatusCode::OK, "Sessions", &content))
 }
 
 /// Ends a session of the member's.
-pub(crate) async fn end(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let own = &visit.member()?.session;
-    let hash = SessionHash(visit.value("session").to_owned());
-    let session = visit.app.store.session(own.user, &hash).await?.ok_or(ApiError::NotFound)?;
-    visit.app.store.end_session(own.user, &session.hash).await?;
+pub(crate) async fn end(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let own = &context.member()?.session;
+    let hash = SessionHash(context.value("session").to_owned());
+    let session = context.app.store.session(own.user, &hash).await?.ok_or(ApiError::NotFound)?;
+    context.app.store.end_session(own.user, &session.hash).await?;
     layout::see("/sessions")
 }

@@ -16,15 +16,15 @@ use vedette_domain::site_url::SiteUrl;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 
-use crate::Visit;
+use crate::RequestContext;
 
 /// The site that a page is about, for who may do this with it.
 pub(crate) async fn access(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     permission: Permission,
 ) -> Result<SiteAccess, ApiError> {
-    let site = SiteId::parse(visit.value("site")).ok_or(ApiError::NotFound)?;
-    visit.member()?.caller.site(&visit.app.store, site, permission).await
+    let site = SiteId::parse(context.value("site")).ok_or(ApiError::NotFound)?;
+    context.member()?.caller.site(&context.app.store, site, permission).await
 }
 
 /// A state as word, shape and colour.

@@ -13,7 +13,7 @@ use vedette_http::validation::{Errors, ValidationError};
 
 use crate::form::{Problems, field, fields};
 use crate::layout::{self, Part};
-use crate::{Visit, account_error};
+use crate::{RequestContext, account_error};
 
 /// A form as it was filled in.
 struct Typed {
@@ -23,15 +23,15 @@ struct Typed {
 }
 
 /// Shows the tokens, without their secrets.
-pub(crate) async fn list(visit: Visit<'_>) -> Result<Response, ApiError> {
-    page(visit, None).await
+pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    page(context, None).await
 }
 
 /// Makes a token. Its secret is shown in the answer, and nowhere else.
-pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    let text = |name| field(visit.body, name).trim().to_owned();
-    let scopes = fields(visit.body, "scopes");
+pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    let text = |name| field(context.body, name).trim().to_owned();
+    let scopes = fields(context.body, "scopes");
     let typed = Typed { name: text("name"), days: text("days"), scopes };
     let mut errors = Errors::new();
     let name = parse_name(&typed.name)
@@ -46,7 +46,7 @@ pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
         let message = format!("The days field must be a number from 1 to {TOKEN_DAYS_MAX}.");
         errors.push("days", message);
     }
-    let held = visit.app.store.tokens_of(caller.user.id).await?.len();
+    let held = context.app.store.tokens_of(caller.user.id).await?.len();
     if held >= TOKENS_MAX {
         errors.push(
             "name",
@@ -55,41 +55,41 @@ pub(crate) async fn create(visit: Visit<'_>) -> Result<Response, ApiError> {
     }
     let (name, days) = match errors.finish(name.ok().zip(days)) {
         Ok(read) => read,
-        Err(why) => return page(visit, Some((&typed, &why))).await,
+        Err(why) => return page(context, Some((&typed, &why))).await,
     };
     let created =
-        create_token(visit.app, caller.user.id, name, &scopes, days, caller.actor()).await;
+        create_token(context.app, caller.user.id, name, &scopes, days, caller.actor()).await;
     let (secret, token) = created.map_err(account_error)?;
     let content = html! {
         p { code { (secret.reveal()) } }
         p.note { "It is not kept and cannot be shown again. It works until " (layout::instant(token.expires_at)) "." }
         p { a href="/tokens" { "Back to the tokens" } }
     };
-    Ok(framed(visit, StatusCode::OK, &format!("Token {}", token.name), &content))
+    Ok(framed(context, StatusCode::OK, &format!("Token {}", token.name), &content))
 }
 
 /// Makes a token stop working at once.
-pub(crate) async fn revoke(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    let tokens = visit.app.store.tokens_of(caller.user.id).await?;
-    let found = tokens.iter().find(|(token, _)| token.hash.0 == visit.value("token"));
+pub(crate) async fn revoke(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    let tokens = context.app.store.tokens_of(caller.user.id).await?;
+    let found = tokens.iter().find(|(token, _)| token.hash.0 == context.value("token"));
     let (token, _) = found.ok_or(ApiError::NotFound)?;
-    revoke_token(visit.app, token, caller.actor()).await?;
+    revoke_token(context.app, token, caller.actor()).await?;
     layout::see("/tokens?said=revoked")
 }
 
 async fn page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     refused: Option<(&Typed, &ValidationError)>,
 ) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    let tokens = visit.app.store.tokens_of(caller.user.id).await?;
+    let caller = &context.member()?.caller;
+    let tokens = context.app.store.tokens_of(caller.user.id).await?;
     let status = match refused {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
     let content = html! {
-        @if refused.is_none() { (layout::done(visit, &[("revoked", "The token no longer works.")])) }
+        @if refused.is_none() { (layout::done(context, &[("revoked", "The token no longer works.")])) }
         p { "A token lets a program use the API in your name, in all your teams." }
         @if tokens.is_empty() {
             p { "You have no tokens." }
@@ -124,17 +124,17 @@ async fn page(
         h2 { "Make a token" }
         (form(refused))
     };
-    Ok(framed(visit, status, "Your API tokens", &content))
+    Ok(framed(context, status, "Your API tokens", &content))
 }
 
 /// Who belongs to one team alone has the ways to its pages here, too.
-fn framed(visit: Visit<'_>, status: StatusCode, title: &str, content: &Markup) -> Response {
-    let memberships = visit.signed_in.map(|signed_in| signed_in.caller.memberships.as_slice());
+fn framed(context: RequestContext<'_>, status: StatusCode, title: &str, content: &Markup) -> Response {
+    let memberships = context.signed_in.map(|signed_in| signed_in.caller.memberships.as_slice());
     match memberships {
         Some([place]) => {
-            layout::team_page(visit, (place.team, Part::Tokens), status, title, content)
+            layout::team_page(context, (place.team, Part::Tokens), status, title, content)
         }
-        _ => layout::own_page(visit, status, title, content),
+        _ => layout::own_page(context, status, title, content),
     }
 }
 

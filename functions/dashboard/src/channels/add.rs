@@ -19,7 +19,7 @@ use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
 use super::list::{Refused, page};
-use crate::Visit;
+use crate::RequestContext;
 use crate::form::{field, fields, sentence};
 use crate::layout::{self, Part};
 
@@ -108,12 +108,12 @@ fn all<T: Ord>(texts: &[String], parse: fn(&str) -> Option<T>) -> Result<BTreeSe
 }
 
 /// Adds a channel.
-pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = visit.team(Permission::ManageChannels).await?;
-    let typed = Typed::read(visit.body);
+pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let team = context.team(Permission::ManageChannels).await?;
+    let typed = Typed::read(context.body);
     let filter = typed.filter()?;
     let mut errors = Errors::new();
-    let target = typed.target(visit.app, &mut errors)?;
+    let target = typed.target(context.app, &mut errors)?;
     let name = match typed.name.as_str() {
         "" => None,
         text => parse_name(text)
@@ -122,11 +122,11 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     };
     let target = match errors.finish(target) {
         Ok(target) => target,
-        Err(why) => return page(visit, &team, Some(Refused::Addition(typed, why))).await,
+        Err(why) => return page(context, &team, Some(Refused::Addition(typed, why))).await,
     };
-    let by = visit.member()?.caller.actor();
-    let why = match add_channel(visit.app, team.id(), name, target, filter, by).await {
-        Ok(channel) => return added(visit, &team, &channel),
+    let by = context.member()?.caller.actor();
+    let why = match add_channel(context.app, team.id(), name, target, filter, by).await {
+        Ok(channel) => return added(context, &team, &channel),
         Err(ChannelError::Store(error)) => return Err(error.into()),
         Err(ChannelError::Entropy(error)) => return Err(ApiError::internal(error)),
         Err(taken @ ChannelError::NameTaken(_)) => {
@@ -134,23 +134,23 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         }
         Err(taken @ ChannelError::UrlTaken(_)) => {
             let why = ValidationError::new("to", sentence(&taken.to_string()));
-            return page(visit, &team, Some(Refused::Taken(typed, why))).await;
+            return page(context, &team, Some(Refused::Taken(typed, why))).await;
         }
         Err(asked @ (ChannelError::AskedOften(_) | ChannelError::AskedMany)) => {
             ValidationError::new("to", sentence(&asked.to_string()))
         }
         Err(other) => ValidationError::new("kind", sentence(&other.to_string())),
     };
-    page(visit, &team, Some(Refused::Addition(typed, why))).await
+    page(context, &team, Some(Refused::Addition(typed, why))).await
 }
 
 fn added(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     channel: &Channel,
 ) -> Result<Response, ApiError> {
     match channel.secret.as_ref().and_then(Target::keys) {
-        Some(keys) => Ok(key_page(visit, team, channel, &keys.current)),
+        Some(keys) => Ok(key_page(context, team, channel, &keys.current)),
         None => {
             let said = if channel.since.is_some() { "added" } else { "asked" };
             layout::see(&format!("/teams/{}/channels?said={said}", team.id()))
@@ -160,7 +160,7 @@ fn added(
 
 /// Shows a signing key, this once: it stands in no address, and pages are not kept.
 fn key_page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     channel: &Channel,
     key: &SigningKey,
@@ -172,5 +172,5 @@ fn key_page(
         p { a href={ "/teams/" (team.id()) "/channels" } { "Back to the channels" } }
     };
     let title = format!("Signing key of {}", channel.name);
-    layout::team_page(visit, (team.id(), Part::Channels), StatusCode::OK, &title, &content)
+    layout::team_page(context, (team.id(), Part::Channels), StatusCode::OK, &title, &content)
 }

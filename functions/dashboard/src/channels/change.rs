@@ -13,48 +13,48 @@ use vedette_store::{ChannelRef, TeamWithSettings};
 
 use super::list::{Refused, page};
 use crate::form::sentence;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// Has a test sent. The page of the channels shows what becomes of it.
-pub(crate) async fn test(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
-    let queued = queue_test(visit.app, &opened.channel).await.map(drop);
-    opened.answer(visit, queued, "tested").await
+pub(crate) async fn test(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
+    let queued = queue_test(context.app, &opened.channel).await.map(drop);
+    opened.answer(context, queued, "tested").await
 }
 
 /// Has the channel receive alerts again.
-pub(crate) async fn enable(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
-    let by = visit.member()?.caller.actor();
-    let enabled = enable_channel(visit.app, &opened.channel, by).await.map(drop);
-    opened.answer(visit, enabled, "enabled").await
+pub(crate) async fn enable(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
+    let by = context.member()?.caller.actor();
+    let enabled = enable_channel(context.app, &opened.channel, by).await.map(drop);
+    opened.answer(context, enabled, "enabled").await
 }
 
 /// Sends nothing more to the channel.
-pub(crate) async fn disable(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
-    let caller = &visit.member()?.caller;
+pub(crate) async fn disable(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
+    let caller = &context.member()?.caller;
     let reason = format!("disabled by {}", caller.user.name);
-    if let Some(disabled) = opened.channel.disabled_by_hand(&reason, visit.app.clock.now()) {
+    if let Some(disabled) = opened.channel.disabled_by_hand(&reason, context.app.clock.now()) {
         let (change, by) = (ChannelChange::Disabled, caller.actor());
-        save_channel(visit.app, &disabled, change, by).await?;
+        save_channel(context.app, &disabled, change, by).await?;
     }
-    opened.answer(visit, Ok(()), "disabled").await
+    opened.answer(context, Ok(()), "disabled").await
 }
 
 /// Sends what waits for the channel, the question whether it is welcome included.
-pub(crate) async fn resend(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
-    let by = visit.member()?.caller.actor();
-    let resent = resend_to_channel(visit.app, &opened.channel, by).await;
-    opened.answer(visit, resent, "resent").await
+pub(crate) async fn resend(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
+    let by = context.member()?.caller.actor();
+    let resent = resend_to_channel(context.app, &opened.channel, by).await;
+    opened.answer(context, resent, "resent").await
 }
 
 /// Removes the channel.
-pub(crate) async fn remove(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let opened = Opened::read(visit).await?;
-    remove_channel(visit.app, &opened.channel, visit.member()?.caller.actor()).await?;
-    opened.answer(visit, Ok(()), "removed").await
+pub(crate) async fn remove(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let opened = Opened::read(context).await?;
+    remove_channel(context.app, &opened.channel, context.member()?.caller.actor()).await?;
+    opened.answer(context, Ok(()), "removed").await
 }
 
 /// A channel of a team that the member may do something with.
@@ -64,17 +64,17 @@ struct Opened {
 }
 
 impl Opened {
-    async fn read(visit: Visit<'_>) -> Result<Self, ApiError> {
-        let team = visit.team(Permission::ManageChannels).await?;
-        let id = ChannelId::parse(visit.value("channel")).ok_or(ApiError::NotFound)?;
+    async fn read(context: RequestContext<'_>) -> Result<Self, ApiError> {
+        let team = context.team(Permission::ManageChannels).await?;
+        let id = ChannelId::parse(context.value("channel")).ok_or(ApiError::NotFound)?;
         let place = ChannelRef { team: team.id(), id };
-        let channel = visit.app.store.channel(place).await?.ok_or(ApiError::NotFound)?;
+        let channel = context.app.store.channel(place).await?.ok_or(ApiError::NotFound)?;
         Ok(Self { team, channel })
     }
 
     async fn answer(
         &self,
-        visit: Visit<'_>,
+        context: RequestContext<'_>,
         done: Result<(), ChannelError>,
         said: &str,
     ) -> Result<Response, ApiError> {
@@ -84,7 +84,7 @@ impl Opened {
             Err(ChannelError::Entropy(error)) => Err(ApiError::internal(error)),
             Err(why) => {
                 let refused = Refused::Of(self.channel.id, sentence(&why.to_string()));
-                page(visit, &self.team, Some(refused)).await
+                page(context, &self.team, Some(refused)).await
             }
         }
     }

@@ -16,7 +16,7 @@ use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
 use super::add::{KINDS, Typed};
-use crate::Visit;
+use crate::RequestContext;
 use crate::form::Problems;
 use crate::layout::{self, Part};
 
@@ -45,25 +45,25 @@ pub(super) enum Refused {
 }
 
 /// Shows the channels.
-pub(crate) async fn list(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = visit.team(Permission::View).await?;
-    page(visit, &team, None).await
+pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let team = context.team(Permission::View).await?;
+    page(context, &team, None).await
 }
 
 pub(super) async fn page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     refused: Option<Refused>,
 ) -> Result<Response, ApiError> {
-    let store = &visit.app.store;
-    let role = visit.member()?.caller.role_in(team.id())?;
+    let store = &context.app.store;
+    let role = context.member()?.caller.role_in(team.id())?;
     let may_manage = role.grants(Permission::ManageChannels);
     let mut channels = store.channels(team.id()).await?;
     channels.sort_by_key(|channel| (channel.created_at, channel.id));
     let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
     let states = store.states_and_tests_of_channels(&places).await?;
     let waiting =
-        channels.iter().zip(&states).map(|(channel, (state, _))| waiting(visit, channel, state));
+        channels.iter().zip(&states).map(|(channel, (state, _))| waiting(context, channel, state));
     let waiting = try_join_all(waiting).await?;
     let status = match refused {
         Some(Refused::Taken(..)) => StatusCode::CONFLICT,
@@ -75,7 +75,7 @@ pub(super) async fn page(
         _ => None,
     };
     let content = html! {
-        @if refused.is_none() { (layout::done(visit, &SAID)) }
+        @if refused.is_none() { (layout::done(context, &SAID)) }
         @if channels.is_empty() {
             p { "The team has no channels: nobody is told of its issues." }
         }
@@ -93,20 +93,20 @@ pub(super) async fn page(
         }
     };
     let title = format!("Channels of {}", team.team.name);
-    Ok(layout::team_page(visit, (team.id(), Part::Channels), status, &title, &content))
+    Ok(layout::team_page(context, (team.id(), Part::Channels), status, &title, &content))
 }
 
 /// What waits for a channel that does not take what it is sent; nobody asks that of one that does.
 async fn waiting(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     channel: &Channel,
     state: &ChannelState,
 ) -> Result<Vec<Waiting>, StoreError> {
     match Standing::of(channel, state) {
         Standing::On | Standing::Unconfirmed => Ok(Vec::new()),
         Standing::Failing | Standing::Disabled => {
-            let deliveries = visit.app.store.deliveries(channel.into()).await?;
-            waiting_for(visit.app, channel, &deliveries).await
+            let deliveries = context.app.store.deliveries(channel.into()).await?;
+            waiting_for(context.app, channel, &deliveries).await
         }
     }
 }

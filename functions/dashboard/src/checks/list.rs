@@ -16,13 +16,13 @@ use super::{cause, summary};
 use crate::form::{Choice, Filled};
 use crate::layout::Part;
 use crate::sites::access;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// Shows a page of the history, newest first.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let access = access(visit, Permission::View).await?;
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let access = access(context, Permission::View).await?;
     let site = &access.stored.site;
-    let query = filled_in(visit);
+    let query = filled_in(context);
     let path = format!("/sites/{}/checks", site.id);
     let filled = Filled::sent(query.as_bytes());
     let title = format!("Checks of {}", site.name);
@@ -32,7 +32,7 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
             (filter(&path, filled))
             (found)
         };
-        layout::team_page(visit, (site.team, Part::Sites), status, &title, &content)
+        layout::team_page(context, (site.team, Part::Sites), status, &title, &content)
     };
     let (filter, number) = match parse_history(&Query::parse(Some(&query))) {
         Ok(parsed) => parsed,
@@ -41,16 +41,16 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
             return Ok(page(StatusCode::UNPROCESSABLE_ENTITY, &filled, &filled.summary()));
         }
     };
-    let store = &visit.app.store;
-    let now = visit.member()?.caller.now;
+    let store = &context.app.store;
+    let now = context.member()?.caller.now;
     let (checks, total) = history_page(store, now, &access, &filter, number).await?;
     let found = html! { (table(&checks, total)) (other_pages(&path, &query, number, total)) };
     Ok(page(StatusCode::OK, &filled, &found))
 }
 
 /// The query without the fields that were left empty: of a form, these are sent as well.
-fn filled_in(visit: Visit<'_>) -> String {
-    let sent = visit.head.uri.query().unwrap_or_default().as_bytes();
+fn filled_in(context: RequestContext<'_>) -> String {
+    let sent = context.head.uri.query().unwrap_or_default().as_bytes();
     let filled = form_urlencoded::parse(sent).filter(|(_, value)| !value.is_empty());
     form_urlencoded::Serializer::new(String::new()).extend_pairs(filled).finish()
 }

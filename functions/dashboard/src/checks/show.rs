@@ -11,12 +11,12 @@ use vedette_http::response::Response;
 
 use super::{cause, summary, value};
 use crate::layout::Part;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// Shows a check with its result.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let id = CheckId::parse(visit.value("check")).ok_or(ApiError::NotFound)?;
-    let access = visit.member()?.caller.check(&visit.app.store, id, Permission::View).await?;
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let id = CheckId::parse(context.value("check")).ok_or(ApiError::NotFound)?;
+    let access = context.member()?.caller.check(&context.app.store, id, Permission::View).await?;
     let (check, site) = (&access.stored.check, &access.site.stored.site);
     let content = html! {
         p {
@@ -36,7 +36,7 @@ pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
         }
     };
     let title = format!("{} check", id.tool().label());
-    Ok(layout::team_page(visit, (site.team, Part::Sites), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (site.team, Part::Sites), StatusCode::OK, &title, &content))
 }
 
 fn times(check: &Check) -> Markup {

@@ -19,12 +19,12 @@ use super::list::{Refused, page};
 use super::{NEW_ROLES, answer, pending, refusal, role_word};
 use crate::form::{field, sentence};
 use crate::layout::{self, Part};
-use crate::{Visit, session};
+use crate::{RequestContext, session};
 
 /// Invites somebody.
-pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = visit.team(Permission::ManageMembers).await?;
-    let [typed, named, chosen] = ["email", "name", "role"].map(|name| field(visit.body, name));
+pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let team = context.team(Permission::ManageMembers).await?;
+    let [typed, named, chosen] = ["email", "name", "role"].map(|name| field(context.body, name));
     let refused = |why| Refused { email: typed.trim(), name: named.trim(), role: &chosen, why };
     let mut errors = Errors::new();
     let email = parse_email(&typed).map_err(|error| {
@@ -42,55 +42,55 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     let invited = read.map(|((email, name), role)| Invited { email, name, role });
     let invited = match errors.finish(invited) {
         Ok(invited) => invited,
-        Err(why) => return page(visit, &team, Some(&refused(why)), None).await,
+        Err(why) => return page(context, &team, Some(&refused(why)), None).await,
     };
-    let caller = &visit.member()?.caller;
+    let caller = &context.member()?.caller;
     let by = (caller.user.id, caller.role_in(team.id())?);
-    match invite(visit.app, &team, by, invited).await {
-        Ok((secret, invitation)) => hand_over(visit, &team, &secret, &invitation).await,
+    match invite(context.app, &team, by, invited).await {
+        Ok((secret, invitation)) => hand_over(context, &team, &secret, &invitation).await,
         Err(error) => {
             let why = ValidationError::new("email", refusal(error)?);
-            page(visit, &team, Some(&refused(why)), None).await
+            page(context, &team, Some(&refused(why)), None).await
         }
     }
 }
 
 /// Renews an invitation, also when its sender may no longer give the role; its former links stop working.
-pub(crate) async fn renew(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let (team, invitation) = pending(visit).await?;
-    let caller = &visit.member()?.caller;
+pub(crate) async fn renew(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let (team, invitation) = pending(context).await?;
+    let caller = &context.member()?.caller;
     let by = (caller.user.id, caller.role_in(team.id())?);
-    match renew_invitation(visit.app, &team, &invitation, by).await {
-        Ok((secret, invitation)) => hand_over(visit, &team, &secret, &invitation).await,
-        Err(error) => answer(visit, &team, Err(error), "").await,
+    match renew_invitation(context.app, &team, &invitation, by).await {
+        Ok((secret, invitation)) => hand_over(context, &team, &secret, &invitation).await,
+        Err(error) => answer(context, &team, Err(error), "").await,
     }
 }
 
 /// Mails a new link to the reader of the address, and to nobody else, where mail is sent; otherwise shows it.
 async fn hand_over(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     secret: &SessionSecret,
     invitation: &Invitation,
 ) -> Result<Response, ApiError> {
-    if !visit.app.service.sends_mail {
-        return Ok(link_page(visit, team, secret, invitation));
+    if !context.app.service.sends_mail {
+        return Ok(link_page(context, team, secret, invitation));
     }
-    match mail_invitation(visit.app, invitation).await {
-        Ok(()) => answer(visit, team, Ok(()), "invited").await,
+    match mail_invitation(context.app, invitation).await {
+        Ok(()) => answer(context, team, Ok(()), "invited").await,
         // The invitation stands all the same, and is shown with why its letter was not sent.
-        unsent => answer(visit, &visit.team(Permission::ManageMembers).await?, unsent, "").await,
+        unsent => answer(context, &context.team(Permission::ManageMembers).await?, unsent, "").await,
     }
 }
 
 /// Shows the link of an invitation, this once: it stands in no address, and pages are not kept.
 fn link_page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     secret: &SessionSecret,
     invitation: &Invitation,
 ) -> Response {
-    let address = session::address(visit.app, visit.head);
+    let address = session::address(context.app, context.head);
     let content = html! {
         p { "Send this link to " bdi { (invitation.email) } ":" }
         p { code { (link::invitation(&address, secret)) } }
@@ -101,5 +101,5 @@ fn link_page(
         }
         p { a href={ "/teams/" (team.id()) "/members" } { "Back to the members" } }
     };
-    layout::team_page(visit, (team.id(), Part::Members), StatusCode::OK, "Invitation", &content)
+    layout::team_page(context, (team.id(), Part::Members), StatusCode::OK, "Invitation", &content)
 }

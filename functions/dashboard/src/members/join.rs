@@ -20,15 +20,15 @@ use vedette_http::response::Response;
 use super::role_word;
 use crate::form::{Filled, sentence};
 use crate::sign_in::{how_to, with_provider};
-use crate::{Visit, account_error, layout};
+use crate::{RequestContext, account_error, layout};
 
 /// Asks whether to join.
-pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let Some((secret, open)) = usable(visit).await? else { return Ok(spent(visit)) };
+pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let Some((secret, open)) = usable(context).await? else { return Ok(spent(context)) };
     let OpenInvitation { team, invitation, .. } = &open;
-    let user = visit.signed_in.map(|signed_in| &signed_in.caller.user);
+    let user = context.signed_in.map(|signed_in| &signed_in.caller.user);
     if let Some(other) = user.filter(|user| !invitation.is_for(user)) {
-        return Ok(for_another(visit, invitation, other));
+        return Ok(for_another(context, invitation, other));
     }
     let content = html! {
         p {
@@ -48,64 +48,64 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
             }
         }
     };
-    Ok(layout::page(visit, StatusCode::OK, "Join a team", &content))
+    Ok(layout::page(context, StatusCode::OK, "Join a team", &content))
 }
 
 /// Adds the invited person to the team: the user who is signed in, or a new one.
-pub(crate) async fn accept(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let Some((_, open)) = usable(visit).await? else { return Ok(spent(visit)) };
+pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let Some((_, open)) = usable(context).await? else { return Ok(spent(context)) };
     let invitation = &open.invitation;
-    let joined = match visit.signed_in.map(|signed_in| &signed_in.caller.user) {
-        Some(user) if invitation.is_for(user) => join_as(visit.app, &open, user).await,
-        Some(other) => return Ok(for_another(visit, invitation, other)),
-        None => join_with_new_account(visit.app, &open).await,
+    let joined = match context.signed_in.map(|signed_in| &signed_in.caller.user) {
+        Some(user) if invitation.is_for(user) => join_as(context.app, &open, user).await,
+        Some(other) => return Ok(for_another(context, invitation, other)),
+        None => join_with_new_account(context.app, &open).await,
     };
     match joined {
-        Ok(()) if visit.signed_in.is_some() => layout::see(&format!("/teams/{}", open.team.id())),
-        Ok(()) => Ok(welcome(visit, &open).await),
+        Ok(()) if context.signed_in.is_some() => layout::see(&format!("/teams/{}", open.team.id())),
+        Ok(()) => Ok(welcome(context, &open).await),
         // Whoever has the link need not be who has the account.
         Err(why @ AccountError::AccountAlready(_)) => {
             let why = sentence(&why.to_string());
             let lead =
                 html! { p { (why) } p { "Sign in with it, and then open this link again." } };
             let title = "This address has an account";
-            Ok(how_to(visit, StatusCode::CONFLICT, title, &lead, &Filled::default()))
+            Ok(how_to(context, StatusCode::CONFLICT, title, &lead, &Filled::default()))
         }
         Err(why @ AccountError::NoSeat { .. }) => {
-            Ok(refused(visit, "The team has no seat left", &why))
+            Ok(refused(context, "The team has no seat left", &why))
         }
         Err(why @ AccountError::JoinedAlready(_)) => {
-            Ok(refused(visit, "You are a member already", &why))
+            Ok(refused(context, "You are a member already", &why))
         }
         Err(error) => Err(account_error(error)),
     }
 }
 
 /// Uses the invitation up without joining.
-pub(crate) async fn decline(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let Some((_, open)) = usable(visit).await? else { return Ok(spent(visit)) };
-    let user = visit.signed_in.map(|signed_in| &signed_in.caller.user);
+pub(crate) async fn decline(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let Some((_, open)) = usable(context).await? else { return Ok(spent(context)) };
+    let user = context.signed_in.map(|signed_in| &signed_in.caller.user);
     if let Some(other) = user.filter(|user| !open.invitation.is_for(user)) {
-        return Ok(for_another(visit, &open.invitation, other));
+        return Ok(for_another(context, &open.invitation, other));
     }
-    decline_invitation(visit.app, &open).await?;
+    decline_invitation(context.app, &open).await?;
     let content = html! {
         p {
             "The invitation to the team " b { bdi { (open.team.team.name) } }
             " does not work any more."
         }
     };
-    Ok(layout::own_page(visit, StatusCode::OK, "You have declined", &content))
+    Ok(layout::own_page(context, StatusCode::OK, "You have declined", &content))
 }
 
 /// The page for somebody whose account was made.
 async fn welcome(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     OpenInvitation { team, invitation, .. }: &OpenInvitation,
 ) -> Response {
     // The account is made: whatever becomes of the letter, another one can be asked for.
-    if visit.app.service.sends_mail
-        && let Err(error) = mail_sign_in(visit.app, &invitation.email, visit.source()).await
+    if context.app.service.sends_mail
+        && let Err(error) = mail_sign_in(context.app, &invitation.email, context.source()).await
     {
         warn!(error = %ErrorChain(&error), "a link that signs in was not sent");
     }
@@ -114,8 +114,8 @@ async fn welcome(
             "The account of " b { bdi { (invitation.email) } } " is a member of the team "
             b { bdi { (team.team.name) } } "."
         }
-        (with_provider(visit))
-        @if visit.app.service.sends_mail {
+        (with_provider(context))
+        @if context.app.service.sends_mail {
             p { "A link that signs in is on its way to this address." }
         } @else {
             p {
@@ -125,17 +125,17 @@ async fn welcome(
             p { code { "vedette sign-in " (invitation.email) } }
         }
     };
-    layout::own_page(visit, StatusCode::OK, "You have joined", &content)
+    layout::own_page(context, StatusCode::OK, "You have joined", &content)
 }
 
 /// The visitor's invitation, if it can be accepted, with the secret of its link.
-async fn usable(visit: Visit<'_>) -> Result<Option<(SessionSecret, OpenInvitation)>, ApiError> {
-    let Some(secret) = SessionSecret::parse(visit.value("secret")) else { return Ok(None) };
-    let open = open_invitation(visit.app, &secret.hash()).await?;
+async fn usable(context: RequestContext<'_>) -> Result<Option<(SessionSecret, OpenInvitation)>, ApiError> {
+    let Some(secret) = SessionSecret::parse(context.value("secret")) else { return Ok(None) };
+    let open = open_invitation(context.app, &secret.hash()).await?;
     Ok(open.map(|open| (secret, open)))
 }
 
-fn for_another(visit: Visit<'_>, invitation: &Invitation, user: &User) -> Response {
+fn for_another(context: RequestContext<'_>, invitation: &Invitation, user: &User) -> Response {
     let content = html! {
         p {
             "It is for " b { bdi { (invitation.email) } } ", and you are signed in as "
@@ -144,15 +144,15 @@ fn for_another(visit: Visit<'_>, invitation: &Invitation, user: &User) -> Respon
         p { "To answer it, sign out, and then open this link again." }
     };
     let title = "This invitation is for somebody else";
-    layout::own_page(visit, StatusCode::FORBIDDEN, title, &content)
+    layout::own_page(context, StatusCode::FORBIDDEN, title, &content)
 }
 
-fn refused(visit: Visit<'_>, title: &str, why: &AccountError) -> Response {
+fn refused(context: RequestContext<'_>, title: &str, why: &AccountError) -> Response {
     let content: Markup = html! { p { (sentence(&why.to_string())) } };
-    layout::own_page(visit, StatusCode::CONFLICT, title, &content)
+    layout::own_page(context, StatusCode::CONFLICT, title, &content)
 }
 
-fn spent(visit: Visit<'_>) -> Response {
+fn spent(context: RequestContext<'_>) -> Response {
     let content = html! {
         p {
             "It has been used, declined or withdrawn, it has expired, the person who sent it may no longer invite \
@@ -160,5 +160,5 @@ fn spent(visit: Visit<'_>) -> Response {
         }
         p { "An owner or admin of the team can invite you again." }
     };
-    layout::own_page(visit, StatusCode::NOT_FOUND, "This invitation does not work", &content)
+    layout::own_page(context, StatusCode::NOT_FOUND, "This invitation does not work", &content)
 }

@@ -11,7 +11,7 @@ use vedette_http::validation::ValidationError;
 use vedette_store::{MemberRow, TeamWithSettings};
 
 use super::{NEW_ROLES, role_word};
-use crate::Visit;
+use crate::RequestContext;
 use crate::form::Problems;
 use crate::layout::{self, Part};
 
@@ -32,20 +32,20 @@ pub(super) struct Refused<'a> {
 }
 
 /// Shows the members.
-pub(crate) async fn list(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = visit.team(Permission::View).await?;
-    page(visit, &team, None, None).await
+pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let team = context.team(Permission::View).await?;
+    page(context, &team, None, None).await
 }
 
 /// The page, with what is wrong with the form for somebody new, or with what was done with a member.
 pub(super) async fn page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     refused: Option<&Refused<'_>>,
     problem: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let store = &visit.app.store;
-    let caller = &visit.member()?.caller;
+    let store = &context.app.store;
+    let caller = &context.member()?.caller;
     let own = caller.role_in(team.id())?;
     let rows = store.members(team.id()).await?;
     let ids: Vec<UserId> = rows.iter().map(|row| row.user).collect();
@@ -61,7 +61,7 @@ pub(super) async fn page(
     let may_manage = own.grants(Permission::ManageMembers);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
-        @if status == StatusCode::OK { (layout::done(visit, &SAID)) }
+        @if status == StatusCode::OK { (layout::done(context, &SAID)) }
         table {
             caption { (members.len()) @if members.len() == 1 { " member" } @else { " members" } }
             thead {
@@ -86,11 +86,11 @@ pub(super) async fn page(
             }
         }
         @if !team.team.invitations.is_empty() {
-            (invitations(visit, team, &rows, own))
+            (invitations(context, team, &rows, own))
         }
         @if may_manage {
             h2 { "Invite somebody" }
-            (form(visit, team, refused))
+            (form(context, team, refused))
         } @else {
             p { "Owners and admins of the team can invite and remove members." }
         }
@@ -104,7 +104,7 @@ pub(super) async fn page(
         }
     };
     let title = format!("Members of {}", team.team.name);
-    Ok(layout::team_page(visit, (team.id(), Part::Members), status, &title, &content))
+    Ok(layout::team_page(context, (team.id(), Part::Members), status, &title, &content))
 }
 
 fn change(team: &TeamWithSettings, user: &User, role: Role, own: Role) -> Markup {
@@ -132,7 +132,7 @@ fn change(team: &TeamWithSettings, user: &User, role: Role, own: Role) -> Markup
 }
 
 fn invitations(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     members: &[MemberRow],
     own: Role,
@@ -173,7 +173,7 @@ fn invitations(
                                     form method="post" action=(path(invitation, "renew")) {
                                         button { "Renew" }
                                     }
-                                } @else if visit.app.service.sends_mail {
+                                } @else if context.app.service.sends_mail {
                                     form method="post" action=(path(invitation, "mail")) {
                                         button { "Send again" }
                                     }
@@ -190,7 +190,7 @@ fn invitations(
     }
 }
 
-fn form(visit: Visit<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>) -> Markup {
+fn form(context: RequestContext<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>) -> Markup {
     let why = refused.map(|refused| &refused.why);
     let [email, name, role] =
         ["email", "name", "role"].map(|field| Problems::of(why, field, field));
@@ -198,7 +198,7 @@ fn form(visit: Visit<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>
     html! {
         p {
             "They get "
-            @if visit.app.service.sends_mail { "an email" } @else { "a link from you" }
+            @if context.app.service.sends_mail { "an email" } @else { "a link from you" }
             " and become a member once they accept."
         }
         form method="post" action={ "/teams/" (team.id()) "/members" } {

@@ -11,9 +11,9 @@ use super::table::{Row, Table};
 use crate::form::Filled;
 use crate::layout::Part;
 use crate::sites::link_out;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
-pub(super) fn page(visit: Visit<'_>, access: &SiteAccess, table: &Table<'_>) -> Response {
+pub(super) fn page(context: RequestContext<'_>, access: &SiteAccess, table: &Table<'_>) -> Response {
     let (site, span) = (&access.stored.site, table.span);
     let mut filled = Filled::default();
     filled.put("from", span.from.to_string());
@@ -27,23 +27,23 @@ pub(super) fn page(visit: Visit<'_>, access: &SiteAccess, table: &Table<'_>) -> 
         (incidents(table))
         (days(&table.days))
     };
-    respond(visit, access, StatusCode::OK, &content)
+    respond(context, access, StatusCode::OK, &content)
 }
 
 /// The form with what is wrong with it.
-pub(super) fn refused(visit: Visit<'_>, access: &SiteAccess, filled: &Filled) -> Response {
-    respond(visit, access, StatusCode::UNPROCESSABLE_ENTITY, &form(access, filled))
+pub(super) fn refused(context: RequestContext<'_>, access: &SiteAccess, filled: &Filled) -> Response {
+    respond(context, access, StatusCode::UNPROCESSABLE_ENTITY, &form(access, filled))
 }
 
 fn respond(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     access: &SiteAccess,
     status: StatusCode,
     content: &Markup,
 ) -> Response {
     let site = &access.stored.site;
     let title = format!("Report of {}", site.name);
-    layout::team_page(visit, (site.team, Part::Sites), status, &title, content)
+    layout::team_page(context, (site.team, Part::Sites), status, &title, content)
 }
 
 fn form(access: &SiteAccess, filled: &Filled) -> Markup {

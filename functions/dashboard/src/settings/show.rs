@@ -12,26 +12,26 @@ use vedette_http::validation::Errors;
 use vedette_store::TeamWithSettings;
 
 use super::section::Section;
-use crate::Visit;
+use crate::RequestContext;
 use crate::form::Filled;
 use crate::form::setting::{self, Control};
 use crate::layout::{self, Part};
 
 /// Shows the settings.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = visit.team(Permission::View).await?;
-    page(visit, &team, None)
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let team = context.team(Permission::View).await?;
+    page(context, &team, None)
 }
 
 /// The page, on which a section may be `refused` as somebody filled it in.
 pub(super) fn page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     refused: Option<(Section, Filled)>,
 ) -> Result<Response, ApiError> {
-    let role = visit.member()?.caller.role_in(team.id())?;
+    let role = context.member()?.caller.role_in(team.id())?;
     let may_change = role.grants(Permission::UpdateMonitoring);
-    let query = Query::parse(visit.head.uri.query());
+    let query = Query::parse(context.head.uri.query());
     let saved = query.one_of("saved", Section::parse, &mut Errors::new());
     let status = match refused {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -58,7 +58,7 @@ pub(super) fn page(
         }
     };
     let title = format!("Settings of {}", team.team.name);
-    Ok(layout::team_page(visit, (team.id(), Part::Settings), status, &title, &content))
+    Ok(layout::team_page(context, (team.id(), Part::Settings), status, &title, &content))
 }
 
 fn stored(controls: &[Control], settings: &Value) -> Filled {

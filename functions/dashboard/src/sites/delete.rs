@@ -9,11 +9,11 @@ use vedette_http::response::Response;
 
 use super::{access, link_out};
 use crate::layout::Part;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// Asks whether a site is to be deleted.
-pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let site = access(visit, Permission::ManageSites).await?.stored.site;
+pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let site = access(context, Permission::ManageSites).await?.stored.site;
     let content = html! {
         p { "Delete " b { bdi { (site.name) } } ", " (link_out(&site.url)) "? Its schedules, checks and issues are deleted with it, for good." }
         form method="post" action={ "/sites/" (site.id) "/delete" } {
@@ -23,13 +23,13 @@ pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
         p { a href={ "/sites/" (site.id) } { "Back to the site" } }
     };
     let title = "Delete this site?";
-    Ok(layout::team_page(visit, (site.team, Part::Sites), StatusCode::OK, title, &content))
+    Ok(layout::team_page(context, (site.team, Part::Sites), StatusCode::OK, title, &content))
 }
 
 /// Deletes a site.
-pub(crate) async fn delete(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    let access = access(visit, Permission::ManageSites).await?;
-    delete_site(visit.app, &access.stored, caller.actor(), caller.now).await?;
+pub(crate) async fn delete(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    let access = access(context, Permission::ManageSites).await?;
+    delete_site(context.app, &access.stored, caller.actor(), caller.now).await?;
     layout::see(&format!("/teams/{}?said=deleted", access.stored.site.team))
 }

@@ -15,7 +15,7 @@ use super::access;
 use crate::form::Filled;
 use crate::form::setting::{self, Control};
 use crate::layout::Part;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// Where the expected records stand in the API's requests.
 const RECORDS: &str = "dns_expected_records";
@@ -23,44 +23,44 @@ const RECORDS: &str = "dns_expected_records";
 const FORGET: &str = "forget_records";
 
 /// Shows the form.
-pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let access = access(visit, Permission::ManageSites).await?;
-    page(visit, &access, StatusCode::OK, &stored(&access)?)
+pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let access = access(context, Permission::ManageSites).await?;
+    page(context, &access, StatusCode::OK, &stored(&access)?)
 }
 
 /// Saves what was sent; what is refused stays in the form.
-pub(crate) async fn save(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    let mut access = access(visit, Permission::ManageSites).await?;
-    let filled = Filled::sent(visit.body);
+pub(crate) async fn save(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    let mut access = access(context, Permission::ManageSites).await?;
+    let filled = Filled::sent(context.body);
     let saved = async {
         let update = SiteUpdate::parse(&request(&filled, &access), &access.team)?;
         let wanted = update.as_chosen(&access).apply_to(&access)?;
-        save_site(visit.app, &mut access, wanted, caller.actor(), caller.now).await
+        save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await
     };
     match saved.await {
         Ok(()) => layout::see(&format!("/sites/{}?said=saved", access.stored.site.id)),
         Err(ApiError::Validation(refusal)) => {
             let filled = filled.refused(refusal);
-            page(visit, &access, StatusCode::UNPROCESSABLE_ENTITY, &filled)
+            page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &filled)
         }
         Err(error) => Err(error),
     }
 }
 
 /// Disables every tool of the site.
-pub(crate) async fn pause(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    let mut access = access(visit, Permission::ManageSites).await?;
-    pause_site(visit.app, &mut access, caller.actor(), caller.now).await?;
+pub(crate) async fn pause(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    let mut access = access(context, Permission::ManageSites).await?;
+    pause_site(context.app, &mut access, caller.actor(), caller.now).await?;
     layout::see(&format!("/sites/{}?said=paused", access.stored.site.id))
 }
 
 /// Has the site checked again, by the tools that its team enables.
-pub(crate) async fn resume(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    let mut access = access(visit, Permission::ManageSites).await?;
-    resume_site(visit.app, &mut access, caller.actor(), caller.now).await?;
+pub(crate) async fn resume(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    let mut access = access(context, Permission::ManageSites).await?;
+    resume_site(context.app, &mut access, caller.actor(), caller.now).await?;
     layout::see(&format!("/sites/{}?said=resumed", access.stored.site.id))
 }
 
@@ -120,7 +120,7 @@ fn request(filled: &Filled, access: &SiteAccess) -> Map<String, Value> {
 }
 
 fn page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     access: &SiteAccess,
     status: StatusCode,
     filled: &Filled,
@@ -147,7 +147,7 @@ fn page(
         }
     };
     let title = format!("Edit {}", site.name);
-    Ok(layout::team_page(visit, (site.team, Part::Sites), status, &title, &content))
+    Ok(layout::team_page(context, (site.team, Part::Sites), status, &title, &content))
 }
 
 fn header_part(access: &SiteAccess, filled: &Filled) -> Markup {

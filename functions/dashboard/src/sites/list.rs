@@ -20,19 +20,19 @@ use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings, Trouble};
 
 use super::{link_out, state, word};
 use crate::layout::Part;
-use crate::{Visit, chart, layout};
+use crate::{RequestContext, chart, layout};
 
 /// The sites of a page.
 const PAGE: usize = 50;
 
 /// The member's team, or a choice of them.
-pub(crate) async fn home(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
+pub(crate) async fn home(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
     let teams: Vec<TeamId> = caller.memberships.iter().map(|place| place.team).collect();
     if let [_] = teams[..] {
-        return team(visit).await;
+        return team(context).await;
     }
-    let teams = visit.app.store.teams(teams, caller.now).await?;
+    let teams = context.app.store.teams(teams, caller.now).await?;
     let content = html! {
         @if teams.is_empty() {
             p { "You belong to no team. Who operates this service adds you to one with:" }
@@ -45,7 +45,7 @@ pub(crate) async fn home(visit: Visit<'_>) -> Result<Response, ApiError> {
             }
         }
     };
-    Ok(layout::own_page(visit, StatusCode::OK, "Your teams", &content))
+    Ok(layout::own_page(context, StatusCode::OK, "Your teams", &content))
 }
 
 /// A site as the list has it.
@@ -60,18 +60,18 @@ struct Listed<'a> {
 }
 
 /// The sites of a team.
-pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let (store, caller) = (&visit.app.store, &visit.member()?.caller);
-    let team = visit.team(Permission::View).await?;
+pub(crate) async fn team(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let (store, caller) = (&context.app.store, &context.member()?.caller);
+    let team = context.team(Permission::View).await?;
     let may_add = caller.role_in(team.id())?.grants(Permission::ManageSites);
-    let directories = &visit.dashboard.directories;
+    let directories = &context.dashboard.directories;
     let (rows, trouble) = futures::try_join!(
         directories.read(store, &team.team, caller.now),
         store.trouble(team.id()),
     )?;
-    let sites = listed(visit, &team, &rows, trouble);
+    let sites = listed(context, &team, &rows, trouble);
 
-    let query = Query::parse(visit.head.uri.query());
+    let query = Query::parse(context.head.uri.query());
     let wanted = query.one_of("state", SiteState::parse, &mut Errors::new());
     let search = query.search("search").unwrap_or_default();
     let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
@@ -87,14 +87,14 @@ pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
     let states = store.tool_states(partitions, Tool::Status).await?;
     let retention = team.retention(caller.now);
 
-    let path = visit.head.uri.path();
+    let path = context.head.uri.path();
     let address = |state: Option<SiteState>, page: u64| {
         let search: String = byte_serialize(search.as_bytes()).collect();
         let state = state.map_or("", SiteState::as_str);
         format!("{path}?state={state}&search={search}&page={page}")
     };
     let content = html! {
-        (layout::done(visit, &[("deleted", "The site is deleted.")]))
+        (layout::done(context, &[("deleted", "The site is deleted.")]))
         (added(&query))
         @if may_add { p { a href={ "/teams/" (team.id()) "/sites/new" } { "Add sites" } } }
         @if sites.is_empty() {
@@ -121,7 +121,7 @@ pub(crate) async fn team(visit: Visit<'_>) -> Result<Response, ApiError> {
         }
     };
     let title = format!("Sites of {}", team.team.name);
-    Ok(layout::team_page(visit, (team.id(), Part::Sites), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (team.id(), Part::Sites), StatusCode::OK, &title, &content))
 }
 
 /// What the form for new sites has just done.
@@ -192,7 +192,7 @@ fn row(
 
 /// All sites of a team with their states, the worst first and then by name.
 fn listed<'a>(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     rows: &'a [DirectoryRow],
     Trouble { issues, failing }: Trouble,
@@ -207,7 +207,7 @@ fn listed<'a>(
             let issues = by_site.remove(&row.id).unwrap_or_default();
             let is_enabled = |tool: Tool| {
                 row.is_enabled(tool, &team.settings, team.plan())
-                    && visit.app.service.tools.contains(&tool)
+                    && context.app.service.tools.contains(&tool)
             };
             let active = issues.iter().map(|issue| issue.fingerprint);
             let failing_since = failing.get(&row.id).copied();

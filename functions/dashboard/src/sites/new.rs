@@ -14,7 +14,7 @@ use vedette_store::TeamWithSettings;
 
 use crate::form::field;
 use crate::layout::Part;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// A line that was not understood or not wanted, and why.
 struct Refused {
@@ -23,16 +23,16 @@ struct Refused {
 }
 
 /// Shows the form.
-pub(crate) async fn ask(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let team = visit.team(Permission::ManageSites).await?;
-    Ok(form(visit, &team, StatusCode::OK, 0, &[]))
+pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let team = context.team(Permission::ManageSites).await?;
+    Ok(form(context, &team, StatusCode::OK, 0, &[]))
 }
 
 /// Creates the sites, each on its own; what could not be stays in the form.
-pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let caller = &visit.member()?.caller;
-    let mut team = TeamWithCooldowns::new(visit.team(Permission::ManageSites).await?);
-    let text = field(visit.body, "urls");
+pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let caller = &context.member()?.caller;
+    let mut team = TeamWithCooldowns::new(context.team(Permission::ManageSites).await?);
+    let text = field(context.body, "urls");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let (mut created, mut refused) = (0, Vec::new());
     if lines.is_empty() {
@@ -59,7 +59,7 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
         }
         let id = team.team.id();
         let site = |site, now| Site::new(site, id, url.clone(), now);
-        match create_one_of_many(visit.app, caller, &mut team, site).await {
+        match create_one_of_many(context.app, caller, &mut team, site).await {
             Ok(OneOfMany::Created(_)) => created += 1,
             Ok(OneOfMany::Duplicate) => refuse(duplicate_url().message()),
             Ok(OneOfMany::OutOfTime) => {
@@ -71,7 +71,7 @@ pub(crate) async fn add(visit: Visit<'_>) -> Result<Response, ApiError> {
     if refused.is_empty() {
         return layout::see(&format!("/teams/{}?added={created}", team.team.id()));
     }
-    Ok(form(visit, &team.team, StatusCode::UNPROCESSABLE_ENTITY, created, &refused))
+    Ok(form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, created, &refused))
 }
 
 /// People leave the scheme out.
@@ -80,7 +80,7 @@ fn with_scheme(line: &str) -> String {
 }
 
 fn form(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     team: &TeamWithSettings,
     status: StatusCode,
     created: u32,
@@ -107,5 +107,5 @@ fn form(
         }
         p { a href={ "/teams/" (team.id()) } { "Back to the sites" } }
     };
-    layout::team_page(visit, (team.id(), Part::Sites), status, "Add sites", &content)
+    layout::team_page(context, (team.id(), Part::Sites), status, "Add sites", &content)
 }

@@ -37,7 +37,7 @@ use vedette_http::validation::Errors;
 use self::range::Range;
 use super::{access, link_out};
 use crate::layout::Part;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// A page that waits for checks is asked for again after so many seconds, without a script.
 const REFRESH_SECONDS: u16 = 5;
@@ -53,10 +53,10 @@ const SAID: [(&str, &str); 4] = [
 ];
 
 /// Shows a site.
-pub(crate) async fn show(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let access = access(visit, Permission::View).await?;
-    let mut response = page(visit, &access, StatusCode::OK, None).await?;
-    if !pending(&access, visit.member()?.caller.now).is_empty() {
+pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let access = access(context, Permission::View).await?;
+    let mut response = page(context, &access, StatusCode::OK, None).await?;
+    if !pending(&access, context.member()?.caller.now).is_empty() {
         response.headers_mut().insert("refresh", HeaderValue::from(REFRESH_SECONDS));
     }
     Ok(response)
@@ -70,13 +70,13 @@ fn pending(access: &SiteAccess, now: Timestamp) -> Vec<Tool> {
 }
 
 /// Queues a check of each enabled tool.
-pub(crate) async fn run(visit: Visit<'_>) -> Result<Response, ApiError> {
-    let access = access(visit, Permission::RunChecks).await?;
-    match order_checks(visit.app, &access, None, visit.member()?.caller.now).await {
+pub(crate) async fn run(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let access = access(context, Permission::RunChecks).await?;
+    match order_checks(context.app, &access, None, context.member()?.caller.now).await {
         Ok(_) => layout::see(&format!("/sites/{}?said=queued", access.stored.site.id)),
         Err(ApiError::Validation(why)) => {
             let why = why.message();
-            page(visit, &access, StatusCode::UNPROCESSABLE_ENTITY, Some(&why)).await
+            page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, Some(&why)).await
         }
         Err(error) => Err(error),
     }
@@ -85,14 +85,14 @@ pub(crate) async fn run(visit: Visit<'_>) -> Result<Response, ApiError> {
 type Checks = BTreeMap<CheckId, Check>;
 
 async fn page(
-    visit: Visit<'_>,
+    context: RequestContext<'_>,
     access: &SiteAccess,
     status: StatusCode,
     problem: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let (store, caller) = (&visit.app.store, &visit.member()?.caller);
+    let (store, caller) = (&context.app.store, &context.member()?.caller);
     let (site, now) = (&access.stored.site, caller.now);
-    let query = Query::parse(visit.head.uri.query());
+    let query = Query::parse(context.head.uri.query());
     let range = query.one_of("range", Range::parse, &mut Errors::new()).unwrap_or(Range::Day);
     let retention = access.team.retention(now);
     let span = Span::until(day_of(now), range.days());
@@ -117,10 +117,10 @@ async fn page(
     };
 
     let role = caller.role_in(site.team)?;
-    let state = latest::state(visit, access, &issues);
+    let state = latest::state(context, access, &issues);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
-        (said(visit, &pending(access, now)))
+        (said(context, &pending(access, now)))
         p { (link_out(&site.url)) }
         p { (latest::standing(access, state, &issues)) }
         @if role.grants(Permission::RunChecks) {
@@ -139,7 +139,7 @@ async fn page(
         @if let Some(notes) = &site.notes { h2 { "Notes" } p.text { (notes) } }
         p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
     };
-    Ok(layout::team_page(visit, (site.team, Part::Sites), status, &site.name, &content))
+    Ok(layout::team_page(context, (site.team, Part::Sites), status, &site.name, &content))
 }
 
 /// A check's result, if there is one and it has the form of today.
@@ -149,7 +149,7 @@ fn read<R: DeserializeOwned>(check: Option<&Check>) -> Option<(&Check, R)> {
 }
 
 /// What a form has just done, and what is waited for.
-fn said(visit: Visit<'_>, pending: &[Tool]) -> Markup {
+fn said(context: RequestContext<'_>, pending: &[Tool]) -> Markup {
     if !pending.is_empty() {
         let tools: Vec<_> = pending.iter().map(|tool| tool.label()).collect();
         return html! {
@@ -159,7 +159,7 @@ fn said(visit: Visit<'_>, pending: &[Tool]) -> Markup {
             }
         };
     }
-    layout::done(visit, &SAID)
+    layout::done(context, &SAID)
 }
 
 /// What who manages the site can do with it.

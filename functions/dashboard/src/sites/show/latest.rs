@@ -15,17 +15,17 @@ use vedette_http::access::SiteAccess;
 use super::Checks;
 use crate::checks::summary;
 use crate::sites;
-use crate::{Visit, layout};
+use crate::{RequestContext, layout};
 
 /// How the site is, as far as its issues and its newest checks tell.
-pub(super) fn state(visit: Visit<'_>, access: &SiteAccess, issues: &[Issue]) -> SiteState {
+pub(super) fn state(context: RequestContext<'_>, access: &SiteAccess, issues: &[Issue]) -> SiteState {
     let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
     let settings = access.settings();
     let tools = &access.stored.tools;
     SiteState::of(
         active.map(|issue| issue.id.fingerprint()),
         tools.get(&Tool::Status).is_some_and(|status| status.failing_since.is_some()),
-        |tool| visit.app.service.runs(tool, &access.team.team, &settings),
+        |tool| context.app.service.runs(tool, &access.team.team, &settings),
         tools.values().any(|tool| tool.latest_completed().is_some()),
     )
 }
