@@ -14,7 +14,7 @@ use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::members::role_word;
 use crate::{RequestContext, layout};
 
@@ -58,7 +58,7 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
         }
     };
     let title = format!("Audit log of {}", team.team.name);
-    Ok(layout::team_page(context, (id, Part::AuditLog), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (id, NavTab::AuditLog), StatusCode::OK, &title, &content))
 }
 
 fn older(path: &str, place: &str) -> String {

@@ -13,7 +13,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 use vedette_store::{IndexRow, IssueWithSite};
 
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
 /// The events of a page.
@@ -64,7 +64,7 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
         }
     };
     let title = format!("Events of {}", team.team.name);
-    Ok(layout::team_page(context, (id, Part::Events), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (id, NavTab::Events), StatusCode::OK, &title, &content))
 }
 
 fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {

@@ -23,7 +23,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
 use crate::form::{Filled, field};
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::sites::link_out;
 use crate::{RequestContext, layout};
 
@@ -183,7 +183,7 @@ async fn page(
         }
         @if let Some(notes) = &site.notes { h2 { "Notes of the site" } p { (notes) } }
     };
-    Ok(layout::team_page(context, (site.team, Part::Sites), status, &title, &content))
+    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &title, &content))
 }
 
 fn actions(issue: &Issue, now: Timestamp) -> Markup {

@@ -34,7 +34,7 @@ pub(crate) fn page(
 
 /// A part of a team's pages, as their navigation names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum NavTab {
     Sites,
     Events,
     Settings,
@@ -45,7 +45,7 @@ pub(crate) enum Part {
     AuditLog,
 }
 
-impl Part {
+impl NavTab {
     const ALL: [Self; 8] = [
         Self::Sites,
         Self::Events,
@@ -88,7 +88,7 @@ impl Part {
 /// A page of a team, with the ways to the team's other pages.
 pub(crate) fn team_page(
     context: RequestContext<'_>,
-    (team, here): (TeamId, Part),
+    (team, here): (TeamId, NavTab),
     status: StatusCode,
     title: &str,
     content: &Markup,
@@ -96,7 +96,7 @@ pub(crate) fn team_page(
     let parts = html! {
         nav aria-label="Team" {
             ul.filters {
-                @for part in Part::ALL {
+                @for part in NavTab::ALL {
                     li {
                         a href=(part.path(team)) aria-current=[(part == here).then_some("true")] {
                             (part.word())

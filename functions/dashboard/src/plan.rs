@@ -10,7 +10,7 @@ use vedette_http::response::Response;
 
 use crate::RequestContext;
 use crate::form::capitalized;
-use crate::layout::{self, Part};
+use crate::layout::{self, NavTab};
 
 /// Shows plan and usage.
 pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
@@ -47,7 +47,7 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
         p { "Who operates this service changes plans." }
     };
     let title = format!("Plan of {}", team.name);
-    Ok(layout::team_page(context, (team.id, Part::Plan), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (team.id, NavTab::Plan), StatusCode::OK, &title, &content))
 }
 
 fn used(used: u32, limit: Option<u32>) -> Markup {

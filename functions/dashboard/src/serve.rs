@@ -25,7 +25,7 @@ use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
 
 use crate::session::SignedIn;
 use crate::sites::directories::Directories;
-use crate::{For, Page, Provider, cross_origin, layout, session};
+use crate::{Audience, Page, Provider, cross_origin, layout, session};
 
 /// What the pages of a process have beside the service itself.
 #[derive(Debug, Default)]
@@ -83,7 +83,7 @@ impl Dashboard {
         let context = RequestContext { signed_in: signed_in.as_ref(), ..context };
         let sender =
             signed_in.as_ref().map_or(Sender::Stranger, |known| Sender::User(known.caller.user.id));
-        let sent = match head.method == Method::POST && page.audience != For::Linked {
+        let sent = match head.method == Method::POST && page.audience != Audience::Linked {
             true => body(sender).await,
             false => Ok(Body::Empty),
         };
@@ -148,7 +148,7 @@ async fn admit(
     head: &Parts,
     values: &HashMap<String, String>,
 ) -> Result<Option<SignedIn>, ApiError> {
-    if page.audience == For::Linked {
+    if page.audience == Audience::Linked {
         return Ok(None);
     }
     if head.method == Method::POST {
@@ -156,7 +156,7 @@ async fn admit(
     }
     let shows = |caller: &Caller| shown_team(page, values, caller);
     let signed_in = session::signed_in(app, head, shows).await?;
-    if page.audience == For::Member && signed_in.is_none() {
+    if page.audience == Audience::Member && signed_in.is_none() {
         return Err(ApiError::Unauthenticated("Nobody is signed in."));
     }
     if let Some(SignedIn { caller, .. }) = &signed_in

@@ -12,7 +12,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 
 use crate::form::{Problems, field, fields};
-use crate::layout::{self, Part};
+use crate::layout::{self, NavTab};
 use crate::{RequestContext, account_error};
 
 /// A form as it was filled in.
@@ -132,7 +132,7 @@ fn framed(context: RequestContext<'_>, status: StatusCode, title: &str, content:
     let memberships = context.signed_in.map(|signed_in| signed_in.caller.memberships.as_slice());
     match memberships {
         Some([place]) => {
-            layout::team_page(context, (place.team, Part::Tokens), status, title, content)
+            layout::team_page(context, (place.team, NavTab::Tokens), status, title, content)
         }
         _ => layout::own_page(context, status, title, content),
     }

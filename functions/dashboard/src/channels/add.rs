@@ -21,7 +21,7 @@ use vedette_store::TeamWithSettings;
 use super::list::{Refused, page};
 use crate::RequestContext;
 use crate::form::{field, fields, sentence};
-use crate::layout::{self, Part};
+use crate::layout::{self, NavTab};
 
 /// The kinds of channels, as forms name them and in words.
 pub(super) const KINDS: [(&str, &str); 5] = [
@@ -172,5 +172,5 @@ fn key_page(
         p { a href={ "/teams/" (team.id()) "/channels" } { "Back to the channels" } }
     };
     let title = format!("Signing key of {}", channel.name);
-    layout::team_page(context, (team.id(), Part::Channels), StatusCode::OK, &title, &content)
+    layout::team_page(context, (team.id(), NavTab::Channels), StatusCode::OK, &title, &content)
 }

@@ -18,7 +18,7 @@ use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 use super::add::{KINDS, Typed};
 use crate::RequestContext;
 use crate::form::Problems;
-use crate::layout::{self, Part};
+use crate::layout::{self, NavTab};
 
 /// Failed attempts that are shown of a channel, and messages that wait.
 const FAILURES: usize = 3;
@@ -93,7 +93,7 @@ pub(super) async fn page(
         }
     };
     let title = format!("Channels of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), Part::Channels), status, &title, &content))
+    Ok(layout::team_page(context, (team.id(), NavTab::Channels), status, &title, &content))
 }
 
 /// What waits for a channel that does not take what it is sent; nobody asks that of one that does.

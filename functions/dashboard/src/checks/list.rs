@@ -14,7 +14,7 @@ use vedette_http::response::Response;
 
 use super::{cause, summary};
 use crate::form::{Choice, Filled};
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::sites::access;
 use crate::{RequestContext, layout};
 
@@ -32,7 +32,7 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
             (filter(&path, filled))
             (found)
         };
-        layout::team_page(context, (site.team, Part::Sites), status, &title, &content)
+        layout::team_page(context, (site.team, NavTab::Sites), status, &title, &content)
     };
     let (filter, number) = match parse_history(&Query::parse(Some(&query))) {
         Ok(parsed) => parsed,

@@ -10,7 +10,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use super::{cause, summary, value};
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
 /// Shows a check with its result.
@@ -36,7 +36,7 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
         }
     };
     let title = format!("{} check", id.tool().label());
-    Ok(layout::team_page(context, (site.team, Part::Sites), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (site.team, NavTab::Sites), StatusCode::OK, &title, &content))
 }
 
 fn times(check: &Check) -> Markup {

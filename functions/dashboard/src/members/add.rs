@@ -18,7 +18,7 @@ use vedette_store::TeamWithSettings;
 use super::list::{Refused, page};
 use super::{NEW_ROLES, answer, pending, refusal, role_word};
 use crate::form::{field, sentence};
-use crate::layout::{self, Part};
+use crate::layout::{self, NavTab};
 use crate::{RequestContext, session};
 
 /// Invites somebody.
@@ -101,5 +101,5 @@ fn link_page(
         }
         p { a href={ "/teams/" (team.id()) "/members" } { "Back to the members" } }
     };
-    layout::team_page(context, (team.id(), Part::Members), StatusCode::OK, "Invitation", &content)
+    layout::team_page(context, (team.id(), NavTab::Members), StatusCode::OK, "Invitation", &content)
 }

@@ -13,7 +13,7 @@ use vedette_store::{MemberRow, TeamWithSettings};
 use super::{NEW_ROLES, role_word};
 use crate::RequestContext;
 use crate::form::Problems;
-use crate::layout::{self, Part};
+use crate::layout::{self, NavTab};
 
 /// What a form did, as the address names it, and in words.
 const SAID: [(&str, &str); 4] = [
@@ -104,7 +104,7 @@ pub(super) async fn page(
         }
     };
     let title = format!("Members of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), Part::Members), status, &title, &content))
+    Ok(layout::team_page(context, (team.id(), NavTab::Members), status, &title, &content))
 }
 
 fn change(team: &TeamWithSettings, user: &User, role: Role, own: Role) -> Markup {

@@ -9,7 +9,7 @@ use vedette_http::response::Response;
 
 use super::table::{Row, Table};
 use crate::form::Filled;
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::sites::link_out;
 use crate::{RequestContext, layout};
 
@@ -43,7 +43,7 @@ fn respond(
 ) -> Response {
     let site = &access.stored.site;
     let title = format!("Report of {}", site.name);
-    layout::team_page(context, (site.team, Part::Sites), status, &title, content)
+    layout::team_page(context, (site.team, NavTab::Sites), status, &title, content)
 }
 
 fn form(access: &SiteAccess, filled: &Filled) -> Markup {

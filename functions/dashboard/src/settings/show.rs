@@ -15,7 +15,7 @@ use super::section::Section;
 use crate::RequestContext;
 use crate::form::Filled;
 use crate::form::setting::{self, Control};
-use crate::layout::{self, Part};
+use crate::layout::{self, NavTab};
 
 /// Shows the settings.
 pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
@@ -58,7 +58,7 @@ pub(super) fn page(
         }
     };
     let title = format!("Settings of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), Part::Settings), status, &title, &content))
+    Ok(layout::team_page(context, (team.id(), NavTab::Settings), status, &title, &content))
 }
 
 fn stored(controls: &[Control], settings: &Value) -> Filled {

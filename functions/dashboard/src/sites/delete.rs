@@ -8,7 +8,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use super::{access, link_out};
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
 /// Asks whether a site is to be deleted.
@@ -23,7 +23,7 @@ pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiErro
         p { a href={ "/sites/" (site.id) } { "Back to the site" } }
     };
     let title = "Delete this site?";
-    Ok(layout::team_page(context, (site.team, Part::Sites), StatusCode::OK, title, &content))
+    Ok(layout::team_page(context, (site.team, NavTab::Sites), StatusCode::OK, title, &content))
 }
 
 /// Deletes a site.

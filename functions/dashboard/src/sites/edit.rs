@@ -14,7 +14,7 @@ use vedette_http::response::Response;
 use super::access;
 use crate::form::Filled;
 use crate::form::setting::{self, Control};
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
 /// Where the expected records stand in the API's requests.
@@ -147,7 +147,7 @@ fn page(
         }
     };
     let title = format!("Edit {}", site.name);
-    Ok(layout::team_page(context, (site.team, Part::Sites), status, &title, &content))
+    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &title, &content))
 }
 
 fn header_part(access: &SiteAccess, filled: &Filled) -> Markup {

@@ -19,7 +19,7 @@ use vedette_http::validation::Errors;
 use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings, Trouble};
 
 use super::{link_out, state, word};
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::{RequestContext, chart, layout};
 
 /// The sites of a page.
@@ -121,7 +121,7 @@ pub(crate) async fn team(context: RequestContext<'_>) -> Result<Response, ApiErr
         }
     };
     let title = format!("Sites of {}", team.team.name);
-    Ok(layout::team_page(context, (team.id(), Part::Sites), StatusCode::OK, &title, &content))
+    Ok(layout::team_page(context, (team.id(), NavTab::Sites), StatusCode::OK, &title, &content))
 }
 
 /// What the form for new sites has just done.

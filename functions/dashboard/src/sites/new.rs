@@ -13,7 +13,7 @@ use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
 use crate::form::field;
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
 /// A line that was not understood or not wanted, and why.
@@ -107,5 +107,5 @@ fn form(
         }
         p { a href={ "/teams/" (team.id()) } { "Back to the sites" } }
     };
-    layout::team_page(context, (team.id(), Part::Sites), status, "Add sites", &content)
+    layout::team_page(context, (team.id(), NavTab::Sites), status, "Add sites", &content)
 }

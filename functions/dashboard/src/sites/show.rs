@@ -36,7 +36,7 @@ use vedette_http::validation::Errors;
 
 use self::range::Range;
 use super::{access, link_out};
-use crate::layout::Part;
+use crate::layout::NavTab;
 use crate::{RequestContext, layout};
 
 /// A page that waits for checks is asked for again after so many seconds, without a script.
@@ -139,7 +139,7 @@ async fn page(
         @if let Some(notes) = &site.notes { h2 { "Notes" } p.text { (notes) } }
         p { a href={ "/teams/" (site.team) } { "All sites of " bdi { (access.team.team.name) } } }
     };
-    Ok(layout::team_page(context, (site.team, Part::Sites), status, &site.name, &content))
+    Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &site.name, &content))
 }
 
 /// A check's result, if there is one and it has the form of today.
