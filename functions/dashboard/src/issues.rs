@@ -109,7 +109,7 @@ async fn carry_out(context: RequestContext<'_>, decision: Decision) -> Result<Re
     let (id, caller) = (id(context)?, &context.member()?.caller);
     let access = caller.issue(&context.app.store, id, Permission::RunChecks).await?;
     match decide(context.app, &access.stored, decision, caller.actor(), context.app.clock.now()).await {
-        Ok(_) => layout::see(&format!("/issues/{id}")),
+        Ok(_) => layout::redirect(&format!("/issues/{id}")),
         Err(DecisionError::Store(error)) => Err(error.into()),
         // Somebody else was sooner: what is the case now is shown with it.
         Err(DecisionError::Transition(refusal)) => {

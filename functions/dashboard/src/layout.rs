@@ -214,7 +214,7 @@ pub(crate) fn form(context: RequestContext<'_>, title: &str, question: &Markup, 
 }
 
 /// Sends the browser to another page, so that a form is not sent again when that is reloaded.
-pub(crate) fn see(path: &str) -> Result<Response, ApiError> {
+pub(crate) fn redirect(path: &str) -> Result<Response, ApiError> {
     let mut response = Response::new(Body::Empty);
     *response.status_mut() = StatusCode::SEE_OTHER;
     let headers = response.headers_mut();

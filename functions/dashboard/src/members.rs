@@ -45,7 +45,7 @@ async fn answer(
     said: &str,
 ) -> Result<Response, ApiError> {
     match done {
-        Ok(()) => layout::see(&format!("/teams/{}/members?said={said}", team.id())),
+        Ok(()) => layout::redirect(&format!("/teams/{}/members?said={said}", team.id())),
         // Who is no member is nobody here, whatever else they are.
         Err(AccountError::NoMember(_)) => Err(ApiError::NotFound),
         Err(why @ AccountError::OwnersOnly) => Err(ApiError::Forbidden(sentence(&why.to_string()))),

@@ -43,7 +43,7 @@ pub(crate) async fn begin(context: RequestContext<'_>) -> Result<Response, ApiEr
         Ok(address) => address,
         Err(failure) => return Ok(failed(context, &failure)),
     };
-    let mut response = layout::see(address.as_str())?;
+    let mut response = layout::redirect(address.as_str())?;
     let kept = session::keep_attempt(context.app, context.head, &attempt)?;
     response.headers_mut().insert(SET_COOKIE, kept);
     Ok(response)

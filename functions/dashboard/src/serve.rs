@@ -184,7 +184,7 @@ fn refuse(context: RequestContext<'_>, refusal: &ApiError) -> Response {
         error!(error = %ErrorChain(refusal), "a page could not be served");
     }
     if matches!(refusal, ApiError::Unauthenticated(_))
-        && let Ok(response) = layout::see(link::SIGN_IN)
+        && let Ok(response) = layout::redirect(link::SIGN_IN)
     {
         return response;
     }

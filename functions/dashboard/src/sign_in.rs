@@ -131,7 +131,7 @@ pub(crate) fn new_session(
 
 /// Sends the browser to the first page, with the cookie of its session.
 pub(crate) fn entered(context: RequestContext<'_>, cookie: &SessionCookie) -> Result<Response, ApiError> {
-    let mut response = layout::see("/")?;
+    let mut response = layout::redirect("/")?;
     response.headers_mut().insert(SET_COOKIE, session::keep(context.app, context.head, cookie)?);
     Ok(response)
 }
@@ -155,7 +155,7 @@ fn spent(context: RequestContext<'_>) -> Response {
 pub(crate) async fn out(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let own = &context.member()?.session;
     context.app.store.end_session(own.user, &own.hash).await?;
-    let mut response = layout::see("/sign-in")?;
+    let mut response = layout::redirect("/sign-in")?;
     response.headers_mut().insert(SET_COOKIE, session::forget(context.app, context.head)?);
     Ok(response)
 }
@@ -194,5 +194,5 @@ pub(crate) async fn end(context: RequestContext<'_>) -> Result<Response, ApiErro
     let hash = SessionHash(context.value("session").to_owned());
     let session = context.app.store.session(own.user, &hash).await?.ok_or(ApiError::NotFound)?;
     context.app.store.end_session(own.user, &session.hash).await?;
-    layout::see("/sessions")
+    layout::redirect("/sessions")
 }

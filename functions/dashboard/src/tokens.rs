@@ -75,7 +75,7 @@ pub(crate) async fn revoke(context: RequestContext<'_>) -> Result<Response, ApiE
     let found = tokens.iter().find(|(token, _)| token.hash.0 == context.value("token"));
     let (token, _) = found.ok_or(ApiError::NotFound)?;
     revoke_token(context.app, token, caller.actor()).await?;
-    layout::see("/tokens?said=revoked")
+    layout::redirect("/tokens?said=revoked")
 }
 
 async fn page(

@@ -153,7 +153,7 @@ fn added(
         Some(keys) => Ok(key_page(context, team, channel, &keys.current)),
         None => {
             let said = if channel.since.is_some() { "added" } else { "asked" };
-            layout::see(&format!("/teams/{}/channels?said={said}", team.id()))
+            layout::redirect(&format!("/teams/{}/channels?said={said}", team.id()))
         }
     }
 }

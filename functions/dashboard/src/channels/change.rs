@@ -79,7 +79,7 @@ impl Opened {
         said: &str,
     ) -> Result<Response, ApiError> {
         match done {
-            Ok(()) => layout::see(&format!("/teams/{}/channels?said={said}", self.team.id())),
+            Ok(()) => layout::redirect(&format!("/teams/{}/channels?said={said}", self.team.id())),
             Err(ChannelError::Store(error)) => Err(error.into()),
             Err(ChannelError::Entropy(error)) => Err(ApiError::internal(error)),
             Err(why) => {

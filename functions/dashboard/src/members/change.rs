@@ -35,7 +35,7 @@ pub(crate) async fn remove(context: RequestContext<'_>) -> Result<Response, ApiE
     let own = (!leaves).then_some(own);
     let done = remove_member(context.app, team.id(), &user, own, caller.actor()).await;
     if done.is_ok() && leaves {
-        return layout::see("/");
+        return layout::redirect("/");
     }
     answer(context, &team, done.map(drop), "removed").await
 }
@@ -45,7 +45,7 @@ pub(crate) async fn withdraw(context: RequestContext<'_>) -> Result<Response, Ap
     let (team, invitation) = pending(context).await?;
     let by = context.member()?.caller.actor();
     withdraw_invitation(context.app, &team, &invitation, by).await?;
-    layout::see(&format!("/teams/{}/members?said=withdrawn", team.id()))
+    layout::redirect(&format!("/teams/{}/members?said=withdrawn", team.id()))
 }
 
 /// Sends an invitation once more.

@@ -61,7 +61,7 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
         None => join_with_new_account(context.app, &open).await,
     };
     match joined {
-        Ok(()) if context.signed_in.is_some() => layout::see(&format!("/teams/{}", open.team.id())),
+        Ok(()) if context.signed_in.is_some() => layout::redirect(&format!("/teams/{}", open.team.id())),
         Ok(()) => Ok(welcome(context, &open).await),
         // Whoever has the link need not be who has the account.
         Err(why @ AccountError::AccountAlready(_)) => {

@@ -27,5 +27,5 @@ pub(crate) async fn update(context: RequestContext<'_>) -> Result<Response, ApiE
     let caller = &context.member()?.caller;
     let team = change_monitoring(context.app, team, settings, caller.actor(), caller.now).await?;
     let section = section.as_str();
-    layout::see(&format!("/teams/{}/settings?saved={section}#{section}", team.id()))
+    layout::redirect(&format!("/teams/{}/settings?saved={section}#{section}", team.id()))
 }

@@ -31,5 +31,5 @@ pub(crate) async fn delete(context: RequestContext<'_>) -> Result<Response, ApiE
     let caller = &context.member()?.caller;
     let access = access(context, Permission::ManageSites).await?;
     delete_site(context.app, &access.stored, caller.actor(), caller.now).await?;
-    layout::see(&format!("/teams/{}?said=deleted", access.stored.site.team))
+    layout::redirect(&format!("/teams/{}?said=deleted", access.stored.site.team))
 }

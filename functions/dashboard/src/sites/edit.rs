@@ -39,7 +39,7 @@ pub(crate) async fn save(context: RequestContext<'_>) -> Result<Response, ApiErr
         save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await
     };
     match saved.await {
-        Ok(()) => layout::see(&format!("/sites/{}?said=saved", access.stored.site.id)),
+        Ok(()) => layout::redirect(&format!("/sites/{}?said=saved", access.stored.site.id)),
         Err(ApiError::Validation(refusal)) => {
             let filled = filled.refused(refusal);
             page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &filled)
@@ -53,7 +53,7 @@ pub(crate) async fn pause(context: RequestContext<'_>) -> Result<Response, ApiEr
     let caller = &context.member()?.caller;
     let mut access = access(context, Permission::ManageSites).await?;
     pause_site(context.app, &mut access, caller.actor(), caller.now).await?;
-    layout::see(&format!("/sites/{}?said=paused", access.stored.site.id))
+    layout::redirect(&format!("/sites/{}?said=paused", access.stored.site.id))
 }
 
 /// Has the site checked again, by the tools that its team enables.
@@ -61,7 +61,7 @@ pub(crate) async fn resume(context: RequestContext<'_>) -> Result<Response, ApiE
     let caller = &context.member()?.caller;
     let mut access = access(context, Permission::ManageSites).await?;
     resume_site(context.app, &mut access, caller.actor(), caller.now).await?;
-    layout::see(&format!("/sites/{}?said=resumed", access.stored.site.id))
+    layout::redirect(&format!("/sites/{}?said=resumed", access.stored.site.id))
 }
 
 /// The settings that a site may take from its team.

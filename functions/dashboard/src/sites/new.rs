@@ -69,7 +69,7 @@ pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiErro
         }
     }
     if refused.is_empty() {
-        return layout::see(&format!("/teams/{}?added={created}", team.team.id()));
+        return layout::redirect(&format!("/teams/{}?added={created}", team.team.id()));
     }
     Ok(form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, created, &refused))
 }

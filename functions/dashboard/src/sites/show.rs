@@ -73,7 +73,7 @@ fn pending(access: &SiteAccess, now: Timestamp) -> Vec<Tool> {
 pub(crate) async fn run(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let access = access(context, Permission::RunChecks).await?;
     match order_checks(context.app, &access, None, context.member()?.caller.now).await {
-        Ok(_) => layout::see(&format!("/sites/{}?said=queued", access.stored.site.id)),
+        Ok(_) => layout::redirect(&format!("/sites/{}?said=queued", access.stored.site.id)),
         Err(ApiError::Validation(why)) => {
             let why = why.message();
             page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, Some(&why)).await
