@@ -13,7 +13,7 @@ use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, Target};
 use vedette_domain::audit::Actor;
 use vedette_domain::message::AlertMessage;
 use vedette_notifier::NOTIFIER;
-use vedette_notifier::send::{MailConfig, MailWay, SendOutcome, Sender};
+use vedette_notifier::send::{MailConfig, MailTransport, SendOutcome, Sender};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_store::{Deliveries, Grant};
 use vedette_testkit::granted;
@@ -95,7 +95,7 @@ fn sender(url: &str) -> Sender {
         "VEDETTE_MAIL_FROM" => Some("alerts@vedette.test".to_owned()),
         _ => None,
     };
-    let mail = MailConfig::read(&read, MailWay::Folder("mail".into())).expect("a configuration");
+    let mail = MailConfig::read(&read, MailTransport::Folder("mail".into())).expect("a configuration");
     Sender::new(Arc::new(SsrfGuard::new(Outbound::default()).expect("a guard")), mail)
 }
 

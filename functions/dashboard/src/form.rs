@@ -1,6 +1,6 @@
 //! The fields of a form, as browsers send them and as pages show them.
 
-mod filled;
+mod input;
 pub(crate) mod setting;
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use url::form_urlencoded;
 use vedette_http::validation::ValidationError;
 
-pub(crate) use filled::{Choice, Filled};
+pub(crate) use input::{Choice, FormInput};
 
 /// A field's text; empty where it was not sent.
 pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {

@@ -22,7 +22,7 @@ use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
-use crate::form::{Filled, field};
+use crate::form::{FormInput, field};
 use crate::layout::NavTab;
 use crate::sites::link_out;
 use crate::{RequestContext, layout};
@@ -37,7 +37,7 @@ const NOTE: &str = "note";
 #[derive(Default)]
 struct Shown {
     problem: Option<String>,
-    filled: Filled,
+    input: FormInput,
 }
 
 /// Shows an issue to a member; says where it can be read to anybody else, and looks for none.
@@ -90,15 +90,15 @@ pub(crate) async fn snooze(context: RequestContext<'_>) -> Result<Response, ApiE
 
 /// Writes something about an issue.
 pub(crate) async fn note(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let filled = Filled::sent(context.body);
+    let input = FormInput::sent(context.body);
     let (by, now) = (context.member()?.caller.user.id, context.app.clock.now());
-    match Note::parse(filled.text(NOTE), by, now) {
+    match Note::parse(input.text(NOTE), by, now) {
         Ok(note) => carry_out(context, Decision::Note(note)).await,
         Err(error) => {
             let refusal = ValidationError::new(NOTE, format!("The note field {error}."));
             let caller = &context.member()?.caller;
             let access = caller.issue(&context.app.store, id(context)?, Permission::RunChecks).await?;
-            let shown = Shown { filled: filled.refused(refusal), ..Shown::default() };
+            let shown = Shown { input: input.refused(refusal), ..Shown::default() };
             page(context, caller, &access, StatusCode::UNPROCESSABLE_ENTITY, &shown).await
         }
     }
@@ -129,7 +129,7 @@ async fn page(
     caller: &Caller,
     access: &IssueAccess,
     status: StatusCode,
-    Shown { problem, filled }: &Shown,
+    Shown { problem, input }: &Shown,
 ) -> Result<Response, ApiError> {
     let (issue, site) = (&access.stored.issue, &access.stored.site);
     let now = context.app.clock.now();
@@ -156,8 +156,8 @@ async fn page(
     let alert = compose::one(&subject, &news, now);
     let may_act = caller.role_in(site.team)?.grants(Permission::RunChecks);
     // The title says what is or was wrong.
-    let said = |line: &&String| line.trim_end_matches('.').eq_ignore_ascii_case(&title);
-    let lines = alert.lines.iter().filter(|line| !said(line));
+    let notice = |line: &&String| line.trim_end_matches('.').eq_ignore_ascii_case(&title);
+    let lines = alert.lines.iter().filter(|line| !notice(line));
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
         p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } ", " (link_out(&site.url)) }
@@ -177,7 +177,7 @@ async fn page(
         (notes(issue, &users))
         @if may_act {
             form method="post" action={ "/issues/" (issue.id) "/note" } {
-                (filled.textarea(NOTE, "What others should know of it", 3))
+                (input.textarea(NOTE, "What others should know of it", 3))
                 p { button { "Add the note" } }
             }
         }
@@ -241,7 +241,7 @@ fn name_of(user: UserId, users: &BTreeMap<UserId, User>) -> Markup {
 }
 
 fn timeline(issue: &Issue, users: &BTreeMap<UserId, User>) -> Markup {
-    let said = |key| match key {
+    let notice = |key| match key {
         TimelineKey::Opened => "Opened",
         TimelineKey::Acknowledged => "Acknowledged",
         TimelineKey::Resolved => "Resolved",
@@ -251,7 +251,7 @@ fn timeline(issue: &Issue, users: &BTreeMap<UserId, User>) -> Markup {
         ol {
             @for entry in issue.timeline.entries() {
                 li {
-                    (layout::instant(entry.timestamp)) ": " (said(entry.key)) " by "
+                    (layout::instant(entry.timestamp)) ": " (notice(entry.key)) " by "
                     @match entry.user {
                         Some(user) => (name_of(user, users)),
                         None => "a check",

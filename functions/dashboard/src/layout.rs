@@ -224,11 +224,11 @@ pub(crate) fn redirect(path: &str) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// What a form has just done: the address names it (`said=`), and `words` has it in words.
+/// What a form has just done: the address names it (`notice=`), and `words` has it in words.
 pub(crate) fn done(context: RequestContext<'_>, words: &[(&str, &str)]) -> Markup {
     let query = Query::parse(context.head.uri.query());
-    let said = query.search("said").unwrap_or_default();
-    let found = words.iter().find(|(name, _)| *name == said);
+    let notice = query.search("said").unwrap_or_default();
+    let found = words.iter().find(|(name, _)| *name == notice);
     html! { @if let Some((_, words)) = found { p.note role="status" { (words) } } }
 }
 

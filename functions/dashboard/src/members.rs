@@ -42,10 +42,10 @@ async fn answer(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
     done: Result<(), AccountError>,
-    said: &str,
+    notice: &str,
 ) -> Result<Response, ApiError> {
     match done {
-        Ok(()) => layout::redirect(&format!("/teams/{}/members?said={said}", team.id())),
+        Ok(()) => layout::redirect(&format!("/teams/{}/members?said={notice}", team.id())),
         // Who is no member is nobody here, whatever else they are.
         Err(AccountError::NoMember(_)) => Err(ApiError::NotFound),
         Err(why @ AccountError::OwnersOnly) => Err(ApiError::Forbidden(sentence(&why.to_string()))),

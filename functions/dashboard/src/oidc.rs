@@ -6,7 +6,7 @@
 mod config;
 mod limits;
 mod provider;
-mod way;
+mod client;
 
 use lambda_http::http::header::{RETRY_AFTER, SET_COOKIE};
 use lambda_http::http::{HeaderValue, StatusCode};
@@ -26,7 +26,7 @@ pub use self::provider::Provider;
 
 use self::limits::REST;
 use self::provider::{Exchange, Failure};
-use crate::form::{Filled, field};
+use crate::form::{FormInput, field};
 use crate::{RequestContext, layout, session, sign_in};
 
 /// Sends the browser to the provider. This is a link and no form: what forms lead to is held by the pages' own
@@ -109,7 +109,7 @@ fn redirect(context: RequestContext<'_>) -> Result<RedirectUrl, ApiError> {
 }
 
 fn refused(context: RequestContext<'_>, status: StatusCode, title: &str, why: &Markup) -> Response {
-    sign_in::how_to(context, status, title, &html! { p { (why) } }, &Filled::default())
+    sign_in::how_to(context, status, title, &html! { p { (why) } }, &FormInput::default())
 }
 
 fn spent(context: RequestContext<'_>) -> Response {

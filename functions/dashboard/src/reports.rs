@@ -23,7 +23,7 @@ use vedette_http::validation::{Errors, ValidationError};
 
 use self::table::Table;
 use crate::RequestContext;
-use crate::form::Filled;
+use crate::form::FormInput;
 use crate::sites::access;
 
 /// The days of a report where nobody says which.
@@ -37,8 +37,8 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
     let span = match parse(&Query::parse(sent), day_of(now)) {
         Ok(span) => span,
         Err(refusal) => {
-            let filled = Filled::sent(sent.unwrap_or_default().as_bytes()).refused(refusal);
-            return Ok(page::refused(context, &access, &filled));
+            let input = FormInput::sent(sent.unwrap_or_default().as_bytes()).refused(refusal);
+            return Ok(page::refused(context, &access, &input));
         }
     };
     let (days, issues) = load(context, &access, span).await?;

@@ -15,12 +15,12 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 
-use crate::form::{Filled, sentence};
+use crate::form::{FormInput, sentence};
 use crate::{RequestContext, layout, session};
 
 /// Says how to sign in.
 pub(crate) async fn explain(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    Ok(how_to(context, StatusCode::OK, "Sign in", &html! {}, &Filled::default()))
+    Ok(how_to(context, StatusCode::OK, "Sign in", &html! {}, &FormInput::default()))
 }
 
 /// Says how to sign in, after something else.
@@ -29,7 +29,7 @@ pub(crate) fn how_to(
     status: StatusCode,
     title: &str,
     lead: &Markup,
-    filled: &Filled,
+    input: &FormInput,
 ) -> Response {
     let content = html! {
         (lead)
@@ -37,7 +37,7 @@ pub(crate) fn how_to(
         @if context.app.service.sends_mail {
             p { "A link signs you in, once. It is sent to the address of your account." }
             form method="post" action=(link::SIGN_IN) {
-                (filled.input("email", "email", "Your address"))
+                (input.input("email", "email", "Your address"))
                 p { button { "Send a link" } }
             }
         } @else {
@@ -54,13 +54,13 @@ pub(crate) async fn mail(context: RequestContext<'_>) -> Result<Response, ApiErr
     if !context.app.service.sends_mail {
         return Err(ApiError::NotFound);
     }
-    let filled = Filled::sent(context.body);
-    let email = match parse_email(filled.text("email")) {
+    let input = FormInput::sent(context.body);
+    let email = match parse_email(input.text("email")) {
         Ok(email) => email,
         Err(error) => {
             let why = ValidationError::new("email", sentence(&error.to_string()));
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            return Ok(how_to(context, status, "Sign in", &html! {}, &filled.refused(why)));
+            return Ok(how_to(context, status, "Sign in", &html! {}, &input.refused(why)));
         }
     };
     mail_sign_in(context.app, email, context.source()).await.map_err(|error| match error {
@@ -148,7 +148,7 @@ async fn usable_link(context: RequestContext<'_>) -> Result<Option<SignInLink>, 
 
 fn spent(context: RequestContext<'_>) -> Response {
     let lead = html! { p { "It was used, it is older than 15 minutes, or it is not complete." } };
-    how_to(context, StatusCode::NOT_FOUND, "This link does not work", &lead, &Filled::default())
+    how_to(context, StatusCode::NOT_FOUND, "This link does not work", &lead, &FormInput::default())
 }
 
 /// Ends the session of this browser.

@@ -16,7 +16,7 @@ use crate::layout::{self, NavTab};
 use crate::{RequestContext, account_error};
 
 /// A form as it was filled in.
-struct Typed {
+struct TokenInput {
     name: String,
     days: String,
     scopes: Vec<String>,
@@ -32,16 +32,16 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     let caller = &context.member()?.caller;
     let text = |name| field(context.body, name).trim().to_owned();
     let scopes = fields(context.body, "scopes");
-    let typed = Typed { name: text("name"), days: text("days"), scopes };
+    let input = TokenInput { name: text("name"), days: text("days"), scopes };
     let mut errors = Errors::new();
-    let name = parse_name(&typed.name)
+    let name = parse_name(&input.name)
         .map_err(|error| errors.push("name", format!("The name field {error}.")));
     let scopes: BTreeSet<Scope> =
-        typed.scopes.iter().filter_map(|scope| Scope::parse(scope)).collect();
+        input.scopes.iter().filter_map(|scope| Scope::parse(scope)).collect();
     if scopes.is_empty() {
         errors.push("scopes", "Choose what the token may be used for.");
     }
-    let days = typed.days.parse().ok().filter(|days| (1..=TOKEN_DAYS_MAX).contains(days));
+    let days = input.days.parse().ok().filter(|days| (1..=TOKEN_DAYS_MAX).contains(days));
     if days.is_none() {
         let message = format!("The days field must be a number from 1 to {TOKEN_DAYS_MAX}.");
         errors.push("days", message);
@@ -55,7 +55,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     }
     let (name, days) = match errors.finish(name.ok().zip(days)) {
         Ok(read) => read,
-        Err(why) => return page(context, Some((&typed, &why))).await,
+        Err(why) => return page(context, Some((&input, &why))).await,
     };
     let created =
         create_token(context.app, caller.user.id, name, &scopes, days, caller.actor()).await;
@@ -80,7 +80,7 @@ pub(crate) async fn revoke(context: RequestContext<'_>) -> Result<Response, ApiE
 
 async fn page(
     context: RequestContext<'_>,
-    refused: Option<(&Typed, &ValidationError)>,
+    refused: Option<(&TokenInput, &ValidationError)>,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let tokens = context.app.store.tokens_of(caller.user.id).await?;
@@ -145,13 +145,13 @@ fn may(scopes: &[Scope]) -> String {
     scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn form(refused: Option<(&Typed, &ValidationError)>) -> Markup {
+fn form(refused: Option<(&TokenInput, &ValidationError)>) -> Markup {
     let why = refused.map(|(_, why)| why);
     let [name, scopes, days] =
         ["name", "scopes", "days"].map(|field| Problems::of(why, field, field));
-    let typed = refused.map(|(typed, _)| typed);
+    let input = refused.map(|(input, _)| input);
     let is_ticked = |scope: &Scope| {
-        typed.is_none_or(|typed| typed.scopes.iter().any(|sent| sent == scope.as_str()))
+        input.is_none_or(|input| input.scopes.iter().any(|sent| sent == scope.as_str()))
     };
     let lifetime = TOKEN_LIFETIME_DAYS.to_string();
     html! {
@@ -159,7 +159,7 @@ fn form(refused: Option<(&Typed, &ValidationError)>) -> Markup {
             label for="name" { "Name" }
             (name.shown())
             input #name name="name" required autocomplete="off"
-                value=(typed.map_or("", |typed| typed.name.as_str()))
+                value=(input.map_or("", |input| input.name.as_str()))
                 aria-describedby=[name.described()] aria-invalid=[name.invalid()];
             fieldset {
                 legend { "What it may be used for" }
@@ -178,7 +178,7 @@ fn form(refused: Option<(&Typed, &ValidationError)>) -> Markup {
             label for="days" { "Days until it stops working" }
             (days.shown())
             input #days type="number" name="days" required min="1" max=(TOKEN_DAYS_MAX)
-                value=(typed.map_or(lifetime.as_str(), |typed| typed.days.as_str()))
+                value=(input.map_or(lifetime.as_str(), |input| input.days.as_str()))
                 aria-describedby=[days.described()] aria-invalid=[days.invalid()];
             p { button { "Make it" } }
         }

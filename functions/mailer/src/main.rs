@@ -3,7 +3,7 @@
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use vedette_mailer::handle_body;
-use vedette_notifier::send::{MailConfig, MailWay};
+use vedette_notifier::send::{MailConfig, MailTransport};
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 
@@ -11,7 +11,7 @@ use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
 async fn main() -> Result<(), Error> {
     telemetry::init();
     let sdk = aws::lambda_sdk_config(&environment)?;
-    let mut mail = MailConfig::read(&environment, MailWay::Ses(Box::new(sdk.clone())))?;
+    let mut mail = MailConfig::read(&environment, MailTransport::Ses(Box::new(sdk.clone())))?;
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
     mail.report_to(app.health.clone());
     let consumer = Consumer::new(&app, Destination::Mailer)?;

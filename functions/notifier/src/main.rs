@@ -6,7 +6,7 @@ use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use vedette_domain::alert::channel_state::LEASE;
 use vedette_notifier::handle_body;
-use vedette_notifier::send::{MailWay, SendConfig, Sender};
+use vedette_notifier::send::{MailTransport, SendConfig, Sender};
 use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runtime::config::{Service, environment};
 use vedette_runtime::{Consumer, Destination, SqsBody, aws, telemetry};
@@ -20,7 +20,7 @@ async fn main() -> Result<(), Error> {
     telemetry::init();
     let sdk = aws::lambda_sdk_config(&environment)?;
     let SendConfig { mail, receivers } =
-        SendConfig::read(&environment, MailWay::Ses(Box::new(sdk.clone())))?;
+        SendConfig::read(&environment, MailTransport::Ses(Box::new(sdk.clone())))?;
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
     let guard = Arc::new(SsrfGuard::new(receivers)?);
     let sender = Sender::new(guard, mail).reporting_to(app.health.clone());

@@ -25,7 +25,7 @@ use vedette_runtime::Health;
 
 use http::Receiver;
 
-pub use mail::{MailConfig, MailWay};
+pub use mail::{MailConfig, MailTransport};
 
 /// How messages are sent, and where to.
 pub struct SendConfig {
@@ -41,7 +41,7 @@ impl SendConfig {
     /// # Errors
     ///
     /// The first variable that is invalid.
-    pub fn read(read: Read<'_>, other: MailWay) -> Result<Self, ConfigError> {
+    pub fn read(read: Read<'_>, other: MailTransport) -> Result<Self, ConfigError> {
         Ok(Self {
             mail: MailConfig::read(read, other)?,
             receivers: Outbound::read(read)?.allowing(read, "VEDETTE_ALLOW_RECEIVERS")?,

@@ -14,7 +14,7 @@ use vedette_domain::check::{Finish, ToolResult};
 use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_notifier::send::{MailConfig, MailWay, Sender};
+use vedette_notifier::send::{MailConfig, MailTransport, Sender};
 use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runs::record_run;
 use vedette_runtime::Destination;
@@ -60,7 +60,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         test.app.store.put_channel(&channel).await?;
     }
     let read = |name: &str| (name == "VEDETTE_MAIL_FROM").then(|| FROM.to_owned());
-    let mail = MailConfig::read(&read, MailWay::Folder(mails.path().to_owned()))?;
+    let mail = MailConfig::read(&read, MailTransport::Folder(mails.path().to_owned()))?;
     let sender = Sender::new(Arc::new(SsrfGuard::new(loopback())?), mail);
 
     let issues: Vec<_> = test.queue.drain(Destination::Alerts);

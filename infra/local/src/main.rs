@@ -12,7 +12,7 @@ use vedette_dashboard::ProviderConfig;
 use vedette_domain::ErrorChain;
 use vedette_domain::config::ConfigError;
 use vedette_local::{OPERATOR_URL, Operator, Options, Service, process, threads, welcome};
-use vedette_notifier::send::{MailWay, SendConfig};
+use vedette_notifier::send::{MailTransport, SendConfig};
 use vedette_runtime::config::environment;
 use vedette_runtime::telemetry;
 use vedette_runtime::terminal::{self, Lines};
@@ -62,7 +62,7 @@ struct Configured {
 
 fn configured(options: &Options) -> Result<Configured, ConfigError> {
     let config = Config::read(&environment)?;
-    let send = SendConfig::read(&environment, MailWay::Folder(options.data.join("mail")))?;
+    let send = SendConfig::read(&environment, MailTransport::Folder(options.data.join("mail")))?;
     if matches!(options.operator_url, Some(Operator::Mail(_))) && !send.mail.reaches_people() {
         let problem = "names an address, and mails go nowhere: VEDETTE_SMTP is not set".to_owned();
         return Err(ConfigError { name: OPERATOR_URL, problem });

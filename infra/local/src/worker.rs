@@ -143,7 +143,7 @@ mod tests {
     use vedette_domain::site::Site;
     use vedette_domain::tool::{RunReason, Tool};
     use vedette_domain::tool_state::ToolState;
-    use vedette_notifier::send::{MailConfig, MailWay};
+    use vedette_notifier::send::{MailConfig, MailTransport};
     use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
     use vedette_runtime::SLOW_AFTER;
     use vedette_store::SiteWithTools;
@@ -157,7 +157,7 @@ mod tests {
 
     fn sender() -> Sender {
         let guard = SsrfGuard::new(loopback()).expect("a guard");
-        let mail = MailConfig::read(&|_| None, MailWay::Folder("mail".into())).expect("a folder");
+        let mail = MailConfig::read(&|_| None, MailTransport::Folder("mail".into())).expect("a folder");
         Sender::new(Arc::new(guard), mail)
     }
 

@@ -34,7 +34,7 @@ pub(super) const KINDS: [(&str, &str); 5] = [
 
 /// A form as it was filled in.
 #[derive(Default)]
-pub(super) struct Typed {
+pub(super) struct ChannelInput {
     pub(super) kind: String,
     to: String,
     pub(super) name: String,
@@ -43,7 +43,7 @@ pub(super) struct Typed {
     pub(super) severities: Vec<String>,
 }
 
-impl Typed {
+impl ChannelInput {
     /// A form that nobody has filled in.
     pub(super) fn empty() -> Self {
         Self { kind: "email".to_owned(), ..Self::default() }
@@ -110,11 +110,11 @@ fn all<T: Ord>(texts: &[String], parse: fn(&str) -> Option<T>) -> Result<BTreeSe
 /// Adds a channel.
 pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let team = context.team(Permission::ManageChannels).await?;
-    let typed = Typed::read(context.body);
-    let filter = typed.filter()?;
+    let input = ChannelInput::read(context.body);
+    let filter = input.filter()?;
     let mut errors = Errors::new();
-    let target = typed.target(context.app, &mut errors)?;
-    let name = match typed.name.as_str() {
+    let target = input.target(context.app, &mut errors)?;
+    let name = match input.name.as_str() {
         "" => None,
         text => parse_name(text)
             .map_err(|error| errors.push("name", format!("The name field {error}.")))
@@ -122,7 +122,7 @@ pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiErro
     };
     let target = match errors.finish(target) {
         Ok(target) => target,
-        Err(why) => return page(context, &team, Some(Refused::Addition(typed, why))).await,
+        Err(why) => return page(context, &team, Some(Refused::Addition(input, why))).await,
     };
     let by = context.member()?.caller.actor();
     let why = match add_channel(context.app, team.id(), name, target, filter, by).await {
@@ -134,14 +134,14 @@ pub(crate) async fn add(context: RequestContext<'_>) -> Result<Response, ApiErro
         }
         Err(taken @ ChannelError::UrlTaken(_)) => {
             let why = ValidationError::new("to", sentence(&taken.to_string()));
-            return page(context, &team, Some(Refused::Taken(typed, why))).await;
+            return page(context, &team, Some(Refused::Taken(input, why))).await;
         }
         Err(asked @ (ChannelError::AskedOften(_) | ChannelError::AskedMany)) => {
             ValidationError::new("to", sentence(&asked.to_string()))
         }
         Err(other) => ValidationError::new("kind", sentence(&other.to_string())),
     };
-    page(context, &team, Some(Refused::Addition(typed, why))).await
+    page(context, &team, Some(Refused::Addition(input, why))).await
 }
 
 fn added(
@@ -152,8 +152,8 @@ fn added(
     match channel.secret.as_ref().and_then(Target::keys) {
         Some(keys) => Ok(key_page(context, team, channel, &keys.current)),
         None => {
-            let said = if channel.since.is_some() { "added" } else { "asked" };
-            layout::redirect(&format!("/teams/{}/channels?said={said}", team.id()))
+            let notice = if channel.since.is_some() { "added" } else { "asked" };
+            layout::redirect(&format!("/teams/{}/channels?said={notice}", team.id()))
         }
     }
 }

@@ -76,10 +76,10 @@ impl Opened {
         &self,
         context: RequestContext<'_>,
         done: Result<(), ChannelError>,
-        said: &str,
+        notice: &str,
     ) -> Result<Response, ApiError> {
         match done {
-            Ok(()) => layout::redirect(&format!("/teams/{}/channels?said={said}", self.team.id())),
+            Ok(()) => layout::redirect(&format!("/teams/{}/channels?said={notice}", self.team.id())),
             Err(ChannelError::Store(error)) => Err(error.into()),
             Err(ChannelError::Entropy(error)) => Err(ApiError::internal(error)),
             Err(why) => {

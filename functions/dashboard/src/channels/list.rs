@@ -15,7 +15,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
-use super::add::{KINDS, Typed};
+use super::add::{KINDS, ChannelInput};
 use crate::RequestContext;
 use crate::form::Problems;
 use crate::layout::{self, NavTab};
@@ -37,9 +37,9 @@ const SAID: [(&str, &str); 7] = [
 /// What was not done, and why.
 pub(super) enum Refused {
     /// A new channel.
-    Addition(Typed, ValidationError),
+    Addition(ChannelInput, ValidationError),
     /// A new channel, because another one leads to its URL.
-    Taken(Typed, ValidationError),
+    Taken(ChannelInput, ValidationError),
     /// Something with a channel.
     Of(ChannelId, String),
 }
@@ -85,8 +85,8 @@ pub(super) async fn page(
         @if may_manage {
             h2 { "Add a channel" }
             @match &refused {
-                Some(Refused::Addition(typed, why) | Refused::Taken(typed, why)) => (form(team, typed, Some(why))),
-                _ => (form(team, &Typed::empty(), None)),
+                Some(Refused::Addition(input, why) | Refused::Taken(input, why)) => (form(team, input, Some(why))),
+                _ => (form(team, &ChannelInput::empty(), None)),
             }
         } @else {
             p { "Owners and admins of the team can add channels and change them." }
@@ -254,7 +254,7 @@ fn wanted(channel: &Channel) -> String {
     )
 }
 
-fn form(team: &TeamWithSettings, typed: &Typed, why: Option<&ValidationError>) -> Markup {
+fn form(team: &TeamWithSettings, input: &ChannelInput, why: Option<&ValidationError>) -> Markup {
     let [kind, to, name] = ["kind", "to", "name"].map(|field| Problems::of(why, field, field));
     html! {
         form method="post" action={ "/teams/" (team.id()) "/channels" } {
@@ -262,23 +262,23 @@ fn form(team: &TeamWithSettings, typed: &Typed, why: Option<&ValidationError>) -
             (kind.shown())
             select #kind name="kind" aria-describedby=[kind.described()] {
                 @for (value, label) in KINDS {
-                    option value=(value) selected[typed.kind == value] { (label) }
+                    option value=(value) selected[input.kind == value] { (label) }
                 }
             }
             label for="to" { "Address, or URL to post to" }
             (to.shown())
             // A URL is a password: what was typed is not shown again.
-            input #to name="to" required autocomplete="off" value=(typed.address())
+            input #to name="to" required autocomplete="off" value=(input.address())
                 aria-describedby=[to.described()] aria-invalid=[to.invalid()];
             label for="name" { "Name (the address or the kind when left out)" }
             (name.shown())
-            input #name name="name" value=(typed.name) autocomplete="off"
+            input #name name="name" value=(input.name) autocomplete="off"
                 aria-describedby=[name.described()] aria-invalid=[name.invalid()];
             details {
                 summary { "What it is told: everything, unless something is ticked" }
-                (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), kind.as_str())), &typed.events))
-                (boxes("tools", "Tools", Tool::ALL.map(|tool| (tool.as_str(), tool.label())), &typed.tools))
-                (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), one.as_str())), &typed.severities))
+                (boxes("events", "Events", EventKind::ALL.map(|kind| (kind.as_str(), kind.as_str())), &input.events))
+                (boxes("tools", "Tools", Tool::ALL.map(|tool| (tool.as_str(), tool.label())), &input.tools))
+                (boxes("severities", "Severities", Severity::ALL.map(|one| (one.as_str(), one.as_str())), &input.severities))
             }
             p { button { "Add" } }
         }

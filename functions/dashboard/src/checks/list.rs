@@ -13,7 +13,7 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 
 use super::{cause, summary};
-use crate::form::{Choice, Filled};
+use crate::form::{Choice, FormInput};
 use crate::layout::NavTab;
 use crate::sites::access;
 use crate::{RequestContext, layout};
@@ -24,12 +24,12 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
     let site = &access.stored.site;
     let query = filled_in(context);
     let path = format!("/sites/{}/checks", site.id);
-    let filled = Filled::sent(query.as_bytes());
+    let input = FormInput::sent(query.as_bytes());
     let title = format!("Checks of {}", site.name);
-    let page = |status, filled: &Filled, found: &Markup| {
+    let page = |status, input: &FormInput, found: &Markup| {
         let content = html! {
             p { a href={ "/sites/" (site.id) } { "Back to the site" } }
-            (filter(&path, filled))
+            (filter(&path, input))
             (found)
         };
         layout::team_page(context, (site.team, NavTab::Sites), status, &title, &content)
@@ -37,25 +37,25 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
     let (filter, number) = match parse_history(&Query::parse(Some(&query))) {
         Ok(parsed) => parsed,
         Err(refusal) => {
-            let filled = filled.refused(refusal);
-            return Ok(page(StatusCode::UNPROCESSABLE_ENTITY, &filled, &filled.summary()));
+            let input = input.refused(refusal);
+            return Ok(page(StatusCode::UNPROCESSABLE_ENTITY, &input, &input.summary()));
         }
     };
     let store = &context.app.store;
     let now = context.member()?.caller.now;
     let (checks, total) = history_page(store, now, &access, &filter, number).await?;
     let found = html! { (table(&checks, total)) (other_pages(&path, &query, number, total)) };
-    Ok(page(StatusCode::OK, &filled, &found))
+    Ok(page(StatusCode::OK, &input, &found))
 }
 
 /// The query without the fields that were left empty: of a form, these are sent as well.
 fn filled_in(context: RequestContext<'_>) -> String {
     let sent = context.head.uri.query().unwrap_or_default().as_bytes();
-    let filled = form_urlencoded::parse(sent).filter(|(_, value)| !value.is_empty());
-    form_urlencoded::Serializer::new(String::new()).extend_pairs(filled).finish()
+    let input = form_urlencoded::parse(sent).filter(|(_, value)| !value.is_empty());
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(input).finish()
 }
 
-fn filter(path: &str, filled: &Filled) -> Markup {
+fn filter(path: &str, input: &FormInput) -> Markup {
     let of = |value: &str| Choice::new(value, value.replace('_', " "));
     let tools = Tool::ALL.map(|tool| Choice::new(tool, tool.label()));
     let states = CheckStatus::ALL.map(|status| of(status.as_str()));
@@ -63,7 +63,7 @@ fn filter(path: &str, filled: &Filled) -> Markup {
     let reasons = RunReason::ALL.map(|reason| of(reason.as_str()));
     let select = |name: &str, label: &str, choices: &[Choice]| {
         let all: Vec<_> = [Choice::new("", "all")].iter().chain(choices).cloned().collect();
-        html! { div { (filled.select(name, label, &all)) } }
+        html! { div { (input.select(name, label, &all)) } }
     };
     html! {
         form.row method="get" action=(path) {
@@ -71,8 +71,8 @@ fn filter(path: &str, filled: &Filled) -> Markup {
             (select("status", "Status", &states))
             (select("automatic", "Sort", &sorts))
             (select("run_reason", "Reason", &reasons))
-            div { (filled.input("from", "date", "From")) }
-            div { (filled.input("to", "date", "To")) }
+            div { (input.input("from", "date", "From")) }
+            div { (input.input("to", "date", "To")) }
             button { "Filter" }
         }
     }

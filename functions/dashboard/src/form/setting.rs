@@ -15,7 +15,7 @@ use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::settings::TEAM_PATH;
 
-use super::{Choice, Filled, capitalized};
+use super::{Choice, FormInput, capitalized};
 
 /// Where a control is chosen first: a value that is filled in, and neither the team's nor a preset.
 const OWN: &str = "own";
@@ -129,10 +129,10 @@ impl Control {
     }
 
     /// Fills it in with what is stored.
-    pub(crate) fn fill(&self, filled: &mut Filled, settings: &Value) {
-        self.fill_value(filled, settings);
+    pub(crate) fn fill(&self, input: &mut FormInput, settings: &Value) {
+        self.fill_value(input, settings);
         if !self.presets.is_empty() {
-            filled.put(self.source(), self.preset(settings));
+            input.put(self.source(), self.preset(settings));
         }
     }
 
@@ -143,31 +143,31 @@ impl Control {
         preset.map_or(OWN, |preset| &preset.value)
     }
 
-    fn fill_value(&self, filled: &mut Filled, settings: &Value) {
+    fn fill_value(&self, input: &mut FormInput, settings: &Value) {
         match self.stored(settings) {
             _ if matches!(self.kind, Kind::Secret) => {}
             Some(Value::Array(items)) if matches!(self.kind, Kind::Lines) => {
-                filled.put(&self.name, items.iter().map(text).collect::<Vec<_>>().join("\n"));
+                input.put(&self.name, items.iter().map(text).collect::<Vec<_>>().join("\n"));
             }
             Some(Value::Array(items)) => {
-                items.iter().for_each(|item| filled.put(&self.name, text(item)));
+                items.iter().for_each(|item| input.put(&self.name, text(item)));
             }
             None | Some(Value::Null) => {}
-            Some(value) => filled.put(&self.name, text(value)),
+            Some(value) => input.put(&self.name, text(value)),
         }
     }
 
     /// Writes what it holds to where it stands in a request.
-    pub(crate) fn write(&self, filled: &Filled, request: &mut Value) {
+    pub(crate) fn write(&self, input: &FormInput, request: &mut Value) {
         let place = self.name.split('.').fold(request, |place, name| &mut place[name]);
-        *place = self.value(filled);
+        *place = self.value(input);
     }
 
     /// The value that it holds; what is no value is left to the API's validation.
-    fn value(&self, filled: &Filled) -> Value {
+    fn value(&self, input: &FormInput) -> Value {
         let from = self.source();
-        let preset = self.presets.iter().find(|preset| preset.value == filled.text(&from));
-        let typed = preset.map_or_else(|| filled.text(&self.name), |preset| &preset.value);
+        let preset = self.presets.iter().find(|preset| preset.value == input.text(&from));
+        let typed = preset.map_or_else(|| input.text(&self.name), |preset| &preset.value);
         match self.kind {
             Kind::Flag => match typed {
                 "true" => true.into(),
@@ -175,52 +175,52 @@ impl Control {
                 other => other.into(),
             },
             Kind::One(_) | Kind::Number(..) => number_or_text(typed),
-            Kind::Some(_) => filled.all(&self.name).map(number_or_text).collect(),
-            Kind::Lines => filled.lines(&self.name).collect(),
+            Kind::Some(_) => input.all(&self.name).map(number_or_text).collect(),
+            Kind::Lines => input.lines(&self.name).collect(),
             Kind::Text | Kind::Page | Kind::Time | Kind::Secret => typed.into(),
         }
     }
 
     /// The control as a form has it.
-    pub(crate) fn shown(&self, filled: &Filled) -> Markup {
+    pub(crate) fn shown(&self, input: &FormInput) -> Markup {
         if self.presets.is_empty() {
-            return self.shown_as(filled, &self.label);
+            return self.shown_as(input, &self.label);
         }
-        self.chosen_first(filled, None)
+        self.chosen_first(input, None)
     }
 
     /// A choice of where the value comes from, and a control of its own.
-    fn chosen_first(&self, filled: &Filled, inherited: Option<Choice>) -> Markup {
+    fn chosen_first(&self, input: &FormInput, inherited: Option<Choice>) -> Markup {
         let own = if self.presets.is_empty() { "Its own" } else { "Another number" };
         let choices = inherited.into_iter().chain(self.presets.clone());
         let choices: Vec<_> = choices.chain([Choice::new(OWN, own)]).collect();
         html! {
             div.from {
-                (filled.select(&self.source(), &self.label, &choices))
-                div.own { (self.shown_as(filled, &format!("{own}: {}", self.label))) }
+                (input.select(&self.source(), &self.label, &choices))
+                div.own { (self.shown_as(input, &format!("{own}: {}", self.label))) }
             }
         }
     }
 
-    fn shown_as(&self, filled: &Filled, label: &str) -> Markup {
+    fn shown_as(&self, input: &FormInput, label: &str) -> Markup {
         let name = &self.name;
         match &self.kind {
             Kind::Flag => html! {
-                (filled.tick(name, "true", label))
-                (filled.problems(name).shown())
+                (input.tick(name, "true", label))
+                (input.problems(name).shown())
             },
-            Kind::One(choices) => filled.select(name, label, choices),
-            Kind::Some(choices) => filled.ticks(name, label, choices),
-            Kind::Number(min, max) => filled.number(name, label, (*min, *max)),
-            Kind::Lines => filled.textarea(name, &format!("{label}, one in a line"), 4),
-            Kind::Text | Kind::Page => filled.input(name, "text", label),
-            Kind::Time => filled.input(name, "time", label),
-            Kind::Secret => filled.secret(name, label),
+            Kind::One(choices) => input.select(name, label, choices),
+            Kind::Some(choices) => input.ticks(name, label, choices),
+            Kind::Number(min, max) => input.number(name, label, (*min, *max)),
+            Kind::Lines => input.textarea(name, &format!("{label}, one in a line"), 4),
+            Kind::Text | Kind::Page => input.input(name, "text", label),
+            Kind::Time => input.input(name, "time", label),
+            Kind::Secret => input.secret(name, label),
         }
     }
 
     /// What is stored, for somebody who cannot change it.
-    pub(crate) fn said(&self, settings: &Value) -> Markup {
+    pub(crate) fn notice(&self, settings: &Value) -> Markup {
         let text = match (&self.kind, self.stored(settings)) {
             (Kind::Secret, Some(Value::String(_))) => "not shown".to_owned(),
             (_, value) => words(value.unwrap_or(&Value::Null), &|item| self.called(item)),
@@ -250,26 +250,26 @@ impl Control {
 
     /// Fills it in with the settings in force, of which some are the site's `own`. One that is the team's
     /// is where an own value starts from.
-    pub(crate) fn fill_own(&self, filled: &mut Filled, own: &Value, in_force: &Value) {
+    pub(crate) fn fill_own(&self, input: &mut FormInput, own: &Value, in_force: &Value) {
         let is_own = self.stored(own).is_some();
         if is_own || self.has_source() {
-            self.fill_value(filled, in_force);
+            self.fill_value(input, in_force);
         }
         if self.has_source() {
-            filled.put(self.source(), if is_own { self.preset(in_force) } else { "" });
+            input.put(self.source(), if is_own { self.preset(in_force) } else { "" });
         }
     }
 
     /// Writes what is chosen to where it stands in a request, unless it is taken from the team.
-    pub(crate) fn write_own(&self, filled: &Filled, request: &mut Value) {
+    pub(crate) fn write_own(&self, input: &FormInput, request: &mut Value) {
         let chosen = if self.has_source() { &self.source() } else { &self.name };
-        if !filled.text(chosen).is_empty() {
-            self.write(filled, request);
+        if !input.text(chosen).is_empty() {
+            self.write(input, request);
         }
     }
 
     /// The control, in which the team's value can be chosen in place of an own one.
-    pub(crate) fn shown_beside(&self, filled: &Filled, team: &Value) -> Markup {
+    pub(crate) fn shown_beside(&self, input: &FormInput, team: &Value) -> Markup {
         let team = self.stored(team).unwrap_or(&Value::Null);
         let inherited = match self.kind {
             Kind::One(_) => self.called(team).to_lowercase(),
@@ -279,10 +279,10 @@ impl Control {
         let own = match &self.kind {
             Kind::Flag => &vec![Choice::new(true, "Yes"), Choice::new(false, "No")],
             Kind::One(choices) => choices,
-            _ => return self.chosen_first(filled, Some(inherited)),
+            _ => return self.chosen_first(input, Some(inherited)),
         };
         let choices: Vec<_> = [inherited].iter().chain(own).cloned().collect();
-        filled.select(&self.name, &self.label, &choices)
+        input.select(&self.name, &self.label, &choices)
     }
 }
 

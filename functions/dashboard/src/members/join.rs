@@ -18,7 +18,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use super::role_word;
-use crate::form::{Filled, sentence};
+use crate::form::{FormInput, sentence};
 use crate::sign_in::{how_to, with_provider};
 use crate::{RequestContext, account_error, layout};
 
@@ -69,7 +69,7 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
             let lead =
                 html! { p { (why) } p { "Sign in with it, and then open this link again." } };
             let title = "This address has an account";
-            Ok(how_to(context, StatusCode::CONFLICT, title, &lead, &Filled::default()))
+            Ok(how_to(context, StatusCode::CONFLICT, title, &lead, &FormInput::default()))
         }
         Err(why @ AccountError::NoSeat { .. }) => {
             Ok(refused(context, "The team has no seat left", &why))

@@ -30,7 +30,7 @@ use vedette_runtime::Clock;
 
 use super::config::{ProviderConfig, is_private};
 use super::limits::Limits;
-use super::way::{Way, WayError};
+use super::client::{Client, ClientError};
 
 /// What all questions of a request may take together: a function has less than half a minute.
 const DEADLINE: Duration = Duration::from_secs(15);
@@ -54,7 +54,7 @@ const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
 /// The OpenID provider at which people may sign in.
 pub struct Provider {
     config: ProviderConfig,
-    way: Way,
+    client: Client,
     /// What it says of itself. Who finds that too old asks anew, and the others wait for the answer.
     known: Mutex<Option<Arc<Known>>>,
     limits: Limits,
@@ -90,7 +90,7 @@ pub(super) enum Failure {
     Resting,
     /// Nobody answers.
     #[error("the provider does not answer")]
-    NoAnswer(#[source] WayError),
+    NoAnswer(#[source] ClientError),
     /// The provider answers something else than it should.
     #[error("the provider's {0} is not as it should be")]
     Unusable(&'static str),
@@ -125,7 +125,7 @@ impl Provider {
     pub fn new(config: ProviderConfig, outbound: Outbound) -> Result<Self, SsrfGuardError> {
         Ok(Self {
             config,
-            way: Way::new(outbound)?,
+            client: Client::new(outbound)?,
             known: Mutex::default(),
             limits: Limits::default(),
         })
@@ -161,7 +161,7 @@ impl Provider {
             .set_redirect_uri(Cow::Borrowed(of.redirect))
             .url();
         // Whoever is on the way could ask for passwords.
-        is_private(&address).then_some(address).ok_or(Failure::NoAnswer(WayError::NotPrivate))
+        is_private(&address).then_some(address).ok_or(Failure::NoAnswer(ClientError::NotPrivate))
     }
 
     /// The address of who has signed in there and got a code, if the provider vouches for it.
@@ -176,7 +176,7 @@ impl Provider {
         of: Exchange<'_>,
         asked: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let too_slow = WayError::Exchange(ExchangeError::TooSlow(DEADLINE));
+        let too_slow = ClientError::Exchange(ExchangeError::TooSlow(DEADLINE));
         let answer = match timeout(DEADLINE, asked).await {
             Ok(answer) => answer,
             Err(_) => Err(Failure::NoAnswer(too_slow)),
@@ -247,7 +247,7 @@ impl Provider {
 
     async fn describe(&self, now: Timestamp) -> Result<Arc<Known>, Failure> {
         let ProviderConfig { issuer, client_id, client_secret } = self.config.clone();
-        let metadata = CoreProviderMetadata::discover_async(issuer, &self.way).await;
+        let metadata = CoreProviderMetadata::discover_async(issuer, &self.client).await;
         let metadata = metadata.map_err(|error| match error {
             DiscoveryError::Request(error) => Failure::NoAnswer(error),
             _ => Failure::Unusable("description of itself"),
@@ -269,7 +269,7 @@ impl Provider {
         let asked = asked
             .set_pkce_verifier(PkceCodeVerifier::new(of.attempt.code_verifier()))
             .set_redirect_uri(Cow::Borrowed(of.redirect));
-        asked.request_async(&self.way).await.map_err(|error| match error {
+        asked.request_async(&self.client).await.map_err(|error| match error {
             RequestTokenError::Request(error) => Failure::NoAnswer(error),
             RequestTokenError::ServerResponse(answer) => match answer.error() {
                 CoreErrorResponseType::InvalidGrant => Failure::UnknownCode,
@@ -292,7 +292,7 @@ impl Provider {
         let subject = claims.subject().clone();
         let asked = known.client.user_info(tokens.access_token().clone(), Some(subject));
         let Ok(asked) = asked else { return Err(Failure::NoAddress) };
-        asked.request_async(&self.way).await.map_err(|error| match error {
+        asked.request_async(&self.client).await.map_err(|error| match error {
             UserInfoError::Request(error) => Failure::NoAnswer(error),
             UserInfoError::ClaimsVerification(_) => Failure::Untrusted(Untrusted::Claims),
             _ => Failure::Unusable("word on the user"),

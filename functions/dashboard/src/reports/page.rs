@@ -8,19 +8,19 @@ use vedette_http::access::SiteAccess;
 use vedette_http::response::Response;
 
 use super::table::{Row, Table};
-use crate::form::Filled;
+use crate::form::FormInput;
 use crate::layout::NavTab;
 use crate::sites::link_out;
 use crate::{RequestContext, layout};
 
 pub(super) fn page(context: RequestContext<'_>, access: &SiteAccess, table: &Table<'_>) -> Response {
     let (site, span) = (&access.stored.site, table.span);
-    let mut filled = Filled::default();
-    filled.put("from", span.from.to_string());
-    filled.put("to", span.to.to_string());
+    let mut input = FormInput::default();
+    input.put("from", span.from.to_string());
+    input.put("to", span.to.to_string());
     let csv = format!("/sites/{}/report.csv?from={}&to={}", site.id, span.from, span.to);
     let content = html! {
-        (form(access, &filled))
+        (form(access, &input))
         p.screen { a href=(csv) { "Download as CSV" } ". The page prints without what is not part of the report." }
         p { (link_out(&site.url)) ", " (span.from) " to " (span.to) " (UTC days)" }
         (in_short(table))
@@ -31,8 +31,8 @@ pub(super) fn page(context: RequestContext<'_>, access: &SiteAccess, table: &Tab
 }
 
 /// The form with what is wrong with it.
-pub(super) fn refused(context: RequestContext<'_>, access: &SiteAccess, filled: &Filled) -> Response {
-    respond(context, access, StatusCode::UNPROCESSABLE_ENTITY, &form(access, filled))
+pub(super) fn refused(context: RequestContext<'_>, access: &SiteAccess, input: &FormInput) -> Response {
+    respond(context, access, StatusCode::UNPROCESSABLE_ENTITY, &form(access, input))
 }
 
 fn respond(
@@ -46,13 +46,13 @@ fn respond(
     layout::team_page(context, (site.team, NavTab::Sites), status, &title, content)
 }
 
-fn form(access: &SiteAccess, filled: &Filled) -> Markup {
+fn form(access: &SiteAccess, input: &FormInput) -> Markup {
     let site = access.stored.site.id;
     html! {
         p.screen { a href={ "/sites/" (site) } { "Back to the site" } }
         form.row.screen method="get" action={ "/sites/" (site) "/report" } {
-            div { (filled.input("from", "date", "From")) }
-            div { (filled.input("to", "date", "To")) }
+            div { (input.input("from", "date", "From")) }
+            div { (input.input("to", "date", "To")) }
             button { "Show" }
         }
     }

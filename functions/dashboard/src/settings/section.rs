@@ -7,7 +7,7 @@ use vedette_http::settings::TEAM_PATH;
 use vedette_store::TeamWithSettings;
 
 use crate::form::setting::{self, Control, Kind};
-use crate::form::{Choice, Filled};
+use crate::form::{Choice, FormInput};
 
 /// What is changed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,10 +83,10 @@ impl Section {
     }
 
     /// What its form says of the settings, as the API would be sent it.
-    pub(super) fn request(self, team: &TeamWithSettings, filled: &Filled) -> Value {
+    pub(super) fn request(self, team: &TeamWithSettings, input: &FormInput) -> Value {
         let mut request = Value::Null;
         for control in self.controls(team.plan()) {
-            control.write(filled, &mut request);
+            control.write(input, &mut request);
         }
         if self == Self::RequestHeader {
             setting::keep_header_value(&mut request, team.settings.request_header.pair());

@@ -13,7 +13,7 @@ use vedette_store::TeamWithSettings;
 
 use super::section::Section;
 use crate::RequestContext;
-use crate::form::Filled;
+use crate::form::FormInput;
 use crate::form::setting::{self, Control};
 use crate::layout::{self, NavTab};
 
@@ -27,7 +27,7 @@ pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiErr
 pub(super) fn page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
-    refused: Option<(Section, Filled)>,
+    refused: Option<(Section, FormInput)>,
 ) -> Result<Response, ApiError> {
     let role = context.member()?.caller.role_in(team.id())?;
     let may_change = role.grants(Permission::UpdateMonitoring);
@@ -50,9 +50,9 @@ pub(super) fn page(
                     p.note role="status" { "Saved." }
                 }
                 @match refused.as_ref().filter(|(refused, _)| *refused == section) {
-                    Some((_, filled)) => (form(team, section, &controls, filled)),
+                    Some((_, input)) => (form(team, section, &controls, input)),
                     None if may_change => (form(team, section, &controls, &stored(&controls, &settings))),
-                    None => dl { @for control in &controls { (control.said(&settings)) } },
+                    None => dl { @for control in &controls { (control.notice(&settings)) } },
                 }
             }
         }
@@ -61,24 +61,24 @@ pub(super) fn page(
     Ok(layout::team_page(context, (team.id(), NavTab::Settings), status, &title, &content))
 }
 
-fn stored(controls: &[Control], settings: &Value) -> Filled {
-    let mut filled = Filled::default();
-    controls.iter().for_each(|control| control.fill(&mut filled, settings));
-    filled
+fn stored(controls: &[Control], settings: &Value) -> FormInput {
+    let mut input = FormInput::default();
+    controls.iter().for_each(|control| control.fill(&mut input, settings));
+    input
 }
 
 fn form(
     team: &TeamWithSettings,
     section: Section,
     controls: &[Control],
-    filled: &Filled,
+    input: &FormInput,
 ) -> Markup {
     let action = format!("/teams/{}/settings/{}#{}", team.id(), section.as_str(), section.as_str());
     html! {
         // What the service says of a field stands beside it, so the browser need not say it first.
         form method="post" action=(action) novalidate {
-            (filled.unsaved(controls.iter().map(Control::name)))
-            @for control in controls { (control.shown(filled)) }
+            (input.unsaved(controls.iter().map(Control::name)))
+            @for control in controls { (control.shown(input)) }
             p { button { "Save " (section.title()) } }
         }
     }

@@ -9,20 +9,20 @@ use vedette_http::validation::Errors;
 
 use super::section::Section;
 use super::show::page;
-use crate::form::Filled;
+use crate::form::FormInput;
 use crate::{RequestContext, layout};
 
 /// Saves a section; what is wrong with it stands beside its fields.
 pub(crate) async fn update(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let section = Section::parse(context.value("section")).ok_or(ApiError::NotFound)?;
     let team = context.team(Permission::UpdateMonitoring).await?;
-    let filled = Filled::sent(context.body);
+    let input = FormInput::sent(context.body);
     let mut errors = Errors::new();
-    let request = section.request(&team, &filled);
+    let request = section.request(&team, &input);
     let update = parse_team_section(&request, team.plan(), &team.settings, &mut errors);
     let settings = match errors.finish(Some(team.settings.merge(&update))) {
         Ok(settings) => settings,
-        Err(refusal) => return page(context, &team, Some((section, filled.refused(refusal)))),
+        Err(refusal) => return page(context, &team, Some((section, input.refused(refusal)))),
     };
     let caller = &context.member()?.caller;
     let team = change_monitoring(context.app, team, settings, caller.actor(), caller.now).await?;

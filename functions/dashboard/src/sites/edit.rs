@@ -12,7 +12,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use super::access;
-use crate::form::Filled;
+use crate::form::FormInput;
 use crate::form::setting::{self, Control};
 use crate::layout::NavTab;
 use crate::{RequestContext, layout};
@@ -32,17 +32,17 @@ pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiErro
 pub(crate) async fn save(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let mut access = access(context, Permission::ManageSites).await?;
-    let filled = Filled::sent(context.body);
+    let input = FormInput::sent(context.body);
     let saved = async {
-        let update = SiteUpdate::parse(&request(&filled, &access), &access.team)?;
+        let update = SiteUpdate::parse(&request(&input, &access), &access.team)?;
         let wanted = update.as_chosen(&access).apply_to(&access)?;
         save_site(context.app, &mut access, wanted, caller.actor(), caller.now).await
     };
     match saved.await {
         Ok(()) => layout::redirect(&format!("/sites/{}?said=saved", access.stored.site.id)),
         Err(ApiError::Validation(refusal)) => {
-            let filled = filled.refused(refusal);
-            page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &filled)
+            let input = input.refused(refusal);
+            page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &input)
         }
         Err(error) => Err(error),
     }
@@ -71,46 +71,46 @@ fn inherited(access: &SiteAccess) -> impl Iterator<Item = Control> {
 }
 
 /// The form as it stands for what is stored.
-fn stored(access: &SiteAccess) -> Result<Filled, ApiError> {
+fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     let site = &access.stored.site;
-    let mut filled = Filled::default();
-    filled.put("name", &site.name);
-    filled.put("url", site.url.as_str());
-    filled.put("notes", site.notes.as_deref().unwrap_or_default());
-    filled.put("pinned", site.pinned.to_string());
-    filled.put("js_rendered", site.js_rendered.to_string());
+    let mut input = FormInput::default();
+    input.put("name", &site.name);
+    input.put("url", site.url.as_str());
+    input.put("notes", site.notes.as_deref().unwrap_or_default());
+    input.put("pinned", site.pinned.to_string());
+    input.put("js_rendered", site.js_rendered.to_string());
     for (kind, values) in &site.expected_records {
-        filled.put(format!("{RECORDS}.{kind}"), values.join("\n"));
+        input.put(format!("{RECORDS}.{kind}"), values.join("\n"));
     }
     let (own, in_force) = (setting::placed(&site.overrides)?, setting::placed(&access.settings())?);
-    setting::of_header().iter().for_each(|control| control.fill(&mut filled, &own));
-    inherited(access).for_each(|control| control.fill_own(&mut filled, &own, &in_force));
-    Ok(filled)
+    setting::of_header().iter().for_each(|control| control.fill(&mut input, &own));
+    inherited(access).for_each(|control| control.fill_own(&mut input, &own, &in_force));
+    Ok(input)
 }
 
 /// What was filled in, as a request of the API says it.
-fn request(filled: &Filled, access: &SiteAccess) -> Map<String, Value> {
-    let text = |name: &str| Value::from(filled.text(name));
+fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
+    let text = |name: &str| Value::from(input.text(name));
     let mut request = json!({
         "url": text("url"),
         "name": text("name"),
         "notes": text("notes"),
-        "js_rendered": filled.has("js_rendered", "true"),
-        "pinned": filled.has("pinned", "true"),
+        "js_rendered": input.has("js_rendered", "true"),
+        "pinned": input.has("pinned", "true"),
     });
-    inherited(access).for_each(|control| control.write_own(filled, &mut request));
-    setting::of_header().iter().for_each(|control| control.write(filled, &mut request));
+    inherited(access).for_each(|control| control.write_own(input, &mut request));
+    setting::of_header().iter().for_each(|control| control.write(input, &mut request));
     let saved = access.stored.site.overrides.request_header.as_ref();
     setting::keep_header_value(&mut request, saved.map(|saved| (&*saved.name, &*saved.value)));
     let records: Map<_, _> = DnsRecordType::ALL
         .into_iter()
-        .map(|kind| (kind, filled.lines(&format!("{RECORDS}.{kind}")).collect::<Value>()))
+        .map(|kind| (kind, input.lines(&format!("{RECORDS}.{kind}")).collect::<Value>()))
         .filter(|(_, values)| values.as_array().is_some_and(|values| !values.is_empty()))
         .map(|(kind, values)| (kind.to_string(), values))
         .collect();
     // To clear the records also forgets those that were learnt, which merely to save must not.
     let had_records = !access.stored.site.expected_records.is_empty();
-    if !records.is_empty() || had_records || filled.has(FORGET, "true") {
+    if !records.is_empty() || had_records || input.has(FORGET, "true") {
         request[RECORDS] = records.into();
     }
     match request {
@@ -123,26 +123,26 @@ fn page(
     context: RequestContext<'_>,
     access: &SiteAccess,
     status: StatusCode,
-    filled: &Filled,
+    input: &FormInput,
 ) -> Result<Response, ApiError> {
     let (site, plan) = (&access.stored.site, access.team.plan());
     let team = setting::placed(&access.team.settings)?;
     let content = html! {
         p { a href={ "/sites/" (site.id) } { "Back to the site" } }
-        (filled.summary())
+        (input.summary())
         // A browser would not let go of what it holds for wrong where it is not shown.
         form.settings method="post" action={ "/sites/" (site.id) "/edit" } novalidate {
-            (filled.input("name", "text", "Name"))
-            (filled.input("url", "url", "URL"))
-            (filled.textarea("notes", "Notes, which alerts begin with", 4))
-            (filled.tick("pinned", "true", "Keep it at the top of lists"))
-            (filled.tick("js_rendered", "true", "Render pages with a browser when links are checked"))
-            (header_part(access, filled))
+            (input.input("name", "text", "Name"))
+            (input.input("url", "url", "URL"))
+            (input.textarea("notes", "Notes, which alerts begin with", 4))
+            (input.tick("pinned", "true", "Keep it at the top of lists"))
+            (input.tick("js_rendered", "true", "Render pages with a browser when links are checked"))
+            (header_part(access, input))
             @for tool in Tool::ALL {
                 h2 { (tool.label()) }
-                @for control in setting::of_tool(tool, plan) { (control.shown_beside(filled, &team)) }
+                @for control in setting::of_tool(tool, plan) { (control.shown_beside(input, &team)) }
             }
-            (records_part(access, filled))
+            (records_part(access, input))
             p { button { "Save" } }
         }
     };
@@ -150,7 +150,7 @@ fn page(
     Ok(layout::team_page(context, (site.team, NavTab::Sites), status, &title, &content))
 }
 
-fn header_part(access: &SiteAccess, filled: &Filled) -> Markup {
+fn header_part(access: &SiteAccess, input: &FormInput) -> Markup {
     let team = access.team.settings.request_header.name.as_deref();
     html! {
         h2 { "Request header" }
@@ -158,19 +158,19 @@ fn header_part(access: &SiteAccess, filled: &Filled) -> Markup {
             "Sent with status, broken-links and performance checks. Without a name, as the team: "
             @match team { Some(name) => { bdi { (name) } } None => "none" } "."
         }
-        @for control in setting::of_header() { (control.shown(filled)) }
+        @for control in setting::of_header() { (control.shown(input)) }
     }
 }
 
-fn records_part(access: &SiteAccess, filled: &Filled) -> Markup {
+fn records_part(access: &SiteAccess, input: &FormInput) -> Markup {
     html! {
         h2 { "Expected DNS records" }
         p.quiet { "One value in a line. Where there are none at all, the first check's records are expected." }
         @for kind in DnsRecordType::ALL {
-            (filled.textarea(&format!("{RECORDS}.{kind}"), &format!("{kind} records"), 2))
+            (input.textarea(&format!("{RECORDS}.{kind}"), &format!("{kind} records"), 2))
         }
         @if access.stored.site.expected_records.is_empty() {
-            (filled.tick(FORGET, "true", "Expect the records of the next check from now on"))
+            (input.tick(FORGET, "true", "Expect the records of the next check from now on"))
         }
     }
 }

@@ -120,7 +120,7 @@ async fn page(
     let state = latest::state(context, access, &issues);
     let content = html! {
         @if let Some(problem) = problem { p.error role="alert" { (problem) } }
-        (said(context, &pending(access, now)))
+        (notice(context, &pending(access, now)))
         p { (link_out(&site.url)) }
         p { (latest::standing(access, state, &issues)) }
         @if role.grants(Permission::RunChecks) {
@@ -149,7 +149,7 @@ fn read<R: DeserializeOwned>(check: Option<&Check>) -> Option<(&Check, R)> {
 }
 
 /// What a form has just done, and what is waited for.
-fn said(context: RequestContext<'_>, pending: &[Tool]) -> Markup {
+fn notice(context: RequestContext<'_>, pending: &[Tool]) -> Markup {
     if !pending.is_empty() {
         let tools: Vec<_> = pending.iter().map(|tool| tool.label()).collect();
         return html! {

@@ -32,12 +32,12 @@ const MAIL_FROM_NAME: &str = "VEDETTE_MAIL_FROM_NAME";
 pub struct MailConfig {
     /// None where this deployment sends no mail.
     from: Option<Mailbox>,
-    way: MailWay,
+    way: MailTransport,
     hold: Hold,
 }
 
 /// The way that mails take.
-pub enum MailWay {
+pub enum MailTransport {
     /// Amazon SES.
     Ses(Box<SdkConfig>),
     /// An SMTP server.
@@ -52,19 +52,19 @@ impl MailConfig {
     /// # Errors
     ///
     /// The first variable that is missing or invalid. The text holds no password.
-    pub fn read(read: Read<'_>, other: MailWay) -> Result<Self, ConfigError> {
+    pub fn read(read: Read<'_>, other: MailTransport) -> Result<Self, ConfigError> {
         let way = match read(SMTP) {
             Some(url) => {
                 let server = SmtpServer::parse(url.trim());
                 let server = server.map_err(|problem| invalid(SMTP, problem))?;
-                MailWay::Smtp(Box::new(server))
+                MailTransport::Smtp(Box::new(server))
             }
             None => other,
         };
         let named = read(MAIL_FROM);
         let from = named.as_deref().or(match way {
-            MailWay::Folder(_) => Some(LOCAL_SENDER),
-            MailWay::Ses(_) | MailWay::Smtp(_) => None,
+            MailTransport::Folder(_) => Some(LOCAL_SENDER),
+            MailTransport::Ses(_) | MailTransport::Smtp(_) => None,
         });
         let from = from.map(str::trim).map(str::parse::<Address>).transpose();
         let from = from.map_err(|_| invalid(MAIL_FROM, BARE_ADDRESS))?;
@@ -74,7 +74,7 @@ impl MailConfig {
             return Err(invalid(MAIL_FROM_NAME, "must be a name on one line"));
         }
         let from = from.map(|address| Mailbox::new(Some(name.to_owned()), address));
-        if from.is_none() && matches!(way, MailWay::Smtp(_)) {
+        if from.is_none() && matches!(way, MailTransport::Smtp(_)) {
             return Err(invalid(MAIL_FROM, "is not set, and mails need a sender"));
         }
         Ok(Self { from, way, hold: Hold::default() })
@@ -82,7 +82,7 @@ impl MailConfig {
 
     /// Whether mails reach anybody else than who looks into a folder.
     pub const fn reaches_people(&self) -> bool {
-        self.from.is_some() && !matches!(self.way, MailWay::Folder(_))
+        self.from.is_some() && !matches!(self.way, MailTransport::Folder(_))
     }
 
     /// Reports to `health` that no mail can be sent.
@@ -139,12 +139,12 @@ impl MailConfig {
             .map_err(|error| Failure::Mail(SendOutcome::refused(ErrorChain(&error).to_string())))?;
         let bytes = written.formatted();
         match &self.way {
-            MailWay::Ses(sdk) => {
+            MailTransport::Ses(sdk) => {
                 let addresses = ses::Addresses { from: from.email.as_ref(), to };
                 ses::send(sdk, addresses, &bytes, now.into()).await
             }
-            MailWay::Smtp(server) => server.send(written.envelope(), &bytes).await,
-            MailWay::Folder(folder) => keep(folder, now, &bytes).await.map_err(|error| {
+            MailTransport::Smtp(server) => server.send(written.envelope(), &bytes).await,
+            MailTransport::Folder(folder) => keep(folder, now, &bytes).await.map_err(|error| {
                 SenderFailure::unavailable(format!("the folder of mails: {error}")).into()
             }),
         }
@@ -174,21 +174,21 @@ async fn keep(folder: &Path, now: Timestamp, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn config(vars: &[(&str, &str)], other: MailWay) -> Result<MailConfig, String> {
+    fn config(vars: &[(&str, &str)], other: MailTransport) -> Result<MailConfig, String> {
         let read = |name: &str| {
             vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned())
         };
         MailConfig::read(&read, other).map_err(|error| error.to_string())
     }
 
-    fn folder() -> MailWay {
-        MailWay::Folder("mail".into())
+    fn folder() -> MailTransport {
+        MailTransport::Folder("mail".into())
     }
 
     #[test]
     fn without_a_server_mails_are_kept_in_a_folder() {
         let config = config(&[], folder()).expect("a configuration");
-        assert!(matches!(config.way, MailWay::Folder(_)));
+        assert!(matches!(config.way, MailTransport::Folder(_)));
         assert_eq!(sender(&config), "Vedette <vedette@localhost>");
     }
 
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn on_aws_a_deployment_without_a_sender_sends_no_mail() {
         let sdk = SdkConfig::builder().build();
-        let config = config(&[], MailWay::Ses(Box::new(sdk))).expect("a configuration");
+        let config = config(&[], MailTransport::Ses(Box::new(sdk))).expect("a configuration");
         assert!(config.from.is_none());
     }
 

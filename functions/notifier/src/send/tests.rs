@@ -108,7 +108,7 @@ fn now() -> Timestamp {
     "2026-11-21T12:01:00Z".parse().expect("a timestamp")
 }
 
-fn sender(mail: MailWay) -> Sender {
+fn sender(mail: MailTransport) -> Sender {
     let guard =
         Outbound { allow: vec!["127.0.0.0/8".parse().expect("a network")], ..Outbound::default() };
     let from = |name: &str| (name == "VEDETTE_MAIL_FROM").then(|| "alerts@vedette.test".to_owned());
@@ -117,7 +117,7 @@ fn sender(mail: MailWay) -> Sender {
 }
 
 fn http_sender() -> Sender {
-    sender(MailWay::Folder("mail".into()))
+    sender(MailTransport::Folder("mail".into()))
 }
 
 fn alert() -> Message {
@@ -323,7 +323,7 @@ async fn what_the_guard_forbids_is_refused() {
 #[tokio::test]
 async fn mails_are_kept_whole_in_their_folder() {
     let folder = tempfile::tempdir().expect("a folder");
-    let sender = sender(MailWay::Folder(folder.path().join("mail")));
+    let sender = sender(MailTransport::Folder(folder.path().join("mail")));
     for delay in [0, 1] {
         let now = now() + SignedDuration::from_secs(delay);
         assert_eq!(sender.send(&email(), &alert(), now).await, SendOutcome::Delivered);
@@ -353,7 +353,7 @@ async fn mails_are_kept_whole_in_their_folder() {
 #[tokio::test]
 async fn an_address_that_is_none_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
-    let sender = sender(MailWay::Folder(folder.path().to_owned()));
+    let sender = sender(MailTransport::Folder(folder.path().to_owned()));
     let target = Target::Email { address: "ada@example.com\r\nBcc: bob@example.com".to_owned() };
     let outcome = sender.send(&target, &alert(), now()).await;
     assert!(matches!(outcome, SendOutcome::Refused { .. }), "{outcome:?}");
@@ -396,7 +396,7 @@ impl MailServer {
             let name = "localhost".to_owned();
             server.tls = Tls::Required(TlsParameters::new(name).expect("a name"));
         }
-        sender(MailWay::Smtp(Box::new(server)))
+        sender(MailTransport::Smtp(Box::new(server)))
     }
 }
 
@@ -555,7 +555,7 @@ async fn a_refused_recipient_concerns_no_other_mail() {
 
 #[tokio::test]
 async fn a_service_that_has_no_sender_holds_mail_back() {
-    let mail = MailConfig::read(&|_| None, MailWay::Ses(Box::new(SdkConfig::builder().build())));
+    let mail = MailConfig::read(&|_| None, MailTransport::Ses(Box::new(SdkConfig::builder().build())));
     let sender = Sender { mail: mail.expect("a configuration"), ..http_sender() };
     let (why, _) = held(sender.send(&email(), &alert(), now()).await);
     assert_eq!(why, "this service sends no mail: VEDETTE_MAIL_FROM is not set");
@@ -569,7 +569,7 @@ async fn by_ses(server: &Server) -> Sender {
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .http_client(vedette_runtime::aws::http_client())
         .build();
-    sender(MailWay::Ses(Box::new(sdk)))
+    sender(MailTransport::Ses(Box::new(sdk)))
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vedette_api::BODY_MAX;
 use vedette_local::{Options, Service};
-use vedette_notifier::send::{MailWay, SendConfig};
+use vedette_notifier::send::{MailTransport, SendConfig};
 
 use crate::client::Client;
 use crate::pages::{browse, sign_in};
@@ -64,7 +64,7 @@ async fn whoever_is_no_trusted_proxy_is_taken_for_where_requests_come_from() {
             "VEDETTE_MAIL_FROM" => Some("alerts@vedette.test".to_owned()),
             _ => None,
         },
-        MailWay::Folder(folder.path().join("mail")),
+        MailTransport::Folder(folder.path().join("mail")),
     );
     let mail = mail.expect("a mail server");
     let service = Service::start(options(folder.path()), config(), mail, None);

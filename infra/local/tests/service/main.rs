@@ -22,7 +22,7 @@ use std::path::Path;
 use client::Client;
 use vedette_checker::Config;
 use vedette_local::{Options, Service};
-use vedette_notifier::send::{MailWay, SendConfig};
+use vedette_notifier::send::{MailTransport, SendConfig};
 
 /// Options for a service on free ports.
 fn options(data: &Path) -> Options {
@@ -40,7 +40,7 @@ fn options(data: &Path) -> Options {
 
 /// Mails go into a folder of the data.
 fn mail(data: &Path) -> SendConfig {
-    SendConfig::read(&|_| None, MailWay::Folder(data.join("mail"))).expect("a folder")
+    SendConfig::read(&|_| None, MailTransport::Folder(data.join("mail"))).expect("a folder")
 }
 
 /// A configuration that lets checks reach this machine, and asks as often as tests do.

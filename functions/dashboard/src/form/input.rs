@@ -24,12 +24,12 @@ impl Choice {
 /// A form as it is filled in: by what is stored, or by what was sent and refused. A field bears the name
 /// that the API's errors have for it.
 #[derive(Debug, Default)]
-pub(crate) struct Filled {
+pub(crate) struct FormInput {
     fields: Vec<(String, String)>,
     refusal: Option<ValidationError>,
 }
 
-impl Filled {
+impl FormInput {
     /// The form as a browser sent it.
     pub(crate) fn sent(body: &[u8]) -> Self {
         Self { fields: form_urlencoded::parse(body).into_owned().collect(), refusal: None }
@@ -47,19 +47,19 @@ impl Filled {
 
     /// What a field holds; nothing where it was not sent.
     pub(crate) fn text(&self, name: &str) -> &str {
-        let found = self.fields.iter().find(|(filled, _)| filled == name);
+        let found = self.fields.iter().find(|(input, _)| input == name);
         found.map_or("", |(_, text)| text)
     }
 
     /// All that a field of several values holds.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        let fields = self.fields.iter().filter(move |(filled, _)| filled == name);
+        let fields = self.fields.iter().filter(move |(input, _)| input == name);
         fields.map(|(_, text)| text.as_str())
     }
 
     /// Whether a box is ticked.
     pub(crate) fn has(&self, name: &str, value: &str) -> bool {
-        self.all(name).any(|filled| filled == value)
+        self.all(name).any(|input| input == value)
     }
 
     /// The lines of a text that are not blank.
