@@ -14,19 +14,19 @@ use vedette_domain::time::wire;
 use vedette_store::{ChannelRef, unless_conflict};
 
 use crate::NotifierError;
-use crate::deliver::{Pass, Transport};
+use crate::deliver::{DeliveryRun, Transport};
 use crate::send::{Message as Outgoing, SendOutcome};
 
 /// How long a confirmation waits while there is no address for its link.
 const NO_BASE: Duration = Duration::from_mins(15);
 
 /// Sends a message that waits in the queue of a channel.
-pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) -> SendOutcome {
-    let Pass { channel, team, transport, .. } = pass;
-    let (team, now) = (team.team.name.as_str(), pass.now());
+pub(crate) async fn send<T: Transport>(run: &DeliveryRun<'_, T>, content: &Content) -> SendOutcome {
+    let DeliveryRun { channel, team, transport, .. } = run;
+    let (team, now) = (team.team.name.as_str(), run.now());
     let message = match content {
         Content::Confirmation { id, asked_by } => {
-            let Some(base) = pass.app.service.pages_base() else {
+            let Some(base) = run.app.service.pages_base() else {
                 let why = NotifierError::NoBase.to_string();
                 return SendOutcome::Held { after: NO_BASE, why };
             };
@@ -45,7 +45,7 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
             let data = json!({ "channel": { "uuid": channel.id, "name": channel.name } });
             Outgoing::Event { id: id.clone(), body: webhook::body(webhook::TEST, now, data) }
         }
-        Content::Test { id } => pass.alert(compose::test(&channel.name, team, now), id.clone()),
+        Content::Test { id } => run.alert(compose::test(&channel.name, team, now), id.clone()),
         Content::Missed { id, since, until } if !channel.target.is_for_people() => {
             let data = json!({
                 "channel": { "uuid": channel.id, "name": channel.name },
@@ -55,26 +55,26 @@ pub(crate) async fn send<T: Transport>(pass: &Pass<'_, T>, content: &Content) ->
             Outgoing::Event { id: id.clone(), body: webhook::body(webhook::MISSED, *until, data) }
         }
         Content::Missed { id, since, until } => {
-            let base = pass.app.service.pages_base();
+            let base = run.app.service.pages_base();
             let events = base.map(|base| link::events(base, channel.team));
             let missed = compose::missed(&channel.name, (*since, *until), events, team);
-            pass.alert(missed, id.clone())
+            run.alert(missed, id.clone())
         }
         Content::BrokenChannel { id, uuid, channel: broken, reason } => {
-            let base = pass.app.service.pages_base();
+            let base = run.app.service.pages_base();
             let page = base.zip(*uuid).map(|(base, uuid)| link::channel(base, channel.team, uuid));
-            pass.alert(compose::broken_channel(broken, reason, team, page, now), id.clone())
+            run.alert(compose::broken_channel(broken, reason, team, page, now), id.clone())
         }
     };
-    transport.send(channel, &pass.target, &message, now).await
+    transport.send(channel, &run.target, &message, now).await
 }
 
 /// Tells the team that the channel does not work, by another one that people read; mail is the surest.
 pub(crate) async fn notify_owner<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     why: &str,
 ) -> Result<(), NotifierError> {
-    let (app, broken, now) = (pass.app, pass.channel, pass.now());
+    let (app, broken, now) = (run.app, run.channel, run.now());
     let channels = app.store.channels(broken.team).await?;
     let others = channels
         .iter()

@@ -7,7 +7,7 @@ use vedette_domain::alert::missed::{Missed, is_too_much};
 use vedette_store::{IssueWithSite, unless_conflict};
 
 use crate::NotifierError;
-use crate::deliver::{Pass, Transport};
+use crate::deliver::{DeliveryRun, Transport};
 use crate::events::event_of;
 
 /// What a channel knows of an issue, and the issue.
@@ -19,12 +19,12 @@ const QUEUED_AT_ONCE: usize = 50;
 /// What people are notified of: where they missed too much, neither outages that are over and that they were not
 /// notified of, nor when an issue was active before. A message says so.
 pub(crate) async fn people<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     mut known: Vec<Known>,
     now: Timestamp,
 ) -> Result<Vec<Known>, NotifierError> {
     if has_missed_too_much(&known, now) {
-        queue_notice(pass, &known, now).await?;
+        queue_notice(run, &known, now).await?;
         let is_over = |(delivery, found): &Known| {
             delivery.missed.is_some()
                 && delivery.notified.is_none()
@@ -32,7 +32,7 @@ pub(crate) async fn people<T: Transport>(
         };
         let (over, rest): (Vec<_>, Vec<_>) = known.into_iter().partition(is_over);
         for (delivery, _) in over {
-            pass.forget(&delivery).await?;
+            run.forget(&delivery).await?;
         }
         known = rest;
     }
@@ -45,14 +45,14 @@ pub(crate) async fn people<T: Transport>(
 /// Queues the transitions that a program missed, or an event that says that it missed too many. Returns the
 /// transitions.
 pub(crate) async fn program<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     known: Vec<Known>,
     now: Timestamp,
 ) -> Result<Vec<Queued>, NotifierError> {
     if has_missed_too_much(&known, now) {
-        queue_notice(pass, &known, now).await?;
+        queue_notice(run, &known, now).await?;
         for (delivery, found) in known {
-            skip(pass, delivery, &found, now).await?;
+            skip(run, delivery, &found, now).await?;
         }
         return Ok(Vec::new());
     }
@@ -61,8 +61,8 @@ pub(crate) async fn program<T: Transport>(
         // Read after the issue: what the outbox does not have now was fanned out. What it still has would be
         // sent twice; it has the channel looked at again.
         let (partition, fingerprint) = (delivery.issue.partition(), delivery.issue.fingerprint());
-        if pass.app.store.outbox(partition, fingerprint).await?.is_empty() {
-            queued.extend(queue_transitions(pass, &delivery, &found, now).await?);
+        if run.app.store.outbox(partition, fingerprint).await?.is_empty() {
+            queued.extend(queue_transitions(run, &delivery, &found, now).await?);
         }
     }
     Ok(queued)
@@ -77,41 +77,41 @@ fn has_missed_too_much(known: &[Known], now: Timestamp) -> bool {
 
 /// Has the channel notified that it missed something, and since when. People are told after their quiet time.
 async fn queue_notice<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     known: &[Known],
     now: Timestamp,
 ) -> Result<(), NotifierError> {
     let first = known.iter().filter_map(|(delivery, _)| Some(delivery.missed?.at)).min();
     let since = first.unwrap_or(now);
     let [from, to] = [since, now].map(Timestamp::as_millisecond);
-    let id = format!("missed-{}-{from}-{to}", pass.channel.id);
-    let due = pass.team.settings.quiet_time.until(now).unwrap_or(now);
+    let id = format!("missed-{}-{from}-{to}", run.channel.id);
+    let due = run.team.settings.quiet_time.until(now).unwrap_or(now);
     let content = Content::Missed { id, since, until: now };
     let notice = Queued::notice("missed".to_owned(), content, due);
     // One that waits says it already.
-    unless_conflict(pass.app.store.put_queued(pass.place(), &notice).await)?;
-    pass.look_at(Some(due));
+    unless_conflict(run.app.store.put_queued(run.place(), &notice).await)?;
+    run.look_at(Some(due));
     Ok(())
 }
 
 /// Goes on with an issue from how it is now.
 async fn skip<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     delivery: DeliveryState,
     found: &IssueWithSite,
     now: Timestamp,
 ) -> Result<(), NotifierError> {
     if !found.issue.lifecycle.is_active() {
-        return pass.forget(&delivery).await;
+        return run.forget(&delivery).await;
     }
-    let is_ended = pass.policy(found).ended.is_some();
+    let is_ended = run.policy(found).ended.is_some();
     let next = delivery.once_caught_up(&found.issue, is_ended, now);
-    save(pass, &next, &[], now).await.map(drop)
+    save(run, &next, &[], now).await.map(drop)
 }
 
 /// Queues the next transitions of an issue that the program missed.
 async fn queue_transitions<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     delivery: &DeliveryState,
     found: &IssueWithSite,
     now: Timestamp,
@@ -122,14 +122,14 @@ async fn queue_transitions<T: Transport>(
     let mut events = Vec::new();
     for transition in transitions.iter().take(QUEUED_AT_ONCE) {
         let Some(past) = issue.as_of(transition.place) else { continue };
-        if !pass.channel.filter.wants(transition.event, issue) {
+        if !run.channel.filter.wants(transition.event, issue) {
             continue;
         }
         let is_last = transition.place + 1 == issue.timeline.entries().len();
         let reason = (delivery.deleted.is_some() && is_last).then_some(EndReason::SiteDeleted);
         let then = IssueWithSite { issue: past.issue, ..found.clone() };
         let event = (transition.event, reason);
-        let content = event_of(pass.app, &then, pass.team, event, past.at).await?;
+        let content = event_of(run.app, &then, run.team, event, past.at).await?;
         let place = missed_place(&missed, transition.number);
         events.push(Queued::event(delivery.issue, place, content, now));
     }
@@ -137,19 +137,19 @@ async fn queue_transitions<T: Transport>(
         true => delivery.once_queued(missed, QUEUED_AT_ONCE, now),
         false => delivery.once_caught_up(issue, false, now),
     };
-    let is_saved = save(pass, &next, &events, now).await?;
+    let is_saved = save(run, &next, &events, now).await?;
     Ok(if is_saved { events } else { Vec::new() })
 }
 
 /// Queues events with what the channel knows then, and has that looked at next. Says no where something happened
 /// to the issue meanwhile: then it is looked at again.
 async fn save<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     next: &DeliveryState,
     events: &[Queued],
     now: Timestamp,
 ) -> Result<bool, NotifierError> {
-    let saved = pass.app.store.queue_events(pass.place(), next, events).await;
-    pass.look_at(Some(now));
+    let saved = run.app.store.queue_events(run.place(), next, events).await;
+    run.look_at(Some(now));
     Ok(unless_conflict(saved)?)
 }

@@ -68,7 +68,7 @@ const UNCONFIRMED: &str = "its reader has not confirmed the channel";
 const LEASE_MARGIN: SignedDuration = SignedDuration::from_secs(35);
 
 /// A pass over a channel, which this process alone sends to.
-pub(crate) struct Pass<'a, T> {
+pub(crate) struct DeliveryRun<'a, T> {
     pub(crate) app: &'a App,
     pub(crate) transport: &'a T,
     pub(crate) channel: &'a Channel,
@@ -140,21 +140,21 @@ pub async fn deliver(
     };
     let (held_until, next, done) = (None, None, Delivered::default());
     let (channel, team) = (&found, &team);
-    let mut pass = Pass { app, transport, channel, target, team, state, held_until, next, done };
+    let mut run = DeliveryRun { app, transport, channel, target, team, state, held_until, next, done };
     let worked = match deliveries {
-        Ok(Deliveries { deliveries, queued, .. }) => pass.work(deliveries, queued).await,
+        Ok(Deliveries { deliveries, queued, .. }) => run.work(deliveries, queued).await,
         Err(error) => Err(error.into()),
     };
     // Whatever goes wrong next: nothing says so again.
-    if pass.done.given_up > 0 {
-        metrics::emit(&[(Metric::AlertsGivenUp, pass.done.given_up)], pass.now());
+    if run.done.given_up > 0 {
+        metrics::emit(&[(Metric::AlertsGivenUp, run.done.given_up)], run.now());
     }
-    pass.end().await?;
+    run.end().await?;
     worked?;
-    Ok(pass.done)
+    Ok(run.done)
 }
 
-impl<T: Transport> Pass<'_, T> {
+impl<T: Transport> DeliveryRun<'_, T> {
     pub(crate) fn place(&self) -> ChannelRef {
         self.channel.into()
     }

@@ -5,9 +5,9 @@ use tracing::info;
 use vedette_domain::alert::host_limit::{ReceivingHost, next_try};
 
 use crate::NotifierError;
-use crate::deliver::{Pass, Transport};
+use crate::deliver::{DeliveryRun, Transport};
 
-impl<T: Transport> Pass<'_, T> {
+impl<T: Transport> DeliveryRun<'_, T> {
     /// Counts a message that is about to be sent to the channel's host. Where that has enough for now, says
     /// when to try again: the message waits as it is, in its order, and no attempt has failed.
     pub(crate) async fn held(&mut self) -> Result<Option<Timestamp>, NotifierError> {

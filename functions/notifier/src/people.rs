@@ -15,7 +15,7 @@ use vedette_domain::id::{ChannelId, UserId};
 use vedette_domain::limits::ALERT_GRACE;
 use vedette_store::{IssueWithSite, budget, retry_on_conflict, unless_conflict};
 
-use crate::deliver::{Attempt, Pass, Transport};
+use crate::deliver::{Attempt, DeliveryRun, Transport};
 use crate::events::deleted;
 use crate::{NotifierError, catch_up};
 
@@ -29,59 +29,59 @@ struct Ready {
 
 /// Tells people what is due of the issues that they are to be notified of.
 pub(crate) async fn notify<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     deliveries: Vec<DeliveryState>,
 ) -> Result<(), NotifierError> {
-    let now = pass.now();
-    let due_now = pass.take_due(deliveries, now);
-    if let Some(retry_at) = pass.state.retry_at.filter(|retry_at| *retry_at > now) {
+    let now = run.now();
+    let due_now = run.take_due(deliveries, now);
+    if let Some(retry_at) = run.state.retry_at.filter(|retry_at| *retry_at > now) {
         for delivery in due_now {
-            pass.put_off(delivery, Some(retry_at)).await?;
+            run.put_off(delivery, Some(retry_at)).await?;
         }
         return Ok(());
     }
-    let mut ready = decide(pass, due_now, now).await?;
+    let mut ready = decide(run, due_now, now).await?;
     // What has waited the longest goes first, so that no kind of news waits for another for ever.
     ready.sort_by_key(|ready| (ready.news.since(&ready.found.issue), ready.delivery.issue));
-    let users = deciders(pass, &ready).await?;
+    let users = deciders(run, &ready).await?;
     while let Some(kind) = ready.first().map(|ready| ready.news.kind()) {
         let (of_kind, others) = ready.into_iter().partition(|ready| ready.news.kind() == kind);
         ready = others;
-        notify_kind(pass, kind, of_kind, &users).await?;
-        if pass.is_off() {
+        notify_kind(run, kind, of_kind, &users).await?;
+        if run.is_off() {
             break;
         }
     }
     let left = ready.into_iter().map(|ready| ready.delivery).collect();
-    if pass.is_off() { pass.park(left, Vec::new()).await } else { Ok(()) }
+    if run.is_off() { run.park(left, Vec::new()).await } else { Ok(()) }
 }
 
 /// What is due now; the rest is saved with when it will be.
 async fn decide<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     deliveries: Vec<DeliveryState>,
     now: Timestamp,
 ) -> Result<Vec<Ready>, NotifierError> {
     let ids: Vec<_> = deliveries.iter().map(|delivery| delivery.issue).collect();
-    let mut issues = pass.app.store.current_issues(ids).await?;
+    let mut issues = run.app.store.current_issues(ids).await?;
     let mut known = Vec::new();
     for delivery in deliveries {
         match issues.remove(&delivery.issue).or_else(|| deleted(&delivery)) {
             Some(found) => known.push((delivery, found)),
             // The site is gone. That it was deleted is still to be told where the outbox has it.
-            None if is_in_outbox(pass, &delivery).await? => {
+            None if is_in_outbox(run, &delivery).await? => {
                 let later = now.saturating_add(ALERT_GRACE).unwrap_or(now);
-                pass.put_off(delivery, Some(later)).await?;
+                run.put_off(delivery, Some(later)).await?;
             }
-            None => pass.forget(&delivery).await?,
+            None => run.forget(&delivery).await?,
         }
     }
     let mut ready = Vec::new();
-    for (delivery, found) in catch_up::people(pass, known, now).await? {
-        match due(&found.issue, delivery.notified, delivery.from, &pass.policy(&found), now) {
-            Due::Nothing(_) => pass.forget(&delivery).await?,
+    for (delivery, found) in catch_up::people(run, known, now).await? {
+        match due(&found.issue, delivery.notified, delivery.from, &run.policy(&found), now) {
+            Due::Nothing(_) => run.forget(&delivery).await?,
             Due::Later { at, notified, .. } => {
-                pass.put_off(DeliveryState { notified, ..delivery }, at).await?
+                run.put_off(DeliveryState { notified, ..delivery }, at).await?
             }
             Due::Notify { news, notified, .. } => {
                 ready.push(Ready { delivery, found, news, notified })
@@ -93,17 +93,17 @@ async fn decide<T: Transport>(
 
 /// Whether something happened to an issue that channels have yet to learn of.
 async fn is_in_outbox<T: Transport>(
-    pass: &Pass<'_, T>,
+    run: &DeliveryRun<'_, T>,
     delivery: &DeliveryState,
 ) -> Result<bool, NotifierError> {
     let issue = delivery.issue;
-    let entries = pass.app.store.outbox(issue.partition(), issue.fingerprint()).await?;
+    let entries = run.app.store.outbox(issue.partition(), issue.fingerprint()).await?;
     Ok(!entries.is_empty())
 }
 
 /// Who acknowledged what people are reminded of, and who resolved what is over.
 async fn deciders<T: Transport>(
-    pass: &Pass<'_, T>,
+    run: &DeliveryRun<'_, T>,
     ready: &[Ready],
 ) -> Result<BTreeMap<UserId, User>, NotifierError> {
     let decided = ready.iter().filter_map(|Ready { found, news, .. }| {
@@ -115,18 +115,18 @@ async fn deciders<T: Transport>(
         }
     });
     let users: BTreeSet<UserId> = decided.collect();
-    Ok(pass.app.store.users(users).await?)
+    Ok(run.app.store.users(users).await?)
 }
 
 /// Tells news of one kind: the first one by one, more of it together.
 async fn notify_kind<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     kind: AlertKind,
     ready: Vec<Ready>,
     users: &BTreeMap<UserId, User>,
 ) -> Result<(), NotifierError> {
-    let now = pass.now();
-    let window = pass.state.window_mut(kind);
+    let now = run.now();
+    let window = run.state.window_mut(kind);
     let Batching { singles, rest, window: next } = batch(*window, ready.len(), now);
     let is_collection = matches!(rest, Rest::Together { .. });
     if !is_collection {
@@ -142,54 +142,54 @@ async fn notify_kind<T: Transport>(
         Rest::None => {}
         Rest::Until(end) => {
             for waiting in others {
-                pass.put_off(waiting.delivery, Some(end)).await?;
+                run.put_off(waiting.delivery, Some(end)).await?;
             }
         }
     }
     for mut group in groups {
-        if pass.is_off() {
-            put_all_off(pass, group, None).await?;
-            pass.give_up();
+        if run.is_off() {
+            put_all_off(run, group, None).await?;
+            run.give_up();
             continue;
         }
-        let waits = pass.state.retry_at.filter(|retry_at| *retry_at > now);
-        let waits = waits.or_else(|| (!pass.has_time()).then_some(now));
+        let waits = run.state.retry_at.filter(|retry_at| *retry_at > now);
+        let waits = waits.or_else(|| (!run.has_time()).then_some(now));
         let waits = match waits {
             Some(due) => Some(due),
-            None => pass.held().await?,
+            None => run.held().await?,
         };
         if let Some(due) = waits {
-            put_all_off(pass, group, Some(due)).await?;
+            put_all_off(run, group, Some(due)).await?;
             continue;
         }
         let collecting = Collecting { kind, continues };
-        let Collection { alert, named } = compose(pass, collecting, &group, users);
+        let Collection { alert, named } = compose(run, collecting, &group, users);
         // Nobody is notified of what an alert does not name.
         let unnamed = group.split_off(named);
-        let (title, id) = (alert.title(), message_id(pass.channel.id, &alert));
-        let message = pass.alert(alert, id);
-        let outcome = pass.transport.send(pass.channel, &pass.target, &message, pass.now()).await;
+        let (title, id) = (alert.title(), message_id(run.channel.id, &alert));
+        let message = run.alert(alert, id);
+        let outcome = run.transport.send(run.channel, &run.target, &message, run.now()).await;
         if outcome.is_final() {
-            pass.give_up();
+            run.give_up();
         }
-        let due = match pass.note(&title, outcome).await? {
+        let due = match run.note(&title, outcome).await? {
             Attempt::Notified => {
                 for Ready { delivery, found, notified, .. } in std::mem::take(&mut group) {
-                    save(pass, &delivery, &found, notified).await?;
+                    save(run, &delivery, &found, notified).await?;
                 }
                 if is_collection {
                     // Not before: one that does not arrive is still to be sent.
                     let full = |window: Window| window.left_some();
                     let next = if unnamed.is_empty() { next } else { next.map(full) };
-                    *pass.state.window_mut(kind) = next;
+                    *run.state.window_mut(kind) = next;
                 }
                 next.map(Window::end)
             }
             Attempt::Again(at) => Some(at),
             Attempt::Disabled => None,
         };
-        put_all_off(pass, group, due).await?;
-        put_all_off(pass, unnamed, due).await?;
+        put_all_off(run, group, due).await?;
+        put_all_off(run, unnamed, due).await?;
     }
     Ok(())
 }
@@ -206,34 +206,34 @@ fn message_id(channel: ChannelId, alert: &Alert) -> String {
 }
 
 async fn put_all_off<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     group: Vec<Ready>,
     due: Option<Timestamp>,
 ) -> Result<(), NotifierError> {
     for ready in group {
-        pass.put_off(ready.delivery, due).await?;
+        run.put_off(ready.delivery, due).await?;
     }
     Ok(())
 }
 
 fn compose<T: Transport>(
-    pass: &Pass<'_, T>,
+    run: &DeliveryRun<'_, T>,
     collecting: Collecting,
     group: &[Ready],
     users: &BTreeMap<UserId, User>,
 ) -> Collection {
-    let subjects: Vec<_> = group.iter().map(|ready| subject(pass, ready, users)).collect();
+    let subjects: Vec<_> = group.iter().map(|ready| subject(run, ready, users)).collect();
     match (&subjects[..], group) {
         ([subject], [ready]) => {
-            Collection { alert: compose::one(subject, &ready.news, pass.now()), named: 1 }
+            Collection { alert: compose::one(subject, &ready.news, run.now()), named: 1 }
         }
-        _ => collect(&subjects, collecting, pass.now()),
+        _ => collect(&subjects, collecting, run.now()),
     }
 }
 
 /// What an alert says of an issue.
 fn subject<'a, T: Transport>(
-    pass: &Pass<'a, T>,
+    run: &DeliveryRun<'a, T>,
     Ready { delivery, found, .. }: &'a Ready,
     users: &'a BTreeMap<UserId, User>,
 ) -> Subject<'a> {
@@ -241,35 +241,35 @@ fn subject<'a, T: Transport>(
     let is_deleted = delivery.deleted.is_some();
     let ended = match is_deleted {
         true => Some(EndReason::SiteDeleted),
-        false => pass.policy(found).ended.filter(|_| issue.lifecycle.is_active()),
+        false => run.policy(found).ended.filter(|_| issue.lifecycle.is_active()),
     };
     let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
     Subject {
         issue,
         site,
-        team: &pass.team.team.name,
+        team: &run.team.team.name,
         acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
         resolved_by: issue.lifecycle.resolved_by().and_then(name),
-        base_url: pass.app.service.pages_base().filter(|_| !is_deleted),
+        base_url: run.app.service.pages_base().filter(|_| !is_deleted),
         ended,
     }
 }
 
 /// Saves what people were told. What happened meanwhile is told next.
 async fn save<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     delivery: &DeliveryState,
     found: &IssueWithSite,
     notified: Option<Notified>,
 ) -> Result<(), NotifierError> {
-    let (app, place, issue) = (pass.app, pass.place(), &found.issue);
-    let next = delivery.once_notified(issue, notified, &pass.policy(found), pass.now());
+    let (app, place, issue) = (run.app, run.place(), &found.issue);
+    let next = delivery.once_notified(issue, notified, &run.policy(found), run.now());
     let saved = match &next {
         Some(next) => app.store.put_delivery_state(place, next).await,
         None => app.store.delete_delivery_state(place, delivery).await,
     };
     if unless_conflict(saved)? {
-        pass.look_at(next.and_then(|next| next.due));
+        run.look_at(next.and_then(|next| next.due));
         return Ok(());
     }
     retry_on_conflict(budget::WRITE, || async {
@@ -278,6 +278,6 @@ async fn save<T: Transport>(
         app.store.put_delivery_state(place, &next).await
     })
     .await?;
-    pass.look_at(Some(pass.now()));
+    run.look_at(Some(run.now()));
     Ok(())
 }

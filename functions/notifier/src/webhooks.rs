@@ -12,7 +12,7 @@ use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::retry::{Retry, retry};
 use vedette_store::{IssueWithSite, unless_conflict};
 
-use crate::deliver::{Pass, Transport};
+use crate::deliver::{DeliveryRun, Transport};
 use crate::events::{deleted, event_of};
 use crate::send::SendOutcome;
 use crate::{NotifierError, broken, catch_up};
@@ -22,15 +22,15 @@ const FAILURES_MAX: usize = 3;
 
 /// Sends events whose turn it is, and makes those that are due.
 pub(crate) async fn notify<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     deliveries: Vec<DeliveryState>,
     mut events: Vec<Queued>,
 ) -> Result<(), NotifierError> {
-    let now = pass.now();
-    if let Some(end) = pass.team.settings.quiet_time.until(now) {
-        return hold(pass, deliveries, events, now, end).await;
+    let now = run.now();
+    if let Some(end) = run.team.settings.quiet_time.until(now) {
+        return hold(run, deliveries, events, now, end).await;
     }
-    events.extend(look(pass, deliveries, now).await?);
+    events.extend(look(run, deliveries, now).await?);
     let mut groups: BTreeMap<String, Vec<Queued>> = BTreeMap::new();
     for event in events {
         groups.entry(event.group.clone()).or_default().push(event);
@@ -40,16 +40,16 @@ pub(crate) async fn notify<T: Transport>(
         group.sort_by(|one, other| one.place.cmp(&other.place));
         let (stale, group) = overtaken(group);
         for reminder in stale {
-            pass.drop_queued(&reminder).await?;
+            run.drop_queued(&reminder).await?;
         }
-        if pass.is_off() {
-            pass.park(Vec::new(), group).await?;
-        } else if let Some(until) = pass.held_until {
-            wait(pass, group, until, now).await?;
-        } else if down.len() >= FAILURES_MAX || !pass.has_time() {
+        if run.is_off() {
+            run.park(Vec::new(), group).await?;
+        } else if let Some(until) = run.held_until {
+            wait(run, group, until, now).await?;
+        } else if down.len() >= FAILURES_MAX || !run.has_time() {
             let again = down.first().copied().unwrap_or(now);
-            wait(pass, group, again, now).await?;
-        } else if let Some(failed) = send_in_order(pass, group).await? {
+            wait(run, group, again, now).await?;
+        } else if let Some(failed) = send_in_order(run, group).await? {
             down.push(failed);
         }
     }
@@ -58,30 +58,30 @@ pub(crate) async fn notify<T: Transport>(
 
 /// Keeps everything that is due for the end of the quiet time.
 async fn hold<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     deliveries: Vec<DeliveryState>,
     events: Vec<Queued>,
     now: Timestamp,
     end: Timestamp,
 ) -> Result<(), NotifierError> {
-    for delivery in pass.take_due(deliveries, now) {
-        pass.put_off(delivery, Some(end)).await?;
+    for delivery in run.take_due(deliveries, now) {
+        run.put_off(delivery, Some(end)).await?;
     }
-    wait(pass, events, end, now).await
+    wait(run, events, end, now).await
 }
 
 /// Has those events wait that are due.
 async fn wait<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     events: Vec<Queued>,
     until: Timestamp,
     now: Timestamp,
 ) -> Result<(), NotifierError> {
     for event in events {
         if event.due.is_some_and(|due| due <= now) && until > now {
-            pass.save_queued(Queued { due: Some(until), ..event }).await?;
+            run.save_queued(Queued { due: Some(until), ..event }).await?;
         } else {
-            pass.look_at(event.due);
+            run.look_at(event.due);
         }
     }
     Ok(())
@@ -90,31 +90,31 @@ async fn wait<T: Transport>(
 /// Queues what is due of the issues to look at: what the program missed while it was off, the end of
 /// monitoring, and reminders. Returns what was queued.
 async fn look<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     deliveries: Vec<DeliveryState>,
     now: Timestamp,
 ) -> Result<Vec<Queued>, NotifierError> {
-    let due_now = pass.take_due(deliveries, now);
+    let due_now = run.take_due(deliveries, now);
     let ids: Vec<_> = due_now.iter().map(|delivery| delivery.issue).collect();
-    let mut issues = pass.app.store.current_issues(ids).await?;
+    let mut issues = run.app.store.current_issues(ids).await?;
     let (mut missed, mut known) = (Vec::new(), Vec::new());
     for delivery in due_now {
         match issues.remove(&delivery.issue).or_else(|| deleted(&delivery)) {
             Some(found) if delivery.missed.is_some() => missed.push((delivery, found)),
             Some(found) => known.push((delivery, found)),
-            None => pass.forget(&delivery).await?,
+            None => run.forget(&delivery).await?,
         }
     }
-    let mut made = catch_up::program(pass, missed, now).await?;
+    let mut made = catch_up::program(run, missed, now).await?;
     for (delivery, found) in known {
-        let policy = pass.policy(&found);
+        let policy = run.policy(&found);
         let (event, next) = match program_step(&found.issue, &delivery, &policy, now) {
             ProgramStep::Forget => {
-                pass.forget(&delivery).await?;
+                run.forget(&delivery).await?;
                 continue;
             }
             ProgramStep::Wait { due } => {
-                pass.put_off(delivery, due).await?;
+                run.put_off(delivery, due).await?;
                 continue;
             }
             ProgramStep::Remind => {
@@ -127,62 +127,62 @@ async fn look<T: Transport>(
                 ((EventKind::Opened, None), delivery.once_opened(&found.issue, now))
             }
         };
-        made.extend(queue(pass, &next, &found, event, now).await?);
+        made.extend(queue(run, &next, &found, event, now).await?);
     }
     Ok(made)
 }
 
 /// Queues an event that a look at an issue has brought about, if the program wants it.
 async fn queue<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     next: &DeliveryState,
     found: &IssueWithSite,
     event: (EventKind, Option<EndReason>),
     now: Timestamp,
 ) -> Result<Option<Queued>, NotifierError> {
     let mut queued = None;
-    if pass.channel.filter.wants(event.0, &found.issue) {
-        let content = event_of(pass.app, found, pass.team, event, now).await?;
+    if run.channel.filter.wants(event.0, &found.issue) {
+        let content = event_of(run.app, found, run.team, event, now).await?;
         let place = step_place(found.issue.rev, now, next.rev);
         queued = Some(Queued::event(next.issue, place, content, now));
     }
-    let saved = pass.app.store.queue_events(pass.place(), next, queued.as_slice()).await;
+    let saved = run.app.store.queue_events(run.place(), next, queued.as_slice()).await;
     // Otherwise something happened to the issue: it is looked at again.
     let is_queued = unless_conflict(saved)?;
-    pass.look_at(if is_queued { next.due } else { Some(now) });
+    run.look_at(if is_queued { next.due } else { Some(now) });
     Ok(queued.filter(|_| is_queued))
 }
 
 /// Sends events of one issue until one fails, and says when that is tried again.
 async fn send_in_order<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     group: Vec<Queued>,
 ) -> Result<Option<Timestamp>, NotifierError> {
     let mut group = group.into_iter();
     while let Some(event) = group.next() {
-        let now = pass.now();
+        let now = run.now();
         if event.due.is_none_or(|due| due > now) {
             // The others wait for it.
             let until = event.due.unwrap_or(now);
-            pass.look_at(event.due);
-            wait(pass, group.collect(), until, now).await?;
+            run.look_at(event.due);
+            wait(run, group.collect(), until, now).await?;
             return Ok(None);
         }
-        if !pass.has_time() {
-            pass.look_at(event.due);
+        if !run.has_time() {
+            run.look_at(event.due);
             return Ok(None);
         }
-        if let Some(until) = pass.held().await? {
+        if let Some(until) = run.held().await? {
             let waiting = std::iter::once(event).chain(group).collect();
-            wait(pass, waiting, until, now).await?;
+            wait(run, waiting, until, now).await?;
             return Ok(None);
         }
-        let outcome = broken::send(pass, &event.content).await;
-        pass.count(outcome == SendOutcome::Delivered);
+        let outcome = broken::send(run, &event.content).await;
+        run.count(outcome == SendOutcome::Delivered);
         let (asked, why) = match outcome {
             SendOutcome::Delivered => {
-                pass.state.delivered(now);
-                pass.drop_queued(&event).await?;
+                run.state.delivered(now);
+                run.drop_queued(&event).await?;
                 continue;
             }
             SendOutcome::Retry { after, why } => {
@@ -191,25 +191,25 @@ async fn send_in_order<T: Transport>(
             SendOutcome::Held { after, why } => (SignedDuration::try_from(after).ok(), why),
             SendOutcome::Refused { why } => (None, why),
             SendOutcome::Gone { why } => {
-                disable(pass, &event, &why).await?;
+                disable(run, &event, &why).await?;
                 let left = std::iter::once(event).chain(group).collect();
-                pass.park(Vec::new(), left).await?;
+                run.park(Vec::new(), left).await?;
                 return Ok(None);
             }
         };
         let Retry { at, failing, is_exhausted } =
-            retry(&pass.channel.target, pass.channel.id, event.failing, asked, pass.now());
+            retry(&run.channel.target, run.channel.id, event.failing, asked, run.now());
         let event = Queued { failing: Some(failing), due: Some(at), ..event };
         if !is_exhausted {
             let attempt = attempt(&event, &why, now);
-            pass.state.note(attempt);
-            pass.save_queued(event).await?;
-            wait(pass, group.collect(), at, pass.now()).await?;
+            run.state.note(attempt);
+            run.save_queued(event).await?;
+            wait(run, group.collect(), at, run.now()).await?;
             return Ok(Some(at));
         }
-        disable(pass, &event, &why).await?;
+        disable(run, &event, &why).await?;
         let left = std::iter::once(event).chain(group).collect();
-        pass.park(Vec::new(), left).await?;
+        run.park(Vec::new(), left).await?;
         return Ok(None);
     }
     Ok(None)
@@ -220,12 +220,12 @@ fn attempt(event: &Queued, why: &str, at: Timestamp) -> FailedAttempt {
 }
 
 async fn disable<T: Transport>(
-    pass: &mut Pass<'_, T>,
+    run: &mut DeliveryRun<'_, T>,
     event: &Queued,
     why: &str,
 ) -> Result<(), NotifierError> {
-    let attempt = attempt(event, why, pass.now());
+    let attempt = attempt(event, why, run.now());
     // It is counted with those that are parked after it.
-    pass.state.disable(attempt);
-    broken::notify_owner(pass, why).await
+    run.state.disable(attempt);
+    broken::notify_owner(run, why).await
 }

@@ -130,7 +130,7 @@ pub(crate) trait Around {
 }
 
 /// A pass over a channel.
-pub(crate) struct Pass<'a, W> {
+pub(crate) struct DeliveryRun<'a, W> {
     pub(crate) world: &'a mut W,
     pub(crate) channel: Channel,
     pub(crate) state: ChannelState,
@@ -146,7 +146,7 @@ struct Ready {
     notified: Option<Notified>,
 }
 
-impl<W: Around> Pass<'_, W> {
+impl<W: Around> DeliveryRun<'_, W> {
     fn policy(&self) -> Policy<'_> {
         Policy {
             filter: &self.channel.filter,

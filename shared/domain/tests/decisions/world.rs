@@ -33,7 +33,7 @@ use vedette_domain::tool_state::{DayWrite, ToolState};
 use crate::random::Random;
 use crate::readers::{Counts, Key, Reader, Scene, Truths};
 use crate::reading::Reading;
-use crate::service::{Answer, Around, ChannelRows, Pass};
+use crate::service::{Answer, Around, ChannelRows, DeliveryRun};
 use crate::truth::{Transition, Truth};
 
 const DAYS: i64 = 3;
@@ -510,8 +510,8 @@ impl World {
         let settings = &self.teams[team].settings;
         let (quiet_time, escalation) = (settings.quiet_time, settings.escalation.clone());
         self.readers[channel].begin_pass(&self.truths);
-        let pass = Pass { world: self, channel: of, state, quiet_time, escalation };
-        let is_saved = pass.work().is_ok();
+        let run = DeliveryRun { world: self, channel: of, state, quiet_time, escalation };
+        let is_saved = run.work().is_ok();
         self.readers[channel].end_pass(is_saved);
         if !is_saved {
             self.counts.deaths += 1;
