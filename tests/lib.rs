@@ -73,7 +73,7 @@ impl Service {
 
     /// Works off messages, and those they bring about, until only delayed ones are left; returns
     /// these.
-    pub async fn work_off(&self) -> Vec<(Message, Duration)> {
+    pub async fn consume(&self) -> Vec<(Message, Duration)> {
         let mut delayed = Vec::new();
         loop {
             let (later, now): (Vec<_>, Vec<_>) =

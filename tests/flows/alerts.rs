@@ -164,7 +164,7 @@ async fn a_storm_is_told_in_four_messages() {
                 .await,
         );
     }
-    scene.service.work_off().await;
+    scene.service.consume().await;
     scene.target.answer(503);
     scene.service.advance_minutes(5);
     for site in &sites {
@@ -212,7 +212,7 @@ async fn watch_many(scene: &Scene, count: usize) -> Vec<SiteId> {
         assert_eq!(named.status, 200, "{named:?}");
         sites.push(site);
     }
-    scene.service.work_off().await;
+    scene.service.consume().await;
     sites
 }
 
@@ -432,7 +432,7 @@ async fn redelivery_sends_a_channel_one_message_for_all_that_is_due() {
     for number in 0..3 {
         let url = format!("http://site.test/{number}");
         let site = scene.create(&url, &json!({ "failures_to_open": 1 })).await;
-        scene.service.work_off().await;
+        scene.service.consume().await;
         scene.target.answer(503);
         let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
         scene.service.receivers.answer(people.id, down);

@@ -51,7 +51,7 @@ impl Story {
         let path = format!("/teams/{}/sites", self.scene.owner.team);
         let created = self.scene.client().post(&path, &body).await;
         let site = SiteId::parse(&created.data("uuid")).expect("an id");
-        Box::pin(self.scene.service.work_off()).await;
+        Box::pin(self.scene.service.consume()).await;
         site
     }
 
@@ -179,7 +179,7 @@ async fn a_site_changes_its_bucket_with_its_cadence_and_leaves_it_with_its_tool(
         let patched =
             client.send("PATCH", &format!("/sites/{site}"), body.to_string().into()).await;
         assert_eq!(patched.status, 200, "{patched:?}");
-        story.scene.service.work_off().await;
+        story.scene.service.consume().await;
         Box::pin(story.dispatch()).await;
     };
     patch(json!({ "status": { "cadence_minutes": 10 }, "ssl": { "enabled": false } })).await;

@@ -117,7 +117,7 @@ async fn a_row_of_a_status_check_is_small() {
     let scene = Scene::start().await;
     let url = format!("{URL}/a/path/as/long/as/they/usually/are");
     scene.create(&url, &json!({})).await;
-    scene.service.work_off().await;
+    scene.service.consume().await;
     let size = scene.size("H#status#").await;
     assert!(size <= 512, "{size} bytes");
     let size = scene.size("T#status").await;
@@ -271,7 +271,7 @@ async fn in_trouble(scene: &Scene, sites: u32) {
     let created = scene.client().post(&path, &json!({ "sites": sites })).await;
     assert_eq!(created.status, 200, "{}", created.shown());
     let created = created.body["data"]["created"].as_array().expect("sites").clone();
-    scene.service.work_off().await;
+    scene.service.consume().await;
     for _ in 0..2 {
         scene.service.advance_minutes(5);
         for site in &created {

@@ -132,7 +132,7 @@ async fn beyond_a_hundred_transitions_one_message_says_that_some_are_missing() {
         let settings = json!({ "failures_to_open": 1, "successes_to_resolve": 1 });
         sites.push(scene.create(&url, &settings).await);
     }
-    scene.service.work_off().await;
+    scene.service.consume().await;
     scene.turn_off(&people).await;
     scene.turn_off(&program).await;
     for code in [503, 200] {
@@ -227,7 +227,7 @@ async fn a_site_that_is_deleted_while_a_channel_is_off_is_told_as_well() {
     scene.turn_off(&program).await;
     assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
     scene.service.deliver_alerts().await;
-    scene.service.work_off().await;
+    scene.service.consume().await;
     assert_eq!(scene.notified(), [""; 0]);
     scene.turn_on(&people).await;
     scene.turn_on(&program).await;

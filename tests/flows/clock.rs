@@ -35,7 +35,7 @@ impl Scene {
         vedette_notifier::release(app, app.clock.now()).await.expect("released");
         redeliver_all(app).await.expect("redelivered");
         rebuild_all(app).await.expect("rebuilt");
-        self.service.work_off().await;
+        self.service.consume().await;
         self.service.deliver_alerts().await;
     }
 

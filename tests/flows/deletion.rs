@@ -69,7 +69,7 @@ async fn a_site_goes_with_all_it_had() {
     assert_eq!(scene.client().delete(&path).await.status, 404, "deleted once");
     assert_eq!(scene.client().get("/issues").await.body["meta"]["total"], 0);
     scene.service.deliver_alerts().await;
-    scene.service.work_off().await;
+    scene.service.consume().await;
     assert_gone(&scene, site, 1).await;
     assert_eq!(scene.client().get(&format!("/sites/{other}")).await.status, 200);
     assert_balanced(&scene.service).await;
@@ -88,7 +88,7 @@ async fn a_failing_site_is_no_longer_listed() {
     assert!(trouble().await.contains_key(&site));
     delete(&scene, site).await;
     assert!(trouble().await.is_empty(), "at once");
-    scene.service.work_off().await;
+    scene.service.consume().await;
     assert_gone(&scene, site, 0).await;
 }
 
@@ -102,7 +102,7 @@ async fn resolved_issues_go_too() {
     delete(&scene, site).await;
     assert_eq!(scene.client().get("/issues?status=resolved").await.body["meta"]["total"], 0);
     scene.service.deliver_alerts().await;
-    scene.service.work_off().await;
+    scene.service.consume().await;
     assert_gone(&scene, site, 0).await;
 }
 
@@ -120,7 +120,7 @@ async fn a_run_that_ends_after_the_deletion_writes_nothing() {
             scene.target.asked(requests + 2).await;
             delete(&scene, site).await;
             if is_purged {
-                scene.service.work_off().await;
+                scene.service.consume().await;
             }
             let table = scene.service.test.table.dump().await;
             scene.target.answer(503);
@@ -134,7 +134,7 @@ async fn a_run_that_ends_after_the_deletion_writes_nothing() {
         assert_eq!(dropped(&one), Dropped::Gone);
         assert_eq!(dropped(&other), Dropped::Gone);
         assert_eq!(scene.service.test.table.dump().await, table, "purged: {is_purged}");
-        scene.service.work_off().await;
+        scene.service.consume().await;
         assert_gone(&scene, site, 0).await;
     }
 }
@@ -164,7 +164,7 @@ async fn a_deletion_among_runs_syncs_and_orders_wins() {
             client.post(&checks, &order),
             late,
         );
-        scene.service.work_off().await;
+        scene.service.consume().await;
         assert_gone(&scene, site, 0).await;
         scene.service.advance_minutes(1);
     }
@@ -175,7 +175,7 @@ async fn a_schedule_of_a_site_that_is_gone_is_removed_by_a_reconciliation() {
     let scene = Scene::start().await;
     let site = scene.watch().await;
     delete(&scene, site).await;
-    scene.service.work_off().await;
+    scene.service.consume().await;
     assert_gone(&scene, site, 0).await;
     let scheduler = &scene.service.test.app.scheduler;
     let team = scene.owner.team;
@@ -264,6 +264,6 @@ async fn a_long_history_goes_in_one_purge() {
     scene.service.test.table.fill(&partition_key(site), rows).await;
     delete(&scene, site).await;
     scene.service.deliver_alerts().await;
-    scene.service.work_off().await;
+    scene.service.consume().await;
     assert_gone(&scene, site, 0).await;
 }

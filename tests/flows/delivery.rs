@@ -164,7 +164,7 @@ async fn where_order_does_not_matter_any_order_leaves_the_same_table() {
         let scene = Scene::start().await;
         let one = scene.watch().await;
         let other = scene.create(&format!("{URL}/other"), &json!({})).await;
-        scene.service.work_off().await;
+        scene.service.consume().await;
         let on_demand = scene.order(one).await;
         scene.service.advance_minutes(5);
         let now = scene.service.test.now();
@@ -226,7 +226,7 @@ async fn messages_of_a_deleted_site_are_dropped_unprobed() {
         assert_eq!(dropped(&scene.service.check(message).await), Dropped::Gone);
     }
     assert_eq!(scene.service.test.table.dump().await, unpurged);
-    scene.service.work_off().await;
+    scene.service.consume().await;
     for message in &messages {
         assert_eq!(dropped(&scene.service.check(message).await), Dropped::Gone);
     }

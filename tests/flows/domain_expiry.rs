@@ -130,7 +130,7 @@ async fn the_end_of_a_domain_that_is_unknown_or_not_watched_opens_nothing() {
     } } } });
     let saved = scene.service.client(&scene.owner).patch(&path, &only_hard).await;
     assert_eq!(saved.status, 200, "{saved:?}");
-    scene.service.work_off().await;
+    scene.service.consume().await;
     scene.check_after(1).await;
     assert_eq!(scene.issue().await, None, "nothing but failed lookups is reported");
 }

@@ -219,7 +219,7 @@ async fn what_earlier_versions_stored_with_a_channel_is_sent_to_and_moved_at_nig
     let night = Message::Maintenance(Maintenance::Rebuild { team: owner.team, after: None });
     for _ in 0..2 {
         app.queue.send(&night, Duration::ZERO).await.expect("sent");
-        service.work_off().await;
+        service.consume().await;
         let (moved, claims) = app.store.channels_and_claims(owner.team).await.expect("read");
         assert!(moved.iter().all(|channel| channel.secret.is_none() && channel.rev == 2));
         let [claim] = &claims[..] else { panic!("{claims:?}") };
@@ -273,7 +273,7 @@ async fn a_url_is_free_again_whose_channel_is_gone() {
 
     let night = Message::Maintenance(Maintenance::Rebuild { team: owner.team, after: None });
     app.queue.send(&night, Duration::ZERO).await.expect("sent");
-    service.work_off().await;
+    service.consume().await;
     let left = claims().await;
     assert_eq!(left.iter().map(|claim| claim.channel).collect::<Vec<_>>(), [kept.id]);
     app.store.delete_claim(owner.team, &left[0]).await.expect_err("its channel is there");

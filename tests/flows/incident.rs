@@ -13,7 +13,7 @@ async fn a_site_goes_down_its_issue_is_acknowledged_and_it_comes_back() {
 
     // A team creates a site. Its first check does not wait for the schedule.
     let site = scene.create(URL, &json!({})).await;
-    assert!(service.work_off().await.is_empty(), "a site that is up needs no other check soon");
+    assert!(service.consume().await.is_empty(), "a site that is up needs no other check soon");
     assert_eq!(scene.target.requests(), 1);
 
     // The site goes down. One failure may be a hiccup: it opens no issue, but has the check repeated

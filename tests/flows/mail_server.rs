@@ -95,7 +95,8 @@ fn sender(url: &str) -> Sender {
         "VEDETTE_MAIL_FROM" => Some("alerts@vedette.test".to_owned()),
         _ => None,
     };
-    let mail = MailConfig::read(&read, MailTransport::Folder("mail".into())).expect("a configuration");
+    let mail =
+        MailConfig::read(&read, MailTransport::Folder("mail".into())).expect("a configuration");
     Sender::new(Arc::new(SsrfGuard::new(Outbound::default()).expect("a guard")), mail)
 }
 

@@ -28,7 +28,7 @@ impl Scene {
             vedette_reconciler::rebuild_all(&self.service.test.app).await.expect("asked"),
             1
         );
-        let delayed = self.service.work_off().await;
+        let delayed = self.service.consume().await;
         self.service.deliver_alerts().await;
         delayed
     }
@@ -47,7 +47,7 @@ impl Scene {
 async fn a_timer_that_is_missing_is_set_again() {
     let scene = Scene::start().await;
     let site = scene.watch_down(&json!({ "incident_follow_up_minutes": 10 })).await;
-    scene.service.work_off().await;
+    scene.service.consume().await;
     let (before, partition) = (scene.state(site).await, site.partition());
     let app = &scene.service.test.app;
     let lost = before.without_timer();
@@ -71,7 +71,7 @@ async fn a_tool_that_does_not_run_gets_no_timer() {
     let off = json!({ "url": URL, "monitoring_settings": { "tools": { "status": { "enabled": false } } } });
     let answer = scene.client().patch(&format!("/sites/{site}"), &off).await;
     assert_eq!(answer.status, 200, "{answer:?}");
-    scene.service.work_off().await;
+    scene.service.consume().await;
     assert_eq!(scene.state(site).await.timer, None);
     assert!(scene.rebuild().await.is_empty());
     assert_eq!(scene.state(site).await.timer, None);

@@ -72,7 +72,7 @@ impl Scene {
     /// A site whose first run is done; retries and follow-ups as the settings say.
     pub(crate) async fn watch_with(&self, status: &Value) -> SiteId {
         let site = self.create(URL, status).await;
-        self.service.work_off().await;
+        self.service.consume().await;
         site
     }
 
@@ -147,7 +147,7 @@ impl Scene {
     /// Works off the queues, until a single check is left, which is to come after a delay.
     pub(crate) async fn next_check(&self) -> (CheckMessage, Duration) {
         let [(message, delay)] =
-            <[_; 1]>::try_from(self.service.work_off().await).expect("one message");
+            <[_; 1]>::try_from(self.service.consume().await).expect("one message");
         (check_message(&message), delay)
     }
 

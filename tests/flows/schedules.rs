@@ -128,7 +128,7 @@ impl Story {
         let client = self.scene.client();
         let patched = client.send("PATCH", &format!("/sites/{site}"), body.into()).await;
         assert_eq!(patched.status, 200, "{patched:?}");
-        self.scene.service.work_off().await;
+        self.scene.service.consume().await;
     }
 
     async fn reconcile(&self) -> Reconciled {
@@ -191,7 +191,7 @@ async fn nothing_is_scheduled_of_a_tool_that_is_off(by: By) {
     let story = Story::begin(by).await;
     let body = json!({ "url": URL, "monitoring_settings": only(Tool::Status, false, 5) });
     story.scene.client().post(&format!("/teams/{}/sites", story.scene.owner.team), &body).await;
-    story.scene.service.work_off().await;
+    story.scene.service.consume().await;
     assert_eq!(story.schedules().await, []);
     assert_eq!(story.scene.target.requests(), 0);
     story.scene.service.advance_minutes(60);
@@ -209,7 +209,7 @@ async fn first_runs_happen_once_however_often_they_are_sent(by: By) {
     }
     assert!(story.scene.service.waiting().len() > 3);
     redeliver_all(app).await.expect("resent");
-    story.scene.service.work_off().await;
+    story.scene.service.consume().await;
     story.scene.service.advance_minutes(10);
     assert_eq!(story.scene.redeliver().await, []);
     assert_eq!(story.scene.target.requests(), 1);
@@ -313,7 +313,7 @@ async fn a_reconciliation_finds_sites_of_every_team(by: By) {
         });
         assert_eq!(client.post(&path, &body).await.status, 201);
     }
-    story.scene.service.work_off().await;
+    story.scene.service.consume().await;
     let schedules = story.schedules().await;
     assert_eq!(schedules.len(), 21);
     story.lose_schedules().await;

@@ -48,7 +48,7 @@ impl Scene {
         let body = json!({ "url": URL, "monitoring_settings": { "tools": tools } });
         let answer = self.client().patch(&format!("/sites/{site}"), &body).await;
         assert_eq!(answer.status, 200, "{answer:?}");
-        self.service.work_off().await;
+        self.service.consume().await;
         self.service.deliver_alerts().await;
     }
 
@@ -145,7 +145,7 @@ async fn who_deletes_a_site_that_is_down_ends_its_alerts() {
     let received = scene.service.receivers.take();
     assert_eq!(titles(&received), ["MONITORING STOPPED: site.test"]);
     assert_eq!(reasons(&received), [("issue.resolved".to_owned(), json!("site_deleted"))]);
-    scene.service.work_off().await;
+    scene.service.consume().await;
     scene.assert_that_nobody_is_reminded().await;
     let left = scene.service.test.table.dump().await;
     let of_site =

@@ -217,7 +217,7 @@ async fn a_target_that_hangs_delays_no_other() {
     for number in 0..12 {
         sites.push(scene.create(&format!("{URL}/{number}"), &json!({})).await);
     }
-    scene.service.work_off().await;
+    scene.service.consume().await;
     hanging.hang();
     scene.service.advance_minutes(5);
     let now = scene.service.test.now();

@@ -242,10 +242,10 @@ async fn a_channel_that_is_enabled_again_learns_what_it_has_missed() {
     let listed = browser.get(&page).await;
     assert!(said(&listed).contains("disabled by Ada"), "{}", said(&listed));
     let site = add(&mut browser, &service, owner.team, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     service.advance_minutes(2);
     service.run_scheduled(site, Tool::Status).await;
-    service.work_off().await;
+    service.consume().await;
     service.deliver_alerts().await;
     assert!(service.receivers.take().is_empty(), "it is disabled");
 

@@ -263,7 +263,7 @@ async fn a_site_is_deleted_once_somebody_says_so() {
     assert!(said(&browser.get(sent_to(&deleted)).await).contains("The site is deleted."));
     assert_eq!(browser.get(&format!("/sites/{id}")).await.status(), 404);
     assert_eq!(browser.post(&path, "").await.status(), 404);
-    service.work_off().await;
+    service.consume().await;
     assert!(service.test.app.store.deleted_site(id.partition()).await.expect("read").is_none());
 }
 

@@ -27,7 +27,7 @@ impl Watched {
     async fn site(&self, browser: &mut Browser<'_>, code: u16) -> SiteId {
         self.target.answer(code);
         let site = add(browser, &self.service, self.owner.team, &self.target.url).await;
-        self.service.work_off().await;
+        self.service.consume().await;
         site
     }
 

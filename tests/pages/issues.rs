@@ -26,7 +26,7 @@ pub(crate) async fn broken(service: &Service, owner: &Member) -> (WebServer, Iss
     });
     let created = service.client(owner).post(&format!("/teams/{}/sites", owner.team), &body).await;
     let site = SiteId::parse(&created.data("uuid")).expect("an id");
-    service.work_off().await;
+    service.consume().await;
     let issues = service.test.app.store.issues_of_site(site.partition()).await.expect("read");
     (target, issues[0].id)
 }
@@ -113,7 +113,7 @@ async fn a_note_stays_with_its_issue_and_tells_no_channel() {
     }
     // It outlives the end of the issue, and its next opening.
     target.answer(200);
-    service.work_off().await;
+    service.consume().await;
     sent_to(&browser.post(&format!("{path}/resolve"), "").await);
     assert_eq!(stored(&service, id).await.notes.len(), 1);
     for number in 0..12 {

@@ -141,7 +141,7 @@ async fn a_page_is_loaded_again_while_it_waits_for_checks() {
     // What does not end is not waited for.
     service.advance_minutes(11);
     assert_eq!(refresh(&browser.get(&then).await), None);
-    service.work_off().await;
+    service.consume().await;
     let page = browser.get(&then).await;
     assert!(said(&page).contains("The checks are done."), "{}", said(&page));
 }

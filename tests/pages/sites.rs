@@ -37,12 +37,12 @@ async fn sites_are_pasted_and_then_listed_failing_ones_first() {
     assert!(said(&browser.get(&list).await).contains("2 sites are watched from now on."));
     assert!(said(&browser.get("/").await).contains("Not checked yet 2"));
 
-    service.work_off().await;
+    service.consume().await;
     service.advance_minutes(2);
     let down = service.test.app.store.directory(owner.team, 10).await.expect("read");
     let down = down.iter().find(|row| row.url.as_str().starts_with(&bad.url)).expect("a site").id;
     service.run_scheduled(down, Tool::Status).await;
-    service.work_off().await;
+    service.consume().await;
     let list = browser.get("/").await;
     let list = said(&list);
     for count in ["All 2", "Down 1", "Up 1", "Paused 0"] {
@@ -98,7 +98,7 @@ async fn a_site_shows_how_it_is_and_runs_on_demand_as_often_as_the_api() {
     let target = WebServer::start().await;
     let mut browser = Browser::of(&service.test, owner.user).await;
     let site = add(&mut browser, &service, owner.team, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let path = format!("/sites/{site}");
     let page = browser.get(&path).await;
     for text in [
@@ -119,7 +119,7 @@ async fn a_site_shows_how_it_is_and_runs_on_demand_as_often_as_the_api() {
     let refused = browser.post(&run, "").await;
     assert_eq!(refused.status(), 422);
     assert!(main_part(&refused).contains("role=\"alert\""), "{}", main_part(&refused));
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(target.requests(), before + 1);
     for _ in 2..10 {
         browser.post(&run, "").await;

@@ -21,7 +21,7 @@ async fn broken(service: &Service, owner: &Member) -> (SiteId, WebServer) {
     let at_once: Value =
         json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
     let site = new_site_with(service, owner, &target.url, &at_once).await;
-    service.work_off().await;
+    service.consume().await;
     (site, target)
 }
 

@@ -555,7 +555,7 @@ async fn a_member_who_has_left_sees_nothing_of_the_team_any_more() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let leaver = colleague(&service, &owner, Role::Admin).await;
     let client = service.client(&leaver);
     let list = client.get(&format!("/sites/{site}/checks")).await;

@@ -97,7 +97,8 @@ pub(crate) async fn note(context: RequestContext<'_>) -> Result<Response, ApiErr
         Err(error) => {
             let refusal = ValidationError::new(NOTE, format!("The note field {error}."));
             let caller = &context.member()?.caller;
-            let access = caller.issue(&context.app.store, id(context)?, Permission::RunChecks).await?;
+            let access =
+                caller.issue(&context.app.store, id(context)?, Permission::RunChecks).await?;
             let shown = Shown { input: input.refused(refusal), ..Shown::default() };
             page(context, caller, &access, StatusCode::UNPROCESSABLE_ENTITY, &shown).await
         }
@@ -108,7 +109,9 @@ pub(crate) async fn note(context: RequestContext<'_>) -> Result<Response, ApiErr
 async fn carry_out(context: RequestContext<'_>, decision: Decision) -> Result<Response, ApiError> {
     let (id, caller) = (id(context)?, &context.member()?.caller);
     let access = caller.issue(&context.app.store, id, Permission::RunChecks).await?;
-    match decide(context.app, &access.stored, decision, caller.actor(), context.app.clock.now()).await {
+    match decide(context.app, &access.stored, decision, caller.actor(), context.app.clock.now())
+        .await
+    {
         Ok(_) => layout::redirect(&format!("/issues/{id}")),
         Err(DecisionError::Store(error)) => Err(error.into()),
         // Somebody else was sooner: what is the case now is shown with it.

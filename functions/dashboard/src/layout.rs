@@ -204,7 +204,12 @@ fn framed(
 }
 
 /// A page that asks a question, with the one button that says yes to it.
-pub(crate) fn form(context: RequestContext<'_>, title: &str, question: &Markup, button: &str) -> Response {
+pub(crate) fn form(
+    context: RequestContext<'_>,
+    title: &str,
+    question: &Markup,
+    button: &str,
+) -> Response {
     let content = html! {
         p { (question) }
         // Without an address a form is sent to where it was read from, key included.

@@ -43,34 +43,48 @@ pub use self::serve::{Dashboard, misdirected, not_found};
 /// All pages. GET shows one and changes nothing, since mail scanners follow links; POST acts. Only the answer
 /// of an OpenID provider comes by GET and signs in, but in no browser that has not asked for it.
 pub const PAGES: &[Page] = &[
-    page("GET", link::CONFIRM, Audience::Linked, |context| Box::pin(channels::ask_to_confirm(context))),
+    page("GET", link::CONFIRM, Audience::Linked, |context| {
+        Box::pin(channels::ask_to_confirm(context))
+    }),
     page("POST", link::CONFIRM, Audience::Linked, |context| Box::pin(channels::confirm(context))),
     page("GET", link::UNSUBSCRIBE, Audience::Linked, |context| {
         Box::pin(channels::ask_to_unsubscribe(context))
     }),
-    page("POST", link::UNSUBSCRIBE, Audience::Linked, |context| Box::pin(channels::unsubscribe(context))),
+    page("POST", link::UNSUBSCRIBE, Audience::Linked, |context| {
+        Box::pin(channels::unsubscribe(context))
+    }),
     page("GET", "/assets/{asset}", Audience::Linked, |context| Box::pin(assets::show(context))),
     page("GET", link::SIGN_IN, Audience::Anybody, |context| Box::pin(sign_in::explain(context))),
     account_form(link::SIGN_IN, Audience::Anybody, |context| Box::pin(sign_in::mail(context))),
     page("GET", link::SIGN_IN_LINK, Audience::Anybody, |context| Box::pin(sign_in::ask(context))),
-    account_form(link::SIGN_IN_LINK, Audience::Anybody, |context| Box::pin(sign_in::confirm(context))),
+    account_form(link::SIGN_IN_LINK, Audience::Anybody, |context| {
+        Box::pin(sign_in::confirm(context))
+    }),
     provider_page(link::SIGN_IN_WITH_PROVIDER, |context| Box::pin(oidc::begin(context))),
     provider_page(link::PROVIDER_ANSWER, |context| Box::pin(oidc::answer(context))),
     page("POST", "/sign-out", Audience::Member, |context| Box::pin(sign_in::out(context))),
     page("GET", "/sessions", Audience::Member, |context| Box::pin(sign_in::sessions(context))),
-    page("POST", "/sessions/{session}/end", Audience::Member, |context| Box::pin(sign_in::end(context))),
+    page("POST", "/sessions/{session}/end", Audience::Member, |context| {
+        Box::pin(sign_in::end(context))
+    }),
     page("GET", "/", Audience::Member, |context| Box::pin(sites::list::home(context))),
     page("GET", "/teams/{team}", Audience::Member, |context| Box::pin(sites::list::team(context))),
     page("GET", link::EVENTS, Audience::Member, |context| Box::pin(events::show(context))),
-    page("GET", "/teams/{team}/sites/new", Audience::Member, |context| Box::pin(sites::new::ask(context))),
-    page("POST", "/teams/{team}/sites", Audience::Member, |context| Box::pin(sites::new::add(context))),
+    page("GET", "/teams/{team}/sites/new", Audience::Member, |context| {
+        Box::pin(sites::new::ask(context))
+    }),
+    page("POST", "/teams/{team}/sites", Audience::Member, |context| {
+        Box::pin(sites::new::add(context))
+    }),
     page("GET", "/teams/{team}/settings", Audience::Member, |context| {
         Box::pin(settings::show::show(context))
     }),
     page("POST", "/teams/{team}/settings/{section}", Audience::Member, |context| {
         Box::pin(settings::update::update(context))
     }),
-    page("GET", link::CHANNELS, Audience::Member, |context| Box::pin(channels::list::list(context))),
+    page("GET", link::CHANNELS, Audience::Member, |context| {
+        Box::pin(channels::list::list(context))
+    }),
     page("POST", link::CHANNELS, Audience::Member, |context| Box::pin(channels::add::add(context))),
     page("POST", "/teams/{team}/channels/{channel}/test", Audience::Member, |context| {
         Box::pin(channels::change::test(context))
@@ -87,8 +101,12 @@ pub const PAGES: &[Page] = &[
     page("POST", "/teams/{team}/channels/{channel}/remove", Audience::Member, |context| {
         Box::pin(channels::change::remove(context))
     }),
-    page("GET", "/teams/{team}/members", Audience::Member, |context| Box::pin(members::list::list(context))),
-    account_form("/teams/{team}/members", Audience::Member, |context| Box::pin(members::add::add(context))),
+    page("GET", "/teams/{team}/members", Audience::Member, |context| {
+        Box::pin(members::list::list(context))
+    }),
+    account_form("/teams/{team}/members", Audience::Member, |context| {
+        Box::pin(members::add::add(context))
+    }),
     account_form("/teams/{team}/members/{user}/role", Audience::Member, |context| {
         Box::pin(members::change::role(context))
     }),
@@ -104,27 +122,53 @@ pub const PAGES: &[Page] = &[
     account_form("/teams/{team}/invitations/{invitation}/renew", Audience::Member, |context| {
         Box::pin(members::add::renew(context))
     }),
-    page("GET", link::INVITATION, Audience::Anybody, |context| Box::pin(members::join::ask(context))),
-    account_form(link::INVITATION, Audience::Anybody, |context| Box::pin(members::join::accept(context))),
+    page("GET", link::INVITATION, Audience::Anybody, |context| {
+        Box::pin(members::join::ask(context))
+    }),
+    account_form(link::INVITATION, Audience::Anybody, |context| {
+        Box::pin(members::join::accept(context))
+    }),
     account_form(link::DECLINED_INVITATION, Audience::Anybody, |context| {
         Box::pin(members::join::decline(context))
     }),
-    page("GET", "/teams/{team}/audit-log", Audience::Member, |context| Box::pin(audit_log::show(context))),
+    page("GET", "/teams/{team}/audit-log", Audience::Member, |context| {
+        Box::pin(audit_log::show(context))
+    }),
     page("GET", "/teams/{team}/plan", Audience::Member, |context| Box::pin(plan::show(context))),
     page("GET", "/tokens", Audience::Member, |context| Box::pin(tokens::list(context))),
     account_form("/tokens", Audience::Member, |context| Box::pin(tokens::create(context))),
-    account_form("/tokens/{token}/revoke", Audience::Member, |context| Box::pin(tokens::revoke(context))),
+    account_form("/tokens/{token}/revoke", Audience::Member, |context| {
+        Box::pin(tokens::revoke(context))
+    }),
     page("GET", "/sites/{site}", Audience::Member, |context| Box::pin(sites::show::show(context))),
-    page("GET", "/sites/{site}/checks", Audience::Member, |context| Box::pin(checks::list::show(context))),
-    page("GET", "/checks/{check}", Audience::Member, |context| Box::pin(checks::show::show(context))),
+    page("GET", "/sites/{site}/checks", Audience::Member, |context| {
+        Box::pin(checks::list::show(context))
+    }),
+    page("GET", "/checks/{check}", Audience::Member, |context| {
+        Box::pin(checks::show::show(context))
+    }),
     check_run("/sites/{site}/checks", |context| Box::pin(sites::show::run(context))),
-    page("GET", "/sites/{site}/report", Audience::Member, |context| Box::pin(reports::show(context))),
-    page("GET", "/sites/{site}/report.csv", Audience::Member, |context| Box::pin(reports::csv(context))),
-    page("GET", "/sites/{site}/edit", Audience::Member, |context| Box::pin(sites::edit::ask(context))),
-    page("POST", "/sites/{site}/edit", Audience::Member, |context| Box::pin(sites::edit::save(context))),
-    page("POST", "/sites/{site}/pause", Audience::Member, |context| Box::pin(sites::edit::pause(context))),
-    page("POST", "/sites/{site}/resume", Audience::Member, |context| Box::pin(sites::edit::resume(context))),
-    page("GET", "/sites/{site}/delete", Audience::Member, |context| Box::pin(sites::delete::ask(context))),
+    page("GET", "/sites/{site}/report", Audience::Member, |context| {
+        Box::pin(reports::show(context))
+    }),
+    page("GET", "/sites/{site}/report.csv", Audience::Member, |context| {
+        Box::pin(reports::csv(context))
+    }),
+    page("GET", "/sites/{site}/edit", Audience::Member, |context| {
+        Box::pin(sites::edit::ask(context))
+    }),
+    page("POST", "/sites/{site}/edit", Audience::Member, |context| {
+        Box::pin(sites::edit::save(context))
+    }),
+    page("POST", "/sites/{site}/pause", Audience::Member, |context| {
+        Box::pin(sites::edit::pause(context))
+    }),
+    page("POST", "/sites/{site}/resume", Audience::Member, |context| {
+        Box::pin(sites::edit::resume(context))
+    }),
+    page("GET", "/sites/{site}/delete", Audience::Member, |context| {
+        Box::pin(sites::delete::ask(context))
+    }),
     page("POST", "/sites/{site}/delete", Audience::Member, |context| {
         Box::pin(sites::delete::delete(context))
     }),
@@ -132,9 +176,15 @@ pub const PAGES: &[Page] = &[
     page("POST", "/issues/{issue}/acknowledge", Audience::Member, |context| {
         Box::pin(issues::acknowledge(context))
     }),
-    page("POST", "/issues/{issue}/resolve", Audience::Member, |context| Box::pin(issues::resolve(context))),
-    page("POST", "/issues/{issue}/snooze", Audience::Member, |context| Box::pin(issues::snooze(context))),
-    page("POST", "/issues/{issue}/note", Audience::Member, |context| Box::pin(issues::note(context))),
+    page("POST", "/issues/{issue}/resolve", Audience::Member, |context| {
+        Box::pin(issues::resolve(context))
+    }),
+    page("POST", "/issues/{issue}/snooze", Audience::Member, |context| {
+        Box::pin(issues::snooze(context))
+    }),
+    page("POST", "/issues/{issue}/note", Audience::Member, |context| {
+        Box::pin(issues::note(context))
+    }),
 ];
 
 /// A page, or what its form does.
@@ -165,7 +215,12 @@ enum Audience {
 
 type Handler = for<'a> fn(RequestContext<'a>) -> BoxFuture<'a, Result<Response, ApiError>>;
 
-const fn page(method: &'static str, path: &'static str, audience: Audience, handler: Handler) -> Page {
+const fn page(
+    method: &'static str,
+    path: &'static str,
+    audience: Audience,
+    handler: Handler,
+) -> Page {
     Page { method, path, audience, writes_accounts: false, runs_checks: false, handler }
 }
 

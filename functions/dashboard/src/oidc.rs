@@ -3,10 +3,10 @@
 //!
 //! Nobody gets an account by this: it is found by the address that the provider vouches for.
 
+mod client;
 mod config;
 mod limits;
 mod provider;
-mod client;
 
 use lambda_http::http::header::{RETRY_AFTER, SET_COOKIE};
 use lambda_http::http::{HeaderValue, StatusCode};

@@ -74,8 +74,14 @@ impl Dashboard {
         F: Future<Output = Result<Body, ApiError>> + Send,
     {
         let values = parameters(page.path, head.uri.path()).unwrap_or_default();
-        let context =
-            RequestContext { app, dashboard: self, head, values: &values, signed_in: None, body: &[] };
+        let context = RequestContext {
+            app,
+            dashboard: self,
+            head,
+            values: &values,
+            signed_in: None,
+            body: &[],
+        };
         let signed_in = match admit(app, page, head, &values).await {
             Ok(signed_in) => signed_in,
             Err(error) => return refuse(context, &error),

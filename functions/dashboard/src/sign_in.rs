@@ -130,7 +130,10 @@ pub(crate) fn new_session(
 }
 
 /// Sends the browser to the first page, with the cookie of its session.
-pub(crate) fn entered(context: RequestContext<'_>, cookie: &SessionCookie) -> Result<Response, ApiError> {
+pub(crate) fn entered(
+    context: RequestContext<'_>,
+    cookie: &SessionCookie,
+) -> Result<Response, ApiError> {
     let mut response = layout::redirect("/")?;
     response.headers_mut().insert(SET_COOKIE, session::keep(context.app, context.head, cookie)?);
     Ok(response)

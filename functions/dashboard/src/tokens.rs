@@ -128,7 +128,12 @@ async fn page(
 }
 
 /// Who belongs to one team alone has the ways to its pages here, too.
-fn framed(context: RequestContext<'_>, status: StatusCode, title: &str, content: &Markup) -> Response {
+fn framed(
+    context: RequestContext<'_>,
+    status: StatusCode,
+    title: &str,
+    content: &Markup,
+) -> Response {
     let memberships = context.signed_in.map(|signed_in| signed_in.caller.memberships.as_slice());
     match memberships {
         Some([place]) => {

@@ -140,7 +140,8 @@ pub async fn deliver(
     };
     let (held_until, next, done) = (None, None, Delivered::default());
     let (channel, team) = (&found, &team);
-    let mut run = DeliveryRun { app, transport, channel, target, team, state, held_until, next, done };
+    let mut run =
+        DeliveryRun { app, transport, channel, target, team, state, held_until, next, done };
     let worked = match deliveries {
         Ok(Deliveries { deliveries, queued, .. }) => run.work(deliveries, queued).await,
         Err(error) => Err(error.into()),

@@ -137,7 +137,7 @@ fn due(sites: u64, cadence: u32) -> Result<Vec<u64>, Box<dyn Error>> {
 /// The fewest places with which runs are hardly later than their sender makes them.
 fn row(sites: u64, due: &[u64], sender: Sender, hanging: u64) -> Vec<String> {
     let sent = sent(due, sender);
-    let lag = |places| work_off(&sent, places, hanging);
+    let lag = |places| consume(&sent, places, hanging);
     let best = lag(sent.len().clamp(1, 20_000));
     let is_enough = |lag: &Lag| lag.last < best.last + 10.0;
     let (mut few, mut places) = (0, 1);
@@ -271,7 +271,7 @@ impl Functions {
 }
 
 /// Lets so many places do all runs, and says how late they were.
-fn work_off(sent: &[(Time, Time)], places: usize, hanging: u64) -> Lag {
+fn consume(sent: &[(Time, Time)], places: usize, hanging: u64) -> Lag {
     let mut functions = Functions {
         places: vec![Place::default(); places],
         idle: (0..places).collect(),

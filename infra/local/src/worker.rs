@@ -157,7 +157,8 @@ mod tests {
 
     fn sender() -> Sender {
         let guard = SsrfGuard::new(loopback()).expect("a guard");
-        let mail = MailConfig::read(&|_| None, MailTransport::Folder("mail".into())).expect("a folder");
+        let mail =
+            MailConfig::read(&|_| None, MailTransport::Folder("mail".into())).expect("a folder");
         Sender::new(Arc::new(guard), mail)
     }
 

@@ -34,7 +34,7 @@ async fn used(service: &Service, owner: &Member) -> Value {
 async fn watched(service: &Service, owner: &Member) -> (SiteId, WebServer) {
     let target = WebServer::start().await;
     let site = new_site(service, owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     service.advance_minutes(1);
     (site, target)
 }
@@ -143,7 +143,7 @@ async fn a_status_check_completes_and_a_tool_without_an_engine_is_skipped() {
     let (service, owner) = Service::with_team().await;
     let (site, target) = watched(&service, &owner).await;
     run(&service, &owner, site, &["status", "ssl"]).await;
-    service.work_off().await;
+    service.consume().await;
     let answer = service.client(&owner).get(&format!("/sites/{site}")).await;
     let latest = &answer.body["data"]["latest_checks"];
     assert_eq!(latest["status"]["status"], "completed");
@@ -277,7 +277,7 @@ async fn a_pending_check_keeps_all_that_were_asked_for_from_the_queue() {
     assert_eq!(checks.body["meta"]["total"], 1, "the first run only");
     assert_eq!(used(&service, &owner).await, 2);
 
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(run(&service, &owner, site, &["status", "ssl"]).await.status, 202);
 }
 
@@ -295,13 +295,13 @@ async fn a_tool_runs_again_when_its_cadence_has_passed_since_it_was_queued() {
     for (tool, label, seconds, cadence) in every {
         assert_eq!(run(&service, &owner, site, &[tool]).await.status, 202);
         service.test.advance(SignedDuration::from_secs(seconds - 1));
-        service.work_off().await;
+        service.consume().await;
         let refused = run(&service, &owner, site, &[tool]).await;
         let message = format!("{label} checks can only be run every {cadence} for this site.");
         assert_invalid(&refused, "tools", &message);
         service.test.advance(SignedDuration::from_secs(1));
         assert_eq!(run(&service, &owner, site, &[tool]).await.status, 202, "{tool}");
-        service.work_off().await;
+        service.consume().await;
     }
 }
 
@@ -335,13 +335,13 @@ async fn one_rule_speaks_at_a_time_enabled_then_quota_then_pending_then_cadence(
         service.advance_minutes(5);
         let tools = ["status", "ssl", "broken-links", "performance"];
         assert_eq!(run(&service, &owner, site, &tools).await.status, 202);
-        service.work_off().await;
+        service.consume().await;
     }
     service.advance_minutes(5);
     for tools in [["status", "ssl"], ["broken-links", "performance"]] {
         assert_eq!(run(&service, &owner, site, &tools).await.status, 202);
         if tools[0] == "status" {
-            service.work_off().await;
+            service.consume().await;
         }
     }
     assert_eq!(used(&service, &owner).await, 48);
@@ -364,7 +364,7 @@ async fn use_up(service: &Service, owner: &Member, site: SiteId, checks: usize) 
     while left > 0 {
         let now = &tools[..left.min(tools.len())];
         assert_eq!(run(service, owner, site, now).await.status, 202);
-        service.work_off().await;
+        service.consume().await;
         service.advance_minutes(5);
         left -= now.len();
     }
@@ -381,7 +381,7 @@ async fn the_quota_is_the_months_and_begins_anew_with_the_next() {
     assert_invalid(&refused, "tools", QUOTA);
     assert_eq!(used(&service, &owner).await, 48, "all of them or none");
     assert_eq!(run(&service, &owner, site, &["status", "ssl"]).await.status, 202);
-    service.work_off().await;
+    service.consume().await;
     service.test.set_clock("2026-11-30T23:59:59.999Z".parse().expect("a time"));
     assert_invalid(&run(&service, &owner, site, &["dns"]).await, "tools", QUOTA);
     assert_eq!(used(&service, &owner).await, 50);
@@ -520,7 +520,7 @@ async fn what_plan_or_settings_forbid_by_the_time_it_would_run_is_skipped() {
     let uuid = queued.body["data"][0]["uuid"].as_str().expect("a uuid");
     suspend(&service, &owner).await;
     let requests = target.requests();
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(target.requests(), requests);
 
     let now = service.test.now();
@@ -537,12 +537,12 @@ async fn on_demand_results_open_no_issue_and_do_not_count_towards_one() {
     let target = WebServer::start().await;
     let settings = json!({ "tools": { "status": { "settings": { "failures_to_open": 2 } } } });
     let site = new_site_with(&service, &owner, &target.url, &settings).await;
-    service.work_off().await;
+    service.consume().await;
     target.answer(503);
     for _ in 0..3 {
         service.advance_minutes(1);
         assert_eq!(run(&service, &owner, site, &["status"]).await.status, 202);
-        assert!(service.work_off().await.is_empty(), "no confirmation retry either");
+        assert!(service.consume().await.is_empty(), "no confirmation retry either");
     }
     let client = service.client(&owner);
     let checks = client.get(&format!("/sites/{site}/checks?automatic=false")).await;
@@ -558,7 +558,7 @@ async fn on_demand_results_open_no_issue_and_do_not_count_towards_one() {
     // And a success on demand does not take it back.
     target.answer(200);
     run(&service, &owner, site, &["status"]).await;
-    service.work_off().await;
+    service.consume().await;
     target.answer(503);
     service.advance_minutes(1);
     service.run_scheduled(site, Tool::Status).await;

@@ -46,7 +46,7 @@ async fn order(service: &Service, owner: &Member, site: SiteId, tool: &str) -> S
 async fn run(service: &Service, owner: &Member, site: SiteId, tool: &str) -> String {
     service.advance_minutes(1);
     let check = order(service, owner, site, tool).await;
-    service.work_off().await;
+    service.consume().await;
     check
 }
 
@@ -97,7 +97,7 @@ async fn watched() -> (Service, Member, WebServer, SiteId) {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     (service, owner, target, site)
 }
 
@@ -155,7 +155,7 @@ async fn concurrent_deletions_and_runs_end_alike_in_any_order() {
     for n in 0..10 {
         sites.push(new_site(&service, &owner, &format!("{}/{n}", target.url)).await);
     }
-    service.work_off().await;
+    service.consume().await;
     let mut checks = Vec::new();
     for site in &sites {
         checks.push(order(&service, &owner, *site, "status").await);
@@ -267,7 +267,7 @@ async fn checks_of_other_tools_and_of_the_same_instant_stay() {
     let ordered = service.client(&owner).post(&format!("/sites/{site}/checks"), &body).await;
     let uuid = |n: usize| ordered.body["data"][n]["uuid"].as_str().expect("an id").to_owned();
     assert_eq!(delete(&service, &owner, &uuid(1)).await.status, 204);
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(get(&service, &owner, &uuid(0)).await.data("status"), "completed");
     assert_eq!(get(&service, &owner, &uuid(2)).await.data("status"), "skipped");
     assert_eq!(listed(&service, &owner, site).await.len(), 3);
@@ -283,7 +283,7 @@ async fn a_check_of_a_closed_day_is_no_longer_counted_there() {
     let late = order(&service, &owner, site, "ssl").await;
     set_clock(&service, "2026-11-21T00:01:00Z");
     service.run_scheduled(site, Tool::Status).await;
-    service.work_off().await;
+    service.consume().await;
     let total = async |day: &str| {
         let path = format!("/sites/{site}/checks?from={day}&to={day}");
         service.client(&owner).get(&path).await.body["meta"]["total"].clone()
@@ -368,7 +368,7 @@ async fn past_retention_there_is_nothing_to_delete() {
     let owner = new_team(&service.test, Plan::Starter).await;
     let site = new_site(&service, &owner, "https://example.com").await;
     let check = order(&service, &owner, site, "ssl").await;
-    service.work_off().await;
+    service.consume().await;
     set_clock(&service, "2026-12-20T00:00:00Z");
     assert_not_found(&delete(&service, &owner, &check).await);
     set_clock(&service, "2026-12-19T23:59:59Z");

@@ -39,7 +39,7 @@ async fn an_automatic_check_says_why_it_ran_and_was_created_at_its_slot() {
     let site = new_site(&service, &owner, &target.url).await;
     // The run comes a minute late.
     service.advance_minutes(1);
-    service.work_off().await;
+    service.consume().await;
     let answer = newest(&service, &owner, site).await;
     insta::assert_snapshot!(masked(&answer, &target), @r#"
     200 {
@@ -77,7 +77,7 @@ async fn an_on_demand_check_is_pending_and_then_completed() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let uuid = queue(&service, &owner, site, "status").await;
     let pending = get(&service, &owner, &uuid).await;
     insta::assert_snapshot!(masked(&pending, &target), @r#"
@@ -103,7 +103,7 @@ async fn an_on_demand_check_is_pending_and_then_completed() {
     "#);
 
     service.advance_minutes(1);
-    service.work_off().await;
+    service.consume().await;
     let completed = get(&service, &owner, &uuid).await;
     insta::assert_snapshot!(masked(&completed, &target), @r#"
     200 {
@@ -142,7 +142,7 @@ async fn a_skipped_check_has_ended_without_result_and_error() {
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
     let uuid = queue(&service, &owner, site, "performance").await;
-    service.work_off().await;
+    service.consume().await;
     let skipped = get(&service, &owner, &uuid).await;
     insta::assert_snapshot!(masked(&skipped, &target), @r#"
     200 {
@@ -172,7 +172,7 @@ async fn what_the_guard_refuses_has_failed_and_never_opens_an_issue() {
     let (service, owner) = Service::with_team().await;
     let at_once = json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
     let site = new_site_with(&service, &owner, "http://169.254.169.254/", &at_once).await;
-    assert!(service.work_off().await.is_empty(), "no retry: nothing was observed");
+    assert!(service.consume().await.is_empty(), "no retry: nothing was observed");
     let automatic = newest(&service, &owner, site).await;
     insta::assert_snapshot!(automatic.shown(), @r#"
     200 {
@@ -207,10 +207,10 @@ async fn what_the_guard_refuses_has_failed_and_never_opens_an_issue() {
     for _ in 0..3 {
         service.advance_minutes(5);
         service.run_scheduled(site, Tool::Status).await;
-        assert!(service.work_off().await.is_empty());
+        assert!(service.consume().await.is_empty());
     }
     let uuid = queue(&service, &owner, site, "status").await;
-    service.work_off().await;
+    service.consume().await;
     let on_demand = get(&service, &owner, &uuid).await;
     assert_eq!(on_demand.data("status"), "failed");
     assert_eq!(on_demand.body["data"]["error"], automatic.body["data"]["error"]);
@@ -226,7 +226,7 @@ async fn a_target_that_cannot_be_reached_is_a_completed_check_of_a_site_that_is_
     let (service, owner) = Service::with_team().await;
     // Nobody listens on port 1.
     let site = new_site(&service, &owner, "http://127.0.0.1:1").await;
-    service.work_off().await;
+    service.consume().await;
     let answer = newest(&service, &owner, site).await;
     insta::assert_snapshot!(timeless(&answer), @r#"
     200 {
@@ -266,7 +266,7 @@ async fn an_error_status_is_an_answer_and_no_error() {
     let target = WebServer::start().await;
     target.answer(404);
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let answer = newest(&service, &owner, site).await;
     let data = &answer.body["data"];
     assert_eq!(data["status"], "completed");
@@ -331,7 +331,7 @@ async fn a_check_is_gone_when_the_teams_retention_has_passed() {
     let owner = new_team(&service.test, Plan::Starter).await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let automatic = newest(&service, &owner, site).await.data("uuid");
     let on_demand = queue(&service, &owner, site, "dns").await;
     for uuid in [&automatic, &on_demand] {
@@ -348,7 +348,7 @@ async fn a_smaller_plan_takes_the_older_checks_away_at_once() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let uuid = newest(&service, &owner, site).await.data("uuid");
     service.test.set_clock("2027-01-20T09:54:00Z".parse().expect("a time"));
     assert_eq!(get(&service, &owner, &uuid).await.status, 200);

@@ -46,9 +46,9 @@ async fn eventful(service: &mut Service, owner: &Member) -> SiteId {
     let target = WebServer::start().await;
     let site = new_site(service, owner, &target.url).await;
     // Scheduled, completed; on demand, completed and skipped.
-    service.work_off().await;
+    service.consume().await;
     queue(service, owner, site, &["status", "ssl"]).await;
-    service.work_off().await;
+    service.consume().await;
 
     // Scheduled, retry, follow-up: an issue opens and resolves.
     target.answer(503);
@@ -66,7 +66,7 @@ async fn eventful(service: &mut Service, owner: &Member) -> SiteId {
     set_clock(service, "2026-11-21T12:00:00Z");
     service.run_scheduled(site, Tool::Status).await;
     queue(service, owner, site, &["status"]).await;
-    service.work_off().await;
+    service.consume().await;
     swap(&mut service.engines, &mut others);
     target.answer(503);
     set_clock(service, "2026-11-21T12:30:00Z");
@@ -82,7 +82,7 @@ async fn eventful(service: &mut Service, owner: &Member) -> SiteId {
     service.run_scheduled(site, Tool::Status).await;
     service.advance_minutes(1);
     queue(service, owner, site, &["dns"]).await;
-    service.work_off().await;
+    service.consume().await;
     service.advance_minutes(1);
     service.run_scheduled(site, Tool::Status).await;
     queue(service, owner, site, &["status", "ssl"]).await;
@@ -106,7 +106,7 @@ async fn a_page_holds_checks_links_and_seven_facts_about_the_list() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     queue(&service, &owner, site, &["broken-links"]).await;
     let answer = list(&service, &owner, site, "").await;
     insta::assert_snapshot!(masked(&answer, &target), @r#"
@@ -499,9 +499,9 @@ async fn history_shows_for_as_many_days_as_the_plan_keeps_it() {
     let owner = new_team(&service.test, Plan::Starter).await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     queue(&service, &owner, site, &["status", "dns"]).await;
-    service.work_off().await;
+    service.consume().await;
     set_clock(&service, "2026-11-21T00:00:00Z");
     service.run_scheduled(site, Tool::Status).await;
     // Thirty days are today and the twenty-nine before.
@@ -526,7 +526,7 @@ async fn a_smaller_plan_shows_less_at_once_and_a_larger_one_no_more_than_was_kep
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     set_plan(&service, owner.team, Plan::Starter, true).await;
     set_clock(&service, "2026-11-21T00:00:00Z");
     service.run_scheduled(site, Tool::Status).await;
@@ -548,7 +548,7 @@ async fn a_check_that_ends_after_midnight_stays_in_its_day() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     set_clock(&service, "2026-11-20T23:59:59Z");
     queue(&service, &owner, site, &["status", "ssl"]).await;
     let waiting = service.waiting();
@@ -584,7 +584,7 @@ async fn pages_do_not_move_when_the_day_turns() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     set_clock(&service, "2026-11-20T23:00:00Z");
     for _ in 0..5 {
         service.advance_minutes(10);

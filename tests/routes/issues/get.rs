@@ -529,7 +529,7 @@ async fn on_demand_checks_are_never_those_of_an_issue() {
     service.advance_minutes(1);
     let run = json!({ "tools": ["status"] });
     service.client(&owner).post(&format!("/sites/{site}/checks"), &run).await;
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(get(&service, &owner, issue).await.body, before.body);
 }
 

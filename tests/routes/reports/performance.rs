@@ -144,7 +144,7 @@ async fn days_are_between_1_and_365() {
 #[tokio::test]
 async fn other_tools_do_not_count() {
     let (service, owner, site) = watched().await;
-    service.work_off().await;
+    service.consume().await;
     let list = service.client(&owner).get(&format!("/sites/{site}/checks")).await;
     assert_eq!(list.body["meta"]["total"], 1);
     let answer = performance(&service, &owner, site, "").await;

@@ -178,7 +178,7 @@ async fn automatic_completed_checks_of_any_reason_count_and_no_others() {
     let run = json!({ "tools": ["status", "ssl"] });
     service.client(&owner).post(&format!("/sites/{other}/checks"), &run).await;
     assert_eq!(days(&uptime(&service, &owner, other, "?days=1").await)[0]["total_checks"], 0);
-    service.work_off().await;
+    service.consume().await;
     let list = service.client(&owner).get(&format!("/sites/{other}/checks?automatic=false")).await;
     assert_eq!(list.body["meta"]["total"], 2);
     assert_eq!(days(&uptime(&service, &owner, other, "?days=1").await)[0]["total_checks"], 0);

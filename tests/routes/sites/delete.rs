@@ -30,7 +30,7 @@ async fn a_site_goes_with_its_checks_and_issues() {
     target.answer(503);
     let at_once = json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
     let site = new_site_with(&service, &owner, &target.url, &at_once).await;
-    service.work_off().await;
+    service.consume().await;
     let check = client.get(&format!("/sites/{site}/checks")).await.body["data"][0]["uuid"].clone();
     let issue = client.get("/issues").await.body["data"][0]["uuid"].clone();
     let paths = [
@@ -73,7 +73,7 @@ async fn nothing_of_a_deleted_site_stays_in_the_table() {
     service.client(&owner).get("/me").await;
     let before = keys().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     service.client(&owner).post(&format!("/sites/{site}/checks"), &json!({})).await;
     service.waiting();
     assert_ne!(keys().await, before);
@@ -94,7 +94,7 @@ async fn runs_that_come_too_late_bring_nothing_back() {
     let client = service.client(&owner);
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let run = json!({ "tools": ["status"] });
     client.post(&format!("/sites/{site}/checks"), &run).await;
     let waiting = service.waiting();
@@ -157,7 +157,7 @@ async fn other_sites_stay() {
     let other = new_site(&service, &owner, "https://example.org").await;
     service.waiting();
     delete(&service, &owner, site).await;
-    service.work_off().await;
+    service.consume().await;
     let answer = service.client(&owner).get(&format!("/sites/{other}")).await;
     assert_eq!(answer.status, 200);
 }

@@ -22,7 +22,7 @@ async fn a_site_is_shown_whole_with_its_latest_checks() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let run = json!({ "tools": ["ssl"] });
     service.client(&owner).post(&format!("/sites/{site}/checks"), &run).await;
 
@@ -120,14 +120,14 @@ async fn the_latest_check_is_the_newest_of_either_sort_in_whatever_state() {
     };
     assert_eq!(latest(&service).await, [json!(null), json!(null), json!(null)]);
 
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(latest(&service).await, shown("completed", true, "09:54:00"));
 
     service.advance_minutes(1);
     let run = json!({ "tools": ["status"] });
     service.client(&owner).post(&format!("/sites/{site}/checks"), &run).await;
     assert_eq!(latest(&service).await, shown("pending", false, "09:55:00"));
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(latest(&service).await, shown("completed", false, "09:55:00"));
 
     service.advance_minutes(4);
@@ -217,7 +217,7 @@ async fn past_retention_a_tool_has_no_latest_check() {
     let owner = new_team(&service.test, Plan::Starter).await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     // Created on 20 November; thirty days are 20 November to 19 December.
     for (now, shows) in [("2026-12-19T23:59:59Z", true), ("2026-12-20T00:00:00Z", false)] {
         service.test.set_clock(now.parse().expect("a time"));

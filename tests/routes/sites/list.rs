@@ -56,7 +56,7 @@ async fn a_page_holds_sites_with_the_latest_check_of_each_tool() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     order(&service, &owner, site, "ssl").await;
     let answer = list(&service, &owner, "").await;
     insta::assert_snapshot!(masked(&answer, &target), @r#"
@@ -344,7 +344,7 @@ async fn a_row_that_cannot_be_read_hides_no_other() {
     let rows = service.test.table.dump().await;
     let (pk, sk) = rows.keys().find(|(pk, _)| pk.starts_with("L#")).expect("a row");
     named(&service, &owner, "b", &format!("{}/b", target.url)).await;
-    service.work_off().await;
+    service.consume().await;
     service.test.table.set(pk, sk, "doc", "spoilt").await;
     for query in ["", "?status=completed"] {
         let listed = list(&service, &owner, query).await;
@@ -378,7 +378,7 @@ async fn a_moved_site_is_listed_once_and_as_it_is_now() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     patch(&service, &owner, site, &json!({ "url": format!("{}/new", target.url) })).await;
     let answer = list(&service, &owner, "?status=completed&tool=status&search=/new").await;
     assert_eq!(rows(&answer).len(), 1);
@@ -393,7 +393,7 @@ async fn the_latest_check_is_that_of_each_site() {
     for n in 0..3 {
         sites.push(new_site(&service, &owner, &format!("{}/{n}", target.url)).await);
     }
-    service.work_off().await;
+    service.consume().await;
     for (minutes, site) in (1..).zip(&sites) {
         service.test.advance(SignedDuration::from_mins(minutes));
         service.run_scheduled(*site, Tool::Status).await;

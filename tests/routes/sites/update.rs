@@ -94,7 +94,7 @@ async fn a_change_answers_with_the_site_as_it_reads_from_then_on() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     service.advance_minutes(60);
     let body = json!({
         "url": format!("{}/shop", target.url),

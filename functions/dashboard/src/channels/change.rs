@@ -79,7 +79,9 @@ impl Opened {
         notice: &str,
     ) -> Result<Response, ApiError> {
         match done {
-            Ok(()) => layout::redirect(&format!("/teams/{}/channels?said={notice}", self.team.id())),
+            Ok(()) => {
+                layout::redirect(&format!("/teams/{}/channels?said={notice}", self.team.id()))
+            }
             Err(ChannelError::Store(error)) => Err(error.into()),
             Err(ChannelError::Entropy(error)) => Err(ApiError::internal(error)),
             Err(why) => {

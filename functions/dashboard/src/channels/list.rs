@@ -15,7 +15,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
-use super::add::{KINDS, ChannelInput};
+use super::add::{ChannelInput, KINDS};
 use crate::RequestContext;
 use crate::form::Problems;
 use crate::layout::{self, NavTab};

@@ -79,7 +79,9 @@ async fn hand_over(
     match mail_invitation(context.app, invitation).await {
         Ok(()) => answer(context, team, Ok(()), "invited").await,
         // The invitation stands all the same, and is shown with why its letter was not sent.
-        unsent => answer(context, &context.team(Permission::ManageMembers).await?, unsent, "").await,
+        unsent => {
+            answer(context, &context.team(Permission::ManageMembers).await?, unsent, "").await
+        }
     }
 }
 

@@ -61,7 +61,9 @@ pub(crate) async fn accept(context: RequestContext<'_>) -> Result<Response, ApiE
         None => join_with_new_account(context.app, &open).await,
     };
     match joined {
-        Ok(()) if context.signed_in.is_some() => layout::redirect(&format!("/teams/{}", open.team.id())),
+        Ok(()) if context.signed_in.is_some() => {
+            layout::redirect(&format!("/teams/{}", open.team.id()))
+        }
         Ok(()) => Ok(welcome(context, &open).await),
         // Whoever has the link need not be who has the account.
         Err(why @ AccountError::AccountAlready(_)) => {
@@ -129,7 +131,9 @@ async fn welcome(
 }
 
 /// The visitor's invitation, if it can be accepted, with the secret of its link.
-async fn usable(context: RequestContext<'_>) -> Result<Option<(SessionSecret, OpenInvitation)>, ApiError> {
+async fn usable(
+    context: RequestContext<'_>,
+) -> Result<Option<(SessionSecret, OpenInvitation)>, ApiError> {
     let Some(secret) = SessionSecret::parse(context.value("secret")) else { return Ok(None) };
     let open = open_invitation(context.app, &secret.hash()).await?;
     Ok(open.map(|open| (secret, open)))

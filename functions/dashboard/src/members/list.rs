@@ -190,7 +190,11 @@ fn invitations(
     }
 }
 
-fn form(context: RequestContext<'_>, team: &TeamWithSettings, refused: Option<&Refused<'_>>) -> Markup {
+fn form(
+    context: RequestContext<'_>,
+    team: &TeamWithSettings,
+    refused: Option<&Refused<'_>>,
+) -> Markup {
     let why = refused.map(|refused| &refused.why);
     let [email, name, role] =
         ["email", "name", "role"].map(|field| Problems::of(why, field, field));

@@ -28,9 +28,9 @@ use vedette_probe::exchange::ExchangeError;
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuardError};
 use vedette_runtime::Clock;
 
+use super::client::{Client, ClientError};
 use super::config::{ProviderConfig, is_private};
 use super::limits::Limits;
-use super::client::{Client, ClientError};
 
 /// What all questions of a request may take together: a function has less than half a minute.
 const DEADLINE: Duration = Duration::from_secs(15);

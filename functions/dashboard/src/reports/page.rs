@@ -13,7 +13,11 @@ use crate::layout::NavTab;
 use crate::sites::link_out;
 use crate::{RequestContext, layout};
 
-pub(super) fn page(context: RequestContext<'_>, access: &SiteAccess, table: &Table<'_>) -> Response {
+pub(super) fn page(
+    context: RequestContext<'_>,
+    access: &SiteAccess,
+    table: &Table<'_>,
+) -> Response {
     let (site, span) = (&access.stored.site, table.span);
     let mut input = FormInput::default();
     input.put("from", span.from.to_string());
@@ -31,7 +35,11 @@ pub(super) fn page(context: RequestContext<'_>, access: &SiteAccess, table: &Tab
 }
 
 /// The form with what is wrong with it.
-pub(super) fn refused(context: RequestContext<'_>, access: &SiteAccess, input: &FormInput) -> Response {
+pub(super) fn refused(
+    context: RequestContext<'_>,
+    access: &SiteAccess,
+    input: &FormInput,
+) -> Response {
     respond(context, access, StatusCode::UNPROCESSABLE_ENTITY, &form(access, input))
 }
 

@@ -555,7 +555,8 @@ async fn a_refused_recipient_concerns_no_other_mail() {
 
 #[tokio::test]
 async fn a_service_that_has_no_sender_holds_mail_back() {
-    let mail = MailConfig::read(&|_| None, MailTransport::Ses(Box::new(SdkConfig::builder().build())));
+    let mail =
+        MailConfig::read(&|_| None, MailTransport::Ses(Box::new(SdkConfig::builder().build())));
     let sender = Sender { mail: mail.expect("a configuration"), ..http_sender() };
     let (why, _) = held(sender.send(&email(), &alert(), now()).await);
     assert_eq!(why, "this service sends no mail: VEDETTE_MAIL_FROM is not set");

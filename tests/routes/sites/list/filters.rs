@@ -14,24 +14,24 @@ async fn varied(service: &mut Service, owner: &Member) {
     let target = WebServer::start().await;
     let url = |path: &str| format!("{}/{path}", target.url);
     let up = named(service, owner, "Shop", &url("shop")).await;
-    service.work_off().await;
+    service.consume().await;
     order(service, owner, up, "ssl").await;
-    service.work_off().await;
+    service.consume().await;
 
     let failed = named(service, owner, "blog", &url("SHOP-blog")).await;
     let mut others = guarded();
     std::mem::swap(&mut service.engines, &mut others);
-    service.work_off().await;
+    service.consume().await;
     std::mem::swap(&mut service.engines, &mut others);
     patch(service, owner, failed, &json!({ "url": url("SHOP-blog"), "pinned": true })).await;
 
     service.advance_minutes(1);
     let off = json!({ "tools": { "status": { "enabled": false }, "dns": { "enabled": false } } });
     new_site_with(service, owner, &url("off"), &off).await;
-    service.work_off().await;
+    service.consume().await;
 
     let pending = named(service, owner, "Pending", &url("pending")).await;
-    service.work_off().await;
+    service.consume().await;
     order(service, owner, pending, "dns").await;
     service.waiting();
     patch(service, owner, pending, &json!({ "url": url("pending"), "pinned": true })).await;
@@ -150,12 +150,12 @@ async fn the_status_follows_each_check_from_its_order_to_its_end() {
         found
     };
     assert!(found().await.is_empty());
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(found().await, ["completed"]);
     service.advance_minutes(1);
     order(&service, &owner, site, "status").await;
     assert_eq!(found().await, ["pending"]);
-    service.work_off().await;
+    service.consume().await;
     assert_eq!(found().await, ["completed"]);
     // A tool that is switched off keeps its last check, but is no longer among the site's tools.
     let off = json!({ "tools": { "status": { "enabled": false } } });

@@ -21,7 +21,7 @@ async fn a_site_that_moves_keeps_its_name_its_history_and_what_it_expects() {
     target.answer(503);
     let at_once = json!({ "tools": { "status": { "settings": { "failures_to_open": 1 } } } });
     let site = new_site_with(&service, &owner, &target.url, &at_once).await;
-    service.work_off().await;
+    service.consume().await;
     let path = format!("/sites/{site}");
     let records = json!({ "url": target.url, "dns_expected_records": { "A": ["192.0.2.1"] } });
     let before = client.patch(&path, &records).await;
@@ -40,7 +40,7 @@ async fn a_site_that_moves_keeps_its_name_its_history_and_what_it_expects() {
     assert_eq!(client.get("/issues").await.body["data"][0]["site"]["url"], json!(elsewhere.url));
 
     // The next check decides whether the issue is still one.
-    service.work_off().await;
+    service.consume().await;
     service.advance_minutes(5);
     service.run_scheduled(site, Tool::Status).await;
     assert_eq!((target.requests(), elsewhere.requests()), (1, 1));
@@ -129,7 +129,7 @@ async fn the_directory_follows_and_keeps_the_newest_states() {
     let (service, owner) = Service::with_team().await;
     let target = WebServer::start().await;
     let site = new_site(&service, &owner, &target.url).await;
-    service.work_off().await;
+    service.consume().await;
     let scene = Scene { service, owner, site };
     let path = |part: &str| format!("{}{part}", target.url);
     for (body, name, pinned, enabled) in [

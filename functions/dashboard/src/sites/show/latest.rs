@@ -18,7 +18,11 @@ use crate::sites;
 use crate::{RequestContext, layout};
 
 /// How the site is, as far as its issues and its newest checks tell.
-pub(super) fn state(context: RequestContext<'_>, access: &SiteAccess, issues: &[Issue]) -> SiteState {
+pub(super) fn state(
+    context: RequestContext<'_>,
+    access: &SiteAccess,
+    issues: &[Issue],
+) -> SiteState {
     let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
     let settings = access.settings();
     let tools = &access.stored.tools;
