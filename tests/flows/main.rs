@@ -2,7 +2,7 @@
 
 mod alerts;
 mod browser;
-mod buckets;
+mod polling;
 mod budget;
 mod catching_up;
 mod census;

@@ -208,7 +208,7 @@ async fn an_id_always_has_the_same_body() {
 
 #[tokio::test]
 async fn schedules_that_were_lost_are_made_again_and_others_stay() {
-    for schedules in [Schedules::Each, Schedules::Buckets] {
+    for schedules in [Schedules::Each, Schedules::Polling] {
         let mut scene = Scene::start().await;
         let aws = Aws::default();
         scene.service.test.app.scheduler = scene.on_aws(&aws, schedules).scheduler;

@@ -24,7 +24,7 @@ use crate::scene::{Scene, URL, check_message};
 enum By {
     Timers,
     Schedules,
-    Buckets,
+    Polling,
 }
 
 struct Story {
@@ -40,7 +40,7 @@ impl Story {
         let deployed = match by {
             By::Timers => None,
             By::Schedules => Some(Schedules::Each),
-            By::Buckets => Some(Schedules::Buckets),
+            By::Polling => Some(Schedules::Polling),
         };
         if let Some(schedules) = deployed {
             scene.service.test.app.scheduler = scene.on_aws(&aws, schedules).scheduler;
@@ -67,7 +67,7 @@ impl Story {
                 fired
             }
             Scheduler::EventBridge(_) => self.aws.account().fired(now),
-            Scheduler::Buckets(_) => {
+            Scheduler::Polling(_) => {
                 let minute = now.as_second().div_euclid(60);
                 test.app.store.set_sent_minute(minute - 1).await.expect("set");
                 Box::pin(dispatch(&test.app)).await.expect("dispatched");
@@ -89,7 +89,7 @@ impl Story {
             // Others than timers fire in whole minutes.
             let before = match self.by {
                 By::Timers => SignedDuration::from_millis(1),
-                By::Schedules | By::Buckets => SignedDuration::from_mins(1),
+                By::Schedules | By::Polling => SignedDuration::from_mins(1),
             };
             if before < cadence {
                 test.set_clock(slot - before);
@@ -141,7 +141,7 @@ macro_rules! notified_of_each {
     ($($story:ident),* $(,)?) => {
         mod timers { $(#[tokio::test] async fn $story() { super::$story(super::By::Timers).await; })* }
         mod event_bridge { $(#[tokio::test] async fn $story() { super::$story(super::By::Schedules).await; })* }
-        mod buckets { $(#[tokio::test] async fn $story() { super::$story(super::By::Buckets).await; })* }
+        mod buckets { $(#[tokio::test] async fn $story() { super::$story(super::By::Polling).await; })* }
     };
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Nobody gets an account by this: it is found by the address that the provider vouches for.
 
-mod client;
+mod http_client;
 mod config;
 mod limits;
 mod provider;

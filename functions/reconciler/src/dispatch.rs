@@ -1,4 +1,4 @@
-//! Sending the runs of buckets, once a minute.
+//! The polling scheduler: sends the runs that are due, once a minute.
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::{SignedDuration, Timestamp};
@@ -8,14 +8,14 @@ use vedette_domain::plan::CADENCE_MINUTES;
 use vedette_domain::schedule::second;
 use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::App;
-use vedette_store::{BucketPage, BucketRow};
+use vedette_store::{PolledPage, PolledRun};
 
 use crate::ReconcilerError;
 
 /// Minutes that are made up for after an outage. Of a tool that missed more than one run, only the
 /// youngest is of use anyway.
 const MINUTES_MAX: i64 = 15;
-/// Buckets read at once.
+/// Partitions read at once.
 const CONCURRENCY: usize = 16;
 
 /// Sends the runs of every minute that has begun since the last time, and says how many they were.
@@ -37,7 +37,7 @@ pub async fn dispatch(app: &App) -> Result<u64, ReconcilerError> {
             possible.map(move |cadence| (tool, cadence))
         });
         let sent = stream::iter(buckets)
-            .map(|(tool, cadence)| send_bucket(app, tool, cadence, minute))
+            .map(|(tool, cadence)| send_polled(app, tool, cadence, minute))
             .buffer_unordered(CONCURRENCY);
         count += sent.try_fold(0, |all, more| async move { Ok(all + more) }).await?;
         app.store.set_sent_minute(minute).await?;
@@ -45,8 +45,8 @@ pub async fn dispatch(app: &App) -> Result<u64, ReconcilerError> {
     Ok(count)
 }
 
-/// Sends what is due in a bucket, a page at a time, and reads the next one meanwhile.
-async fn send_bucket(
+/// Sends what is due of a tool and cadence, a page at a time, and reads the next one meanwhile.
+async fn send_polled(
     app: &App,
     tool: Tool,
     cadence_minutes: u32,
@@ -55,15 +55,15 @@ async fn send_bucket(
     let slot = Timestamp::from_second(minute * 60).unwrap_or(Timestamp::MAX);
     let order = RunOrder::Automatic { reason: RunReason::Scheduled, slot };
     // Spread over the minute: else the table would have to take the writes of a minute in a few seconds.
-    let message = |BucketRow { team, site }: BucketRow, now: Timestamp| {
+    let message = |PolledRun { team, site }: PolledRun, now: Timestamp| {
         let begin = slot.saturating_add(SignedDuration::from_secs(second(site, tool).into()));
         let delay = begin.unwrap_or(slot).duration_since(now).max(SignedDuration::ZERO);
         (Message::Check(CheckMessage { team, site, tool, order }), delay.unsigned_abs())
     };
     let mut count = 0;
-    let mut page = app.store.bucket_page(tool, cadence_minutes, minute, None).await?;
+    let mut page = app.store.polled_page(tool, cadence_minutes, minute, None).await?;
     loop {
-        let BucketPage { rows, next } = page;
+        let PolledPage { rows, next } = page;
         count += rows.len() as u64;
         let now = app.clock.now();
         let messages: Vec<_> = rows.into_iter().map(|row| message(row, now)).collect();
@@ -72,7 +72,7 @@ async fn send_bucket(
             sent.await?;
             return Ok(count);
         };
-        let read = app.store.bucket_page(tool, cadence_minutes, minute, Some(next));
+        let read = app.store.polled_page(tool, cadence_minutes, minute, Some(next));
         let (sent, read) = futures::join!(sent, read);
         sent?;
         page = read?;

@@ -2,7 +2,7 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Bucket, Channel, ChannelSecret, Delivery, Directory, Site, Team, Teams, Work,
+    PolledRun, Channel, ChannelSecret, Delivery, Directory, Site, Team, Teams, Work,
 };
 
 /// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that
@@ -26,12 +26,12 @@ pub const MAINTENANCE: Grant = Grant {
     batch_get: &[Site, Team],
     query: &[Channel, Directory, Site],
     put: &[Channel, ChannelSecret, Site],
-    update: &[Bucket, Site, Team],
+    update: &[PolledRun, Site, Team],
     delete: &[Channel],
-    batch_delete: &[Bucket, Site],
+    batch_delete: &[PolledRun, Site],
     check: &[Channel],
 };
 
-/// Dispatch reads the buckets, and notes up to when it has sent them.
+/// The polling scheduler reads the runs, and notes up to when it has sent them.
 pub const DISPATCH: Grant =
-    Grant { get: &[Bucket], query: &[Bucket], update: &[Bucket], ..Grant::NONE };
+    Grant { get: &[PolledRun], query: &[PolledRun], update: &[PolledRun], ..Grant::NONE };

@@ -1,5 +1,5 @@
 //! The reconciler's Lambda functions; `Handler` says whether it redelivers overdue work, sends the
-//! runs of buckets or consumes the maintenance queue.
+//! polled runs or consumes the maintenance queue.
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Error> {
     let sdk = aws::lambda_sdk_config(&environment)?;
     let app = aws::lambda_app(Service::read(&environment)?, &sdk)?;
     let handler = environment("_HANDLER");
-    // It may read buckets only, and nobody waits for it.
+    // It may read polled runs only, and nobody waits for it.
     if handler.as_deref() != Some("dispatch") {
         app.warm_up().await;
     }

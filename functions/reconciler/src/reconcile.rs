@@ -8,7 +8,7 @@ use tracing::error;
 use vedette_domain::ErrorChain;
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::tool::Tool;
-use vedette_runtime::{App, Buckets, Scheduler};
+use vedette_runtime::{App, PollingScheduler, Scheduler};
 use vedette_store::{Readable, StoreError};
 
 use crate::sync::{BATCH, CONCURRENCY, Known, Synced, Wanted};
@@ -103,9 +103,9 @@ pub async fn reconcile(
 /// the way from one to the other.
 async fn retire(app: &App, running: &BTreeMap<SiteId, Vec<Tool>>) -> Result<u64, ReconcilerError> {
     let before = match &app.scheduler {
-        Scheduler::Buckets(Buckets { before, .. }) => Scheduler::EventBridge(before.clone()),
+        Scheduler::Polling(PollingScheduler { before, .. }) => Scheduler::EventBridge(before.clone()),
         Scheduler::EventBridge(now) => {
-            Scheduler::Buckets(Buckets { store: app.store.clone(), before: now.clone() })
+            Scheduler::Polling(PollingScheduler { store: app.store.clone(), before: now.clone() })
         }
         Scheduler::Local(_) => return Ok(0),
     };

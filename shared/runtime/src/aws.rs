@@ -19,7 +19,7 @@ use vedette_store::{Store, retry_config};
 use crate::config::{Deployment, Schedules, Service, environment};
 use crate::sdk_http;
 use crate::{
-    App, Buckets, Clock, Entropy, EventBridgeScheduler, Health, Queue, Scheduler, SqsQueue,
+    App, PollingScheduler, Clock, Entropy, EventBridgeScheduler, Health, Queue, Scheduler, SqsQueue,
 };
 
 /// The app of a Lambda function, whose environment names the deployment.
@@ -47,7 +47,7 @@ pub fn app(service: Service, deployment: Deployment, sdk: &SdkConfig) -> App {
         queue: Queue::Sqs(SqsQueue::new(queues, deployment.queue_url_prefix.clone())),
         scheduler: match deployment.schedules {
             Schedules::Each => Scheduler::EventBridge(schedules),
-            Schedules::Buckets => Scheduler::Buckets(Buckets { store, before: schedules }),
+            Schedules::Polling => Scheduler::Polling(PollingScheduler { store, before: schedules }),
         },
         clock: Clock::system(),
         entropy: Entropy::system(),

@@ -66,7 +66,7 @@ pub enum Schedules {
     #[default]
     Each,
     /// Buckets of sites, which one schedule has sent every minute.
-    Buckets,
+    Polling,
 }
 
 impl FromStr for Schedules {
@@ -75,7 +75,7 @@ impl FromStr for Schedules {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "each" => Ok(Self::Each),
-            "buckets" => Ok(Self::Buckets),
+            "buckets" => Ok(Self::Polling),
             _ => Err("must be each or buckets"),
         }
     }

@@ -27,7 +27,7 @@ pub use entropy::{Entropy, EntropyError};
 pub use health::Health;
 pub use queue::{Backlog, Delivery, Destination, LocalQueue, Queue, QueueError};
 pub use scheduler::{
-    Buckets, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
+    PollingScheduler, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
     SchedulerError,
 };
 pub use secret::{SecretError, secret};

@@ -17,7 +17,7 @@ use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
 use vedette_domain::schedule::{TimeScale, cron};
 use vedette_domain::tool::{RunReason, Tool};
-use vedette_store::{BucketRow, Store};
+use vedette_store::{PolledRun, Store};
 
 use crate::Clock;
 use crate::aws::{OnDemand, on_demand};
@@ -29,7 +29,7 @@ pub enum Scheduler {
     /// One schedule for each site and tool.
     EventBridge(EventBridgeScheduler),
     /// Rows of the table, which a function looks through every minute.
-    Buckets(Buckets),
+    Polling(PollingScheduler),
     /// Timers of this process.
     Local(LocalScheduler),
 }
@@ -77,11 +77,11 @@ impl Scheduler {
     pub async fn put(&self, schedule: Schedule, before: Presence) -> Result<(), SchedulerError> {
         match self {
             Self::EventBridge(scheduler) => scheduler.put(schedule, before).await,
-            Self::Buckets(Buckets { store, .. }) => {
+            Self::Polling(PollingScheduler { store, .. }) => {
                 let Schedule { team, site, tool, cadence_minutes } = schedule;
                 let is_new = before == Presence::Absent;
-                let row = BucketRow { team, site };
-                let put = store.put_in_bucket(row, tool, cadence_minutes, is_new).await;
+                let row = PolledRun { team, site };
+                let put = store.put_polled_run(row, tool, cadence_minutes, is_new).await;
                 put.map_err(broken)
             }
             Self::Local(scheduler) => {
@@ -92,7 +92,7 @@ impl Scheduler {
     }
 
     /// Makes a schedule where there is none for the site and tool. Says whether there was none. One that is
-    /// there stays as it is, but a row in another bucket is not looked for.
+    /// there stays as it is, but a row of another cadence is not looked for.
     ///
     /// # Errors
     ///
@@ -100,10 +100,10 @@ impl Scheduler {
     pub async fn recreate(&self, schedule: Schedule) -> Result<bool, SchedulerError> {
         match self {
             Self::EventBridge(scheduler) => scheduler.recreate(schedule).await,
-            Self::Buckets(Buckets { store, .. }) => {
+            Self::Polling(PollingScheduler { store, .. }) => {
                 let Schedule { team, site, tool, cadence_minutes } = schedule;
                 let put =
-                    store.put_missing_in_bucket(BucketRow { team, site }, tool, cadence_minutes);
+                    store.put_missing_polled_run(PolledRun { team, site }, tool, cadence_minutes);
                 put.await.map_err(broken)
             }
             Self::Local(scheduler) => Ok(scheduler.recreate(schedule)),
@@ -118,8 +118,8 @@ impl Scheduler {
     pub async fn delete(&self, site: SiteId, tool: Tool) -> Result<(), SchedulerError> {
         match self {
             Self::EventBridge(scheduler) => scheduler.delete(site, tool).await,
-            Self::Buckets(Buckets { store, .. }) => {
-                store.remove_from_buckets(site, tool).await.map_err(broken)
+            Self::Polling(PollingScheduler { store, .. }) => {
+                store.remove_polled_runs(site, tool).await.map_err(broken)
             }
             Self::Local(scheduler) => {
                 scheduler.delete(site, tool);
@@ -136,7 +136,7 @@ impl Scheduler {
     pub async fn list(&self) -> Result<Vec<(SiteId, Tool)>, SchedulerError> {
         match self {
             Self::EventBridge(scheduler) => scheduler.list().await,
-            Self::Buckets(Buckets { store, .. }) => store.all_in_buckets().await.map_err(broken),
+            Self::Polling(PollingScheduler { store, .. }) => store.all_polled_runs().await.map_err(broken),
             Self::Local(scheduler) => Ok(scheduler.list()),
         }
     }
@@ -145,7 +145,7 @@ impl Scheduler {
 /// Recurring runs as rows of the table. That costs next to nothing a run, and knows no limit of
 /// invocations, where a schedule for each site and tool costs a dollar a million.
 #[derive(Debug, Clone)]
-pub struct Buckets {
+pub struct PollingScheduler {
     /// The table.
     pub store: Store,
     /// Where schedules are left from before.

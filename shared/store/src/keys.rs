@@ -68,7 +68,7 @@ pub enum Prefix {
     /// A shard of the work index.
     Work,
     /// The recurring runs of a tool at one cadence, where they have no schedules of their own.
-    Bucket,
+    PolledRun,
     /// The channels of a team, and which URLs they lead to.
     Channel,
     /// The secrets of a team's channels: URLs and keys.
@@ -104,7 +104,7 @@ impl Prefix {
         Self::Throttle,
         Self::Teams,
         Self::Work,
-        Self::Bucket,
+        Self::PolledRun,
         Self::Channel,
         Self::ChannelSecret,
         Self::Host,
@@ -131,7 +131,7 @@ impl Prefix {
             Self::Throttle => "R#",
             Self::Teams => "G",
             Self::Work => "W#",
-            Self::Bucket => "B#",
+            Self::PolledRun => "B#",
             Self::Channel => "C#",
             Self::ChannelSecret => "Z#",
             Self::Host => "H#",
@@ -429,16 +429,16 @@ pub(crate) fn team_listing(team: TeamId) -> Key {
     Key::new(TEAMS, format!("{MEMBERSHIP}{team}"))
 }
 
-pub(crate) fn bucket_partition(tool: Tool, cadence_minutes: u32) -> String {
-    Prefix::Bucket.key(format_args!("{tool}#{cadence_minutes}"))
+pub(crate) fn polled_partition(tool: Tool, cadence_minutes: u32) -> String {
+    Prefix::PolledRun.key(format_args!("{tool}#{cadence_minutes}"))
 }
 
-pub(crate) fn bucket(tool: Tool, cadence_minutes: u32, phase: u32, site: SiteId) -> Key {
-    Key::new(bucket_partition(tool, cadence_minutes), format!("{phase:05}#{site}"))
+pub(crate) fn polled_run(tool: Tool, cadence_minutes: u32, phase: u32, site: SiteId) -> Key {
+    Key::new(polled_partition(tool, cadence_minutes), format!("{phase:05}#{site}"))
 }
 
-/// The first and the last sort key of a phase in a bucket.
-pub(crate) fn bucket_range(phase: u32) -> (String, String) {
+/// The first and the last sort key of a phase in its partition.
+pub(crate) fn polled_range(phase: u32) -> (String, String) {
     (format!("{phase:05}#"), format!("{phase:05}$"))
 }
 
@@ -447,9 +447,9 @@ pub(crate) fn clock() -> Key {
     Key::new(Prefix::Machine.key("clock"), SELF)
 }
 
-/// Up to when the runs of buckets have been sent.
-pub(crate) fn buckets_sent() -> Key {
-    Key::new(Prefix::Bucket.key("sent"), SELF)
+/// Up to when the polling scheduler has sent runs.
+pub(crate) fn polled_until() -> Key {
+    Key::new(Prefix::PolledRun.key("sent"), SELF)
 }
 
 pub(crate) fn site_shard(partition: Partition) -> String {

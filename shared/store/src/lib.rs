@@ -12,7 +12,7 @@
 
 mod account;
 mod audit;
-mod bucket;
+mod polled_run;
 mod changes;
 mod channel;
 mod clock;
@@ -41,7 +41,7 @@ mod work;
 
 pub use account::{Account, MemberRow};
 pub use audit::AuditPage;
-pub use bucket::{BucketPage, BucketPlace, BucketRow};
+pub use polled_run::{PolledPage, PolledPlace, PolledRun};
 pub use changes::{Changes, Usage};
 pub use channel::{ChannelRef, Deliveries, Lesson, Off, Rederivation, UrlClaim};
 pub use definition::TableState;

@@ -220,7 +220,7 @@ impl Control {
     }
 
     /// What is stored, for somebody who cannot change it.
-    pub(crate) fn notice(&self, settings: &Value) -> Markup {
+    pub(crate) fn summary(&self, settings: &Value) -> Markup {
         let text = match (&self.kind, self.stored(settings)) {
             (Kind::Secret, Some(Value::String(_))) => "not shown".to_owned(),
             (_, value) => words(value.unwrap_or(&Value::Null), &|item| self.called(item)),

@@ -28,7 +28,7 @@ use vedette_probe::exchange::ExchangeError;
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuardError};
 use vedette_runtime::Clock;
 
-use super::client::{Client, ClientError};
+use super::http_client::{HttpClient, HttpClientError};
 use super::config::{ProviderConfig, is_private};
 use super::limits::Limits;
 
@@ -54,7 +54,7 @@ const SIGNATURES: [CoreJwsSigningAlgorithm; 9] = [
 /// The OpenID provider at which people may sign in.
 pub struct Provider {
     config: ProviderConfig,
-    client: Client,
+    client: HttpClient,
     /// What it says of itself. Who finds that too old asks anew, and the others wait for the answer.
     known: Mutex<Option<Arc<Known>>>,
     limits: Limits,
@@ -69,7 +69,7 @@ impl fmt::Debug for Provider {
 /// What the provider says of itself.
 struct Known {
     since: Timestamp,
-    client: Client,
+    client: HttpClient,
 }
 
 /// A client that knows the provider's addresses and keys.
@@ -90,7 +90,7 @@ pub(super) enum Failure {
     Resting,
     /// Nobody answers.
     #[error("the provider does not answer")]
-    NoAnswer(#[source] ClientError),
+    NoAnswer(#[source] HttpClientError),
     /// The provider answers something else than it should.
     #[error("the provider's {0} is not as it should be")]
     Unusable(&'static str),
@@ -125,7 +125,7 @@ impl Provider {
     pub fn new(config: ProviderConfig, outbound: Outbound) -> Result<Self, SsrfGuardError> {
         Ok(Self {
             config,
-            client: Client::new(outbound)?,
+            client: HttpClient::new(outbound)?,
             known: Mutex::default(),
             limits: Limits::default(),
         })
@@ -161,7 +161,7 @@ impl Provider {
             .set_redirect_uri(Cow::Borrowed(of.redirect))
             .url();
         // Whoever is on the way could ask for passwords.
-        is_private(&address).then_some(address).ok_or(Failure::NoAnswer(ClientError::NotPrivate))
+        is_private(&address).then_some(address).ok_or(Failure::NoAnswer(HttpClientError::NotPrivate))
     }
 
     /// The address of who has signed in there and got a code, if the provider vouches for it.
@@ -176,7 +176,7 @@ impl Provider {
         of: Exchange<'_>,
         asked: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let too_slow = ClientError::Exchange(ExchangeError::TooSlow(DEADLINE));
+        let too_slow = HttpClientError::Exchange(ExchangeError::TooSlow(DEADLINE));
         let answer = match timeout(DEADLINE, asked).await {
             Ok(answer) => answer,
             Err(_) => Err(Failure::NoAnswer(too_slow)),

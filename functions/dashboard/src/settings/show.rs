@@ -52,7 +52,7 @@ pub(super) fn page(
                 @match refused.as_ref().filter(|(refused, _)| *refused == section) {
                     Some((_, input)) => (form(team, section, &controls, input)),
                     None if may_change => (form(team, section, &controls, &stored(&controls, &settings))),
-                    None => dl { @for control in &controls { (control.notice(&settings)) } },
+                    None => dl { @for control in &controls { (control.summary(&settings)) } },
                 }
             }
         }

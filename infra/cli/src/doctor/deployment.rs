@@ -24,7 +24,7 @@ use crate::target::{Deployed, NO_REGION, named_by_the_environment, no_credential
 /// Places for functions that are left to the API's routes, and to redelivery.
 const PLACES_FOR_ROUTES: u64 = 10;
 
-/// How far the runs of buckets, which are sent every minute, may be behind.
+/// How far polled runs, which are sent every minute, may be behind.
 const DISPATCHED_WITHIN: SignedDuration = SignedDuration::from_mins(5);
 
 const RENEW: &str = "log in again (`aws sso login`), or name a profile with AWS_PROFILE";
@@ -77,7 +77,7 @@ pub(super) async fn examine(account: &Account, stack: Option<&str>) -> Result<He
     examine_places(&app, account, &arns, &mut health).await;
     if has_table {
         examine_schedules(&app, &mut health).await;
-        if deployed.deployment.schedules == Schedules::Buckets {
+        if deployed.deployment.schedules == Schedules::Polling {
             examine_dispatch(&app, &mut health).await;
         }
     }
@@ -343,7 +343,7 @@ async fn examine_schedules(app: &App, health: &mut Health) {
     }
 }
 
-/// Looks since when the runs of buckets have not been sent.
+/// Looks since when polled runs have not been sent.
 async fn examine_dispatch(app: &App, health: &mut Health) {
     let remedy = "see in the log of the function `dispatch` why it fails, and whether the schedule \
                   that calls it each minute is switched on";

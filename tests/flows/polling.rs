@@ -108,7 +108,7 @@ async fn minutes(story: &Story, minutes: i64) -> Vec<Slot> {
 
 #[tokio::test]
 async fn buckets_give_each_site_the_slots_of_its_cadence_and_no_other() {
-    let story = Story::begin(Schedules::Buckets).await;
+    let story = Story::begin(Schedules::Polling).await;
     Box::pin(story.dispatch()).await;
     let mut sites = Vec::new();
     for (path, status, ssl) in [("a", 1, 60), ("b", 5, 60), ("c", 5, 720), ("d", 30, 1_440)] {
@@ -129,13 +129,13 @@ async fn buckets_give_each_site_the_slots_of_its_cadence_and_no_other() {
 
 #[tokio::test]
 async fn the_runs_of_a_minute_are_spread_over_it() {
-    let mut story = Story::begin(Schedules::Buckets).await;
+    let mut story = Story::begin(Schedules::Polling).await;
     let mut sites = Vec::new();
     for number in 0..25 {
         sites.push(Box::pin(story.create(&number.to_string(), 1, 1_440)).await);
     }
     Box::pin(story.dispatch()).await;
-    let deployed = story.scene.on_aws(&story.aws, Schedules::Buckets);
+    let deployed = story.scene.on_aws(&story.aws, Schedules::Polling);
     story.scene.service.test.app.queue = deployed.queue;
     story.aws.account().make_queues(["status", "ssl"]);
 
@@ -170,7 +170,7 @@ async fn the_runs_of_a_minute_are_spread_over_it() {
 
 #[tokio::test]
 async fn a_site_changes_its_bucket_with_its_cadence_and_leaves_it_with_its_tool() {
-    let story = Story::begin(Schedules::Buckets).await;
+    let story = Story::begin(Schedules::Polling).await;
     let site = Box::pin(story.create("shop", 5, 1_440)).await;
     let patch = async |tools: Value| {
         let body =
@@ -191,7 +191,7 @@ async fn a_site_changes_its_bucket_with_its_cadence_and_leaves_it_with_its_tool(
 
 #[tokio::test]
 async fn minutes_that_were_missed_are_made_up_for_and_those_that_were_cut_off_are_sent_again() {
-    let story = Story::begin(Schedules::Buckets).await;
+    let story = Story::begin(Schedules::Polling).await;
     let site = Box::pin(story.create("shop", 5, 1_440)).await;
     Box::pin(story.dispatch()).await;
     let expected = story.slots(site, Tool::Status, 5, 11);
@@ -220,7 +220,7 @@ async fn no_run_is_lost_or_counted_twice_on_the_way_from_schedules_to_buckets_an
     assert_eq!(story.aws.account().schedules.len(), 2);
     assert_eq!(Box::pin(minutes(&story, 5)).await, [], "no buckets");
 
-    story.change_to(Schedules::Buckets);
+    story.change_to(Schedules::Polling);
     assert_eq!(
         Box::pin(minutes(&story, 5)).await,
         [],
@@ -262,7 +262,7 @@ async fn a_site_that_cannot_be_read_keeps_the_schedules_of_before() {
     Box::pin(story.create("shop", 5, 1_440)).await;
     let table = &story.scene.service.test.table;
     table.set(&partition(spoilt), "A", "cfg", "spoilt").await;
-    story.change_to(Schedules::Buckets);
+    story.change_to(Schedules::Polling);
     let reconciled = Box::pin(story.reconcile()).await;
     assert_eq!((reconciled.put, reconciled.unreadable, reconciled.retired), (2, 1, 2));
     let left: Vec<_> = story.aws.account().schedules.keys().cloned().collect();

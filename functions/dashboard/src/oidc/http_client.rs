@@ -14,13 +14,13 @@ use super::config::is_private;
 const BOUNDS: Bounds = Bounds { time: Duration::from_secs(6), bytes: 256 * 1024 };
 
 /// Asks the provider, and nobody whom others could overhear.
-pub(super) struct Client {
+pub(super) struct HttpClient {
     guard: SsrfGuard,
 }
 
 /// Why there is no way.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ClientError {
+pub(super) enum HttpClientError {
     /// It has named an address that we do not go to.
     #[error("it has named an address that is neither https nor on this machine")]
     NotPrivate,
@@ -29,7 +29,7 @@ pub(super) enum ClientError {
     Exchange(#[from] ExchangeError),
 }
 
-impl Client {
+impl HttpClient {
     /// A way that `outbound` describes, but to wherever the provider is: the operator has named it.
     ///
     /// # Errors
@@ -41,15 +41,15 @@ impl Client {
     }
 }
 
-impl<'c> AsyncHttpClient<'c> for Client {
-    type Error = ClientError;
-    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, ClientError>> + Send + 'c>>;
+impl<'c> AsyncHttpClient<'c> for HttpClient {
+    type Error = HttpClientError;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpClientError>> + Send + 'c>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(async move {
             let url = Url::parse(&request.uri().to_string());
             if !url.is_ok_and(|url| is_private(&url)) {
-                return Err(ClientError::NotPrivate);
+                return Err(HttpClientError::NotPrivate);
             }
             Ok(exchange(&self.guard, request, BOUNDS).await?)
         })

@@ -1,6 +1,6 @@
-//! Buckets of recurring runs, where one process sends what is due in a minute instead of a schedule
-//! for each site and tool. A bucket holds a tool's runs of one cadence, sorted by their phase, so what
-//! is due in a minute is one range of it.
+//! Recurring runs of the polling scheduler, which sends what is due in a minute itself instead of having a schedule
+//! for each site and tool. A partition holds a tool's runs of one cadence, sorted by their offset, so what is due in a
+//! minute is one range of it.
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
@@ -14,11 +14,11 @@ use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::{StoreError, unless_conflict};
 
-stored!(attributes: BucketRow, Sent);
+stored!(attributes: PolledRun, Sent);
 
 /// A site whose tool is to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct BucketRow {
+pub struct PolledRun {
     /// Its team.
     pub team: TeamId,
     /// The site.
@@ -33,29 +33,29 @@ struct Sent {
 
 /// Some rows, and the place of the last one where more may follow.
 #[derive(Debug)]
-pub struct BucketPage {
+pub struct PolledPage {
     /// The rows.
-    pub rows: Vec<BucketRow>,
+    pub rows: Vec<PolledRun>,
     /// Where to go on.
-    pub next: Option<BucketPlace>,
+    pub next: Option<PolledPlace>,
 }
 
-/// A place in a bucket.
+/// A place in a partition of polled runs.
 #[derive(Debug)]
-pub struct BucketPlace(String);
+pub struct PolledPlace(String);
 
-/// Buckets read at once.
+/// Partitions read at once.
 const CONCURRENCY: usize = 16;
 
 /// Rows read at a time: a thousand are 100 KB.
 const PAGE: usize = 1_000;
 
 fn key(site: SiteId, tool: Tool, cadence_minutes: u32) -> Key {
-    keys::bucket(tool, cadence_minutes, phase(site, tool, cadence_minutes), site)
+    keys::polled_run(tool, cadence_minutes, phase(site, tool, cadence_minutes), site)
 }
 
-fn written(row: BucketRow) -> Change {
-    let BucketRow { team, site } = row;
+fn written(row: PolledRun) -> Change {
+    let PolledRun { team, site } = row;
     Change {
         expression: "SET team = :team, site = :site".into(),
         values: vec![(":team", string(team.to_string())), (":site", string(site.to_string()))],
@@ -64,10 +64,10 @@ fn written(row: BucketRow) -> Change {
 }
 
 impl Store {
-    /// Puts a site into the bucket of its cadence and, unless it is new, out of the others.
-    pub async fn put_in_bucket(
+    /// Puts a site among the polled runs of its cadence and, unless it is new, out of the others.
+    pub async fn put_polled_run(
         &self,
-        row: BucketRow,
+        row: PolledRun,
         tool: Tool,
         cadence_minutes: u32,
         is_new: bool,
@@ -82,10 +82,10 @@ impl Store {
         self.batch_delete(&others).await
     }
 
-    /// Puts a site into the bucket of its cadence, unless it is there. Says whether it was not.
-    pub async fn put_missing_in_bucket(
+    /// Puts a site among the polled runs of its cadence, unless it is there. Says whether it was not.
+    pub async fn put_missing_polled_run(
         &self,
-        row: BucketRow,
+        row: PolledRun,
         tool: Tool,
         cadence_minutes: u32,
     ) -> Result<bool, StoreError> {
@@ -94,26 +94,26 @@ impl Store {
         unless_conflict(put.map(drop))
     }
 
-    /// Takes a site out of all buckets of a tool.
-    pub async fn remove_from_buckets(&self, site: SiteId, tool: Tool) -> Result<(), StoreError> {
+    /// Takes a site out of all polled runs of a tool.
+    pub async fn remove_polled_runs(&self, site: SiteId, tool: Tool) -> Result<(), StoreError> {
         let keys = CADENCE_MINUTES.map(|cadence| key(site, tool, cadence));
         self.batch_delete(&keys).await
     }
 
     /// The sites whose tool runs at this cadence in a minute, counted from the Unix epoch.
-    pub async fn bucket_page(
+    pub async fn polled_page(
         &self,
         tool: Tool,
         cadence_minutes: u32,
         minute: i64,
-        from: Option<BucketPlace>,
-    ) -> Result<BucketPage, StoreError> {
+        from: Option<PolledPlace>,
+    ) -> Result<PolledPage, StoreError> {
         let phase = minute.rem_euclid(i64::from(cadence_minutes.max(1)));
         let phase = u32::try_from(phase).unwrap_or_default();
-        let pk = keys::bucket_partition(tool, cadence_minutes);
-        let (first, last) = keys::bucket_range(phase);
+        let pk = keys::polled_partition(tool, cadence_minutes);
+        let (first, last) = keys::polled_range(phase);
         // A place is a whole sort key, and nothing sorts between it and itself with one more byte.
-        let first = from.map_or(first, |BucketPlace(last)| format!("{last}!"));
+        let first = from.map_or(first, |PolledPlace(last)| format!("{last}!"));
         let range = Range {
             limit: Some(PAGE),
             relaxed: true,
@@ -121,19 +121,19 @@ impl Store {
         };
         let items = self.query(range).await?;
         let next = items.last().filter(|_| items.len() == PAGE);
-        let next = next.map(key_of).transpose()?.map(|key| BucketPlace(key.sk));
+        let next = next.map(key_of).transpose()?.map(|key| PolledPlace(key.sk));
         let rows = items.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
-        Ok(BucketPage { rows, next })
+        Ok(PolledPage { rows, next })
     }
 
-    /// All sites in buckets, with their tools.
-    pub async fn all_in_buckets(&self) -> Result<Vec<(SiteId, Tool)>, StoreError> {
+    /// All sites that are polled, with their tools.
+    pub async fn all_polled_runs(&self) -> Result<Vec<(SiteId, Tool)>, StoreError> {
         let buckets = Tool::ALL.into_iter();
         let buckets = buckets.flat_map(|tool| CADENCE_MINUTES.map(|cadence| (tool, cadence)));
         let read = stream::iter(buckets).map(|(tool, cadence)| async move {
-            let pk = keys::bucket_partition(tool, cadence);
+            let pk = keys::polled_partition(tool, cadence);
             let rows = self.query(Range::new(&pk, Sort::All)).await?;
-            let site = |row| BucketRow::read(row).map(|row| (row.site, tool));
+            let site = |row| PolledRun::read(row).map(|row| (row.site, tool));
             rows.into_iter().map(site).collect::<Result<Vec<_>, StoreError>>()
         });
         let read: Vec<_> = read.buffer_unordered(CONCURRENCY).try_collect().await?;
@@ -142,7 +142,7 @@ impl Store {
 
     /// The minute up to which runs have been sent; `None` if that was never done.
     pub async fn sent_minute(&self) -> Result<Option<i64>, StoreError> {
-        let sent = self.get(&keys::buckets_sent()).await?;
+        let sent = self.get(&keys::polled_until()).await?;
         Ok(sent.map(Sent::read).transpose()?.map(|sent| sent.minute))
     }
 
@@ -153,6 +153,6 @@ impl Store {
             names: vec![("#minute", "minute".to_owned())],
             values: vec![(":minute", number(minute))],
         };
-        self.update(&keys::buckets_sent(), change, None).await.map(drop)
+        self.update(&keys::polled_until(), change, None).await.map(drop)
     }
 }
