@@ -64,7 +64,7 @@ impl Incoming {
         }
     }
 
-    /// The message with its slot: the tool's latest phase instant when it was sent, where the
+    /// The message with its slot: the tool's latest offset instant when it was sent, where the
     /// scheduler did not say.
     pub(crate) fn fill(
         self,

@@ -8,7 +8,7 @@ use std::error::Error;
 
 use clap::Args;
 use vedette_domain::id::SiteId;
-use vedette_domain::schedule::phase;
+use vedette_domain::schedule::offset;
 use vedette_domain::tool::Tool;
 use vedette_runtime::{BATCH, SLOW_AFTER};
 
@@ -129,7 +129,7 @@ fn due(sites: u64, cadence: u32) -> Result<Vec<u64>, Box<dyn Error>> {
             low & 0xffff_ffff_ffff,
         );
         let site = SiteId::parse(&uuid).ok_or("no id")?;
-        due[phase(site, Tool::Status, cadence) as usize] += 1;
+        due[offset(site, Tool::Status, cadence) as usize] += 1;
     }
     Ok(due)
 }

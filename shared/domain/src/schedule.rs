@@ -1,6 +1,6 @@
 //! When recurring runs happen.
 //!
-//! A tool of a site runs every `cadence` minutes, shifted by a phase that follows from the two:
+//! A tool of a site runs every `cadence` minutes, shifted by an offset that follows from the two:
 //! the load of all sites spreads evenly, and saving settings never moves a run. Minutes are
 //! counted from the Unix epoch, so every slot is known without remembering the last one. A cadence
 //! of 0, which no setting allows, is taken for 1.
@@ -26,7 +26,7 @@ const DAYS_FROM_EPOCH: [&str; 7] = ["THU", "FRI", "SAT", "SUN", "MON", "TUE", "W
 /// and the tool's wire value, modulo the cadence. The formula is part of the stored state: slots
 /// name runs, so another formula would shift every schedule. Where one cadence divides another,
 /// the slots of the longer are slots of the shorter as well.
-pub fn phase(site: SiteId, tool: Tool, cadence_minutes: u32) -> u32 {
+pub fn offset(site: SiteId, tool: Tool, cadence_minutes: u32) -> u32 {
     let (minutes, _) = hashes(site, tool);
     // The remainder is below a u32, so nothing is cut off.
     (minutes % u64::from(cadence_minutes.max(1))) as u32
@@ -40,7 +40,7 @@ pub fn second(site: SiteId, tool: Tool) -> u32 {
 }
 
 /// Where a tool's runs on a site lie among the minutes, and where within the minute: the first and
-/// the second eight bytes of the hash that [`phase`] uses.
+/// the second eight bytes of the hash that [`offset`] uses.
 fn hashes(site: SiteId, tool: Tool) -> (u64, u64) {
     let digest = Sha256::new()
         .chain_update(site.as_uuid().as_bytes())
@@ -61,9 +61,9 @@ fn hashes(site: SiteId, tool: Tool) -> (u64, u64) {
 /// None for a cadence that cron cannot say: one that is not a part of an hour, whole hours that
 /// part a day, or a week. Every preset can be said.
 pub fn cron(site: SiteId, tool: Tool, cadence_minutes: u32) -> Option<String> {
-    let phase = phase(site, tool, cadence_minutes);
+    let offset = offset(site, tool, cadence_minutes);
     let cadence = cadence_minutes.max(1);
-    let (minute, hour) = (phase % MINUTES_PER_HOUR, phase / MINUTES_PER_HOUR % 24);
+    let (minute, hour) = (offset % MINUTES_PER_HOUR, offset / MINUTES_PER_HOUR % 24);
     if cadence == 1 {
         Some("cron(* * * * ? *)".to_owned())
     } else if cadence == MINUTES_PER_HOUR {
@@ -75,7 +75,7 @@ pub fn cron(site: SiteId, tool: Tool, cadence_minutes: u32) -> Option<String> {
     } else if MINUTES_PER_DAY.is_multiple_of(cadence) && cadence.is_multiple_of(MINUTES_PER_HOUR) {
         Some(format!("cron({minute} {hour}/{} * * ? *)", cadence / MINUTES_PER_HOUR))
     } else if cadence == MINUTES_PER_WEEK {
-        let day = DAYS_FROM_EPOCH.get((phase / MINUTES_PER_DAY) as usize)?;
+        let day = DAYS_FROM_EPOCH.get((offset / MINUTES_PER_DAY) as usize)?;
         Some(format!("cron({minute} {hour} ? * {day} *)"))
     } else {
         None
@@ -83,7 +83,7 @@ pub fn cron(site: SiteId, tool: Tool, cadence_minutes: u32) -> Option<String> {
 }
 
 /// How long a monitoring minute lasts: a minute, unless a service is sped up for a demonstration
-/// or a test. Cadences, phases and delays are counted in it; everything else is in real time.
+/// or a test. Cadences, offsets and delays are counted in it; everything else is in real time.
 ///
 /// The default is that of [`cron`], whose slots are whole minutes; EventBridge itself fires
 /// anywhere within them. Where the timers are our own, [`TimeScale::new`], slots are spread over the
@@ -142,9 +142,9 @@ impl TimeScale {
         cadence_minutes: u32,
         instant: Timestamp,
     ) -> Timestamp {
-        let (phase, cadence) = self.grid(site, tool, cadence_minutes);
-        let nth = (millisecond_floor(instant) - phase).div_euclid(cadence);
-        clamped(phase + nth * cadence)
+        let (offset, cadence) = self.grid(site, tool, cadence_minutes);
+        let nth = (millisecond_floor(instant) - offset).div_euclid(cadence);
+        clamped(offset + nth * cadence)
     }
 
     /// The first slot after `instant`.
@@ -157,20 +157,20 @@ impl TimeScale {
         cadence_minutes: u32,
         instant: Timestamp,
     ) -> Timestamp {
-        let (phase, cadence) = self.grid(site, tool, cadence_minutes);
-        let nth = (millisecond_floor(instant) - phase).div_euclid(cadence);
-        clamped(phase + (nth + 1) * cadence)
+        let (offset, cadence) = self.grid(site, tool, cadence_minutes);
+        let nth = (millisecond_floor(instant) - offset).div_euclid(cadence);
+        clamped(offset + (nth + 1) * cadence)
     }
 
-    /// Phase and cadence in milliseconds. Below 2^59 each (2^32 minutes of at most a day), hence
+    /// Offset and cadence in milliseconds. Below 2^59 each (2^32 minutes of at most a day), hence
     /// 128 bits leave room for every sum with an instant.
     fn grid(self, site: SiteId, tool: Tool, cadence_minutes: u32) -> (i128, i128) {
         let minute = self.minute.as_millis() as i128;
         let cadence = i128::from(cadence_minutes.max(1));
         let (minutes, within) = hashes(site, tool);
-        let phase = i128::from(minutes) % cadence * minute;
+        let offset = i128::from(minutes) % cadence * minute;
         let within = if self.is_spread { i128::from(within) % minute } else { 0 };
-        (phase + within, cadence * minute)
+        (offset + within, cadence * minute)
     }
 }
 
@@ -256,11 +256,11 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_stable() {
+    fn offsets_are_stable() {
         // Pinned: if this fails, every schedule of every installation moves.
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
-        let phases = Tool::ALL.map(|tool| phase(site, tool, 10_080));
-        assert_eq!(phases, [2659, 2153, 1892, 8129, 3716]);
+        let offsets = Tool::ALL.map(|tool| offset(site, tool, 10_080));
+        assert_eq!(offsets, [2659, 2153, 1892, 8129, 3716]);
     }
 
     #[test]
@@ -300,8 +300,8 @@ mod tests {
             for cadence in [5, 15, 60, 1440] {
                 let mut counts = vec![0_u32; cadence as usize];
                 for number in 0..SITES {
-                    let phase = phase(site(u128::from(number)), tool, cadence);
-                    counts[phase as usize] += 1;
+                    let offset = offset(site(u128::from(number)), tool, cadence);
+                    counts[offset as usize] += 1;
                 }
                 // Pearson's chi-squared over `cadence` equally likely minutes has the mean
                 // `cadence - 1` and the variance twice that; five deviations are allowed.
@@ -336,7 +336,7 @@ mod tests {
             // 167 each; five standard deviations are 65.
             assert!(seconds.iter().all(|sites| (102..232).contains(sites)), "{seconds:?}");
         }
-        // Pinned, as the phase is.
+        // Pinned, as the offset is.
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
         let slot = time_scale.next_after(site, Tool::Status, 1, Timestamp::UNIX_EPOCH);
         assert_eq!(slot.as_millisecond(), 38_403);
@@ -454,7 +454,7 @@ mod tests {
             if latest != Timestamp::MIN && next != Timestamp::MAX {
                 let apart = next.as_nanosecond() - latest.as_nanosecond();
                 prop_assert_eq!(apart as u128, time_scale.minutes(cadence).as_nanos());
-                let shift = time_scale.minutes(phase(site(number), tool, cadence)).as_nanos() as i128;
+                let shift = time_scale.minutes(offset(site(number), tool, cadence)).as_nanos() as i128;
                 let within = (latest.as_nanosecond() - shift).rem_euclid(apart);
                 prop_assert!(within < time_scale.minute().as_nanos() as i128);
                 prop_assert_eq!(within % 1_000_000, 0);
@@ -469,9 +469,9 @@ mod tests {
         /// Slots of a longer cadence are slots of every cadence that divides it.
         #[test]
         fn cadences_nest(number: u128, tool in tools(), short in 1_u32..5000, times in 1_u32..5000) {
-            let long = phase(site(number), tool, short * times);
+            let long = offset(site(number), tool, short * times);
             prop_assert!(long < short * times);
-            prop_assert_eq!(long % short, phase(site(number), tool, short));
+            prop_assert_eq!(long % short, offset(site(number), tool, short));
         }
     }
 }

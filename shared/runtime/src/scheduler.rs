@@ -39,7 +39,7 @@ pub enum Scheduler {
 #[error("the scheduler does not do as asked")]
 pub struct SchedulerError(#[source] Box<dyn Error + Send + Sync>);
 
-/// A recurring run. Its phase follows from site and tool.
+/// A recurring run. Its offset follows from site and tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// The site's team.

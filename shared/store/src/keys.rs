@@ -433,13 +433,13 @@ pub(crate) fn polled_partition(tool: Tool, cadence_minutes: u32) -> String {
     Prefix::PolledRun.key(format_args!("{tool}#{cadence_minutes}"))
 }
 
-pub(crate) fn polled_run(tool: Tool, cadence_minutes: u32, phase: u32, site: SiteId) -> Key {
-    Key::new(polled_partition(tool, cadence_minutes), format!("{phase:05}#{site}"))
+pub(crate) fn polled_run(tool: Tool, cadence_minutes: u32, offset: u32, site: SiteId) -> Key {
+    Key::new(polled_partition(tool, cadence_minutes), format!("{offset:05}#{site}"))
 }
 
-/// The first and the last sort key of a phase in its partition.
-pub(crate) fn polled_range(phase: u32) -> (String, String) {
-    (format!("{phase:05}#"), format!("{phase:05}$"))
+/// The first and the last sort key of an offset in its partition.
+pub(crate) fn polled_range(offset: u32) -> (String, String) {
+    (format!("{offset:05}#"), format!("{offset:05}$"))
 }
 
 /// What is remembered of the machine's clock.

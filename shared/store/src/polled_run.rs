@@ -6,7 +6,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::plan::CADENCE_MINUTES;
-use vedette_domain::schedule::phase;
+use vedette_domain::schedule::offset;
 use vedette_domain::tool::Tool;
 
 use crate::item::{Stored, key_of, number, stored, string};
@@ -51,7 +51,7 @@ const CONCURRENCY: usize = 16;
 const PAGE: usize = 1_000;
 
 fn key(site: SiteId, tool: Tool, cadence_minutes: u32) -> Key {
-    keys::polled_run(tool, cadence_minutes, phase(site, tool, cadence_minutes), site)
+    keys::polled_run(tool, cadence_minutes, offset(site, tool, cadence_minutes), site)
 }
 
 fn written(row: PolledRun) -> Change {
@@ -108,10 +108,10 @@ impl Store {
         minute: i64,
         from: Option<PolledPlace>,
     ) -> Result<PolledPage, StoreError> {
-        let phase = minute.rem_euclid(i64::from(cadence_minutes.max(1)));
-        let phase = u32::try_from(phase).unwrap_or_default();
+        let offset = minute.rem_euclid(i64::from(cadence_minutes.max(1)));
+        let offset = u32::try_from(offset).unwrap_or_default();
         let pk = keys::polled_partition(tool, cadence_minutes);
-        let (first, last) = keys::polled_range(phase);
+        let (first, last) = keys::polled_range(offset);
         // A place is a whole sort key, and nothing sorts between it and itself with one more byte.
         let first = from.map_or(first, |PolledPlace(last)| format!("{last}!"));
         let range = Range {
