@@ -2,7 +2,6 @@
 
 mod alerts;
 mod browser;
-mod polling;
 mod budget;
 mod catching_up;
 mod census;
@@ -24,6 +23,7 @@ mod mail_server;
 mod midnight;
 mod monitoring;
 mod own_outage;
+mod polling;
 mod rebuilding;
 mod reconciliation;
 mod records;

@@ -42,7 +42,7 @@ pub struct Engines {
 
 /// What a run looks at, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct ProbeInput<'a> {
     /// The monitored URL.
     pub url: &'a SiteUrl,
     /// Whether a crawl renders pages with a browser.
@@ -51,7 +51,7 @@ pub struct Subject<'a> {
     pub settings: &'a Settings,
 }
 
-impl Subject<'_> {
+impl ProbeInput<'_> {
     /// The page that is set, or else the root of the site.
     fn audited_page(&self) -> Url {
         let page = &self.settings.tools.performance.settings.url;
@@ -117,7 +117,7 @@ impl Engines {
     pub async fn run(
         &self,
         tool: Tool,
-        subject: Subject<'_>,
+        subject: ProbeInput<'_>,
         now: Timestamp,
         progress: impl Fn(Progress),
     ) -> Result<Finish, NotRun> {
@@ -170,7 +170,7 @@ impl Engines {
         done.unwrap_or_else(BrowserAnswer::Failed)
     }
 
-    async fn status(&self, subject: Subject<'_>) -> Result<StatusResult, CheckError> {
+    async fn status(&self, subject: ProbeInput<'_>) -> Result<StatusResult, CheckError> {
         let url = subject.url.to_url();
         let header = subject.settings.request_header.pair();
         let connectivity = self.connectivity.as_ref();
@@ -186,7 +186,7 @@ impl Engines {
 
     async fn ssl(
         &self,
-        subject: Subject<'_>,
+        subject: ProbeInput<'_>,
         now: Timestamp,
     ) -> Result<Box<SslResult>, CheckError> {
         let url = subject.url.to_url();
@@ -197,7 +197,7 @@ impl Engines {
 
     async fn dns(
         &self,
-        subject: Subject<'_>,
+        subject: ProbeInput<'_>,
         now: Timestamp,
     ) -> Result<Box<DnsResult>, CheckError> {
         let url = subject.url.to_url();
@@ -210,7 +210,7 @@ impl Engines {
 
     async fn links(
         &self,
-        subject: Subject<'_>,
+        subject: ProbeInput<'_>,
         progress: impl Fn(Progress),
     ) -> Result<LinksResult, CheckError> {
         let url = &subject.url.to_url();
@@ -256,7 +256,7 @@ impl Engines {
 
     async fn performance(
         &self,
-        subject: Subject<'_>,
+        subject: ProbeInput<'_>,
     ) -> Result<Box<PerformanceResult>, CheckError> {
         self.audit(&subject.audited_page(), subject.settings.request_header.pair()).await
     }
@@ -297,7 +297,7 @@ mod tests {
         let url = SiteUrl::parse("https://example.com:8443/shop?a=1").expect("a URL");
         let mut settings = Settings::default();
         let page = |settings: &Settings| {
-            Subject { url: &url, js_rendered: false, settings }.audited_page().to_string()
+            ProbeInput { url: &url, js_rendered: false, settings }.audited_page().to_string()
         };
         assert_eq!(page(&settings), "https://example.com:8443/");
         settings.tools.performance.settings.url = Some("https://example.com/cart".to_owned());
@@ -312,7 +312,7 @@ mod tests {
         settings.request_header.value = Some("Bearer of the site".to_owned());
         settings.tools.broken_links.settings.ignore_redirects = true;
         for js_rendered in [false, true] {
-            let subject = Subject { url: &url, js_rendered, settings: &settings };
+            let subject = ProbeInput { url: &url, js_rendered, settings: &settings };
             for tool in Tool::ALL {
                 let job = subject.job(tool);
                 let needs = tool == Tool::Performance || (tool == Tool::BrokenLinks && js_rendered);

@@ -34,7 +34,7 @@ use unsaved::Unsaved;
 
 pub use browser_function::{BrowserFunction, NotRun};
 pub use config::{BROWSER, Config, EngineConfig};
-pub use engines::{Engines, Subject};
+pub use engines::{Engines, ProbeInput};
 pub use grants::grants;
 pub use incoming::{Incoming, UnreadableMessage};
 pub use metrics::Metrics;
@@ -200,7 +200,7 @@ async fn run(
     let mut probe_time = None;
     let finish = if runs {
         let Site { url, js_rendered, .. } = &run.site;
-        let subject = Subject { url, js_rendered: *js_rendered, settings: &run.settings };
+        let subject = ProbeInput { url, js_rendered: *js_rendered, settings: &run.settings };
         let probed = async {
             let began = Instant::now();
             let mut probe = pin!(engines.run(tool, subject, started_at, drop));

@@ -3,8 +3,8 @@
 //!
 //! Nobody gets an account by this: it is found by the address that the provider vouches for.
 
-mod http_client;
 mod config;
+mod http_client;
 mod limits;
 mod provider;
 

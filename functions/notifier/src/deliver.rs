@@ -7,7 +7,7 @@ use vedette_actions::wake;
 use vedette_domain::alert::channel::{Channel, Target};
 use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::alert::delivery::{Content, DeliveryState, Queued};
-use vedette_domain::alert::due::Policy;
+use vedette_domain::alert::due::AlertPolicy;
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::alert::{Alert, link};
 use vedette_domain::limits::LONGEST_DELAY;
@@ -165,10 +165,13 @@ impl<T: Transport> DeliveryRun<'_, T> {
     }
 
     /// What decides what is due of an issue.
-    pub(crate) fn policy(&self, IssueWithSite { issue, site, .. }: &IssueWithSite) -> Policy<'_> {
+    pub(crate) fn policy(
+        &self,
+        IssueWithSite { issue, site, .. }: &IssueWithSite,
+    ) -> AlertPolicy<'_> {
         let tool = issue.id.fingerprint().tool();
         let ended = EndReason::of(tool, &self.team.team, &self.team.settings_for(site));
-        Policy::of(self.channel, &self.team.settings, ended, self.app.service.time_scale)
+        AlertPolicy::of(self.channel, &self.team.settings, ended, self.app.service.time_scale)
     }
 
     async fn work(

@@ -8,7 +8,7 @@ use vedette_domain::alert::channel_state::ChannelState;
 use vedette_domain::alert::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, Lesson, Off, budget, retry_on_conflict};
+use vedette_store::{ChannelRef, FanOut, Off, budget, retry_on_conflict};
 
 use crate::NotifierError;
 use crate::events::EventBody;
@@ -27,10 +27,10 @@ pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), Noti
         )?;
         let mut taught = Vec::new();
         for entry in &entries {
-            let lessons = lessons(app, &channels, entry, &entries).await?;
-            app.store.fan_out(entry, &lessons).await?;
-            let on = lessons.iter().filter(|lesson| lesson.off.is_none());
-            taught.extend(on.map(|lesson| lesson.channel));
+            let fan_outs = fan_outs(app, &channels, entry, &entries).await?;
+            app.store.fan_out(entry, &fan_outs).await?;
+            let on = fan_outs.iter().filter(|fan_out| fan_out.off.is_none());
+            taught.extend(on.map(|fan_out| fan_out.channel));
         }
         Ok::<_, NotifierError>(taught)
     });
@@ -43,12 +43,12 @@ pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), Noti
     Ok(())
 }
 
-async fn lessons(
+async fn fan_outs(
     app: &App,
     channels: &[Channel],
     entry: &OutboxEntry,
     entries: &[OutboxEntry],
-) -> Result<Vec<Lesson>, NotifierError> {
+) -> Result<Vec<FanOut>, NotifierError> {
     let channels: Vec<&Channel> =
         channels.iter().filter(|channel| channel.follows(&entry.issue)).collect();
     if channels.is_empty() {
@@ -58,24 +58,24 @@ async fn lessons(
     let states = app.store.channel_states(&refs, entry.issue.id).await?;
     let now = app.clock.now();
     let mut body = EventBody::new(app, entry, entries);
-    let mut lessons = Vec::new();
+    let mut fan_outs = Vec::new();
     for (channel, (state, delivery)) in channels.into_iter().zip(states) {
         let off = off(channel, &state);
         let learnt = match off {
             Some(_) => channel.lesson_while_off(delivery, entry, now),
-            None => channel.lesson(delivery, entry, now),
+            None => channel.news(delivery, entry, now),
         };
         let Some(learnt) = learnt else { continue };
         let (channel, delivery) = (channel.into(), learnt.delivery);
-        let mut lesson = Lesson { channel, delivery, event: None, off };
+        let mut fan_out = FanOut { channel, delivery, event: None, off };
         if let Some(event) = learnt.event {
             let Some(content) = body.of(event, entry.at).await? else { return Ok(Vec::new()) };
             let place = place(entry.issue.rev, None);
-            lesson.event = Some(Queued::event(entry.issue.id, place, content, now));
+            fan_out.event = Some(Queued::event(entry.issue.id, place, content, now));
         }
-        lessons.push(lesson);
+        fan_outs.push(fan_out);
     }
-    Ok(lessons)
+    Ok(fan_outs)
 }
 
 /// What says that a channel is off, if it is.

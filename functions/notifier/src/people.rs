@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use vedette_domain::account::User;
 use vedette_domain::alert::collection::{Collecting, Collection, collect};
-use vedette_domain::alert::compose::{self, Subject};
+use vedette_domain::alert::compose::{self, AlertSubject};
 use vedette_domain::alert::delivery::DeliveryState;
 use vedette_domain::alert::due::{Due, News, Notified, due};
 use vedette_domain::alert::ended::EndReason;
@@ -236,7 +236,7 @@ fn subject<'a, T: Transport>(
     run: &DeliveryRun<'a, T>,
     Ready { delivery, found, .. }: &'a Ready,
     users: &'a BTreeMap<UserId, User>,
-) -> Subject<'a> {
+) -> AlertSubject<'a> {
     let IssueWithSite { issue, site, .. } = found;
     let is_deleted = delivery.deleted.is_some();
     let ended = match is_deleted {
@@ -244,7 +244,7 @@ fn subject<'a, T: Transport>(
         false => run.policy(found).ended.filter(|_| issue.lifecycle.is_active()),
     };
     let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
-    Subject {
+    AlertSubject {
         issue,
         site,
         team: &run.team.team.name,

@@ -2,7 +2,7 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    PolledRun, Channel, ChannelSecret, Delivery, Directory, Site, Team, Teams, Work,
+    Channel, ChannelSecret, Delivery, Directory, PolledRun, Site, Team, Teams, Work,
 };
 
 /// Redelivery reads what is overdue, puts off when to look again, and ends on-demand checks that

@@ -103,7 +103,9 @@ pub async fn reconcile(
 /// the way from one to the other.
 async fn retire(app: &App, running: &BTreeMap<SiteId, Vec<Tool>>) -> Result<u64, ReconcilerError> {
     let before = match &app.scheduler {
-        Scheduler::Polling(PollingScheduler { before, .. }) => Scheduler::EventBridge(before.clone()),
+        Scheduler::Polling(PollingScheduler { before, .. }) => {
+            Scheduler::EventBridge(before.clone())
+        }
         Scheduler::EventBridge(now) => {
             Scheduler::Polling(PollingScheduler { store: app.store.clone(), before: now.clone() })
         }

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
-use vedette_checker::{Config, Engines, Subject};
+use vedette_checker::{AlertSubject, Config, Engines};
 use vedette_domain::check::{CheckError, Finish, ToolResult};
 use vedette_domain::issue::Outcome;
 use vedette_domain::issue::evaluate::{Evaluation, evaluate};
@@ -64,7 +64,7 @@ impl Probe {
         let engines = Engines::new(config.outbound, config.engines).map_err(Failure::because)?;
         let settings = self.settings();
         let subject =
-            Subject { url: &self.url, js_rendered: self.js_rendered, settings: &settings };
+            AlertSubject { url: &self.url, js_rendered: self.js_rendered, settings: &settings };
         let bar = self.bar();
         let show = |progress: Progress| {
             bar.set_length(u64::from(progress.links + progress.queued));

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::issue::Fingerprint;
-use crate::issue::tracker::Policy;
+use crate::issue::tracker::TrackerPolicy;
 use crate::settings::Settings;
 use crate::tool::{RunReason, Tool};
 
@@ -11,7 +11,7 @@ use crate::tool::{RunReason, Tool};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolPolicy {
     /// When issues open and resolve; see [`Self::thresholds_of`].
-    pub thresholds: Policy,
+    pub thresholds: TrackerPolicy,
     /// Minutes to the retry of a failure below the threshold.
     pub retry_minutes: Option<u32>,
     /// Minutes between two follow-ups of an active issue.
@@ -51,17 +51,17 @@ impl ToolPolicy {
                 (performance.consecutive_breaches_to_open, NonZeroU32::MIN, None, None)
             }
         };
-        let thresholds = Policy { open_after, resolve_after };
+        let thresholds = TrackerPolicy { open_after, resolve_after };
         Self { thresholds, retry_minutes, follow_up_minutes }
     }
 
     /// When issues of a fingerprint open and resolve: as the settings say, except for a domain's
     /// registration. A registry is not mistaken about a date for a moment, and its answer is the same
     /// at the confirmation, so the first observation opens the issue.
-    pub const fn thresholds_of(&self, fingerprint: Fingerprint) -> Policy {
+    pub const fn thresholds_of(&self, fingerprint: Fingerprint) -> TrackerPolicy {
         match fingerprint {
             Fingerprint::DnsDomainExpiring => {
-                Policy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN }
+                TrackerPolicy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN }
             }
             _ => self.thresholds,
         }
@@ -107,7 +107,7 @@ mod tests {
         let policies = Tool::ALL.map(|tool| {
             let ToolPolicy { thresholds, retry_minutes, follow_up_minutes } =
                 ToolPolicy::of(tool, &settings);
-            let Policy { open_after, resolve_after } = thresholds;
+            let TrackerPolicy { open_after, resolve_after } = thresholds;
             (open_after.get(), resolve_after.get(), retry_minutes, follow_up_minutes)
         });
         assert_eq!(
@@ -127,10 +127,10 @@ mod tests {
     #[test]
     fn only_the_end_of_a_registration_needs_no_confirmation() {
         for tool in Tool::ALL {
-            let thresholds = Policy { open_after: number(3), resolve_after: number(2) };
+            let thresholds = TrackerPolicy { open_after: number(3), resolve_after: number(2) };
             let policy = ToolPolicy { thresholds, ..ToolPolicy::of(tool, &Settings::default()) };
             for fingerprint in Fingerprint::ALL {
-                let Policy { open_after, resolve_after } = policy.thresholds_of(fingerprint);
+                let TrackerPolicy { open_after, resolve_after } = policy.thresholds_of(fingerprint);
                 let is_at_once = (open_after.get(), resolve_after.get()) == (1, 1);
                 assert_eq!(is_at_once, fingerprint == Fingerprint::DnsDomainExpiring);
                 assert!(is_at_once || policy.thresholds_of(fingerprint) == thresholds);

@@ -112,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::issue::tracker::Policy;
+    use crate::issue::tracker::TrackerPolicy;
     use crate::policy::ToolPolicy;
 
     fn at(text: &str) -> Timestamp {
@@ -139,7 +139,10 @@ mod tests {
     impl AfterRun {
         fn timer(self) -> Option<Timer> {
             let policy = ToolPolicy {
-                thresholds: Policy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN },
+                thresholds: TrackerPolicy {
+                    open_after: NonZeroU32::MIN,
+                    resolve_after: NonZeroU32::MIN,
+                },
                 retry_minutes: self.retry_minutes,
                 follow_up_minutes: self.follow_up_minutes,
             };

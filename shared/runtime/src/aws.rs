@@ -19,7 +19,7 @@ use vedette_store::{Store, retry_config};
 use crate::config::{Deployment, Schedules, Service, environment};
 use crate::sdk_http;
 use crate::{
-    App, PollingScheduler, Clock, Entropy, EventBridgeScheduler, Health, Queue, Scheduler, SqsQueue,
+    App, Clock, Entropy, EventBridgeScheduler, Health, PollingScheduler, Queue, Scheduler, SqsQueue,
 };
 
 /// The app of a Lambda function, whose environment names the deployment.

@@ -27,8 +27,8 @@ pub use entropy::{Entropy, EntropyError};
 pub use health::Health;
 pub use queue::{Backlog, Delivery, Destination, LocalQueue, Queue, QueueError};
 pub use scheduler::{
-    PollingScheduler, EventBridgeScheduler, LocalScheduler, Presence, SLOT_PLACEHOLDER, Schedule, Scheduler,
-    SchedulerError,
+    EventBridgeScheduler, LocalScheduler, PollingScheduler, Presence, SLOT_PLACEHOLDER, Schedule,
+    Scheduler, SchedulerError,
 };
 pub use secret::{SecretError, secret};
 pub use sqs::{SqsBody, SqsQueue};

@@ -136,7 +136,9 @@ impl Scheduler {
     pub async fn list(&self) -> Result<Vec<(SiteId, Tool)>, SchedulerError> {
         match self {
             Self::EventBridge(scheduler) => scheduler.list().await,
-            Self::Polling(PollingScheduler { store, .. }) => store.all_polled_runs().await.map_err(broken),
+            Self::Polling(PollingScheduler { store, .. }) => {
+                store.all_polled_runs().await.map_err(broken)
+            }
             Self::Local(scheduler) => Ok(scheduler.list()),
         }
     }

@@ -43,14 +43,14 @@ pub struct Deliveries {
 
 /// What one channel is to learn of a change of an issue.
 #[derive(Debug, Clone)]
-pub struct Lesson {
+pub struct FanOut {
     /// The channel.
     pub channel: ChannelRef,
     /// What it knows of the issue, to be looked at.
     pub delivery: Option<DeliveryState>,
     /// The event itself, for a channel that is notified of every event.
     pub event: Option<Queued>,
-    /// What says that the channel is off, where it is: the lesson holds as long as it says so.
+    /// What says that the channel is off, where it is: it holds as long as it says so.
     pub off: Option<Off>,
 }
 
@@ -167,10 +167,14 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when they have, when a delivery state was written meanwhile, or a channel that was off is not.
-    pub async fn fan_out(&self, entry: &OutboxEntry, lessons: &[Lesson]) -> Result<(), StoreError> {
+    pub async fn fan_out(
+        &self,
+        entry: &OutboxEntry,
+        fan_outs: &[FanOut],
+    ) -> Result<(), StoreError> {
         let key = outbox_key(entry);
         let mut transaction = self.transaction().delete(&key, Condition::Present);
-        for Lesson { channel, delivery, event, off } in lessons {
+        for FanOut { channel, delivery, event, off } in fan_outs {
             match *off {
                 Some(Off::Channel(rev)) => {
                     let key = keys::channel(channel.team, channel.id);

@@ -12,7 +12,6 @@
 
 mod account;
 mod audit;
-mod polled_run;
 mod changes;
 mod channel;
 mod clock;
@@ -26,6 +25,7 @@ mod invitation;
 mod issue;
 mod item;
 pub mod keys;
+mod polled_run;
 mod rate_limit;
 mod retry;
 mod row;
@@ -41,9 +41,8 @@ mod work;
 
 pub use account::{Account, MemberRow};
 pub use audit::AuditPage;
-pub use polled_run::{PolledPage, PolledPlace, PolledRun};
 pub use changes::{Changes, Usage};
-pub use channel::{ChannelRef, Deliveries, Lesson, Off, Rederivation, UrlClaim};
+pub use channel::{ChannelRef, Deliveries, FanOut, Off, Rederivation, UrlClaim};
 pub use definition::TableState;
 pub use directory::DirectoryRow;
 pub use error::{StoreError, unless_conflict};
@@ -53,6 +52,7 @@ pub use history::StoredCheck;
 pub use invitation::Newcomer;
 pub use issue::{IndexRow, IssueWithSite};
 pub use item::Readable;
+pub use polled_run::{PolledPage, PolledPlace, PolledRun};
 pub use rate_limit::{Requests, Taken};
 pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};
 pub use run::RunContext;

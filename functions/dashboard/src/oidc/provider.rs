@@ -28,8 +28,8 @@ use vedette_probe::exchange::ExchangeError;
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuardError};
 use vedette_runtime::Clock;
 
-use super::http_client::{HttpClient, HttpClientError};
 use super::config::{ProviderConfig, is_private};
+use super::http_client::{HttpClient, HttpClientError};
 use super::limits::Limits;
 
 /// What all questions of a request may take together: a function has less than half a minute.
@@ -161,7 +161,9 @@ impl Provider {
             .set_redirect_uri(Cow::Borrowed(of.redirect))
             .url();
         // Whoever is on the way could ask for passwords.
-        is_private(&address).then_some(address).ok_or(Failure::NoAnswer(HttpClientError::NotPrivate))
+        is_private(&address)
+            .then_some(address)
+            .ok_or(Failure::NoAnswer(HttpClientError::NotPrivate))
     }
 
     /// The address of who has signed in there and got a code, if the provider vouches for it.

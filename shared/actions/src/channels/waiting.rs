@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use vedette_domain::alert::channel::Channel;
 use vedette_domain::alert::channel_state::Standing;
-use vedette_domain::alert::compose::{self, Subject};
+use vedette_domain::alert::compose::{self, AlertSubject};
 use vedette_domain::alert::delivery::DeliveryState;
-use vedette_domain::alert::due::Policy;
+use vedette_domain::alert::due::AlertPolicy;
 use vedette_domain::alert::ended::EndReason;
 use vedette_domain::id::IssueId;
 use vedette_runtime::App;
@@ -70,9 +70,9 @@ async fn news_for(
         let found = issues.get(&delivery.issue)?;
         let tool = delivery.issue.fingerprint().tool();
         let ended = EndReason::of(tool, &team.team, &team.settings_for(&found.site));
-        let policy = Policy::of(channel, &team.settings, ended, app.service.time_scale);
+        let policy = AlertPolicy::of(channel, &team.settings, ended, app.service.time_scale);
         let waiting = delivery.waiting(&found.issue, &policy, now)?;
-        let subject = Subject {
+        let subject = AlertSubject {
             issue: &found.issue,
             site: &found.site,
             team: &team.team.name,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::compose::{Subject, active};
+use super::compose::{AlertSubject, active};
 use super::text::{cut, one_line};
 use super::{Alert, AlertKind, Fact, Link, discord, link, slack, teams};
 use crate::id::SiteId;
@@ -52,7 +52,11 @@ fn size_of(c: char) -> usize {
 }
 
 /// One alert about many issues of which there is the same kind of news, two at least.
-pub fn collect(subjects: &[Subject<'_>], collecting: Collecting, now: Timestamp) -> Collection {
+pub fn collect(
+    subjects: &[AlertSubject<'_>],
+    collecting: Collecting,
+    now: Timestamp,
+) -> Collection {
     let Collecting { kind, continues } = collecting;
     let sites: BTreeSet<SiteId> = subjects.iter().map(|subject| subject.site.id).collect();
     let mut fingerprints = subjects.iter().map(|subject| subject.issue.id.fingerprint());
@@ -97,7 +101,7 @@ pub fn collect(subjects: &[Subject<'_>], collecting: Collecting, now: Timestamp)
 }
 
 /// What is the case, in capitals: `word` says it of each issue, where it is the same for all.
-fn state(kind: AlertKind, word: Option<&str>, subjects: &[Subject<'_>]) -> String {
+fn state(kind: AlertKind, word: Option<&str>, subjects: &[AlertSubject<'_>]) -> String {
     let stopped = subjects.iter().filter(|subject| subject.ended.is_some()).count();
     match (kind, word) {
         (AlertKind::Resolved, _) if stopped == 0 => "RESOLVED".to_owned(),
@@ -113,9 +117,9 @@ fn state(kind: AlertKind, word: Option<&str>, subjects: &[Subject<'_>]) -> Strin
 }
 
 /// A line for each of the first issues, as far as there is room.
-fn named(subjects: &[Subject<'_>], kind: AlertKind, now: Timestamp) -> Vec<String> {
+fn named(subjects: &[AlertSubject<'_>], kind: AlertKind, now: Timestamp) -> Vec<String> {
     let mut named_so: BTreeMap<String, BTreeSet<SiteId>> = BTreeMap::new();
-    for Subject { site, .. } in subjects {
+    for AlertSubject { site, .. } in subjects {
         named_so.entry(one_line(&site.name)).or_default().insert(site.id);
     }
     let mut room = NAMED_SIZE;
@@ -137,7 +141,7 @@ fn named(subjects: &[Subject<'_>], kind: AlertKind, now: Timestamp) -> Vec<Strin
 }
 
 /// What is said of an issue.
-fn said(subject: &Subject<'_>, kind: AlertKind, now: Timestamp) -> String {
+fn said(subject: &AlertSubject<'_>, kind: AlertKind, now: Timestamp) -> String {
     if let Some(stopped) = subject.stopped() {
         return one_line(&stopped);
     }
@@ -196,7 +200,7 @@ mod tests {
     fn collected(of: &[(Site, Issue)], kind: AlertKind, continues: bool) -> Collection {
         let subjects: Vec<_> = of
             .iter()
-            .map(|(site, issue)| Subject {
+            .map(|(site, issue)| AlertSubject {
                 issue,
                 site,
                 team: "Ops",

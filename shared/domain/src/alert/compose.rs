@@ -14,7 +14,7 @@ use crate::time::{duration, instant};
 
 /// An issue with what an alert says beside it.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub struct AlertSubject<'a> {
     /// The issue.
     pub issue: &'a Issue,
     /// Its site.
@@ -53,8 +53,8 @@ pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
 }
 
 /// An alert about one issue.
-pub fn one(subject: &Subject<'_>, news: &News, now: Timestamp) -> Alert {
-    let Subject { issue, site, team, base_url, .. } = *subject;
+pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
+    let AlertSubject { issue, site, team, base_url, .. } = *subject;
     let fingerprint = issue.id.fingerprint();
     let opened_at = issue.lifecycle.opened_at();
     let word = active(fingerprint);
@@ -191,7 +191,7 @@ pub fn missed(
     }
 }
 
-impl Subject<'_> {
+impl AlertSubject<'_> {
     /// What is wrong: `example.com is down: HTTP 503 Service Unavailable.`
     pub(super) fn problem(&self) -> String {
         sentence(&self.issue.summary)
@@ -306,7 +306,7 @@ mod tests {
                 updated_at: opened_at,
             };
             let (issue, site) = (&issue, &site);
-            let subject = Subject {
+            let subject = AlertSubject {
                 issue,
                 site,
                 team: "Ops",

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::channel::EventKind;
-use super::due::{Due, Notified, Policy, due};
+use super::due::{AlertPolicy, Due, Notified, due};
 use super::ended::EndReason;
 use super::mail::Asker;
 use super::missed::Missed;
@@ -148,7 +148,7 @@ impl DeliveryState {
         &self,
         issue: &Issue,
         notified: Option<Notified>,
-        policy: &Policy<'_>,
+        policy: &AlertPolicy<'_>,
         now: Timestamp,
     ) -> Option<Self> {
         if notified.is_none() {
@@ -185,7 +185,7 @@ impl DeliveryState {
 
     /// The delivery state once a reminder of the issue was queued.
     #[must_use]
-    pub fn once_reminded(&self, issue: &Issue, policy: &Policy<'_>, now: Timestamp) -> Self {
+    pub fn once_reminded(&self, issue: &Issue, policy: &AlertPolicy<'_>, now: Timestamp) -> Self {
         let notified = Notified { opened_at: issue.lifecycle.opened_at(), reminded_until: now };
         let mut next = Self { notified: Some(notified), rev: self.rev + 1, ..self.clone() };
         next.due = match program_step(issue, &next, policy, now) {
@@ -247,7 +247,7 @@ pub enum ProgramStep {
 pub fn program_step(
     issue: &Issue,
     delivery: &DeliveryState,
-    policy: &Policy<'_>,
+    policy: &AlertPolicy<'_>,
     now: Timestamp,
 ) -> ProgramStep {
     if !issue.lifecycle.is_active() {

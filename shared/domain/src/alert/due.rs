@@ -23,7 +23,7 @@ pub struct Notified {
 
 /// What decides what is due, beside the issue.
 #[derive(Debug, Clone, Copy)]
-pub struct Policy<'a> {
+pub struct AlertPolicy<'a> {
     /// What the channel wants.
     pub filter: &'a Filter,
     /// What opened before does not concern the channel.
@@ -38,7 +38,7 @@ pub struct Policy<'a> {
     pub ended: Option<EndReason>,
 }
 
-impl<'a> Policy<'a> {
+impl<'a> AlertPolicy<'a> {
     /// What decides for a channel, where these are the settings of its team; `ended` is why nobody looks any
     /// more at what the issue is about.
     pub fn of(
@@ -209,7 +209,7 @@ pub fn due(
     issue: &Issue,
     notified: Option<Notified>,
     from: Timestamp,
-    policy: &Policy<'_>,
+    policy: &AlertPolicy<'_>,
     now: Timestamp,
 ) -> Due {
     let opened_at = issue.lifecycle.opened_at();

@@ -10,7 +10,7 @@ use crate::issue::record::Issue;
 
 /// What a channel is to learn of a change of an issue.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lesson {
+pub struct ChannelNews {
     /// What it knows of the issue then, if that changes.
     pub delivery: Option<DeliveryState>,
     /// What a program is told; people are told by the delivery state.
@@ -30,12 +30,12 @@ impl Channel {
 
     /// What it is to learn of a change of an issue that it follows, of which it knows `delivery`; none
     /// where the change does not concern it.
-    pub fn lesson(
+    pub fn news(
         &self,
         delivery: Option<DeliveryState>,
         entry: &OutboxEntry,
         now: Timestamp,
-    ) -> Option<Lesson> {
+    ) -> Option<ChannelNews> {
         if delivery.is_none() && !self.was_there(&entry.issue) {
             return None;
         }
@@ -65,7 +65,7 @@ impl Channel {
         }
         let wanted = entry.event.filter(|event| self.filter.wants(*event, &entry.issue));
         let event = wanted.filter(|_| !is_for_people && learns);
-        (delivery.is_some() || event.is_some()).then_some(Lesson { delivery, event })
+        (delivery.is_some() || event.is_some()).then_some(ChannelNews { delivery, event })
     }
 
     /// What is noted of a change of an issue while the channel is off: the first transition that it misses.
@@ -75,7 +75,7 @@ impl Channel {
         delivery: Option<DeliveryState>,
         entry: &OutboxEntry,
         now: Timestamp,
-    ) -> Option<Lesson> {
+    ) -> Option<ChannelNews> {
         let is_opening = entry.event == Some(EventKind::Opened);
         let before = match delivery {
             Some(delivery) => delivery,
@@ -89,6 +89,6 @@ impl Channel {
         next.missed = next.missed.or_else(|| Missed::of(entry));
         next.note_deletion(entry);
         let is_noted = next.missed != before.missed || next.deleted != before.deleted;
-        is_noted.then_some(Lesson { delivery: Some(next), event: None })
+        is_noted.then_some(ChannelNews { delivery: Some(next), event: None })
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::delivery::DeliveryState;
-use super::due::{Due, News, Policy, due};
+use super::due::{AlertPolicy, Due, News, due};
 use crate::issue::record::Issue;
 use crate::settings::QuietTime;
 
@@ -19,9 +19,14 @@ pub struct Waiting {
 impl DeliveryState {
     /// What waits to be notified of an issue; none where people know all that there is. A reminder waits from
     /// when it is due.
-    pub fn waiting(&self, issue: &Issue, policy: &Policy<'_>, now: Timestamp) -> Option<Waiting> {
+    pub fn waiting(
+        &self,
+        issue: &Issue,
+        policy: &AlertPolicy<'_>,
+        now: Timestamp,
+    ) -> Option<Waiting> {
         let awake = QuietTime { enabled: false, ..*policy.quiet_time };
-        let awake = Policy { quiet_time: &awake, ..*policy };
+        let awake = AlertPolicy { quiet_time: &awake, ..*policy };
         let Due::Notify { news, .. } = due(issue, self.notified, self.from, &awake, now) else {
             return None;
         };
@@ -75,7 +80,7 @@ mod tests {
             let delivery =
                 DeliveryState { notified, due, ..DeliveryState::new(id, opened_at, opened_at) };
             let (filter, quiet_time) = (Filter::default(), quiet(is_quiet));
-            let policy = Policy {
+            let policy = AlertPolicy {
                 ended: None,
                 filter: &filter,
                 since: opened_at,

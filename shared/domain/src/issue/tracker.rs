@@ -16,7 +16,7 @@ use crate::id::IssueId;
 
 /// The thresholds in force for one observation. There is no default: most of them are settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct TrackerPolicy {
     /// Failing observations in a row that open an issue.
     pub open_after: NonZeroU32,
     /// Clean observations in a row that resolve it.
@@ -231,7 +231,7 @@ pub enum Step {
 /// one takes effect at the next failing (or clean) observation, never on its own.
 pub fn observe(
     tracker: &Tracker,
-    policy: &Policy,
+    policy: &TrackerPolicy,
     observation: Observation,
     issue: IssueId,
 ) -> Step {
@@ -247,7 +247,12 @@ pub fn observe(
     Step::Advanced { next: Tracker { phase, last_slot: Some(slot) }, event }
 }
 
-fn fail(phase: Phase, policy: &Policy, slot: Timestamp, new: IssueId) -> (Phase, Option<Event>) {
+fn fail(
+    phase: Phase,
+    policy: &TrackerPolicy,
+    slot: Timestamp,
+    new: IssueId,
+) -> (Phase, Option<Event>) {
     let failures = match phase {
         Phase::Pending | Phase::Up { .. } => Failures::start(slot),
         Phase::Failing { failures } => failures.and(slot),
@@ -263,7 +268,7 @@ fn fail(phase: Phase, policy: &Policy, slot: Timestamp, new: IssueId) -> (Phase,
     }
 }
 
-fn succeed(phase: Phase, policy: &Policy, slot: Timestamp) -> (Phase, Option<Event>) {
+fn succeed(phase: Phase, policy: &TrackerPolicy, slot: Timestamp) -> (Phase, Option<Event>) {
     let (issue, failures, since, streak) = match phase {
         Phase::Pending | Phase::Failing { .. } => return (Phase::Up { since: slot }, None),
         Phase::Up { since } => return (Phase::Up { since }, None),
@@ -301,8 +306,8 @@ mod tests {
         NonZeroU32::new(value).expect("not zero")
     }
 
-    fn policy(open_after: u32, resolve_after: u32) -> Policy {
-        Policy { open_after: number(open_after), resolve_after: number(resolve_after) }
+    fn policy(open_after: u32, resolve_after: u32) -> TrackerPolicy {
+        TrackerPolicy { open_after: number(open_after), resolve_after: number(resolve_after) }
     }
 
     fn at(second: i64) -> Timestamp {
@@ -318,14 +323,20 @@ mod tests {
         if down { Outcome::Down } else { Outcome::Up }
     }
 
-    fn step(tracker: &Tracker, policy: &Policy, slot: Timestamp, down: bool, new: IssueId) -> Step {
+    fn step(
+        tracker: &Tracker,
+        policy: &TrackerPolicy,
+        slot: Timestamp,
+        down: bool,
+        new: IssueId,
+    ) -> Step {
         observe(tracker, policy, Observation { slot, outcome: outcome(down) }, new)
     }
 
     /// Observes, expecting that it counts.
     fn advance(
         tracker: &mut Tracker,
-        policy: &Policy,
+        policy: &TrackerPolicy,
         second: i64,
         down: bool,
         new: IssueId,
@@ -574,7 +585,7 @@ mod tests {
     impl Story {
         fn tell(
             &mut self,
-            policy: &Policy,
+            policy: &TrackerPolicy,
             slot: Timestamp,
             down: bool,
             new: IssueId,
@@ -619,7 +630,7 @@ mod tests {
     #[test]
     fn every_small_state_keeps_the_rules() {
         const SLOTS: i64 = 6;
-        let policies: Vec<Policy> =
+        let policies: Vec<TrackerPolicy> =
             (1..=4).flat_map(|open| (1..=4).map(move |resolve| policy(open, resolve))).collect();
         let mut seen = HashSet::new();
         let mut frontier = vec![Tracker::default()];
@@ -649,7 +660,7 @@ mod tests {
 
     fn check(
         tracker: &Tracker,
-        policy: &Policy,
+        policy: &TrackerPolicy,
         slot: Timestamp,
         down: bool,
         new: IssueId,
@@ -709,7 +720,7 @@ mod tests {
         }
     }
 
-    fn thresholds() -> impl Strategy<Value = Policy> {
+    fn thresholds() -> impl Strategy<Value = TrackerPolicy> {
         let threshold = || prop_oneof![9 => 1_u32..5, 1 => 1_u32..=2_147_483_647];
         (threshold(), threshold()).prop_map(|(open, resolve)| policy(open, resolve))
     }

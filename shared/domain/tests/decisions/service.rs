@@ -7,11 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alert::channel::{Channel, EventKind};
 use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
 use vedette_domain::alert::collection::{Collecting, Collection, collect};
-use vedette_domain::alert::compose::{self, Subject};
+use vedette_domain::alert::compose::{self, AlertSubject};
 use vedette_domain::alert::delivery::{
     Content, DeliveryState, OutboxEntry, ProgramStep, Queued, overtaken, place, program_step,
 };
-use vedette_domain::alert::due::{Due, News, Notified, Policy, due};
+use vedette_domain::alert::due::{AlertPolicy, Due, News, Notified, due};
 use vedette_domain::alert::retry::retry;
 use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
 use vedette_domain::alert::webhook::webhook_id;
@@ -64,11 +64,11 @@ impl ChannelRows {
             return;
         }
         let delivery = self.deliveries.get(&issue.id).cloned();
-        let Some(lesson) = self.channel.lesson(delivery, entry, now) else { return };
-        if let Some(delivery) = lesson.delivery {
+        let Some(news) = self.channel.news(delivery, entry, now) else { return };
+        if let Some(delivery) = news.delivery {
             assert!(self.put_delivery_state(delivery), "written under the rev that was read");
         }
-        if let Some(event) = lesson.event {
+        if let Some(event) = news.event {
             self.put_queued(event_of(issue, place(issue.rev, None), event, entry.at, now));
         }
     }
@@ -147,8 +147,8 @@ struct Ready {
 }
 
 impl<W: Around> DeliveryRun<'_, W> {
-    fn policy(&self) -> Policy<'_> {
-        Policy {
+    fn policy(&self) -> AlertPolicy<'_> {
+        AlertPolicy {
             filter: &self.channel.filter,
             since: self.channel.since.unwrap_or(Timestamp::MAX),
             quiet_time: &self.quiet_time,
@@ -375,7 +375,7 @@ impl<W: Around> DeliveryRun<'_, W> {
 fn alert(collecting: Collecting, group: &[Ready], now: Timestamp) -> Collection {
     let subjects: Vec<_> = group
         .iter()
-        .map(|Ready { issue, site, .. }| Subject {
+        .map(|Ready { issue, site, .. }| AlertSubject {
             issue,
             site,
             team: "team",
