@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_checker::{EngineConfig, Engines, Handled, grants, handle};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
-use vedette_domain::issue::record::{self, Issue};
+use vedette_domain::issues::record::{self, Issue};
 use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Message, RunOrder};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_embedded::Database;
 use vedette_mailer::LETTERS;
 use vedette_notifier::NOTIFIER;

@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use serde_json::Value;
-use vedette_domain::alert::Alert;
-use vedette_domain::alert::channel::{Channel, Target};
-use vedette_domain::alert::mail::TransactionalMail;
+use vedette_domain::alerts::Alert;
+use vedette_domain::alerts::channel::{Channel, Target};
+use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_domain::id::ChannelId;
 use vedette_mailer::Mailer;
 use vedette_notifier::Transport;

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use vedette_api::{FALLBACK, ROUTES};
-use vedette_domain::plan::{Plan, cadence_wording};
-use vedette_domain::settings::Settings;
+use vedette_domain::accounts::plan::{Plan, cadence_wording};
+use vedette_domain::sites::settings::Settings;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository").to_owned()

@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::sites::settings::Settings;
 use vedette_http::settings::{parse_expected_records, parse_site_overrides, parse_team_update};
 use vedette_http::validation::Errors;
 

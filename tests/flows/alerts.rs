@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use vedette_domain::alert::AlertKind;
-use vedette_domain::alert::channel::{Channel, EventKind, Filter, Target};
-use vedette_domain::alert::channel_state::LEASE;
+use vedette_domain::alerts::AlertKind;
+use vedette_domain::alerts::channel::{Channel, EventKind, Filter, Target};
+use vedette_domain::alerts::channel_state::LEASE;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
-use vedette_domain::issue::{Fingerprint, record};
+use vedette_domain::issues::{Fingerprint, record};
 use vedette_domain::message::{AlertMessage, Message};
-use vedette_domain::tool::Tool;
 use vedette_notifier::send::SendOutcome;
 use vedette_runs::enqueue_alert;
 use vedette_store::ChannelRef;
@@ -37,8 +37,9 @@ impl Scene {
         self.service.advance_minutes(5);
         self.service.run_scheduled(site, Tool::Status).await;
         let timer = self.state(site).await.timer;
-        let is_retry =
-            |timer: &vedette_domain::timer::Timer| timer.reason.as_str() == "confirmation_retry";
+        let is_retry = |timer: &vedette_domain::checks::timer::Timer| {
+            timer.reason.as_str() == "confirmation_retry"
+        };
         if timer.as_ref().is_some_and(is_retry) {
             self.run_timer(site).await;
         }

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use vedette_checker::{BrowserFunction, CheckerError, Dropped, Handled, NotRun};
-use vedette_domain::browser_job::{BrowserAnswer, BrowserJob, BrowserWork, JobHeader};
-use vedette_domain::check::{
+use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob, BrowserWork, JobHeader};
+use vedette_domain::checks::check::{
     BrokenLink, Crawl, CrawlLimits, FinishReason, LinksResult, MAX_URLS, PerformanceResult,
     SkippedLinks, SpeedMetrics,
 };
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool_state::Discard;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{CheckMessage, Message};
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::Discard;
 use vedette_testkit::aws::Aws;
 
 use crate::scene::{Scene, URL, dropped, engines, is_finished};

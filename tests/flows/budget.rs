@@ -4,18 +4,18 @@ use std::num::NonZeroU32;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use vedette_domain::history::{
+use vedette_domain::checks::history::{
     Day, Kind, RecentDays, Sample, Sum, day_of, day_start, recent_dates,
 };
+use vedette_domain::checks::policy::ToolPolicy;
+use vedette_domain::checks::timer::Timer;
+use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::checks::tool_state::{Latest, Learnt, ToolState, Tracked};
 use vedette_domain::id::{CheckId, IssueId, SiteId};
-use vedette_domain::issue::record::{Issue, IssueChange};
-use vedette_domain::issue::tracker::{Failures, Phase, Tracker};
-use vedette_domain::issue::{Fingerprint, Lifecycle, Timeline};
-use vedette_domain::policy::ToolPolicy;
-use vedette_domain::settings::Settings;
-use vedette_domain::timer::Timer;
-use vedette_domain::tool::{CheckStatus, RunReason, Tool};
-use vedette_domain::tool_state::{Latest, Learnt, ToolState, Tracked};
+use vedette_domain::issues::record::{Issue, IssueChange};
+use vedette_domain::issues::tracker::{Failures, Phase, Tracker};
+use vedette_domain::issues::{Fingerprint, Lifecycle, Timeline};
+use vedette_domain::sites::settings::Settings;
 use vedette_testkit::Spent;
 
 use crate::scene::{Scene, URL, is_finished};

@@ -3,10 +3,10 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use vedette_actions::{confirm_channel, enable_channel, resend_to_channel};
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::audit::Actor;
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::tool::Tool;
 use vedette_notifier::send::SendOutcome;
 use vedette_store::ChannelRef;
 use vedette_testkit::channels::{chat, mail, webhook};

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::Value;
-use vedette_domain::history::{day_of, day_start};
+use vedette_domain::checks::history::{day_of, day_start};
 use vedette_domain::id::SiteId;
 use vedette_tests::Service;
 

@@ -2,11 +2,11 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::Discard;
 use vedette_domain::id::{CheckId, SiteId};
-use vedette_domain::issue::Fingerprint;
+use vedette_domain::issues::Fingerprint;
 use vedette_domain::message::AlertMessage;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::Discard;
 use vedette_notifier::send::SendOutcome;
 use vedette_reconciler::{dispatch, rebuild_all, reconcile, redeliver_all};
 use vedette_testkit::channels::{chat, webhook};

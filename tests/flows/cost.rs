@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_runtime::BATCH;
 use vedette_testkit::Spent;
 

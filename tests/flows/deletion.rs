@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use vedette_checker::Dropped;
+use vedette_domain::checks::limits::MAINTENANCE_GRACE;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::limits::MAINTENANCE_GRACE;
-use vedette_domain::tool::Tool;
 use vedette_runtime::{Presence, Schedule};
 use vedette_testkit::Fault;
 

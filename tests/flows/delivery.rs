@@ -4,12 +4,12 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use vedette_checker::{Dropped, Handled, handle_body};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::timer::Timer;
+use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::checks::tool_state::Discard;
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::plan::Plan;
-use vedette_domain::timer::Timer;
-use vedette_domain::tool::{CheckStatus, RunReason, Tool};
-use vedette_domain::tool_state::Discard;
 use vedette_runtime::SLOT_PLACEHOLDER;
 use vedette_tests::Service;
 

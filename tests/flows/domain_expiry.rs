@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vedette_checker::{EngineConfig, Engines, Handled};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 use vedette_testkit::{Member, NameServices, advance_timers, loopback, new_team};
 use vedette_tests::Service;
 

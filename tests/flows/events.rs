@@ -8,9 +8,9 @@ use lambda_http::request::RequestContext;
 use serde_json::Value;
 use vedette_api::{FALLBACK, ROUTES};
 use vedette_checker::Incoming;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Maintenance, RunOrder};
-use vedette_domain::tool::Tool;
 use vedette_runtime::Destination;
 
 use crate::census::text;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::json;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::issue::record;
-use vedette_domain::tool::Tool;
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::record;
 use vedette_testkit::Spent;
 
 use crate::census::assert_balanced;

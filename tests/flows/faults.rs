@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
-use vedette_domain::history::Kind;
+use vedette_domain::checks::history::Kind;
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{SiteId, Trigger};
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::ToolState;
 use vedette_runtime::{Destination, Entropy, LocalScheduler, Scheduler};
 use vedette_testkit::Fault;
 
@@ -266,7 +266,7 @@ impl Telling {
 }
 
 fn automatic(state: &ToolState) -> u64 {
-    state.day.as_ref().map_or(0, vedette_domain::history::Day::completed_automatic)
+    state.day.as_ref().map_or(0, vedette_domain::checks::history::Day::completed_automatic)
 }
 
 fn on_demand(state: &ToolState, statuses: &[CheckStatus]) -> u64 {

@@ -3,10 +3,10 @@
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{CheckMessage, Message};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 
 use crate::scene::{Scene, URL};
 

@@ -3,9 +3,9 @@
 
 use futures::future::join_all;
 use serde_json::json;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 
 use crate::census::{assert_balanced, kinds};
 use crate::scene::{Scene, check_message};

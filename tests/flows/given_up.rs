@@ -1,9 +1,9 @@
 //! What the operator learns of alerts that reach nobody, and what becomes of a test of a channel that is off.
 
-use vedette_domain::alert::channel::{Channel, EventKind, Filter};
-use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_domain::alerts::channel::{Channel, EventKind, Filter};
+use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::id::{IssueId, SiteId};
-use vedette_domain::issue::Fingerprint;
+use vedette_domain::issues::Fingerprint;
 use vedette_notifier::send::SendOutcome;
 use vedette_notifier::{Delivered, deliver};
 use vedette_testkit::channels::{add_channel, chat, webhook};

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::alert::channel::{
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, SecretUrl, SigningKey, SigningKeys, Target,
 };
-use vedette_domain::alert::delivery::{Content, Queued};
-use vedette_domain::alert::host_limit::{HOST_MAX, RESERVED, ReceivingHost, TEAM_MAX, TEAM_SHARE};
+use vedette_domain::alerts::delivery::{Content, Queued};
+use vedette_domain::alerts::host_limit::{HOST_MAX, RESERVED, ReceivingHost, TEAM_MAX, TEAM_SHARE};
 use vedette_domain::id::{IssueId, SiteId, TeamId};
-use vedette_domain::issue::Fingerprint;
+use vedette_domain::issues::Fingerprint;
 use vedette_domain::message::{AlertMessage, Maintenance, Message};
-use vedette_domain::plan::Plan;
 use vedette_testkit::channels::{add_channel, chat};
 use vedette_testkit::new_team;
 use vedette_tests::Service;
@@ -232,7 +232,7 @@ async fn what_earlier_versions_stored_with_a_channel_is_sent_to_and_moved_at_nig
     for ((pk, sk), item) in service.test.table.dump().await {
         assert!(pk.starts_with("Z#") || !item.to_string().contains("former"), "{pk} {sk}");
     }
-    let by = vedette_domain::audit::Actor::Operator;
+    let by = vedette_domain::accounts::audit::Actor::Operator;
     let target = Target::Slack { url: SecretUrl::new(SECRET) };
     let another = |name| {
         let (app, target) = (app, target.clone());
@@ -255,7 +255,7 @@ async fn a_url_is_free_again_whose_channel_is_gone() {
     const KEPT: &str = "https://hooks.slack.test/services/T/B/kept";
     let (service, owner) = Service::with_team().await;
     let app = &service.test.app;
-    let by = vedette_domain::audit::Actor::Operator;
+    let by = vedette_domain::accounts::audit::Actor::Operator;
     let add = async |name: &str, url: &str| {
         let target = Target::Slack { url: SecretUrl::new(url) };
         vedette_actions::add_channel(app, owner.team, Some(name), target, Filter::default(), by)

@@ -2,7 +2,7 @@
 //! the whole service, from the request that creates the site to the checks that are left of it.
 
 use serde_json::json;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
 
 use crate::scene::{Scene, URL};
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use serde_json::{Value, json};
-use vedette_domain::history::{day_of, day_start};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::history::{day_of, day_start};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::CheckMessage;
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 
 use crate::census::{assert_balanced, checks};
 use crate::scene::{Scene, is_finished};

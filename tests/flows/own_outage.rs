@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vedette_checker::{EngineConfig, Engines, Handled};
-use vedette_domain::check::Check;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::timer::Timer;
+use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::plan::Plan;
-use vedette_domain::timer::Timer;
-use vedette_domain::tool::{CheckStatus, RunReason, Tool};
 use vedette_probe::connectivity::NO_CONNECTIVITY;
 use vedette_testkit::{Member, NameServices, advance_timers, loopback, new_team};
 use vedette_tests::Service;

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use vedette_domain::checks::schedule::second;
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
-use vedette_domain::schedule::second;
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_reconciler::{DISPATCH, dispatch, reconcile};
 use vedette_runtime::config::Schedules;
 use vedette_store::Grant;

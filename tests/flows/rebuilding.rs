@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::SiteId;
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::issue::record;
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::record;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_reconciler::{Gauge, REDELIVERY};
 use vedette_runtime::Destination;
 use vedette_runtime::config::Schedules;

@@ -2,10 +2,10 @@
 //! that cannot be read does to the others.
 
 use serde_json::{Value, json};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 use vedette_reconciler::{Drift, Reconciled, Redelivered, drift, reconcile, redeliver};
 use vedette_runtime::config::Schedules;
 use vedette_testkit::aws::{Aws, SCHEDULES_OF_A_PAGE};

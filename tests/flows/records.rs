@@ -1,10 +1,10 @@
 //! DNS records that are learnt, change, and are accepted.
 
 use serde_json::{Value, json};
-use vedette_domain::check::{DnsResult, Finish, ToolResult};
+use vedette_domain::checks::check::{DnsResult, Finish, ToolResult};
+use vedette_domain::checks::tool::{RunReason, Tool};
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{CheckId, IssueId, SiteId};
-use vedette_domain::tool::{RunReason, Tool};
-use vedette_domain::tool_state::ToolState;
 use vedette_runs::Recorded;
 
 use crate::scene::Scene;

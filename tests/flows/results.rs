@@ -1,12 +1,12 @@
 //! Results that are too long for a row.
 
 use serde_json::{Value, json};
-use vedette_domain::check::{
+use vedette_domain::checks::check::{
     BrokenLink, DnsResult, Finish, LinksResult, PerformanceResult, SkippedLinks, SslResult,
     StatusResult, ToolResult,
 };
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, SiteId};
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::Recorded;
 
 use crate::budget::largest;

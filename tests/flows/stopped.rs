@@ -1,10 +1,10 @@
 //! What channels are told when nobody looks any more at a site that is down.
 
 use serde_json::{Value, json};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::message::{AlertMessage, Message};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 use vedette_testkit::channels::{chat, webhook};
 use vedette_tests::receivers::{self, Received};
 

@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use serde_json::json;
 use tokio::task::JoinSet;
 use vedette_checker::{Dropped, handle};
+use vedette_domain::checks::tool::{RunReason, Tool};
+use vedette_domain::checks::tool_state::Discard;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, RunOrder};
-use vedette_domain::tool::{RunReason, Tool};
-use vedette_domain::tool_state::Discard;
 use vedette_testkit::WebServer;
 use vedette_tests::scheduled;
 

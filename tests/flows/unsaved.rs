@@ -1,7 +1,7 @@
 //! A finished run that cannot be saved is saved later, and its target is not asked again.
 
 use vedette_checker::{Dropped, Handled};
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
 
 use crate::scene::Scene;
 

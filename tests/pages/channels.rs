@@ -1,10 +1,10 @@
 //! The channels of a team: adding, trying, disabling and removing them.
 
 use jiff::SignedDuration;
-use vedette_domain::account::{Role, Scope};
-use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, EventKind, Filter};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, EventKind, Filter};
+use vedette_domain::checks::tool::Tool;
 use vedette_notifier::send::SendOutcome;
 use vedette_testkit::channels::{add_channel, chat};
 use vedette_testkit::{Member, TestApp, WebServer, member_of, new_team};

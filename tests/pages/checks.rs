@@ -1,10 +1,10 @@
 //! The history of checks, and one check.
 
 use serde_json::json;
-use vedette_domain::account::{Role, Scope};
-use vedette_domain::check::{CheckError, Finish};
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::check::{CheckError, Finish};
 use vedette_domain::id::CheckId;
-use vedette_domain::plan::Plan;
 use vedette_testkit::{member_of, new_team};
 
 use crate::results::{HARMLESS, HOSTILE, certificate, dns, end, links, performance, status};

@@ -1,6 +1,6 @@
 //! A service that cannot do its work says so on every page.
 
-use vedette_domain::plan::Plan;
+use vedette_domain::accounts::plan::Plan;
 use vedette_runtime::health::Problem;
 use vedette_testkit::{TestApp, new_team};
 

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 use url::form_urlencoded;
-use vedette_domain::account::{Role, Scope};
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::DnsRecordType;
-use vedette_domain::site::Site;
+use vedette_domain::sites::settings::DnsRecordType;
+use vedette_domain::sites::site::Site;
 use vedette_testkit::{Member, member_of, new_team};
 use vedette_tests::Service;
 

@@ -1,6 +1,6 @@
 //! What happened to a team's sites.
 
-use vedette_domain::plan::Plan;
+use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 
 use crate::results::{HARMLESS, end, status};

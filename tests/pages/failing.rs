@@ -1,9 +1,9 @@
 //! A site whose newest status check failed is never said to be up, whether or not an issue is active.
 
 use serde_json::json;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::tool::Tool;
+use vedette_domain::issues::Fingerprint;
 use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;
 

@@ -2,14 +2,14 @@
 
 use jiff::SignedDuration;
 use vedette_actions::{add_member, join_with_new_account, open_invitation};
-use vedette_domain::account::{Membership, Role, Scope};
-use vedette_domain::alert::delivery::Content;
-use vedette_domain::alert::mail::Asker;
-use vedette_domain::audit::Actor;
+use vedette_domain::accounts::account::{Membership, Role, Scope};
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::mail_limits::{CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, Limit};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::session::SessionSecret;
+use vedette_domain::alerts::delivery::Content;
+use vedette_domain::alerts::mail::Asker;
 use vedette_domain::id::UserId;
-use vedette_domain::mail_limits::{CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, Limit};
-use vedette_domain::plan::Plan;
-use vedette_domain::session::SessionSecret;
 use vedette_store::MayConflict;
 use vedette_testkit::{Member, TestApp, member_of, new_team};
 

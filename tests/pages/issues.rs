@@ -1,12 +1,12 @@
 //! An issue, from the sign-in to its end.
 
 use serde_json::json;
-use vedette_domain::account::{Role, Scope};
-use vedette_domain::alert::channel::Filter;
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::channel::Filter;
 use vedette_domain::id::{IssueId, SiteId};
-use vedette_domain::issue::IssueStatus;
-use vedette_domain::issue::record::Issue;
-use vedette_domain::plan::Plan;
+use vedette_domain::issues::IssueStatus;
+use vedette_domain::issues::record::Issue;
 use vedette_testkit::channels::{add_channel, chat};
 use vedette_testkit::{Member, WebServer, member_of, new_team};
 use vedette_tests::Service;

@@ -5,12 +5,12 @@ use std::future::ready;
 use futures::future::join;
 use lambda_http::Body;
 use vedette_dashboard::{Dashboard, find};
-use vedette_domain::alert::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
-use vedette_domain::alert::delivery::Content;
-use vedette_domain::alert::link;
-use vedette_domain::audit::Actor;
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::alerts::channel::{Channel, Filter, LinkKey, SecretUrl, Target};
+use vedette_domain::alerts::delivery::Content;
+use vedette_domain::alerts::link;
 use vedette_domain::id::{ChannelId, IssueId, SiteId, TeamId};
-use vedette_domain::issue::Fingerprint;
+use vedette_domain::issues::Fingerprint;
 use vedette_store::{ChannelRef, Grant};
 use vedette_testkit::{TestApp, granted};
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;
-use vedette_domain::account::{Role, Scope};
-use vedette_domain::alert::mail::{Asker, TransactionalMailKind};
-use vedette_domain::audit::Actor;
-use vedette_domain::invitation::Invitation;
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::invitation::Invitation;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::mail::{Asker, TransactionalMailKind};
 use vedette_domain::message::{MailRequest, Message};
-use vedette_domain::plan::Plan;
 use vedette_domain::source::TrustedProxies;
 use vedette_mailer::{LETTERS, MailerError, handle};
 use vedette_notifier::send::SendOutcome;

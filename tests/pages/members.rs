@@ -1,10 +1,10 @@
 //! Who belongs to a team, who is invited to it, and what its plan allows.
 
 use jiff::SignedDuration;
-use vedette_domain::account::{Membership, Role, Scope};
+use vedette_domain::accounts::account::{Membership, Role, Scope};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::id::UserId;
-use vedette_domain::plan::Plan;
-use vedette_domain::session::SessionSecret;
 use vedette_testkit::{Client, Member, TestApp, member_of, new_team};
 
 use crate::sites::after;
@@ -274,12 +274,13 @@ async fn an_invitation_opens_nobodys_account_and_none_is_made_by_who_writes_team
     let mut forged = team.team.invitations[0].clone();
     let secret = SessionSecret::from_random([9; SessionSecret::BYTES]);
     forged.hash = secret.hash();
-    let listed = vedette_domain::account::Team { invitations: vec![forged.clone()], ..team.team };
+    let listed =
+        vedette_domain::accounts::account::Team { invitations: vec![forged.clone()], ..team.team };
     test.app.store.withdraw_invitation(&listed, &team_hash(&path)).await.expect("written");
     assert_eq!(guest.get(&format!("/join/{}", secret.reveal())).await.status(), 404);
 }
 
-fn team_hash(path: &str) -> vedette_domain::session::SessionHash {
+fn team_hash(path: &str) -> vedette_domain::accounts::session::SessionHash {
     SessionSecret::parse(path.trim_start_matches("/join/")).expect("a secret").hash()
 }
 

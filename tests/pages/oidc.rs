@@ -6,7 +6,7 @@ use lambda_http::http::header::{COOKIE, LOCATION, SET_COOKIE};
 use lambda_http::http::{HeaderValue, Response};
 use serde_json::{Value, json};
 use vedette_dashboard::{Dashboard, Provider, ProviderConfig};
-use vedette_domain::account::User;
+use vedette_domain::accounts::account::User;
 use vedette_domain::id::UserId;
 use vedette_http::source::Peer;
 use vedette_probe::ssrf_guard::Outbound;

@@ -1,6 +1,6 @@
 //! The report of a site.
 
-use vedette_domain::plan::Plan;
+use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 
 use crate::results::{HARMLESS, end, status};

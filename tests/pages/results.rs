@@ -1,9 +1,9 @@
 //! Results of checks as hostile sites would have them, recorded without an engine.
 
 use serde_json::{Value, json};
-use vedette_domain::check::{Finish, ToolResult};
+use vedette_domain::checks::check::{Finish, ToolResult};
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, SiteId};
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::Recorded;
 use vedette_testkit::status_result;
 use vedette_tests::Service;

@@ -1,9 +1,9 @@
 //! A team's monitoring settings, by forms.
 
-use vedette_domain::account::{Role, Scope};
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::message::{AlertMessage, Maintenance, Message};
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
+use vedette_domain::sites::settings::Settings;
 use vedette_runtime::Destination;
 use vedette_testkit::{Member, TestApp, member_of, new_team};
 

@@ -3,10 +3,10 @@
 use jiff::SignedDuration;
 use lambda_http::http::HeaderValue;
 use lambda_http::http::header::{COOKIE, SET_COOKIE};
-use vedette_domain::account::{Role, Scope, Team, User};
+use vedette_domain::accounts::account::{Role, Scope, Team, User};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::accounts::session::{Session, SessionSecret, SignInLink};
 use vedette_domain::id::{TeamId, UserId};
-use vedette_domain::plan::Plan;
-use vedette_domain::session::{Session, SessionSecret, SignInLink};
 use vedette_testkit::{TestApp, member_of, new_team, store_team};
 
 use crate::support::{Browser, ask, main_part, said, send, sent_to, sign_in_link};

@@ -1,8 +1,8 @@
 //! The page of a site: its sections, their ranges, and what hostile sites put into them.
 
 use serde_json::json;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::tool::Tool;
 use vedette_testkit::Member;
 use vedette_tests::Service;
 

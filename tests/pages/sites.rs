@@ -2,13 +2,13 @@
 
 use jiff::SignedDuration;
 use vedette_dashboard::Dashboard;
-use vedette_domain::account::{Membership, Role, Scope};
+use vedette_domain::accounts::account::{Membership, Role, Scope};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::plan::Plan;
-use vedette_domain::site::Site;
-use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::ToolState;
+use vedette_domain::sites::site::Site;
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_store::SiteWithTools;
 use vedette_testkit::{TestApp, WebServer, member_of, new_team};
 use vedette_tests::Service;

@@ -1,8 +1,8 @@
 //! The API tokens of who is signed in.
 
 use jiff::SignedDuration;
-use vedette_domain::account::{Role, Scope, Secret, TOKENS_MAX, Token};
-use vedette_domain::plan::Plan;
+use vedette_domain::accounts::account::{Role, Scope, Secret, TOKENS_MAX, Token};
+use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::{Client, TestApp, member_of, new_team};
 
 use crate::sites::after;

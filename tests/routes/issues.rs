@@ -4,10 +4,10 @@ mod get;
 mod list;
 
 use serde_json::{Value, json};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
-use vedette_domain::issue::record::{Issue, IssueChange};
-use vedette_domain::issue::{Fingerprint, Lifecycle, Timeline};
-use vedette_domain::tool::Tool;
+use vedette_domain::issues::record::{Issue, IssueChange};
+use vedette_domain::issues::{Fingerprint, Lifecycle, Timeline};
 use vedette_store::SiteWithTools;
 use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;

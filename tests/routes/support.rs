@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use vedette_checker::{EngineConfig, Engines};
-use vedette_domain::account::{Membership, Role, Scope};
+use vedette_domain::accounts::account::{Membership, Role, Scope};
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{SiteId, TeamId, UserId};
-use vedette_domain::plan::Plan;
 use vedette_testkit::{ApiResponse, Member, WebServer, loopback, member_of};
 use vedette_tests::Service;
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use vedette_domain::alert::channel::{Channel, Target};
-use vedette_domain::alert::{Alert, AlertKind};
+use vedette_domain::alerts::channel::{Channel, Target};
+use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::id::ChannelId;
-use vedette_domain::settings::QuietTime;
+use vedette_domain::sites::settings::QuietTime;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message as Outgoing, SendOutcome};
 use vedette_testkit::Faults;

@@ -26,7 +26,7 @@ use tracing::field::display;
 use tracing::{Instrument as _, Span, error, error_span};
 use uuid::Uuid;
 use vedette_domain::ErrorChain;
-use vedette_domain::account::{Permission, Scope};
+use vedette_domain::accounts::account::{Permission, Scope};
 use vedette_http::access::{self, Caller};
 use vedette_http::body::{self, Sender};
 use vedette_http::error::ApiError;

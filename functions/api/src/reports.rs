@@ -4,9 +4,9 @@ pub(crate) mod performance;
 pub(crate) mod uptime;
 
 use jiff::civil::Date;
-use vedette_domain::history::{Day, Filter, day_of};
-use vedette_domain::report::{DAYS_MAX, Span};
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::history::{Day, Filter, day_of};
+use vedette_domain::checks::report::{DAYS_MAX, Span};
+use vedette_domain::checks::tool::Tool;
 use vedette_http::access::SiteAccess;
 use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;

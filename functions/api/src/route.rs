@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 use lambda_http::RequestExt as _;
 use lambda_http::http::request::Parts;
-use vedette_domain::account::{Permission, Scope};
+use vedette_domain::accounts::account::{Permission, Scope};
 use vedette_domain::id::{CheckId, IssueId, SiteId, TeamId};
 use vedette_http::access::{Caller, CheckAccess, IssueAccess, SiteAccess, Throttle};
 use vedette_http::error::ApiError;

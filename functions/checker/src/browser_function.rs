@@ -22,8 +22,8 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tracing::{info, warn};
 use vedette_domain::ErrorChain;
-use vedette_domain::browser_job::BrowserJob;
-use vedette_domain::check::{CheckError, Finish};
+use vedette_domain::checks::browser_job::BrowserJob;
+use vedette_domain::checks::check::{CheckError, Finish};
 use vedette_probe::browser::BROWSER_UNAVAILABLE;
 use vedette_runtime::signed::{Unsigned, endpoint};
 

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use url::Url;
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::config::{ConfigError, Read, one};
-use vedette_domain::tool::Tool;
 use vedette_probe::browser::Chromium;
 use vedette_probe::dns::{DohServers, Resolvers};
 use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use url::Url;
-use vedette_domain::browser_job::{BrowserAnswer, BrowserJob, BrowserWork, JobHeader};
-use vedette_domain::check::{
+use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob, BrowserWork, JobHeader};
+use vedette_domain::checks::check::{
     CheckError, DnsResult, Finish, LinksResult, PerformanceResult, SslResult, StatusResult,
     ToolResult,
 };
-use vedette_domain::settings::{LinksSettings, Settings};
-use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::sites::settings::{LinksSettings, Settings};
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_probe::browser::{BROWSER_UNAVAILABLE, Chromium};
 use vedette_probe::connectivity::Connectivity;
 use vedette_probe::dns::{self, DnsProbe, Resolvers};

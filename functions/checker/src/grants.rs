@@ -1,6 +1,6 @@
 //! What the consumer of a tool's queue may do with the table.
 
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{Directory, IssueIndex, Leases, Site, Team};
 

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use vedette_domain::checks::schedule::TimeScale;
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::schedule::TimeScale;
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::SLOT_PLACEHOLDER;
 
 /// A body that is not a check message.

@@ -10,8 +10,8 @@ use vedette_checker::{
     BROWSER, BrowserFunction, CheckerError, Config, Engines, Metrics, adopt_orphans, auditor_key,
     handle_body,
 };
-use vedette_domain::browser_job::{BrowserAnswer, BrowserJob};
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob};
+use vedette_domain::checks::tool::Tool;
 use vedette_runtime::config::environment;
 use vedette_runtime::metrics::NAMESPACE;
 use vedette_runtime::{BATCH, Consumer, Destination, SqsBody, aws, telemetry};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
 
 use crate::{Finished, Handled};
 

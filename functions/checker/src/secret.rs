@@ -1,8 +1,8 @@
 //! The auditor's API key, where it is kept in Secrets Manager.
 
 use aws_types::SdkConfig;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::config::Read;
-use vedette_domain::tool::Tool;
 use vedette_runtime::{SecretError, secret};
 
 /// Reads the key of PageSpeed Insights from the secret that the environment names. None where it names

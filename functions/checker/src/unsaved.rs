@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use vedette_domain::check::Finish;
+use vedette_domain::checks::check::Finish;
+use vedette_domain::checks::run::Run;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, Partition};
-use vedette_domain::run::Run;
-use vedette_domain::tool::Tool;
 
 /// How many runs are kept, where each is small: some 40 MB.
 const KEPT: usize = 10_000;
@@ -109,13 +109,13 @@ const fn weight(tool: Tool) -> usize {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
-    use vedette_domain::account::Team;
+    use vedette_domain::accounts::account::Team;
+    use vedette_domain::accounts::plan::Plan;
+    use vedette_domain::checks::schedule::TimeScale;
+    use vedette_domain::checks::tool::RunReason;
     use vedette_domain::id::{SiteId, TeamId};
-    use vedette_domain::plan::Plan;
-    use vedette_domain::schedule::TimeScale;
-    use vedette_domain::settings::Settings;
-    use vedette_domain::site::Site;
-    use vedette_domain::tool::RunReason;
+    use vedette_domain::sites::settings::Settings;
+    use vedette_domain::sites::site::Site;
 
     use super::*;
 

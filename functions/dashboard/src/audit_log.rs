@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use url::form_urlencoded;
-use vedette_domain::account::{Permission, User};
-use vedette_domain::audit::{
+use vedette_domain::accounts::account::{Permission, User};
+use vedette_domain::accounts::audit::{
     AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IssueDecision,
 };
 use vedette_domain::id::UserId;

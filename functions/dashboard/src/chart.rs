@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
-use vedette_domain::history::DayUptime;
-use vedette_domain::site_state::SiteState;
+use vedette_domain::checks::history::DayUptime;
+use vedette_domain::sites::site_state::SiteState;
 
 const HEIGHT: u32 = 40;
 /// Width of a day with the gap behind it, and of its bar.

@@ -5,8 +5,8 @@ pub(crate) mod show;
 mod summary;
 mod value;
 
+use vedette_domain::checks::tool::RunReason;
 use vedette_domain::id::{CheckId, Trigger};
-use vedette_domain::tool::RunReason;
 
 pub(crate) use summary::summary;
 

@@ -8,14 +8,14 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
 use vedette_actions::{Decision, DecisionError, decide};
-use vedette_domain::account::{Permission, User};
-use vedette_domain::alert::compose::{self, Subject};
-use vedette_domain::alert::due::News;
+use vedette_domain::accounts::account::{Permission, User};
+use vedette_domain::alerts::compose::{self, AlertSubject};
+use vedette_domain::alerts::due::News;
 use vedette_domain::id::{IssueId, UserId};
-use vedette_domain::issue::note::Note;
-use vedette_domain::issue::past_tense::past;
-use vedette_domain::issue::record::Issue;
-use vedette_domain::issue::{IssueStatus, TimelineKey};
+use vedette_domain::issues::note::Note;
+use vedette_domain::issues::past_tense::past;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{IssueStatus, TimelineKey};
 use vedette_http::access::{Caller, IssueAccess};
 use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
@@ -140,7 +140,7 @@ async fn page(
     people.extend(issue.notes.iter().map(|note| note.by));
     let users = context.app.store.users(people).await?;
     let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
-    let subject = Subject {
+    let subject = AlertSubject {
         issue,
         site,
         team: &access.team.team.name,

@@ -28,7 +28,7 @@ mod tokens;
 
 use futures::future::BoxFuture;
 use lambda_http::http::request::Parts;
-use vedette_domain::alert::link;
+use vedette_domain::alerts::link;
 use vedette_http::error::ApiError;
 use vedette_http::path::parameters;
 use vedette_http::response::Response;

@@ -6,9 +6,9 @@ pub(crate) mod join;
 pub(crate) mod list;
 
 use vedette_actions::AccountError;
-use vedette_domain::account::{Permission, Role};
-use vedette_domain::invitation::Invitation;
-use vedette_domain::session::SessionHash;
+use vedette_domain::accounts::account::{Permission, Role};
+use vedette_domain::accounts::invitation::Invitation;
+use vedette_domain::accounts::session::SessionHash;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;

@@ -14,10 +14,10 @@ use maud::{Markup, html};
 use openidconnect::RedirectUrl;
 use tracing::warn;
 use vedette_domain::ErrorChain;
-use vedette_domain::alert::link;
-use vedette_domain::email::parse_email;
+use vedette_domain::accounts::email::parse_email;
+use vedette_domain::accounts::session::SignInAttempt;
+use vedette_domain::alerts::link;
 use vedette_domain::rate_limit::retry_after;
-use vedette_domain::session::SignInAttempt;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 

@@ -2,9 +2,9 @@
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_domain::account::Permission;
-use vedette_domain::plan::cadence_label;
-use vedette_domain::tool::Tool;
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::accounts::plan::cadence_label;
+use vedette_domain::checks::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 

@@ -9,11 +9,11 @@ use lambda_http::http::header::{
     CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
 use lambda_http::http::{HeaderValue, StatusCode};
-use vedette_domain::account::Permission;
-use vedette_domain::history::{Day, Filter, day_of};
-use vedette_domain::issue::record::Issue;
-use vedette_domain::report::{DAYS_MAX, Span};
-use vedette_domain::tool::Tool;
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::checks::history::{Day, Filter, day_of};
+use vedette_domain::checks::report::{DAYS_MAX, Span};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::record::Issue;
 use vedette_http::access::SiteAccess;
 use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;

@@ -3,10 +3,10 @@
 use lambda_http::http::header::{COOKIE, HOST, HeaderName};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderMap, HeaderValue};
-use vedette_domain::id::TeamId;
-use vedette_domain::session::{
+use vedette_domain::accounts::session::{
     ATTEMPT_LIFETIME, SESSION_LIFETIME, Session, SessionCookie, SignInAttempt,
 };
+use vedette_domain::id::TeamId;
 use vedette_http::access::{Caller, hold_requests};
 use vedette_http::error::ApiError;
 use vedette_runtime::App;

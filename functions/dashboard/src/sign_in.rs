@@ -5,12 +5,14 @@ use lambda_http::http::StatusCode;
 use lambda_http::http::header::{SET_COOKIE, USER_AGENT};
 use maud::{Markup, html};
 use vedette_actions::{SignInError, mail_sign_in};
-use vedette_domain::account::User;
-use vedette_domain::alert::link;
-use vedette_domain::email::parse_email;
+use vedette_domain::accounts::account::User;
+use vedette_domain::accounts::email::parse_email;
+use vedette_domain::accounts::session::{
+    Session, SessionCookie, SessionHash, SessionSecret, SignInLink,
+};
+use vedette_domain::alerts::link;
 use vedette_domain::id::UserId;
 use vedette_domain::rate_limit::retry_after;
-use vedette_domain::session::{Session, SessionCookie, SessionHash, SessionSecret, SignInLink};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;

@@ -9,10 +9,10 @@ pub(crate) mod show;
 
 use maud::{Markup, html};
 use url::Url;
-use vedette_domain::account::Permission;
+use vedette_domain::accounts::account::Permission;
 use vedette_domain::id::SiteId;
-use vedette_domain::site_state::SiteState;
-use vedette_domain::site_url::SiteUrl;
+use vedette_domain::sites::site_state::SiteState;
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{create_token, revoke_token};
-use vedette_domain::account::{Scope, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, TOKENS_MAX};
+use vedette_domain::accounts::account::{Scope, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, TOKENS_MAX};
 use vedette_domain::name::parse_name;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;

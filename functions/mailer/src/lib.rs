@@ -6,7 +6,7 @@ mod grants;
 mod write;
 
 use jiff::Timestamp;
-use vedette_domain::alert::mail::TransactionalMail;
+use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_domain::message::MailRequest;
 use vedette_notifier::send::{MailConfig, SendOutcome, Sender};
 use vedette_runtime::{App, EntropyError, QueueError};

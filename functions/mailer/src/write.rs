@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tracing::warn;
-use vedette_domain::alert::link;
-use vedette_domain::alert::mail::{Asker, TransactionalMail, TransactionalMailKind};
+use vedette_domain::accounts::invitation::Invitation;
+use vedette_domain::accounts::session::{LINK_LIFETIME, SessionHash, SignInLink};
+use vedette_domain::alerts::link;
+use vedette_domain::alerts::mail::{Asker, TransactionalMail, TransactionalMailKind};
+use vedette_domain::checks::limits::LONGEST_DELAY;
 use vedette_domain::id::{TeamId, UserId};
-use vedette_domain::invitation::Invitation;
-use vedette_domain::limits::LONGEST_DELAY;
 use vedette_domain::message::{MailRequest, Message};
-use vedette_domain::session::{LINK_LIFETIME, SessionHash, SignInLink};
 use vedette_notifier::send::SendOutcome;
 use vedette_runtime::App;
 

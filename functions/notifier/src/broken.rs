@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::json;
 use tracing::error;
 use vedette_actions::wake;
-use vedette_domain::alert::channel::PublicTarget;
-use vedette_domain::alert::delivery::{Content, Queued};
-use vedette_domain::alert::mail::{TransactionalMail, TransactionalMailKind};
-use vedette_domain::alert::{compose, link, webhook};
+use vedette_domain::alerts::channel::PublicTarget;
+use vedette_domain::alerts::delivery::{Content, Queued};
+use vedette_domain::alerts::mail::{TransactionalMail, TransactionalMailKind};
+use vedette_domain::alerts::{compose, link, webhook};
 use vedette_domain::time::wire;
 use vedette_store::{ChannelRef, unless_conflict};
 

@@ -1,9 +1,9 @@
 //! What a channel missed while it was off, once it is on again.
 
 use jiff::Timestamp;
-use vedette_domain::alert::delivery::{Content, DeliveryState, Queued, missed_place};
-use vedette_domain::alert::ended::EndReason;
-use vedette_domain::alert::missed::{Missed, is_too_much};
+use vedette_domain::alerts::delivery::{Content, DeliveryState, Queued, missed_place};
+use vedette_domain::alerts::ended::EndReason;
+use vedette_domain::alerts::missed::{Missed, is_too_much};
 use vedette_store::{IssueWithSite, unless_conflict};
 
 use crate::NotifierError;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_actions::wake;
-use vedette_domain::alert::channel::{Channel, Target};
-use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
-use vedette_domain::alert::delivery::{Content, DeliveryState, Queued};
-use vedette_domain::alert::due::AlertPolicy;
-use vedette_domain::alert::ended::EndReason;
-use vedette_domain::alert::{Alert, link};
-use vedette_domain::limits::LONGEST_DELAY;
+use vedette_domain::alerts::channel::{Channel, Target};
+use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt};
+use vedette_domain::alerts::delivery::{Content, DeliveryState, Queued};
+use vedette_domain::alerts::due::AlertPolicy;
+use vedette_domain::alerts::ended::EndReason;
+use vedette_domain::alerts::{Alert, link};
+use vedette_domain::checks::limits::LONGEST_DELAY;
 use vedette_runtime::App;
 use vedette_runtime::metrics::{self, Metric};
 use vedette_store::{

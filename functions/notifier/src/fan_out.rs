@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use vedette_actions::wake;
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::channel_state::ChannelState;
-use vedette_domain::alert::delivery::{OutboxEntry, Queued, place};
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::channel_state::ChannelState;
+use vedette_domain::alerts::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, FanOut, Off, budget, retry_on_conflict};

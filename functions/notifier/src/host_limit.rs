@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use tracing::info;
-use vedette_domain::alert::host_limit::{ReceivingHost, next_try};
+use vedette_domain::alerts::host_limit::{ReceivingHost, next_try};
 
 use crate::NotifierError;
 use crate::deliver::{DeliveryRun, Transport};

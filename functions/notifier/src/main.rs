@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
-use vedette_domain::alert::channel_state::LEASE;
+use vedette_domain::alerts::channel_state::LEASE;
 use vedette_notifier::handle_body;
 use vedette_notifier::send::{MailTransport, SendConfig, Sender};
 use vedette_probe::ssrf_guard::SsrfGuard;

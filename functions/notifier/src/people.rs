@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use vedette_domain::account::User;
-use vedette_domain::alert::collection::{Collecting, Collection, collect};
-use vedette_domain::alert::compose::{self, AlertSubject};
-use vedette_domain::alert::delivery::DeliveryState;
-use vedette_domain::alert::due::{Due, News, Notified, due};
-use vedette_domain::alert::ended::EndReason;
-use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
-use vedette_domain::alert::{Alert, AlertKind, Thread};
+use vedette_domain::accounts::account::User;
+use vedette_domain::alerts::collection::{Collecting, Collection, collect};
+use vedette_domain::alerts::compose::{self, AlertSubject};
+use vedette_domain::alerts::delivery::DeliveryState;
+use vedette_domain::alerts::due::{Due, News, Notified, due};
+use vedette_domain::alerts::ended::EndReason;
+use vedette_domain::alerts::storm::{Batching, Rest, Window, batch};
+use vedette_domain::alerts::{Alert, AlertKind, Thread};
+use vedette_domain::checks::limits::ALERT_GRACE;
 use vedette_domain::id::{ChannelId, UserId};
-use vedette_domain::limits::ALERT_GRACE;
 use vedette_store::{IssueWithSite, budget, retry_on_conflict, unless_conflict};
 
 use crate::deliver::{Attempt, DeliveryRun, Transport};

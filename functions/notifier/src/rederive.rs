@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use vedette_actions::{look_again, send_again, wake};
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::{DeliveryState, Queued};
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::delivery::{DeliveryState, Queued};
 use vedette_domain::id::{IssueId, TeamId};
-use vedette_domain::issue::record::Issue;
+use vedette_domain::issues::record::Issue;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, unless_conflict};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vedette_actions::{send_again, wake};
-use vedette_domain::alert::channel::Channel;
+use vedette_domain::alerts::channel::Channel;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, Deliveries, StoreError, unless_conflict};
 

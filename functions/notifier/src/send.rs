@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::alert::channel::{SecretUrl, Target};
-use vedette_domain::alert::mail::TransactionalMail;
-use vedette_domain::alert::{Alert, discord, slack, teams};
+use vedette_domain::alerts::channel::{SecretUrl, Target};
+use vedette_domain::alerts::mail::TransactionalMail;
+use vedette_domain::alerts::{Alert, discord, slack, teams};
 use vedette_domain::config::{ConfigError, Read};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::Health;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::alert::channel::EventKind;
-use vedette_domain::alert::channel_state::FailedAttempt;
-use vedette_domain::alert::delivery::{
+use vedette_domain::alerts::channel::EventKind;
+use vedette_domain::alerts::channel_state::FailedAttempt;
+use vedette_domain::alerts::delivery::{
     DeliveryState, ProgramStep, Queued, overtaken, program_step, step_place,
 };
-use vedette_domain::alert::ended::EndReason;
-use vedette_domain::alert::retry::{Retry, retry};
+use vedette_domain::alerts::ended::EndReason;
+use vedette_domain::alerts::retry::{Retry, retry};
 use vedette_store::{IssueWithSite, unless_conflict};
 
 use crate::deliver::{DeliveryRun, Transport};

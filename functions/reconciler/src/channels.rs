@@ -1,7 +1,7 @@
 //! Every night: channels of earlier versions become as this version writes them.
 
 use tracing::info;
-use vedette_domain::alert::channel::Channel;
+use vedette_domain::alerts::channel::Channel;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::{StoreError, UrlClaim, unless_conflict};

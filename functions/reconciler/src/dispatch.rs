@@ -2,11 +2,11 @@
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::{SignedDuration, Timestamp};
+use vedette_domain::accounts::plan::CADENCE_MINUTES;
+use vedette_domain::checks::schedule::second;
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::clock::CLOCK_SKEW;
 use vedette_domain::message::{CheckMessage, Message, RunOrder};
-use vedette_domain::plan::CADENCE_MINUTES;
-use vedette_domain::schedule::second;
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_runtime::App;
 use vedette_store::{PolledPage, PolledRun};
 

@@ -6,8 +6,8 @@
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 use vedette_domain::ErrorChain;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
-use vedette_domain::tool::Tool;
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError, TeamWithSettings};
 

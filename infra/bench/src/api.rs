@@ -11,10 +11,10 @@ use futures::future::try_join_all;
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use vedette_domain::account::{Membership, Role, Team};
+use vedette_domain::accounts::account::{Membership, Role, Team};
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
+use vedette_domain::sites::settings::Settings;
 use vedette_embedded::{Reached, reach, store};
 use vedette_runtime::Entropy;
 

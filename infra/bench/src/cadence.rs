@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
+use vedette_domain::checks::schedule::TimeScale;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::schedule::TimeScale;
-use vedette_domain::tool::Tool;
 
 use crate::process::{Service, Setup};
 use crate::recording_server::{RecordingServer, now};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use dynoxide::Database;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::SiteId;
-use vedette_domain::plan::Plan;
 use vedette_store::TeamWithSettings;
 use vedette_testkit::{ApiResponse, Client, Member, TestApp, new_team};
 

@@ -12,7 +12,7 @@ use lambda_http::http::header::{ACCEPT_ENCODING, COOKIE};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{Request, StatusCode};
 use vedette_dashboard::{Dashboard, find};
-use vedette_domain::session::{Session, SessionCookie, SignInLink};
+use vedette_domain::accounts::session::{Session, SessionCookie, SignInLink};
 use vedette_testkit::{Member, Spent, TestApp};
 
 use crate::inside::Inside;

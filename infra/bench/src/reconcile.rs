@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
 use vedette_reconciler::reconcile;
 use vedette_runtime::aws::app;
 use vedette_runtime::config::Schedules;

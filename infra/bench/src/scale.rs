@@ -7,9 +7,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::error::Error;
 
 use clap::Args;
+use vedette_domain::checks::schedule::offset;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::schedule::offset;
-use vedette_domain::tool::Tool;
 use vedette_runtime::{BATCH, SLOW_AFTER};
 
 use crate::report::{line, percentile, table};

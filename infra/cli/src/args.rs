@@ -3,14 +3,14 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use uuid::Uuid;
-use vedette_domain::account::{Role, Scope};
-use vedette_domain::alert::channel::{EventKind, Target};
-use vedette_domain::email::{EmailError, parse_email};
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::email::{EmailError, parse_email};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::channel::{EventKind, Target};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
-use vedette_domain::issue::Severity;
+use vedette_domain::issues::Severity;
 use vedette_domain::name::{NameError, parse_name};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 
 /// Fewer digits of a hash than this are too easily typed by mistake.
 const HASH_PREFIX_MIN: usize = 6;

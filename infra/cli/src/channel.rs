@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use vedette_actions::{
     confirm_channel, enable_channel, remove_channel, resend_to_channel, save_channel, try_channel,
 };
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::audit::{Actor, ChannelChange};
+use vedette_domain::accounts::audit::{Actor, ChannelChange};
+use vedette_domain::alerts::channel::Channel;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};

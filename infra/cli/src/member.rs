@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use vedette_actions::{add_member, change_role, remove_member};
-use vedette_domain::account::{Role, User};
-use vedette_domain::audit::Actor;
+use vedette_domain::accounts::account::{Role, User};
+use vedette_domain::accounts::audit::Actor;
 use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
@@ -160,7 +160,7 @@ impl Show for Removed {
 
 #[cfg(test)]
 mod tests {
-    use vedette_domain::account::Membership;
+    use vedette_domain::accounts::account::Membership;
 
     use super::*;
     use crate::testing::Bench;

@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use vedette_actions::change_plan;
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::TeamId;
-use vedette_domain::plan::Plan;
 use vedette_runtime::App;
 
 use crate::output::Output;

@@ -9,13 +9,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
-use vedette_checker::{AlertSubject, Config, Engines};
-use vedette_domain::check::{CheckError, Finish, ToolResult};
-use vedette_domain::issue::Outcome;
-use vedette_domain::issue::evaluate::{Evaluation, evaluate};
-use vedette_domain::settings::{ExpectedRecords, RequestHeader, Settings};
-use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::Tool;
+use vedette_checker::{Config, Engines, ProbeInput};
+use vedette_domain::checks::check::{CheckError, Finish, ToolResult};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::Outcome;
+use vedette_domain::issues::evaluate::{Evaluation, evaluate};
+use vedette_domain::sites::settings::{ExpectedRecords, RequestHeader, Settings};
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_probe::links::Progress;
 use vedette_runtime::Clock;
 use vedette_runtime::config::environment;
@@ -64,7 +64,7 @@ impl Probe {
         let engines = Engines::new(config.outbound, config.engines).map_err(Failure::because)?;
         let settings = self.settings();
         let subject =
-            AlertSubject { url: &self.url, js_rendered: self.js_rendered, settings: &settings };
+            ProbeInput { url: &self.url, js_rendered: self.js_rendered, settings: &settings };
         let bar = self.bar();
         let show = |progress: Progress| {
             bar.set_length(u64::from(progress.links + progress.queued));
@@ -185,7 +185,7 @@ fn scalar(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vedette_domain::check::StatusResult;
+    use vedette_domain::checks::check::StatusResult;
 
     use super::*;
     use crate::testing::Bench;

@@ -3,8 +3,8 @@
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::alert::link;
-use vedette_domain::session::SignInLink;
+use vedette_domain::accounts::session::SignInLink;
+use vedette_domain::alerts::link;
 use vedette_runtime::App;
 
 use crate::output::{Output, Show, moment, wire};
@@ -70,7 +70,7 @@ impl Show for Created {
 
 #[cfg(test)]
 mod tests {
-    use vedette_domain::session::SessionSecret;
+    use vedette_domain::accounts::session::SessionSecret;
 
     use crate::testing::Bench;
 

@@ -190,7 +190,7 @@ impl From<ConfigError> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use vedette_domain::tool::Tool;
+    use vedette_domain::checks::tool::Tool;
     use vedette_testkit::aws::{Account as Arranged, STACK};
 
     use super::*;

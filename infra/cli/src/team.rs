@@ -3,10 +3,10 @@
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::account::{Membership, Role, Team};
+use vedette_domain::accounts::account::{Membership, Role, Team};
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::TeamId;
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
+use vedette_domain::sites::settings::Settings;
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 

@@ -6,8 +6,10 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_actions::{create_token, revoke_token};
-use vedette_domain::account::{Scope, Secret, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, Token};
-use vedette_domain::audit::Actor;
+use vedette_domain::accounts::account::{
+    Scope, Secret, TOKEN_DAYS_MAX, TOKEN_LIFETIME_DAYS, Token,
+};
+use vedette_domain::accounts::audit::Actor;
 use vedette_runtime::App;
 
 use crate::output::{Output, Show, moment, moment_or_dash, printable, record, table, wire};

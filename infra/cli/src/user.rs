@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::account::{Membership, Role, User};
+use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
 

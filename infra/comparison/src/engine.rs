@@ -15,7 +15,7 @@ use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 use tokio::process::Command;
 use url::Url;
-use vedette_domain::settings::{DnsRecordType, LinksSettings};
+use vedette_domain::sites::settings::{DnsRecordType, LinksSettings};
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
 use vedette_probe::links::{self, CrawlLimiter, Limits, LinksProbe};
 use vedette_probe::ssl::{self, SslProbe};

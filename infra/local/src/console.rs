@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 use vedette_checker::Finished;
-use vedette_domain::check::Check;
-use vedette_domain::issue::IssueStatus;
-use vedette_domain::issue::record::IssueChange;
-use vedette_domain::tool::CheckStatus;
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::tool::CheckStatus;
+use vedette_domain::issues::IssueStatus;
+use vedette_domain::issues::record::IssueChange;
 use vedette_runtime::config::environment;
 use vedette_runtime::terminal::{self, Lines};
 
@@ -118,9 +118,9 @@ fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vedette_domain::check::{CheckError, Finish};
+    use vedette_domain::checks::check::{CheckError, Finish};
+    use vedette_domain::checks::tool::{RunReason, Tool};
     use vedette_domain::id::{CheckId, SiteId};
-    use vedette_domain::tool::{RunReason, Tool};
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use jiff::SignedDuration;
-use vedette_domain::schedule::TimeScale;
+use vedette_domain::checks::schedule::TimeScale;
 use vedette_embedded::Fsync;
 
 use crate::gateway::HostName;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::timeout;
-use vedette_domain::alert::channel::{Channel, Target};
-use vedette_domain::alert::mail::TransactionalMail;
+use vedette_domain::alerts::channel::{Channel, Target};
+use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_mailer::Mailer;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message, SendOutcome, Sender};

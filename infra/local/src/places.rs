@@ -1,8 +1,8 @@
 //! How many messages of each queue are handled at a time.
 
 use rustix::process::{Resource, getrlimit};
-use vedette_domain::concurrency::Places;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::concurrency::Places;
+use vedette_domain::checks::tool::Tool;
 use vedette_runtime::Destination;
 
 /// Files that this process may have open. Each connection is one.
@@ -56,6 +56,6 @@ mod tests {
         // Each hangs for 30 s of each minute, and is checked twice a minute while it is confirmed.
         let hanging = 2_000 / 3;
         let Places { slow, .. } = places(Destination::Tool(Tool::Status), 4_096);
-        assert!(vedette_domain::concurrency::team_share(slow) >= hanging, "{slow}");
+        assert!(vedette_domain::checks::concurrency::team_share(slow) >= hanging, "{slow}");
     }
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{error, warn};
 use vedette_checker::{Config, Engines, SsrfGuardError};
 use vedette_dashboard::{Provider, ProviderConfig};
-use vedette_domain::alert::link;
+use vedette_domain::alerts::link;
 use vedette_embedded::{
     Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Watch, reach,
 };

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_checker::{Engines, Handled, handle_beside_others};
 use vedette_domain::ErrorChain;
-use vedette_domain::concurrency::Places;
+use vedette_domain::checks::concurrency::Places;
 use vedette_domain::message::Message;
 use vedette_notifier::send::Sender;
 use vedette_runtime::{App, Delivery, Destination, LocalQueue, LocalScheduler};
@@ -132,17 +132,17 @@ pub(crate) async fn schedule(app: App, scheduler: LocalScheduler) {
 #[cfg(test)]
 mod tests {
     use vedette_checker::EngineConfig;
-    use vedette_domain::alert::channel::{
+    use vedette_domain::accounts::plan::Plan;
+    use vedette_domain::alerts::channel::{
         CHANNELS_MAX, Filter, SecretUrl, SigningKey, SigningKeys, Target,
     };
-    use vedette_domain::alert::delivery::{Content, Queued};
-    use vedette_domain::concurrency::team_share;
+    use vedette_domain::alerts::delivery::{Content, Queued};
+    use vedette_domain::checks::concurrency::team_share;
+    use vedette_domain::checks::tool::{RunReason, Tool};
+    use vedette_domain::checks::tool_state::ToolState;
     use vedette_domain::id::TeamId;
     use vedette_domain::message::{AlertMessage, CheckMessage, Maintenance, RunOrder};
-    use vedette_domain::plan::Plan;
-    use vedette_domain::site::Site;
-    use vedette_domain::tool::{RunReason, Tool};
-    use vedette_domain::tool_state::ToolState;
+    use vedette_domain::sites::site::Site;
     use vedette_notifier::send::{MailConfig, MailTransport};
     use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
     use vedette_runtime::SLOW_AFTER;

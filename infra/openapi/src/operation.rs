@@ -4,7 +4,7 @@ use lambda_http::http::header::LOCATION;
 use lambda_http::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 use vedette_api::Route;
-use vedette_domain::account::Role;
+use vedette_domain::accounts::account::Role;
 
 use crate::responses;
 use crate::story::Story;

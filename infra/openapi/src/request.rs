@@ -5,11 +5,11 @@ mod settings;
 
 use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::name::NAME_MAX;
-use vedette_domain::settings::DnsRecordType;
-use vedette_domain::site::NOTES_MAX;
-use vedette_domain::site_url;
-use vedette_domain::tool::Tool;
+use vedette_domain::sites::settings::DnsRecordType;
+use vedette_domain::sites::site::NOTES_MAX;
+use vedette_domain::sites::site_url;
 use vedette_http::settings::{BYTES_MAX, VALUE_MAX, VALUES_MAX};
 
 use crate::operation::Body;

@@ -5,7 +5,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use vedette_domain::schema;
-use vedette_domain::settings::Rule;
+use vedette_domain::sites::settings::Rule;
 use vedette_http::paging::Collection;
 use vedette_http::response::Data;
 
@@ -121,7 +121,7 @@ fn gather_values(schema: &mut Schema) {
 
 #[cfg(test)]
 mod tests {
-    use vedette_domain::plan::Plan;
+    use vedette_domain::accounts::plan::Plan;
     use vedette_http::resource::UserResource;
 
     use super::*;

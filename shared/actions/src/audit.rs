@@ -1,7 +1,7 @@
 //! Writing down who changed what.
 
 use jiff::Timestamp;
-use vedette_domain::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::Store;

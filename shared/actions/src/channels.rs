@@ -6,10 +6,10 @@ mod waiting;
 
 use std::time::Duration;
 
-use vedette_domain::alert::channel::{CHANNELS_MAX, Channel, Filter, SecretUrl, Target};
-use vedette_domain::alert::delivery::{Content, Queued};
-use vedette_domain::alert::mail::Asker;
-use vedette_domain::audit::{Actor, AuditEvent, ChannelChange};
+use vedette_domain::accounts::audit::{Actor, AuditEvent, ChannelChange};
+use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, Filter, SecretUrl, Target};
+use vedette_domain::alerts::delivery::{Content, Queued};
+use vedette_domain::alerts::mail::Asker;
 use vedette_domain::id::TeamId;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::{App, EntropyError};

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use jiff::Timestamp;
-use vedette_domain::history::day_of;
+use vedette_domain::checks::history::day_of;
+use vedette_domain::checks::on_demand::{Asked, OnDemandRefusal, check_rules};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolChange;
 use vedette_domain::id::CheckId;
 use vedette_domain::message::{CheckMessage, Message};
-use vedette_domain::on_demand::{Asked, OnDemandRefusal, check_rules};
-use vedette_domain::site::Site;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::ToolChange;
+use vedette_domain::sites::site::Site;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_runtime::App;

@@ -1,10 +1,10 @@
 //! Inviting people, whether they have an account or not, and their coming.
 
-use vedette_domain::account::{Role, User};
-use vedette_domain::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::account::{Role, User};
+use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::invitation::{INVITATIONS_MAX, Invitation, Invited};
+use vedette_domain::accounts::session::{SessionHash, SessionSecret};
 use vedette_domain::id::UserId;
-use vedette_domain::invitation::{INVITATIONS_MAX, Invitation, Invited};
-use vedette_domain::session::{SessionHash, SessionSecret};
 use vedette_runtime::App;
 use vedette_store::{Newcomer, StoreError, TeamWithSettings};
 

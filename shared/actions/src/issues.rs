@@ -1,11 +1,11 @@
 //! What a member decides about an issue.
 
 use jiff::Timestamp;
-use vedette_domain::audit::{Actor, AuditEvent, IssueDecision};
+use vedette_domain::accounts::audit::{Actor, AuditEvent, IssueDecision};
 use vedette_domain::id::UserId;
-use vedette_domain::issue::InvalidTransition;
-use vedette_domain::issue::note::Note;
-use vedette_domain::issue::record::{self, Issue, IssueChange};
+use vedette_domain::issues::InvalidTransition;
+use vedette_domain::issues::note::Note;
+use vedette_domain::issues::record::{self, Issue, IssueChange};
 use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
 use vedette_store::{IssueWithSite, MayConflict, StoreError};

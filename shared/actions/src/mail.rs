@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use vedette_domain::id::TeamId;
-use vedette_domain::invitation::Invitation;
-use vedette_domain::mail_limits::{
+use vedette_domain::accounts::invitation::Invitation;
+use vedette_domain::accounts::mail_limits::{
     CONFIRMATIONS_OF_TEAM, INVITATIONS_OF_TEAM, REQUESTS, REQUESTS_TO_MAILBOX,
 };
-use vedette_domain::mailbox::Mailbox;
+use vedette_domain::accounts::mailbox::Mailbox;
+use vedette_domain::id::TeamId;
 use vedette_domain::message::{MailRequest, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;

@@ -1,10 +1,10 @@
 //! Who belongs to a team.
 
-use vedette_domain::account::{Membership, Role, User};
-use vedette_domain::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::account::{Membership, Role, User};
+use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::invitation::INVITATIONS_MAX;
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{TeamId, UserId};
-use vedette_domain::invitation::INVITATIONS_MAX;
-use vedette_domain::plan::Plan;
 use vedette_runtime::{App, EntropyError};
 use vedette_store::{MayConflict, MemberRow, StoreError, TeamWithSettings};
 

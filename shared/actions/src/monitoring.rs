@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::settings::Settings;
-use vedette_domain::tool::Tool;
+use vedette_domain::sites::settings::Settings;
 use vedette_runtime::App;
 use vedette_store::{StoreError, TeamWithSettings};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use vedette_domain::checks::limits::ALERT_GRACE;
 use vedette_domain::id::TeamId;
-use vedette_domain::limits::ALERT_GRACE;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
 use vedette_store::StoreError;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use vedette_domain::mail_limits::{
+use vedette_domain::accounts::mail_limits::{
     SIGN_INS, SIGN_INS_BY_SOURCE, SIGN_INS_OF_SOURCE, counted_as, nobody,
 };
 use vedette_domain::message::{MailRequest, Message};

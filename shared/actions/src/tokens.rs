@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
-use vedette_domain::account::{Scope, Secret, Token};
-use vedette_domain::audit::{Actor, AuditEntry, AuditEvent};
+use vedette_domain::accounts::account::{Scope, Secret, Token};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::id::UserId;
 use vedette_runtime::App;
 use vedette_store::{Store, StoreError, budget, retry_on_conflict};

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::issue::Fingerprint;
-use crate::tool::{RunReason, Tool};
+use crate::checks::tool::{RunReason, Tool};
+use crate::issues::Fingerprint;
 
 const LOW_62_BITS: u128 = (1 << 62) - 1;
 

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use uuid::Uuid;
 
+use crate::accounts::session::SessionHash;
+use crate::checks::schedule::TimeScale;
+use crate::checks::tool::{RunReason, Tool};
 use crate::id::{ChannelId, CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
-use crate::schedule::TimeScale;
-use crate::session::SessionHash;
-use crate::site::Site;
-use crate::tool::{RunReason, Tool};
+use crate::sites::site::Site;
 
 /// A message to one of the service's queues.
 #[derive(Debug, Clone, PartialEq, Eq)]

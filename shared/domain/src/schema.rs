@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Map;
 
-use crate::issue::Fingerprint;
-use crate::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
-use crate::settings::{
+use crate::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
+use crate::issues::Fingerprint;
+use crate::sites::settings::{
     DnsRecordType, IGNORE_PATH_MAX, INTEGER_MAX, PAGE_URL_MAX, Rule, STATUS_INCIDENT_CODES,
     Setting, TimeOfDay,
 };

@@ -6,11 +6,11 @@
 
 use jiff::Timestamp;
 
-use crate::account::Team;
-use crate::limits::MAINTENANCE_GRACE;
-use crate::site::Site;
-use crate::tool::Tool;
-use crate::tool_state::ToolState;
+use crate::accounts::account::Team;
+use crate::checks::limits::MAINTENANCE_GRACE;
+use crate::checks::tool::Tool;
+use crate::checks::tool_state::ToolState;
+use crate::sites::site::Site;
 
 impl ToolState {
     /// When the reconciler must look at the tool; `None` if nothing is outstanding.
@@ -50,9 +50,9 @@ impl Team {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checks::timer::Timer;
+    use crate::checks::tool::RunReason;
     use crate::id::{CheckId, SiteId};
-    use crate::timer::Timer;
-    use crate::tool::RunReason;
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a timestamp")

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 use tokio::time::{Instant, sleep};
-use vedette_domain::account::Secret;
+use vedette_domain::accounts::account::Secret;
 
 use crate::Socket;
 use crate::files::{self, FileFault, Found, Held, Identity};

@@ -10,11 +10,11 @@ use lambda_http::http::{HeaderMap, HeaderValue};
 use tokio::time::timeout;
 use tracing::warn;
 use vedette_domain::ErrorChain;
-use vedette_domain::account::{Membership, Permission, Role, Scope, Secret, Token, User};
-use vedette_domain::audit::Actor;
+use vedette_domain::accounts::account::{Membership, Permission, Role, Scope, Secret, Token, User};
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::accounts::session::Session;
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, UserId};
-use vedette_domain::session::Session;
-use vedette_domain::settings::Settings;
+use vedette_domain::sites::settings::Settings;
 use vedette_store::{
     IssueWithSite, Requests, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
 };

@@ -1,8 +1,8 @@
 //! The counted days of a site, as far as its team may look back.
 
 use jiff::{Timestamp, ToSpan};
-use vedette_domain::history::{Day, Filter};
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::history::{Day, Filter};
+use vedette_domain::checks::tool::Tool;
 use vedette_store::Store;
 
 use crate::access::SiteAccess;

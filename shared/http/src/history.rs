@@ -1,9 +1,9 @@
 //! The history of a site's checks, one page at a time.
 
 use jiff::Timestamp;
-use vedette_domain::check::Check;
-use vedette_domain::history::{Filter, locate};
-use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::history::{Filter, locate};
+use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_store::Store;
 
 use crate::access::SiteAccess;

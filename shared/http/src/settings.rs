@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 
 use lambda_http::http::{HeaderName, HeaderValue};
 use serde_json::Value;
-use vedette_domain::plan::{ESCALATION_PRESETS, Plan};
-use vedette_domain::settings::{
+use vedette_domain::accounts::plan::{ESCALATION_PRESETS, Plan};
+use vedette_domain::sites::settings::{
     EscalationUpdate, HEADER_NAME_MAX, HEADER_VALUE_MAX, HeaderOverride, QuietTimeUpdate,
     RequestHeader, Settings, SiteOverrides, TeamUpdate, TimeOfDay, ToolsOverrides,
     is_sendable_header,

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 pub(crate) use self::driver::{Browser, Tab, with_browser};
 pub(crate) use self::process::Process;

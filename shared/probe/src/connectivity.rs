@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep_until, timeout};
 use url::Url;
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 use crate::dns::Resolvers;
 use crate::ssrf_guard::SsrfGuard;

@@ -26,17 +26,17 @@ use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::Instant;
 use url::{Host, Url};
-use vedette_domain::check::{
+use vedette_domain::checks::check::{
     CheckError, Conclusion, DnsRecords, DnsResult, RecordData, ResolverAnswers, conclude,
 };
-use vedette_domain::settings::DnsRecordType;
+use vedette_domain::sites::settings::DnsRecordType;
 
 pub use self::resolvers::Resolvers;
 pub use self::servers::{DohServer, DohServerError, DohServers, MAX_SERVERS};
 use crate::ssrf_guard::{RESOLVER_UNAVAILABLE, SsrfGuard};
 
 /// Default deadline of a whole probe.
-pub const DEADLINE: Duration = vedette_domain::tool::Tool::Dns.limits().deadline;
+pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::Dns.limits().deadline;
 
 /// Timeout of the resolvers: longer than they themselves try unresponsive name servers, so that
 /// their SERVFAIL is seen.

@@ -3,7 +3,7 @@
 //! Each function takes arbitrary bytes, and asserts what must hold for the result. Not part of the
 //! crate's interface.
 
-use vedette_domain::check::lighthouse;
+use vedette_domain::checks::check::lighthouse;
 
 pub use crate::dns::fuzzing::answer;
 pub use crate::links::fuzzing::{page, reference, robots, sitemap};

@@ -12,7 +12,7 @@
 //! - [`exchange`] asks a service that the operator chose.
 //! - [`post`] sends a message to an address that somebody else chose.
 //!
-//! An engine returns its tool's result, or the [`CheckError`](vedette_domain::check::CheckError) of
+//! An engine returns its tool's result, or the [`CheckError`](vedette_domain::checks::check::CheckError) of
 //! a check that could not run. An unreachable target is a result.
 
 pub mod browser;

@@ -30,8 +30,8 @@ use hyper::Method;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::{Instant, sleep_until};
 use url::{Position, Url};
-use vedette_domain::check::{CheckError, FinishReason, LinksResult};
-use vedette_domain::settings::LinksSettings;
+use vedette_domain::checks::check::{CheckError, FinishReason, LinksResult};
+use vedette_domain::sites::settings::LinksSettings;
 
 use self::canonical::{Base, Reference, canonical};
 use self::extract::{Kind, PageLink, PageLinks};
@@ -49,7 +49,7 @@ use crate::request_header::RequestHeader;
 use crate::ssrf_guard::SsrfGuard;
 
 /// Default deadline of a whole crawl.
-pub const DEADLINE: Duration = vedette_domain::tool::Tool::BrokenLinks.limits().deadline;
+pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::BrokenLinks.limits().deadline;
 
 /// Bytes of links waiting to be processed at which no further page is fetched.
 const MAX_BUFFERED: usize = 16 * 1024 * 1024;

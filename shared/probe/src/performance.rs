@@ -12,19 +12,19 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
-use vedette_domain::check::lighthouse::failed;
-use vedette_domain::check::{CheckError, PerformanceResult, SpeedMetrics};
+use vedette_domain::checks::check::lighthouse::failed;
+use vedette_domain::checks::check::{CheckError, PerformanceResult, SpeedMetrics};
 
 pub use self::lighthouse::Lighthouse;
 pub use self::pagespeed::PageSpeed;
 use crate::ssrf_guard::SsrfGuard;
 use crate::status::{self, StatusProbe};
 
-pub use vedette_domain::check::lighthouse::AUDIT_FAILED;
+pub use vedette_domain::checks::check::lighthouse::AUDIT_FAILED;
 
 /// Default deadline of a whole probe. Lighthouse itself waits 45 s for a page, and measures for
 /// another 10 to 20 s on a small machine.
-pub const DEADLINE: Duration = vedette_domain::tool::Tool::Performance.limits().deadline;
+pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::Performance.limits().deadline;
 
 /// [`CheckError::code`] when there is no auditor: Lighthouse is not installed or does not run, or
 /// PageSpeed Insights rejects the request.

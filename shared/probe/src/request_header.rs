@@ -3,8 +3,8 @@
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use serde_json::json;
 use url::Url;
-use vedette_domain::check::CheckError;
-use vedette_domain::settings::is_sendable_header;
+use vedette_domain::checks::check::CheckError;
+use vedette_domain::sites::settings::is_sendable_header;
 
 /// [`CheckError::code`] when the request header cannot be sent.
 pub const INVALID_HEADER: &str = "invalid_header";

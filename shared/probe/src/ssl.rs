@@ -28,7 +28,9 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
-use vedette_domain::check::{CheckError, SslFailure, SslResult, certificate_time, days_left};
+use vedette_domain::checks::check::{
+    CheckError, SslFailure, SslResult, certificate_time, days_left,
+};
 
 use self::recorder::{PresentedChain, Recorded, Recorder};
 use self::verdict::{Expected, judge};
@@ -37,7 +39,7 @@ use crate::http;
 use crate::ssrf_guard::{SsrfGuard, without_credentials};
 
 /// Default deadline of a whole probe.
-pub const DEADLINE: Duration = vedette_domain::tool::Tool::Ssl.limits().deadline;
+pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::Ssl.limits().deadline;
 
 /// How long to wait for the server to close the connection, once everything is known.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);

@@ -25,7 +25,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::{CipherSuite, ClientConfig, RootCertStore};
 use serde_json::json;
 use url::{Host, Url};
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 pub use self::address::ForbiddenAddress;
 pub use self::connect_to::{ConnectTo, ConnectToError};

@@ -10,7 +10,7 @@ use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use tokio::time::{Instant, timeout};
 use url::Url;
-use vedette_domain::check::{CheckError, StatusResult};
+use vedette_domain::checks::check::{CheckError, StatusResult};
 
 use crate::connectivity::Connectivity;
 use crate::http::{self, RedirectChain, ResponseBody, follow_or_keep};
@@ -19,7 +19,7 @@ use crate::request_header::{RequestHeader, introduce};
 use crate::ssrf_guard::SsrfGuard;
 
 /// Default deadline of a whole probe.
-pub const DEADLINE: Duration = vedette_domain::tool::Tool::Status.limits().deadline;
+pub const DEADLINE: Duration = vedette_domain::checks::tool::Tool::Status.limits().deadline;
 
 /// Redirects followed; one more ends the probe without a response.
 pub const MAX_REDIRECTS: usize = 10;

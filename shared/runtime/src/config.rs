@@ -2,12 +2,12 @@
 
 use std::str::FromStr;
 
-use vedette_domain::account::Team;
+use vedette_domain::accounts::account::Team;
+use vedette_domain::checks::schedule::TimeScale;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::config::{ConfigError, Read, list, one, required};
-use vedette_domain::schedule::TimeScale;
-use vedette_domain::settings::Settings;
+use vedette_domain::sites::settings::Settings;
 use vedette_domain::source::TrustedProxies;
-use vedette_domain::tool::Tool;
 
 /// How the service presents itself and keeps time.
 #[derive(Debug, Clone)]

@@ -235,7 +235,7 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::{Value, json};
     use tokio::sync::Semaphore;
-    use vedette_domain::tool::Tool;
+    use vedette_domain::checks::tool::Tool;
 
     use super::*;
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use uuid::Builder;
-use vedette_domain::account::Secret;
-use vedette_domain::alert::channel::{LinkKey, SigningKey};
+use vedette_domain::accounts::account::Secret;
+use vedette_domain::accounts::session::SessionSecret;
+use vedette_domain::alerts::channel::{LinkKey, SigningKey};
 use vedette_domain::id::{ChannelId, SiteId, TeamId, UserId};
-use vedette_domain::session::SessionSecret;
 
 /// Where random ids and secrets come from.
 #[derive(Clone)]

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use uuid::Uuid;
-use vedette_domain::concurrency::{Handling, Places};
+use vedette_domain::checks::concurrency::{Handling, Places};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::message::Message;
-use vedette_domain::tool::Tool;
 
 use crate::SqsQueue;
 

@@ -12,11 +12,11 @@ use aws_sdk_scheduler::types::{
 };
 use jiff::Timestamp;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use vedette_domain::checks::schedule::{TimeScale, cron};
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::clock::is_ahead;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::schedule::{TimeScale, cron};
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_store::{PolledRun, Store};
 
 use crate::Clock;

@@ -11,7 +11,7 @@ use aws_sdk_sqs::types::{
 };
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
-use vedette_domain::limits::LONGEST_DELAY;
+use vedette_domain::checks::limits::LONGEST_DELAY;
 use vedette_domain::message::Message;
 
 use crate::aws::{OnDemand, on_demand};

@@ -1,6 +1,6 @@
 //! The audit logs of teams. An entry is written in the transaction of what it tells of, and never again.
 
-use vedette_domain::audit::AuditEntry;
+use vedette_domain::accounts::audit::AuditEntry;
 use vedette_domain::id::TeamId;
 
 use crate::StoreError;

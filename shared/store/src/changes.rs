@@ -2,13 +2,15 @@
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use vedette_domain::alert::delivery::OutboxEntry;
+use vedette_domain::alerts::delivery::OutboxEntry;
+use vedette_domain::checks::limits::ALERT_GRACE;
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool_state::{
+    CheckDeletion, DayWrite, NewestChange, ToolChange, ToolState,
+};
 use vedette_domain::id::Partition;
-use vedette_domain::issue::record::IssueChange;
-use vedette_domain::limits::ALERT_GRACE;
-use vedette_domain::site::Site;
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::{CheckDeletion, DayWrite, NewestChange, ToolChange, ToolState};
+use vedette_domain::issues::record::IssueChange;
+use vedette_domain::sites::site::Site;
 
 use crate::channel::put_outbox;
 use crate::directory::put_newest;

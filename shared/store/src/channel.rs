@@ -2,12 +2,12 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::channel_state::ChannelState;
-use vedette_domain::alert::delivery::{DeliveryState, FIRST, OutboxEntry, Queued, TEST_GROUP};
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::channel_state::ChannelState;
+use vedette_domain::alerts::delivery::{DeliveryState, FIRST, OutboxEntry, Queued, TEST_GROUP};
 use vedette_domain::id::{ChannelId, IssueId, Partition, TeamId};
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::issue::record::Issue;
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::record::Issue;
 
 use crate::item::{Item, Stored, item, key_of, number, outstanding, stored, string};
 use crate::keys::{self, ISSUE, Key, QUEUED, WORK_DUE};

@@ -6,13 +6,13 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::Newest;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
-use vedette_domain::site::Site;
-use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::Newest;
+use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::site::Site;
+use vedette_domain::sites::site_url::SiteUrl;
 
 use crate::item::{
     DOCUMENT, Item, Stored, document, document_attribute, document_item, key_of, stored,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use vedette_domain::checks::tool_state::FailingChange;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::site::Site;
-use vedette_domain::tool_state::FailingChange;
+use vedette_domain::sites::site::Site;
 
 use crate::item::{Stored, item, key_of, stored};
 use crate::table::{Condition, Range, Sort, Store};

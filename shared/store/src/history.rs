@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use futures::future::try_join_all;
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
-use vedette_domain::check::Check;
-use vedette_domain::history::{Day, Filter, Kind, Retention, Window, day_of};
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::history::{Day, Filter, Kind, Retention, Window, day_of};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool_state::{Latest, ToolState};
 use vedette_domain::id::{CheckId, Partition, Trigger};
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::{Latest, ToolState};
 
 use crate::StoreError;
 use crate::item::{Stored, expiry, stored};

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{IssueId, Partition, SiteId, TeamId};
-use vedette_domain::issue::record::Issue;
-use vedette_domain::issue::{Fingerprint, IssueStatus};
-use vedette_domain::site::Site;
-use vedette_domain::tool_state::ToolState;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{Fingerprint, IssueStatus};
+use vedette_domain::sites::site::Site;
 
 use crate::StoreError;
 use crate::item::{Item, Stored, stored};

@@ -144,9 +144,9 @@ pub(crate) fn outstanding(mut item: Item, shard: String, due: Option<jiff::Times
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
+    use vedette_domain::accounts::plan::Plan;
     use vedette_domain::id::TeamId;
-    use vedette_domain::plan::Plan;
-    use vedette_domain::settings::Settings;
+    use vedette_domain::sites::settings::Settings;
 
     use super::*;
 

@@ -7,15 +7,15 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use vedette_domain::account::TokenHash;
-use vedette_domain::audit::AuditEntry;
-use vedette_domain::email::normalized;
-use vedette_domain::history::Kind;
+use vedette_domain::accounts::account::TokenHash;
+use vedette_domain::accounts::audit::AuditEntry;
+use vedette_domain::accounts::email::normalized;
+use vedette_domain::accounts::session::SessionHash;
+use vedette_domain::checks::history::Kind;
+use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, Trigger, UserId};
-use vedette_domain::issue::{Fingerprint, IssueStatus};
-use vedette_domain::session::SessionHash;
-use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::issues::{Fingerprint, IssueStatus};
+use vedette_domain::sites::site_url::SiteUrl;
 
 pub(crate) use channel::{
     QUEUED, channel, channel_claim, channel_partition, channel_secret, channel_state, delivery,
@@ -472,8 +472,8 @@ pub(crate) fn nothing() -> Key {
 #[cfg(test)]
 mod tests {
     use jiff::civil::date;
+    use vedette_domain::checks::tool::RunReason;
     use vedette_domain::id::SiteId;
-    use vedette_domain::tool::RunReason;
 
     use super::*;
 

@@ -4,10 +4,10 @@
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
+use vedette_domain::accounts::plan::CADENCE_MINUTES;
+use vedette_domain::checks::schedule::offset;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::plan::CADENCE_MINUTES;
-use vedette_domain::schedule::offset;
-use vedette_domain::tool::Tool;
 
 use crate::item::{Stored, key_of, number, stored, string};
 use crate::keys::{self, Key};

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use serde_json::Value;
-use vedette_domain::check::{Check, CheckError, list_form};
+use vedette_domain::checks::check::{Check, CheckError, list_form};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::id::CheckId;
-use vedette_domain::tool::{CheckStatus, Tool};
 
 use crate::StoreError;
 use crate::error::Cause;

@@ -1,15 +1,15 @@
 //! What a run needs to know, and the lease that it takes.
 
 use jiff::Timestamp;
-use vedette_domain::account::Team;
-use vedette_domain::concurrency::Leases;
+use vedette_domain::accounts::account::Team;
+use vedette_domain::checks::concurrency::Leases;
+use vedette_domain::checks::run::Run;
+use vedette_domain::checks::schedule::TimeScale;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
-use vedette_domain::run::Run;
-use vedette_domain::schedule::TimeScale;
-use vedette_domain::settings::Settings;
-use vedette_domain::site::Site;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::ToolState;
+use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::site::Site;
 
 use crate::item::{Stored, expiring, item, number, stored};
 use crate::table::{Change, Condition, Store};

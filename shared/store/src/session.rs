@@ -1,9 +1,9 @@
 //! Links and sign-ins at an OpenID provider, and the sessions that they begin.
 
 use serde::Serialize;
-use vedette_domain::account::User;
+use vedette_domain::accounts::account::User;
+use vedette_domain::accounts::session::{Session, SessionHash, SignInAttempt, SignInLink};
 use vedette_domain::id::UserId;
-use vedette_domain::session::{Session, SessionHash, SignInAttempt, SignInLink};
 
 use crate::StoreError;
 use crate::account::verified;

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::account::Team;
-use vedette_domain::alert::delivery::OutboxEntry;
-use vedette_domain::cooldown::Cooldowns;
+use vedette_domain::accounts::account::Team;
+use vedette_domain::alerts::delivery::OutboxEntry;
+use vedette_domain::checks::cooldown::Cooldowns;
+use vedette_domain::checks::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::{FailingChange, Latest, ToolState};
 use vedette_domain::id::{Partition, SiteId, TeamId};
-use vedette_domain::issue::record::Issue;
-use vedette_domain::limits::{ALERT_GRACE, MAINTENANCE_GRACE};
-use vedette_domain::site::Site;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::{FailingChange, Latest, ToolState};
+use vedette_domain::issues::record::Issue;
+use vedette_domain::sites::site::Site;
 
 use crate::channel::put_outbox;
 use crate::failing::write_failing;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use vedette_domain::checks::limits::MAINTENANCE_GRACE;
 use vedette_domain::id::{Partition, SiteId, TeamId};
-use vedette_domain::limits::MAINTENANCE_GRACE;
 
 use crate::item::{Item, Readable, Stored, key_of, number, stored, string};
 use crate::keys;

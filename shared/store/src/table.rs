@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{
 };
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, try_join_all};
-use vedette_domain::audit::AuditEntry;
+use vedette_domain::accounts::audit::AuditEntry;
 
 use crate::item::{Item, key_of, number, string};
 use crate::keys::{self, Key, PK, SK, WORK_INDEX};

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::Deserialize;
-use vedette_domain::account::{Membership, Team};
-use vedette_domain::history::{Retention, day_of};
+use vedette_domain::accounts::account::{Membership, Team};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::history::{Retention, day_of};
 use vedette_domain::id::TeamId;
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
-use vedette_domain::site::Site;
+use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::site::Site;
 
 use crate::item::{Item, Readable, Stored, document_item, item, number, stored, string};
 use crate::keys::{self, Key};

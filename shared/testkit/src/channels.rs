@@ -1,7 +1,7 @@
 //! Channels of teams, whose receivers a test plays.
 
 use jiff::Timestamp;
-use vedette_domain::alert::channel::{
+use vedette_domain::alerts::channel::{
     Channel, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
 };
 use vedette_domain::id::{ChannelId, TeamId};

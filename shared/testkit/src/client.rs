@@ -8,8 +8,8 @@ use lambda_http::Body;
 use lambda_http::http::{HeaderMap, Request};
 use serde_json::{Value, json};
 use vedette_api::{answer_within, dispatch, named};
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::{ExpectedRecords, IssueSettings, Settings};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::sites::settings::{ExpectedRecords, IssueSettings, Settings};
 use vedette_runtime::App;
 
 use crate::{Member, granted};

@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::schedule::TimeScale;
+use vedette_domain::checks::schedule::TimeScale;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::source::TrustedProxies;
-use vedette_domain::tool::Tool;
 use vedette_embedded::{Database, store};
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::config::Service;

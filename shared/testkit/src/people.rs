@@ -1,10 +1,10 @@
 //! Users, teams and tokens for tests.
 
 use jiff::ToSpan;
-use vedette_domain::account::{Membership, Role, Scope, Team, Token, User};
+use vedette_domain::accounts::account::{Membership, Role, Scope, Team, Token, User};
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{TeamId, UserId};
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
+use vedette_domain::sites::settings::Settings;
 
 use crate::TestApp;
 

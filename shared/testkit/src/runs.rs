@@ -1,6 +1,6 @@
 //! Runs that end without an engine.
 
-use vedette_domain::check::{Finish, StatusResult};
+use vedette_domain::checks::check::{Finish, StatusResult};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_runs::{Recorded, record_run};
 

@@ -7,9 +7,9 @@ use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::settings::Settings;
-use vedette_domain::tool_state::ToolState;
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::sites::settings::Settings;
 use vedette_embedded::{Database, TABLE, sdk_client};
 use vedette_store::DirectoryRow;
 

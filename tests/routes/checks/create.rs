@@ -5,11 +5,11 @@ use jiff::SignedDuration;
 use lambda_http::Body;
 use serde_json::{Value, json};
 use vedette_checker::Handled;
-use vedette_domain::account::{Role, Scope};
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Message, RunOrder};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 use vedette_testkit::{ApiResponse, Fault, Member, WebServer, new_team};
 use vedette_tests::Service;
 

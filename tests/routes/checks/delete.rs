@@ -4,13 +4,13 @@ use futures::future::join_all;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use vedette_checker::{Dropped, Handled};
-use vedette_domain::account::Role;
-use vedette_domain::check::{Finish, ToolResult};
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::check::{Finish, ToolResult};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::Discard;
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::message::Message;
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::Discard;
 use vedette_runs::{Recorded, record_run};
 use vedette_testkit::{ApiResponse, Fault, Member, WebServer, new_team, status_result};
 use vedette_tests::Service;
@@ -308,7 +308,7 @@ async fn an_automatic_check_cannot_be_deleted() {
     let never = CheckId::automatic(
         site,
         Tool::Status,
-        vedette_domain::tool::RunReason::Scheduled,
+        vedette_domain::checks::tool::RunReason::Scheduled,
         service.test.now() + SignedDuration::from_mins(5),
     );
     assert_not_found(&delete(&service, &viewer, &never.to_string()).await);

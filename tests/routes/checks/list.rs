@@ -4,11 +4,11 @@ use std::mem::swap;
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use vedette_domain::account::Role;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
 use vedette_tests::Service;
 

@@ -1,10 +1,10 @@
 //! `GET /issues/{issue}`: an issue from opening to resolution.
 
 use serde_json::{Value, json};
-use vedette_domain::account::{Role, Scope};
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::IssueId;
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::plan::Plan;
+use vedette_domain::issues::Fingerprint;
 use vedette_testkit::{ApiResponse, Member, member_of, new_team};
 use vedette_tests::Service;
 

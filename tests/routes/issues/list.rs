@@ -1,10 +1,10 @@
 //! `GET /issues`: whose issues are listed, filters and order.
 
 use serde_json::{Value, json};
-use vedette_domain::account::Role;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{IssueId, SiteId};
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::plan::Plan;
+use vedette_domain::issues::Fingerprint;
 use vedette_testkit::{ApiResponse, Member, new_team};
 use vedette_tests::Service;
 

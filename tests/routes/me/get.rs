@@ -1,8 +1,8 @@
 //! `GET /me`: the user of the token and their teams.
 
 use serde_json::json;
-use vedette_domain::account::{Role, Scope};
-use vedette_domain::plan::Plan;
+use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::{member_of, new_team};
 use vedette_tests::Service;
 

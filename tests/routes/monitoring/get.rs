@@ -1,8 +1,8 @@
 //! `GET /teams/{team}/monitoring`: settings and choices on each plan.
 
 use serde_json::{Value, json};
-use vedette_domain::account::Role;
-use vedette_domain::plan::Plan;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 use vedette_tests::Service;
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vedette_domain::account::Role;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::plan::Plan;
 use vedette_testkit::{ApiResponse, Member, new_team};
 use vedette_tests::Service;
 

@@ -2,12 +2,12 @@
 
 use jiff::civil::{Date, date};
 use serde_json::json;
-use vedette_domain::account::Role;
-use vedette_domain::history::{Day, Kind, Sum, day_start};
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::history::{Day, Kind, Sum, day_start};
+use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{SiteId, Trigger};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::{CheckStatus, RunReason, Tool};
-use vedette_domain::tool_state::ToolState;
 use vedette_testkit::{ApiResponse, Member, new_team};
 use vedette_tests::Service;
 

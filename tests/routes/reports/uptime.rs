@@ -1,11 +1,11 @@
 //! `GET /sites/{site}/reports/uptime`: the days of a report and their percentages.
 
 use serde_json::{Value, json};
-use vedette_domain::account::Role;
-use vedette_domain::check::{CheckError, Finish, ToolResult};
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::check::{CheckError, Finish, ToolResult};
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, SiteId};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::{RunReason, Tool};
 use vedette_runs::Recorded;
 use vedette_testkit::{ApiResponse, Member, WebServer, new_team, status_result};
 use vedette_tests::Service;
@@ -33,8 +33,8 @@ async fn ran(service: &Service, site: SiteId, time: &str, reason: RunReason, fin
     let (_, state) = found.expect("a site");
     if reason != RunReason::Scheduled {
         // Wanted as the retry or follow-up that stands in the table.
-        let timer = vedette_domain::timer::Timer { reason, due: service.test.now() };
-        let next = vedette_domain::tool_state::ToolState {
+        let timer = vedette_domain::checks::timer::Timer { reason, due: service.test.now() };
+        let next = vedette_domain::checks::tool_state::ToolState {
             rev: state.rev + 1,
             timer: Some(timer),
             ..state

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use lambda_http::Body;
 use serde_json::{Value, json};
-use vedette_domain::account::{Membership, Role};
+use vedette_domain::accounts::account::{Membership, Role};
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
+use vedette_domain::sites::settings::Settings;
 use vedette_testkit::{ApiResponse, Client, Fault, Member, new_team};
 use vedette_tests::Service;
 

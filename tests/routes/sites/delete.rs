@@ -5,11 +5,11 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde_json::json;
 use vedette_checker::{Dropped, Handled};
-use vedette_domain::account::Role;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 use vedette_testkit::{ApiResponse, Fault, Member, WebServer, new_team};
 use vedette_tests::{Service, scheduled};
 

@@ -1,10 +1,10 @@
 //! `GET /sites/{site}`: a site with its latest checks.
 
 use serde_json::{Value, json};
-use vedette_domain::account::Role;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
 use vedette_tests::Service;
 

@@ -1,9 +1,9 @@
 //! `GET /teams/{team}`: a team, its limits, and who may see it.
 
 use serde_json::json;
-use vedette_domain::account::Role;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::TeamId;
-use vedette_domain::plan::Plan;
 use vedette_testkit::{ApiResponse, Member, new_team};
 use vedette_tests::Service;
 

@@ -1,8 +1,8 @@
 //! `GET /teams`: the teams of the caller.
 
 use jiff::SignedDuration;
-use vedette_domain::account::Role;
-use vedette_domain::plan::Plan;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 use vedette_tests::Service;
 

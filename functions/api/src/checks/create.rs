@@ -1,7 +1,7 @@
 //! `POST /sites/{site}/checks`: queues on-demand checks, all of them or none.
 
 use vedette_actions::order_checks;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::CheckResource;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use futures::future::try_join_all;
-use vedette_domain::account::Permission;
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::issue::{IssueStatus, Severity};
-use vedette_domain::tool::Tool;
+use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_http::access::require;
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, Page};

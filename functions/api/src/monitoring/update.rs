@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use vedette_actions::change_monitoring;
-use vedette_domain::settings::Settings;
+use vedette_domain::sites::settings::Settings;
 use vedette_http::error::ApiError;
 use vedette_http::resource::MonitoringResource;
 use vedette_http::response::{Response, ok};

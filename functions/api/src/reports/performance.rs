@@ -1,7 +1,7 @@
 //! `GET /sites/{site}/reports/performance`: how fast a site was in lab audits, day by day.
 
-use vedette_domain::report;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::report;
+use vedette_domain::checks::tool::Tool;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::PerformanceResource;

@@ -1,7 +1,7 @@
 //! `GET /sites/{site}/reports/uptime`: how reachable a site was, day by day.
 
-use vedette_domain::report;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::report;
+use vedette_domain::checks::tool::Tool;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::UptimeResource;

@@ -1,6 +1,6 @@
 //! `GET /teams/{team}/sites`: a team's sites with their latest checks.
 
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, Page};
 use vedette_http::query::Query;

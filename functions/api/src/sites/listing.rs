@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use vedette_domain::history::Retention;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::history::Retention;
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool_state::Newest;
 use vedette_domain::id::SiteId;
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::Settings;
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::Newest;
+use vedette_domain::sites::settings::Settings;
 use vedette_store::DirectoryRow;
 
 /// What a client asks a list of sites for.
@@ -113,7 +113,7 @@ impl Listing {
 mod tests {
     use jiff::Timestamp;
     use jiff::civil::{Date, date};
-    use vedette_domain::site_url::SiteUrl;
+    use vedette_domain::sites::site_url::SiteUrl;
 
     use super::*;
 

@@ -12,9 +12,9 @@ use aws_smithy_types::body::SdkBody;
 use aws_types::region::Region;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
-use vedette_domain::browser_job::{BrowserAnswer, BrowserWork, JobHeader};
-use vedette_domain::check::{PerformanceResult, SpeedMetrics, ToolResult};
-use vedette_domain::settings::LinksSettings;
+use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserWork, JobHeader};
+use vedette_domain::checks::check::{PerformanceResult, SpeedMetrics, ToolResult};
+use vedette_domain::sites::settings::LinksSettings;
 
 use super::*;
 

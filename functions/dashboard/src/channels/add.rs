@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{ChannelError, add_channel};
-use vedette_domain::account::Permission;
-use vedette_domain::alert::channel::{
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, SecretUrl, SigningKey, SigningKeys, Target,
 };
-use vedette_domain::issue::Severity;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::Severity;
 use vedette_domain::name::parse_name;
-use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};

@@ -3,9 +3,9 @@
 use vedette_actions::{
     ChannelError, enable_channel, queue_test, remove_channel, resend_to_channel, save_channel,
 };
-use vedette_domain::account::Permission;
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::audit::ChannelChange;
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::accounts::audit::ChannelChange;
+use vedette_domain::alerts::channel::Channel;
 use vedette_domain::id::ChannelId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;

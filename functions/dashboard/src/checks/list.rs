@@ -3,9 +3,9 @@
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use url::form_urlencoded;
-use vedette_domain::account::Permission;
-use vedette_domain::check::Check;
-use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_http::error::ApiError;
 use vedette_http::history::{history_page, parse_history};
 use vedette_http::paging::Page;

@@ -3,8 +3,8 @@
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
-use vedette_domain::account::Permission;
-use vedette_domain::check::{Check, CheckError};
+use vedette_domain::accounts::account::Permission;
+use vedette_domain::checks::check::{Check, CheckError};
 use vedette_domain::id::CheckId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;

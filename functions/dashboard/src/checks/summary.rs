@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 use serde::de::DeserializeOwned;
-use vedette_domain::check::{
+use vedette_domain::checks::check::{
     Check, DnsResult, LinksResult, PerformanceResult, SslResult, StatusResult,
 };
-use vedette_domain::settings::DnsRecordType;
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::sites::settings::DnsRecordType;
 
 /// A check in a few words; what a stranger chose of them stands apart.
 pub(crate) fn summary(check: &Check) -> Markup {

@@ -7,11 +7,13 @@
 use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Value, json};
-use vedette_domain::plan::{CADENCE_MINUTES, FAILURE_THRESHOLD_PRESETS, Plan, cadence_label};
-use vedette_domain::settings::{
+use vedette_domain::accounts::plan::{
+    CADENCE_MINUTES, FAILURE_THRESHOLD_PRESETS, Plan, cadence_label,
+};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::sites::settings::{
     DnsRecordType, INTEGER_MAX, Rule, STATUS_INCIDENT_CODES, Setting, own_settings,
 };
-use vedette_domain::tool::Tool;
 use vedette_http::error::ApiError;
 use vedette_http::settings::TEAM_PATH;
 

@@ -4,12 +4,12 @@
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{invite, mail_invitation, renew_invitation};
-use vedette_domain::account::{Permission, Role};
-use vedette_domain::alert::link;
-use vedette_domain::email::parse_email;
-use vedette_domain::invitation::{Invitation, Invited};
+use vedette_domain::accounts::account::{Permission, Role};
+use vedette_domain::accounts::email::parse_email;
+use vedette_domain::accounts::invitation::{Invitation, Invited};
+use vedette_domain::accounts::session::SessionSecret;
+use vedette_domain::alerts::link;
 use vedette_domain::name::parse_name;
-use vedette_domain::session::SessionSecret;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};

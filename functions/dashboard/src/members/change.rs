@@ -1,7 +1,7 @@
 //! Changing and removing members, and withdrawing invitations.
 
 use vedette_actions::{change_role, mail_invitation, remove_member, withdraw_invitation};
-use vedette_domain::account::{Permission, Role, User};
+use vedette_domain::accounts::account::{Permission, Role, User};
 use vedette_domain::id::UserId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;

@@ -10,10 +10,10 @@ use vedette_actions::{
     open_invitation,
 };
 use vedette_domain::ErrorChain;
-use vedette_domain::account::User;
-use vedette_domain::alert::link;
-use vedette_domain::invitation::Invitation;
-use vedette_domain::session::SessionSecret;
+use vedette_domain::accounts::account::User;
+use vedette_domain::accounts::invitation::Invitation;
+use vedette_domain::accounts::session::SessionSecret;
+use vedette_domain::alerts::link;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 

@@ -2,9 +2,9 @@
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_domain::account::{Permission, Role, User};
+use vedette_domain::accounts::account::{Permission, Role, User};
+use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::id::UserId;
-use vedette_domain::invitation::Invitation;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;

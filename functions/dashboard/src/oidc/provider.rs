@@ -22,7 +22,7 @@ use openidconnect::{
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use url::Url;
-use vedette_domain::session::SignInAttempt;
+use vedette_domain::accounts::session::SignInAttempt;
 use vedette_domain::source::Source;
 use vedette_probe::exchange::ExchangeError;
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuardError};
@@ -69,7 +69,7 @@ impl fmt::Debug for Provider {
 /// What the provider says of itself.
 struct Known {
     since: Timestamp,
-    client: HttpClient,
+    client: Client,
 }
 
 /// A client that knows the provider's addresses and keys.

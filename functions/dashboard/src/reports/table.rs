@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use vedette_domain::history::{Day, day_of};
-use vedette_domain::issue::record::Issue;
-use vedette_domain::report::{
+use vedette_domain::checks::history::{Day, day_of};
+use vedette_domain::checks::report::{
     Incident, IncidentDay, Span, Uptime, UptimeDay, incident_days, incidents, known_since, uptime,
 };
+use vedette_domain::issues::record::Issue;
 
 /// A report.
 pub(super) struct Table<'a> {

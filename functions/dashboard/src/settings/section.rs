@@ -1,8 +1,8 @@
 //! The sections of a team's settings, and what each of them has.
 
 use serde_json::Value;
-use vedette_domain::plan::{ESCALATION_PRESETS, Plan};
-use vedette_domain::tool::Tool;
+use vedette_domain::accounts::plan::{ESCALATION_PRESETS, Plan};
+use vedette_domain::checks::tool::Tool;
 use vedette_http::settings::TEAM_PATH;
 use vedette_store::TeamWithSettings;
 

@@ -4,7 +4,7 @@
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::Value;
-use vedette_domain::account::Permission;
+use vedette_domain::accounts::account::Permission;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;

@@ -1,7 +1,7 @@
 //! Changing a section of a team's settings, by the rules of the API.
 
 use vedette_actions::change_monitoring;
-use vedette_domain::account::Permission;
+use vedette_domain::accounts::account::Permission;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::settings::parse_team_section;

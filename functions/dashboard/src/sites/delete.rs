@@ -3,7 +3,7 @@
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::delete_site;
-use vedette_domain::account::Permission;
+use vedette_domain::accounts::account::Permission;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use url::Url;
-use vedette_domain::alert::channel::SecretUrl;
+use vedette_domain::alerts::channel::SecretUrl;
 use vedette_probe::post::{Answer, Post, PostError, post};
 use vedette_probe::ssrf_guard::SsrfGuard;
 

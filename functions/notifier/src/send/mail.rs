@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use lettre::Address;
 use lettre::message::Mailbox;
 use vedette_domain::ErrorChain;
-use vedette_domain::alert::mail::{self, Envelope, TransactionalMail};
+use vedette_domain::alerts::mail::{self, Envelope, TransactionalMail};
 use vedette_domain::config::{ConfigError, Read};
 use vedette_runtime::Health;
 use vedette_runtime::config::Service;

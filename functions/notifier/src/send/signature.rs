@@ -4,7 +4,7 @@
 use data_encoding::BASE64;
 use jiff::Timestamp;
 use ring::hmac;
-use vedette_domain::alert::channel::{SigningKey, SigningKeys};
+use vedette_domain::alerts::channel::{SigningKey, SigningKeys};
 
 /// The headers of an attempt: the event's identity, the time of the attempt, and a signature by each
 /// key that signs at that time, the newest first.

@@ -14,8 +14,8 @@ use lettre::transport::smtp::client::{Tls, TlsParameters};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
-use vedette_domain::alert::AlertKind;
-use vedette_domain::alert::channel::{SecretUrl, SigningKey, SigningKeys};
+use vedette_domain::alerts::AlertKind;
+use vedette_domain::alerts::channel::{SecretUrl, SigningKey, SigningKeys};
 use vedette_probe::ssrf_guard::Outbound;
 
 use super::smtp::SmtpServer;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use vedette_actions::{ChannelError, add_channel};
-use vedette_domain::alert::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
-use vedette_domain::audit::Actor;
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::alerts::channel::{EventKind, Filter, SecretUrl, SigningKeys, Target};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
-use vedette_domain::issue::Severity;
-use vedette_domain::tool::Tool;
+use vedette_domain::issues::Severity;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::Serialize;
 use vedette_actions::{Waiting, waiting_for};
-use vedette_domain::alert::channel::{Channel, Disabled, EventKind, Filter, SigningKey, Target};
-use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt, Standing};
+use vedette_domain::alerts::channel::{Channel, Disabled, EventKind, Filter, SigningKey, Target};
+use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{ChannelId, IssueId, TeamId};
-use vedette_domain::issue::Severity;
-use vedette_domain::tool::Tool;
+use vedette_domain::issues::Severity;
 use vedette_runtime::App;
 
 use crate::Failure;

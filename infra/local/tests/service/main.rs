@@ -30,8 +30,10 @@ fn options(data: &Path) -> Options {
         data: data.to_owned(),
         hosts: Vec::new(),
         listen: ([127, 0, 0, 1], 0).into(),
-        minute: vedette_domain::schedule::TimeScale::new(std::time::Duration::from_millis(100))
-            .expect("a time scale"),
+        minute: vedette_domain::checks::schedule::TimeScale::new(std::time::Duration::from_millis(
+            100,
+        ))
+        .expect("a time scale"),
         fsync: vedette_embedded::Fsync::EverySecond,
         operator_url: None,
         quiet: true,

@@ -11,8 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::id::SiteId;
-use vedette_domain::schedule::TimeScale;
 use vedette_local::{Options, Service};
 
 use crate::{config, mail, options};

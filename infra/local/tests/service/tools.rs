@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsAcceptor;
 use vedette_checker::Config;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
 use vedette_local::Service;
 
 use crate::client::Client;

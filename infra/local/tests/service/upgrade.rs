@@ -8,8 +8,8 @@ use std::path::Path;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
-use vedette_domain::issue::{Fingerprint, IssueStatus};
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::issues::{Fingerprint, IssueStatus};
 use vedette_embedded::{Database, Fsync, Reached, reach};
 use vedette_store::{SiteWithTools, Store};
 

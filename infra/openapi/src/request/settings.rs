@@ -1,13 +1,13 @@
 //! `monitoring_settings`: of a team, and a site's overrides of it.
 
 use serde_json::{Map, Value, json};
-use vedette_domain::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
+use vedette_domain::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::schema::TIME_OF_DAY;
-use vedette_domain::settings::{
+use vedette_domain::sites::settings::{
     HEADER_NAME_MAX, HEADER_VALUE_MAX, IGNORE_PATHS_MAX, PAGE_URL_MAX, PROXY_HEADERS, Rule,
     UNSENDABLE_HEADERS, own_settings,
 };
-use vedette_domain::tool::Tool;
 use vedette_http::settings::CHOICES_MAX;
 
 use super::NOT_BLANK;

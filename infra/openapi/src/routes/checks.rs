@@ -1,7 +1,7 @@
 //! `/checks` and `/sites/{site}/checks`.
 
 use lambda_http::http::StatusCode;
-use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_http::resource::CheckResource;
 
 use crate::operation::{Operation, Success};

@@ -1,8 +1,8 @@
 //! `/issues`.
 
 use serde_json::json;
-use vedette_domain::issue::{IssueStatus, Severity};
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_http::resource::IssueResource;
 
 use crate::operation::{Operation, Success};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use vedette_api::{PERFORMANCE_DAYS, UPTIME_DAYS};
-use vedette_domain::report::DAYS_MAX;
+use vedette_domain::checks::report::DAYS_MAX;
 use vedette_http::resource::{PerformanceResource, UptimeResource};
 
 use crate::operation::{Operation, Success};

@@ -3,7 +3,7 @@
 use lambda_http::http::StatusCode;
 use serde_json::json;
 use vedette_api::site_sorts;
-use vedette_domain::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_http::resource::{SiteResource, SitesOutcome};
 
 use crate::operation::{Operation, Success};

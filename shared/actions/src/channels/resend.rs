@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::{DeliveryState, Queued};
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::delivery::{DeliveryState, Queued};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, Store, StoreError, unless_conflict};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::delivery::{Content, Queued};
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, StoreError, budget, retry_on_conflict, unless_conflict};
 

@@ -1,12 +1,12 @@
 //! What waits to be sent to a channel, and when it is due.
 
 use jiff::Timestamp;
-use vedette_domain::alert::channel::Channel;
-use vedette_domain::alert::channel_state::Standing;
-use vedette_domain::alert::compose::{self, AlertSubject};
-use vedette_domain::alert::delivery::DeliveryState;
-use vedette_domain::alert::due::AlertPolicy;
-use vedette_domain::alert::ended::EndReason;
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::channel_state::Standing;
+use vedette_domain::alerts::compose::{self, AlertSubject};
+use vedette_domain::alerts::delivery::DeliveryState;
+use vedette_domain::alerts::due::AlertPolicy;
+use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::id::IssueId;
 use vedette_runtime::App;
 use vedette_store::{Deliveries, StoreError};

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::alert::delivery::OutboxEntry;
-use vedette_domain::alert::missed::MISSED_TIME;
-use vedette_domain::audit::{Actor, AuditEvent};
-use vedette_domain::cooldown::outlive_their_site;
-use vedette_domain::issue::record::Issue;
+use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::alerts::delivery::OutboxEntry;
+use vedette_domain::alerts::missed::MISSED_TIME;
+use vedette_domain::checks::cooldown::outlive_their_site;
+use vedette_domain::issues::record::Issue;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_runs::enqueue_issue;
 use vedette_runtime::App;

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use vedette_domain::id::{SiteId, TeamId};
-use vedette_domain::settings::{ExpectedRecords, SiteOverrides};
-use vedette_domain::site::{NOTES_MAX, Site};
-use vedette_domain::site_url::SiteUrl;
+use vedette_domain::sites::settings::{ExpectedRecords, SiteOverrides};
+use vedette_domain::sites::site::{NOTES_MAX, Site};
+use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::settings::{parse_expected_records, parse_site_overrides};
 use vedette_http::validation::{Errors, Fields, ValidationError};
 use vedette_store::TeamWithSettings;

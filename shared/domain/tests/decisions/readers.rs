@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Add;
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::alert::AlertKind;
-use vedette_domain::alert::channel::{Channel, EventKind};
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::settings::{Escalation, QuietTime};
+use vedette_domain::alerts::AlertKind;
+use vedette_domain::alerts::channel::{Channel, EventKind};
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::sites::settings::{Escalation, QuietTime};
 
 use crate::truth::{Truth, awaits_a_reminder, is_quiet, passed_a_reminder};
 

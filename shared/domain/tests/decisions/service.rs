@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::alert::channel::{Channel, EventKind};
-use vedette_domain::alert::channel_state::{ChannelState, FailedAttempt};
-use vedette_domain::alert::collection::{Collecting, Collection, collect};
-use vedette_domain::alert::compose::{self, AlertSubject};
-use vedette_domain::alert::delivery::{
+use vedette_domain::alerts::channel::{Channel, EventKind};
+use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt};
+use vedette_domain::alerts::collection::{Collecting, Collection, collect};
+use vedette_domain::alerts::compose::{self, AlertSubject};
+use vedette_domain::alerts::delivery::{
     Content, DeliveryState, OutboxEntry, ProgramStep, Queued, overtaken, place, program_step,
 };
-use vedette_domain::alert::due::{AlertPolicy, Due, News, Notified, due};
-use vedette_domain::alert::retry::retry;
-use vedette_domain::alert::storm::{Batching, Rest, Window, batch};
-use vedette_domain::alert::webhook::webhook_id;
-use vedette_domain::alert::{Alert, AlertKind};
+use vedette_domain::alerts::due::{AlertPolicy, Due, News, Notified, due};
+use vedette_domain::alerts::retry::retry;
+use vedette_domain::alerts::storm::{Batching, Rest, Window, batch};
+use vedette_domain::alerts::webhook::webhook_id;
+use vedette_domain::alerts::{Alert, AlertKind};
+use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::id::IssueId;
-use vedette_domain::issue::record::Issue;
-use vedette_domain::schedule::TimeScale;
-use vedette_domain::settings::{Escalation, QuietTime};
-use vedette_domain::site::Site;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::sites::settings::{Escalation, QuietTime};
+use vedette_domain::sites::site::Site;
 
 /// What is stored of a channel.
 #[derive(Debug, Clone)]

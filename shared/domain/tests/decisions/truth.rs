@@ -2,7 +2,7 @@
 //! instants of reminders.
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::settings::{Escalation, QuietTime};
+use vedette_domain::sites::settings::{Escalation, QuietTime};
 
 /// An issue as it must be.
 #[derive(Debug, Clone, Default)]

@@ -8,27 +8,27 @@ use std::rc::Rc;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
-use vedette_domain::account::Team;
-use vedette_domain::alert::Alert;
-use vedette_domain::alert::channel::{
+use vedette_domain::accounts::account::Team;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::Alert;
+use vedette_domain::alerts::channel::{
     Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
 };
-use vedette_domain::alert::channel_state::ChannelState;
-use vedette_domain::alert::delivery::{Content, OutboxEntry, Queued};
-use vedette_domain::check::{CheckError, Finish, SslResult, StatusResult, ToolResult};
-use vedette_domain::history::Day;
+use vedette_domain::alerts::channel_state::ChannelState;
+use vedette_domain::alerts::delivery::{Content, OutboxEntry, Queued};
+use vedette_domain::checks::check::{CheckError, Finish, SslResult, StatusResult, ToolResult};
+use vedette_domain::checks::history::Day;
+use vedette_domain::checks::run::Run;
+use vedette_domain::checks::schedule::TimeScale;
+use vedette_domain::checks::tool::{RunReason, Tool};
+use vedette_domain::checks::tool_state::{DayWrite, ToolState};
 use vedette_domain::id::{ChannelId, CheckId, IssueId, SiteId, TeamId, UserId};
-use vedette_domain::issue::record::{self, Issue, IssueChange, follow};
-use vedette_domain::issue::{Fingerprint, Severity};
+use vedette_domain::issues::record::{self, Issue, IssueChange, follow};
+use vedette_domain::issues::{Fingerprint, Severity};
 use vedette_domain::message::{CheckMessage, RunOrder};
-use vedette_domain::plan::Plan;
-use vedette_domain::run::Run;
-use vedette_domain::schedule::TimeScale;
-use vedette_domain::settings::{QuietTime, Settings, TimeOfDay};
-use vedette_domain::site::Site;
-use vedette_domain::site_url::SiteUrl;
-use vedette_domain::tool::{RunReason, Tool};
-use vedette_domain::tool_state::{DayWrite, ToolState};
+use vedette_domain::sites::settings::{QuietTime, Settings, TimeOfDay};
+use vedette_domain::sites::site::Site;
+use vedette_domain::sites::site_url::SiteUrl;
 
 use crate::random::Random;
 use crate::readers::{Counts, Key, Reader, Scene, Truths};

@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 #[cfg(feature = "schema")]
-use vedette_domain::check::ToolResult;
-use vedette_domain::check::{Check, CheckError, list_form_within};
+use vedette_domain::checks::check::ToolResult;
+use vedette_domain::checks::check::{Check, CheckError, list_form_within};
+use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::id::{CheckId, SiteId};
-use vedette_domain::site::Site;
-use vedette_domain::tool::{CheckStatus, RunReason, Tool};
+use vedette_domain::sites::site::Site;
 
 use super::{wire_time, wire_time_or_null};
 

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
-use vedette_domain::account::User;
-use vedette_domain::check::Check;
+use vedette_domain::accounts::account::User;
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::Latest;
 use vedette_domain::id::{CheckId, IssueId, TeamId, UserId};
-use vedette_domain::issue::record::Issue;
-use vedette_domain::issue::{
+use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{
     Fingerprint, IssueStatus, Lifecycle, Severity, TimelineEntry, TimelineKey,
 };
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::Latest;
 use vedette_store::{IssueWithSite, TeamWithSettings};
 
 use super::{CheckResource, Links, SiteResource, UserResource, wire_time, wire_time_or_null};
@@ -111,7 +111,7 @@ impl IssueResource {
         };
         // Only completed checks are evaluated.
         [check, previous].map(|id| {
-            id.map(|id| Latest { id, status: vedette_domain::tool::CheckStatus::Completed })
+            id.map(|id| Latest { id, status: vedette_domain::checks::tool::CheckStatus::Completed })
         })
     }
 

@@ -1,9 +1,11 @@
 use serde::Serialize;
-use vedette_domain::plan::{
+use vedette_domain::accounts::plan::{
     CadencePreset, ESCALATION_PRESETS, EscalationPreset, FAILURE_THRESHOLD_PRESETS,
     FailureThresholdPreset, ToolOption,
 };
-use vedette_domain::settings::{DnsRecordType, STATUS_INCIDENT_CODES, Settings, StatusCodeOption};
+use vedette_domain::sites::settings::{
+    DnsRecordType, STATUS_INCIDENT_CODES, Settings, StatusCodeOption,
+};
 use vedette_store::TeamWithSettings;
 
 /// A team's monitoring: its settings, and the values from which they are chosen.

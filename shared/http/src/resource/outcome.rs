@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use vedette_domain::site_url::MAX_LENGTH;
+use vedette_domain::sites::site_url::MAX_LENGTH;
 
 use super::SiteResource;
 use crate::validation::echo;

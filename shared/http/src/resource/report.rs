@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::history::day_start;
-use vedette_domain::report::{Performance, PerformanceDay, Uptime, UptimeDay};
+use vedette_domain::checks::history::day_start;
+use vedette_domain::checks::report::{Performance, PerformanceDay, Uptime, UptimeDay};
 
 use super::wire_time;
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::check::{Check, LISTED_MAX};
+use vedette_domain::checks::check::{Check, LISTED_MAX};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
-use vedette_domain::settings::{IssueSettings, Settings};
-use vedette_domain::site::Site;
-use vedette_domain::tool::Tool;
-use vedette_domain::tool_state::ToolState;
+use vedette_domain::sites::settings::{IssueSettings, Settings};
+use vedette_domain::sites::site::Site;
 use vedette_store::{SiteWithTools, TeamWithSettings};
 
 use super::{CheckResource, Links, wire_time};

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::Tool;
 use vedette_store::TeamWithSettings;
 
 use super::wire_time;

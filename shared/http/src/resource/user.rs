@@ -1,6 +1,6 @@
 use jiff::Timestamp;
 use serde::Serialize;
-use vedette_domain::account::User;
+use vedette_domain::accounts::account::User;
 
 use super::{TeamResource, wire_time_or_null};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use vedette_domain::check::ExpectedValue;
-use vedette_domain::settings::{DnsRecordType, ExpectedRecords};
+use vedette_domain::checks::check::ExpectedValue;
+use vedette_domain::sites::settings::{DnsRecordType, ExpectedRecords};
 
 use crate::validation::{Errors, Field};
 

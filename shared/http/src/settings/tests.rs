@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vedette_domain::settings::INTEGER_MAX;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::sites::settings::INTEGER_MAX;
 
 use super::*;
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use vedette_domain::plan::{CADENCE_MINUTES, Plan};
-use vedette_domain::settings::{
+use vedette_domain::accounts::plan::{CADENCE_MINUTES, Plan};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::sites::settings::{
     DnsRecordType, IGNORE_PATH_MAX, IGNORE_PATHS_BYTES_MAX, IGNORE_PATHS_MAX, INTEGER_MAX,
     PAGE_URL_MAX, PageUrlError, Rule, STATUS_INCIDENT_CODES, Setting, ToolOverride, ToolsOverrides,
     check_page_url, own_settings,
 };
-use vedette_domain::tool::Tool;
 
 use super::{CHOICES_MAX, Level};
 use crate::validation::{Errors, Field, Fields};

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Number, Value};
 use vedette_domain::name::parse_name;
-use vedette_domain::settings::INTEGER_MAX;
+use vedette_domain::sites::settings::INTEGER_MAX;
 
 use super::{ECHO_MAX, Errors, echo};
 

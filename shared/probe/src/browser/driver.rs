@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{sleep, timeout};
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 use super::pipe::{DevTools, Event, Transport};
 use super::process::Process;

@@ -3,8 +3,10 @@
 use std::io;
 
 use futures::future::join_all;
-use vedette_domain::check::{FinishReason, LinksResult, SslFailure, SslResult, StatusResult};
-use vedette_domain::settings::LinksSettings;
+use vedette_domain::checks::check::{
+    FinishReason, LinksResult, SslFailure, SslResult, StatusResult,
+};
+use vedette_domain::sites::settings::LinksSettings;
 
 use super::*;
 use crate::http;

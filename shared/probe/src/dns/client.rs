@@ -14,8 +14,8 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::{Method, StatusCode};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
-use vedette_domain::check::Lookup;
-use vedette_domain::settings::DnsRecordType;
+use vedette_domain::checks::check::Lookup;
+use vedette_domain::sites::settings::DnsRecordType;
 
 use super::message::{self, MESSAGE_LIMIT};
 use super::servers::DohServer;

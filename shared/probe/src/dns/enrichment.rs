@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use hickory_resolver::proto::rr::{Name, RecordType};
 use tokio::time::Instant;
-use vedette_domain::check::{HostingProvider, IpEnrichment};
+use vedette_domain::checks::check::{HostingProvider, IpEnrichment};
 
 use super::client::{DohClient, Question};
 use super::message;

@@ -1,7 +1,7 @@
 //! The entry points of DNS checks for fuzzing; see [`crate::fuzzing`].
 
 use hickory_resolver::proto::rr::Name;
-use vedette_domain::settings::DnsRecordType;
+use vedette_domain::sites::settings::DnsRecordType;
 
 use super::message;
 

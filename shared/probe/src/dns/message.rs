@@ -2,8 +2,8 @@
 
 use hickory_resolver::proto::op::{Edns, Message, MessageType, OpCode, Query};
 use hickory_resolver::proto::rr::{DNSClass, Name, RData, Record, RecordType};
-use vedette_domain::check::{DnsAnswer, DnsRecord, Rcode, RecordData};
-use vedette_domain::settings::DnsRecordType;
+use vedette_domain::checks::check::{DnsAnswer, DnsRecord, Rcode, RecordData};
+use vedette_domain::sites::settings::DnsRecordType;
 
 /// Bytes of an answer at most. Real ones stay under a tenth of it. With the 64 KiB that DNS allows,
 /// from every resolver for every type, a target could choose how much we store.

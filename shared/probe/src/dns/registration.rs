@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
-use vedette_domain::check::Registration;
+use vedette_domain::checks::check::Registration;
 
 use crate::http::{self, RedirectChain, follow_or_keep};
 use crate::registrable::registrable_domain;

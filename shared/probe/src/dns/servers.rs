@@ -80,7 +80,7 @@ impl fmt::Display for DohServer {
 ///
 /// Parsed from a comma-separated list; white space around items is ignored. The default is
 /// Cloudflare, Google and Quad9. The server named
-/// [`quad9`](vedette_domain::check::FILTERING_RESOLVER) is taken to block threats.
+/// [`quad9`](vedette_domain::checks::check::FILTERING_RESOLVER) is taken to block threats.
 ///
 /// ```
 /// use vedette_probe::dns::DohServers;

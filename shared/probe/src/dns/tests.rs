@@ -7,7 +7,7 @@ mod failures;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vedette_domain::check::{DnsResult, ResolverObservation};
+use vedette_domain::checks::check::{DnsResult, ResolverObservation};
 
 use super::*;
 use crate::loopback::certificates::Authority;

@@ -9,7 +9,7 @@ use std::io;
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use serde_json::json;
 use url::Url;
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 use crate::ssrf_guard::{NotAdmitted, RESOLVER_UNAVAILABLE, Unresolved, without_credentials};
 

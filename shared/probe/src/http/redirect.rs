@@ -10,7 +10,7 @@ use crate::ssrf_guard::without_credentials;
 
 /// The longest URL that is requested, in bytes: as long as a site's own may be, and a bound on what a
 /// target can have us store.
-pub(crate) const MAX_URL: usize = vedette_domain::site_url::MAX_LENGTH;
+pub(crate) const MAX_URL: usize = vedette_domain::sites::site_url::MAX_LENGTH;
 
 /// The URLs requested so far. It outlives the request, so that a probe that runs out of time can
 /// still say how far it came.

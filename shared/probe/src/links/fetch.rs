@@ -20,7 +20,7 @@ use hyper::header::{
 use hyper::{Method, Request, Response};
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 pub(super) use self::coding::{Coding, unpack};
 use self::pool::{Peer, Pool};

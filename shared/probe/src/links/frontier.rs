@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use tokio::time::Instant;
-use vedette_domain::check::{BrokenLink, SkippedLinks};
+use vedette_domain::checks::check::{BrokenLink, SkippedLinks};
 
 use self::host::Host;
 use self::trap::Traps;

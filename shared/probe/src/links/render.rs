@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 use super::canonical::host_of;
 use crate::browser::{self, Browser, Chromium, ProxyLimits, SsrfGuardProxy, Tab};

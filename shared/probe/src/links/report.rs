@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vedette_domain::check::{Crawl as Facts, CrawlLimits, FinishReason, LinksResult};
+use vedette_domain::checks::check::{Crawl as Facts, CrawlLimits, FinishReason, LinksResult};
 
 use super::frontier::State;
 use super::{Crawl, LinksProbe};

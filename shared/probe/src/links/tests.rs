@@ -11,7 +11,7 @@ mod wide;
 
 use std::sync::LazyLock;
 
-use vedette_domain::check::{BrokenLink, SkippedLinks};
+use vedette_domain::checks::check::{BrokenLink, SkippedLinks};
 
 use super::rate_limit::RateLimits;
 use super::*;

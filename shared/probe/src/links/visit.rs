@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::Method;
 use tokio::time::Instant;
 use url::Url;
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 use super::canonical::canonical;
 use super::extract::{Extractor, PageLinks, charset};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use url::Url;
-use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
+use vedette_domain::checks::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::{bounded_json, unavailable};
 use crate::browser::{self, Chromium, Process, ProxyLimits, SsrfGuardProxy};

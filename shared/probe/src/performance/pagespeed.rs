@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue, USER_AGENT};
 use serde_json::{Value, json};
 use url::Url;
-use vedette_domain::check::{CheckError, SpeedMetrics, lighthouse};
+use vedette_domain::checks::check::{CheckError, SpeedMetrics, lighthouse};
 
 use super::{AUDITOR_UNAVAILABLE, bounded_json, unavailable};
 use crate::http;

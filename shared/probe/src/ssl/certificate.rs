@@ -2,7 +2,7 @@
 
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use rustls::pki_types::CertificateDer;
-use vedette_domain::check::{
+use vedette_domain::checks::check::{
     AlternativeNames, CertificateExtension, CertificateFingerprints, CertificateInfo,
     CertificateKey, CertificateSummary, NameAttribute, certificate_time,
 };

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rustls::RootCertStore;
 use rustls::crypto::WebPkiSupportedAlgorithms;
 use rustls::pki_types::UnixTime;
-use vedette_domain::check::{SslFailure, certificate_time};
+use vedette_domain::checks::check::{SslFailure, certificate_time};
 use webpki::{EndEntityCert, Error, KeyUsage};
 use x509_parser::certificate::X509Certificate;
 

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use hickory_resolver::config::{ResolverConfig, ResolverOpts};
 use jiff::Timestamp;
 use url::Url;
-use vedette_domain::settings::LinksSettings;
+use vedette_domain::sites::settings::LinksSettings;
 use vedette_probe::dns::{self, DnsProbe, DohServers, Resolvers};
 use vedette_probe::links::{self, CrawlLimiter, Limits, LinksProbe};
 use vedette_probe::performance::{self, Auditor, PageSpeed, PerformanceProbe};

@@ -4,8 +4,8 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::alert::channel::{Channel, PublicTarget, Target};
-use vedette_domain::alert::host_limit::{
+use vedette_domain::alerts::channel::{Channel, PublicTarget, Target};
+use vedette_domain::alerts::host_limit::{
     self, HOST_MAX, RESERVED, ReceivingHost, TEAM_MAX, TEAM_SHARE, WINDOW,
 };
 use vedette_domain::id::{ChannelId, TeamId};

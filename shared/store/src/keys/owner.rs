@@ -1,8 +1,8 @@
 //! What outstanding work belongs to, which the key of its item says.
 
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{ChannelId, Partition, TeamId};
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::tool::Tool;
+use vedette_domain::issues::Fingerprint;
 
 use super::{Key, OUTBOX, Prefix, SELF, TOOL};
 

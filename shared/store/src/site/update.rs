@@ -1,9 +1,9 @@
 //! A client's change of a site.
 
 use jiff::Timestamp;
-use vedette_domain::alert::delivery::OutboxEntry;
-use vedette_domain::limits::ALERT_GRACE;
-use vedette_domain::site::Site;
+use vedette_domain::alerts::delivery::OutboxEntry;
+use vedette_domain::checks::limits::ALERT_GRACE;
+use vedette_domain::sites::site::Site;
 
 use super::{SiteWithTools, put_state, site_item};
 use crate::channel::put_outbox;

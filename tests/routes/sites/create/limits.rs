@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use serde_json::json;
-use vedette_domain::plan::Plan;
+use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::new_team;
 use vedette_tests::Service;
 

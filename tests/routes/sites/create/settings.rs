@@ -1,8 +1,8 @@
 //! `POST /teams/{team}/sites`: how a new site is monitored otherwise than its team.
 
 use serde_json::{Value, json};
-use vedette_domain::plan::Plan;
-use vedette_domain::settings::{RequestHeader, Settings};
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::sites::settings::{RequestHeader, Settings};
 use vedette_testkit::ApiResponse;
 use vedette_tests::Service;
 

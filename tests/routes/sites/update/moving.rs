@@ -3,9 +3,9 @@
 use futures::future::join_all;
 use jiff::civil::date;
 use serde_json::{Value, json};
-use vedette_domain::plan::Plan;
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::Newest;
+use vedette_domain::accounts::plan::Plan;
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool_state::Newest;
 use vedette_store::DirectoryRow;
 use vedette_testkit::{ApiResponse, WebServer, new_team};
 use vedette_tests::Service;

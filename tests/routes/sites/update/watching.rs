@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
+use vedette_domain::accounts::plan::Plan;
 use vedette_domain::message::{Maintenance, Message};
-use vedette_domain::plan::Plan;
 
 use vedette_testkit::ApiResponse;
 

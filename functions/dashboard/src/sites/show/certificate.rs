@@ -1,7 +1,7 @@
 //! The certificate that a site presents, with its chain.
 
 use maud::{Markup, html};
-use vedette_domain::check::{CertificateInfo, CertificateKey, Check, SslResult};
+use vedette_domain::checks::check::{CertificateInfo, CertificateKey, Check, SslResult};
 
 use super::read;
 use crate::layout;

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 use serde_json::Value;
-use vedette_domain::check::{Check, DnsResult, Registration};
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::issue::record::Issue;
-use vedette_domain::settings::DnsRecordType;
+use vedette_domain::checks::check::{Check, DnsResult, Registration};
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::sites::settings::DnsRecordType;
 
 use super::read;
 use crate::layout;

@@ -1,8 +1,8 @@
 //! What is wrong with a site, and what was.
 
 use maud::{Markup, html};
-use vedette_domain::issue::record::Issue;
-use vedette_domain::site_state::SiteState;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::time;
 
 use crate::layout;

@@ -3,13 +3,13 @@
 use std::num::NonZeroU32;
 
 use maud::{Markup, html};
-use vedette_domain::check::Check;
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::issue::record::Issue;
-use vedette_domain::policy::ToolPolicy;
-use vedette_domain::site_state::SiteState;
-use vedette_domain::tool::{CheckStatus, Tool};
-use vedette_domain::tool_state::ToolState;
+use vedette_domain::checks::check::Check;
+use vedette_domain::checks::policy::ToolPolicy;
+use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::record::Issue;
+use vedette_domain::sites::site_state::SiteState;
 use vedette_http::access::SiteAccess;
 
 use super::Checks;

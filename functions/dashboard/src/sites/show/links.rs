@@ -1,7 +1,7 @@
 //! The broken links of a site, and the pages that have them.
 
 use maud::{Markup, html};
-use vedette_domain::check::{BrokenLink, Check, FinishReason, LinksResult};
+use vedette_domain::checks::check::{BrokenLink, Check, FinishReason, LinksResult};
 
 use super::read;
 use crate::layout;

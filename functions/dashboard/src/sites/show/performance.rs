@@ -1,8 +1,8 @@
 //! What Lighthouse says of a site, now and before.
 
 use maud::{Markup, html};
-use vedette_domain::check::{Check, LabMetric, Opportunity, PerformanceResult};
-use vedette_domain::report::Performance;
+use vedette_domain::checks::check::{Check, LabMetric, Opportunity, PerformanceResult};
+use vedette_domain::checks::report::Performance;
 
 use super::range::Range;
 use super::read;

@@ -3,10 +3,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
-use vedette_domain::history::{Day, HourResponses, day_start};
-use vedette_domain::issue::Fingerprint;
-use vedette_domain::issue::record::Issue;
-use vedette_domain::report::Span;
+use vedette_domain::checks::history::{Day, HourResponses, day_start};
+use vedette_domain::checks::report::Span;
+use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::record::Issue;
 
 use super::range::Range;
 use crate::{assets, chart, layout};

@@ -1,9 +1,9 @@
 //! How often a site was up.
 
 use maud::{Markup, html};
-use vedette_domain::history::DayUptime;
+use vedette_domain::checks::history::DayUptime;
+use vedette_domain::checks::report::{Uptime, UptimeDay};
 use vedette_domain::id::SiteId;
-use vedette_domain::report::{Uptime, UptimeDay};
 
 use super::range::Range;
 use crate::{chart, layout};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use vedette_domain::tool::Tool;
+use vedette_domain::checks::tool::Tool;
 
 use super::*;
 

@@ -198,7 +198,7 @@ async fn cloudflares_proxy_is_known_by_its_addresses() {
 
 #[tokio::test]
 async fn a_block_is_flagged_and_hides_nothing() {
-    use vedette_domain::check::ReputationStatus::{Clear, Flagged};
+    use vedette_domain::checks::check::ReputationStatus::{Clear, Flagged};
     let scene = Scene::new();
     let quad9 = scene.server("quad9", [("bad.example", Zone::Blocked), ("good.example", SITE)]);
     let quad9 = quad9.await;

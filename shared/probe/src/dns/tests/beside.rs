@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use vedette_domain::check::{HostingProvider, IpEnrichment, Registration};
+use vedette_domain::checks::check::{HostingProvider, IpEnrichment, Registration};
 
 use super::*;
 use crate::loopback::certificates::CURRENT;

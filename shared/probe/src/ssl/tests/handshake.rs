@@ -4,7 +4,7 @@ use rustls::version::{TLS12, TLS13};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
-use vedette_domain::check::CheckError;
+use vedette_domain::checks::check::CheckError;
 
 use super::SslFailure::{ConnectionFailed, HostnameMismatch, NoCertificate, UntrustedChain};
 use super::*;

@@ -1,0 +1,421 @@
+//! Who may do what: users, teams, memberships, roles, access tokens.
+
+use data_encoding::HEXLOWER;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::accounts::invitation::Invitation;
+use crate::accounts::plan::Plan;
+use crate::accounts::session::SessionHash;
+use crate::checks::history::{Retention, day_of};
+use crate::id::{TeamId, UserId};
+
+/// A person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct User {
+    /// Identity.
+    pub id: UserId,
+    /// Display name.
+    pub name: String,
+    /// Where mail reaches them; unique without regard to case.
+    pub email: String,
+    /// When they proved that the address is theirs; unverified users are refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email_verified_at: Option<Timestamp>,
+    /// Creation.
+    pub created_at: Timestamp,
+}
+
+/// The owner of sites.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Team {
+    /// Identity.
+    pub id: TeamId,
+    /// Display name.
+    pub name: String,
+    /// The current plan, or the last one where the plan is inactive.
+    pub plan: Plan,
+    /// Whether the plan is active; without it, team-scoped routes answer 402.
+    pub plan_active: bool,
+    /// Sites in the team, counted in the transactions that create and delete them.
+    pub sites: u32,
+    /// Members, the owner included.
+    pub members: u32,
+    /// Invitations that nobody has accepted yet, perhaps some that have expired. They are kept here to be
+    /// counted with the members; what they admit to, their own items say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invitations: Vec<Invitation>,
+    /// Rises with every write of the invitations.
+    #[serde(default)]
+    pub invited: u64,
+    /// Version of what schedules follow from: plan and monitoring settings.
+    pub cfg: u64,
+    /// The `cfg` that the schedules of all sites are known to follow.
+    pub synced: u64,
+    /// Creation.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+impl Team {
+    /// A new team on an active plan, whose owner is its only member. It has no sites, so no schedule is
+    /// missing.
+    pub fn new(id: TeamId, name: &str, plan: Plan, now: Timestamp) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            plan,
+            plan_active: true,
+            sites: 0,
+            members: 1,
+            invitations: Vec::new(),
+            invited: 0,
+            cfg: 1,
+            synced: 1,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    /// Seats that invitations take.
+    pub fn pending_invitations(&self) -> u32 {
+        u32::try_from(self.invitations.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Seats that are taken, by members and by pending invitations.
+    pub fn seats_taken(&self) -> u32 {
+        self.members.saturating_add(self.pending_invitations())
+    }
+
+    /// A pending invitation, by the hash of its first link.
+    pub fn invitation(&self, hash: &SessionHash) -> Option<&Invitation> {
+        self.invitations.iter().find(|pending| pending.hash == *hash)
+    }
+
+    /// The same team with the invitations that can still be accepted.
+    #[must_use]
+    pub fn as_of(mut self, now: Timestamp) -> Self {
+        self.invitations.retain(|invitation| invitation.works(now));
+        self
+    }
+
+    /// How far the team may look back.
+    pub fn retention(&self, now: Timestamp) -> Retention {
+        Retention { today: day_of(now), days: self.plan.limits().history_retention_days }
+    }
+
+    /// The team after its monitoring settings changed. Where the schedules of its sites do not
+    /// follow from what changed, they need not follow it.
+    #[must_use]
+    pub fn reconfigured(&self, schedules_change: bool, now: Timestamp) -> Self {
+        let cfg = self.cfg + 1;
+        let is_synced = self.synced == self.cfg;
+        let synced = if is_synced && !schedules_change { cfg } else { self.synced };
+        Self { cfg, synced, updated_at: now, ..self.clone() }
+    }
+}
+
+impl User {
+    /// Whether nobody has said yet that the address is theirs.
+    pub const fn is_unverified(&self) -> bool {
+        self.email_verified_at.is_none()
+    }
+}
+
+/// A user's place in a team.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Membership {
+    /// The team.
+    pub team: TeamId,
+    /// The user.
+    pub user: UserId,
+    /// What the user may do there.
+    pub role: Role,
+}
+
+/// A role in a team, each able to do all that the one before it can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Sees everything, changes nothing.
+    Viewer,
+    /// Also manages sites and runs checks.
+    Member,
+    /// Also updates the team's monitoring.
+    Admin,
+    /// As an admin; a team has at least one.
+    Owner,
+}
+
+impl Role {
+    /// All roles, the weakest first.
+    pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Admin, Self::Owner];
+
+    /// The value used by the command line and in storage.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Member => "member",
+            Self::Admin => "admin",
+            Self::Owner => "owner",
+        }
+    }
+
+    /// The role with this value.
+    pub fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == value)
+    }
+
+    /// Whether who has the role may make another member something of the role `other`, or that no longer:
+    /// owners are made and unmade by owners.
+    pub fn governs(self, other: Self) -> bool {
+        self.grants(Permission::ManageMembers) && (other != Self::Owner || self == Self::Owner)
+    }
+
+    /// Whether the role grants the permission.
+    pub fn grants(self, permission: Permission) -> bool {
+        self >= permission.least_role()
+    }
+}
+
+/// What a route asks of a member, in the words of the API's endpoint table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// `view` and `viewAny` of teams, sites, checks and issues.
+    View,
+    /// `create`, `update` and `delete` of sites.
+    ManageSites,
+    /// `createCheck` and `deleteCheck`.
+    RunChecks,
+    /// `updateMonitoring` of the team.
+    UpdateMonitoring,
+    /// Says where the team's alerts go; the API has no route for it.
+    ManageChannels,
+    /// Says who belongs to the team; the API has no route for it.
+    ManageMembers,
+}
+
+impl Permission {
+    const fn least_role(self) -> Role {
+        match self {
+            Self::View => Role::Viewer,
+            Self::ManageSites | Self::RunChecks => Role::Member,
+            Self::UpdateMonitoring | Self::ManageChannels | Self::ManageMembers => Role::Admin,
+        }
+    }
+}
+
+/// What a token may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Scope {
+    /// Read teams, the user and team monitoring.
+    #[serde(rename = "teams:read")]
+    TeamsRead,
+    /// Update team monitoring.
+    #[serde(rename = "teams:write")]
+    TeamsWrite,
+    /// Read sites and reports.
+    #[serde(rename = "sites:read")]
+    SitesRead,
+    /// Create and update sites.
+    #[serde(rename = "sites:write")]
+    SitesWrite,
+    /// Delete sites.
+    #[serde(rename = "sites:delete")]
+    SitesDelete,
+    /// Read checks.
+    #[serde(rename = "checks:read")]
+    ChecksRead,
+    /// Run checks on demand.
+    #[serde(rename = "checks:run")]
+    ChecksRun,
+    /// Delete on-demand checks.
+    #[serde(rename = "checks:delete")]
+    ChecksDelete,
+    /// Read issues.
+    #[serde(rename = "issues:read")]
+    IssuesRead,
+}
+
+impl Scope {
+    /// All scopes.
+    pub const ALL: [Self; 9] = [
+        Self::TeamsRead,
+        Self::TeamsWrite,
+        Self::SitesRead,
+        Self::SitesWrite,
+        Self::SitesDelete,
+        Self::ChecksRead,
+        Self::ChecksRun,
+        Self::ChecksDelete,
+        Self::IssuesRead,
+    ];
+
+    /// The value used on the wire and in storage.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TeamsRead => "teams:read",
+            Self::TeamsWrite => "teams:write",
+            Self::SitesRead => "sites:read",
+            Self::SitesWrite => "sites:write",
+            Self::SitesDelete => "sites:delete",
+            Self::ChecksRead => "checks:read",
+            Self::ChecksRun => "checks:run",
+            Self::ChecksDelete => "checks:delete",
+            Self::IssuesRead => "issues:read",
+        }
+    }
+
+    /// The scope with this value.
+    pub fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == value)
+    }
+}
+
+/// What is kept of a personal access token; the secret itself is shown once and never stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    /// SHA-256 of the secret.
+    pub hash: TokenHash,
+    /// The owner.
+    pub user: UserId,
+    /// What the owner calls it.
+    pub name: String,
+    /// What it may be used for.
+    pub scopes: Vec<Scope>,
+    /// When it stops working.
+    pub expires_at: Timestamp,
+    /// Creation.
+    pub created_at: Timestamp,
+}
+
+/// How long a new token works, in days: six months.
+pub const TOKEN_LIFETIME_DAYS: i64 = 183;
+/// The longest that a token can work, in days: ten years.
+pub const TOKEN_DAYS_MAX: i64 = 3_650;
+/// The most tokens that a user makes by themselves.
+pub const TOKENS_MAX: usize = 100;
+
+/// SHA-256 of a token's secret, in lower-case hexadecimal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TokenHash(pub String);
+
+impl TokenHash {
+    /// Its first digits: enough for people to tell their tokens apart.
+    pub fn short(&self) -> &str {
+        self.0.get(..12).unwrap_or(&self.0)
+    }
+}
+
+/// The secret that a client sends: `vdt_`, 34 random base62 characters and their CRC-32 in 6 more.
+///
+/// The checksum distinguishes garbage from a token without a read of the table. Neither `Debug` nor
+/// `Display` is there, so that a secret does not slip into a log.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+const SECRET_PREFIX: &str = "vdt_";
+const SECRET_RANDOM: usize = 34;
+const SECRET_CHECKSUM: usize = 6;
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+impl Secret {
+    /// Random bytes that [`Secret::from_random`] asks for; 34 base62 characters hold 202 bits.
+    pub const RANDOM_BYTES: usize = SECRET_RANDOM;
+
+    /// Makes a secret of random bytes.
+    ///
+    /// A byte stands for a character modulo 62; the bias costs 0.06 bits a character and leaves
+    /// far more than the 128 bits that matter.
+    pub fn from_random(random: [u8; Self::RANDOM_BYTES]) -> Self {
+        let body = random.map(|byte| BASE62[usize::from(byte) % BASE62.len()] as char);
+        let body: String = body.iter().collect();
+        let checksum = checksum(&body);
+        Self(format!("{SECRET_PREFIX}{body}{checksum}"))
+    }
+
+    /// Reads what a client sent; `None` where form or checksum is wrong.
+    pub fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(SECRET_PREFIX)?;
+        if rest.len() != SECRET_RANDOM + SECRET_CHECKSUM
+            || !rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
+            return None;
+        }
+        let (body, sum) = rest.split_at(SECRET_RANDOM);
+        (sum == checksum(body)).then(|| Self(text.to_owned()))
+    }
+
+    /// What is stored and looked up instead of the secret.
+    pub fn hash(&self) -> TokenHash {
+        TokenHash(HEXLOWER.encode(&Sha256::digest(self.0.as_bytes())))
+    }
+
+    /// The secret, to be shown once to its owner.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+fn checksum(body: &str) -> String {
+    let mut rest = crc32fast::hash(body.as_bytes());
+    let mut digits = [b'0'; SECRET_CHECKSUM];
+    for digit in digits.iter_mut().rev() {
+        *digit = BASE62[(rest % 62) as usize];
+        rest /= 62;
+    }
+    digits.iter().map(|&digit| digit as char).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_read_back_and_one_wrong_character_is_not() {
+        let secret = Secret::from_random(std::array::from_fn(|i| (i * 37) as u8));
+        let text = secret.reveal();
+        assert_eq!(text.len(), 44);
+        assert!(Secret::parse(text).is_some_and(|read| read == secret));
+        assert_eq!(secret.hash().0.len(), 64);
+        for at in 0..text.len() {
+            let mut garbled: Vec<u8> = text.bytes().collect();
+            garbled[at] = if garbled[at] == b'x' { b'y' } else { b'x' };
+            let garbled = String::from_utf8(garbled).expect("ascii");
+            assert!(Secret::parse(&garbled).is_none(), "{garbled}");
+        }
+        for other in ["", "vdt_", "vdt_é", &text[..43], &format!("{text}0")] {
+            assert!(Secret::parse(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn roles_grant_what_the_endpoint_table_says() {
+        use Permission::{
+            ManageChannels, ManageMembers, ManageSites, RunChecks, UpdateMonitoring, View,
+        };
+        let granted = |role: Role| {
+            [View, ManageSites, RunChecks, UpdateMonitoring, ManageChannels, ManageMembers]
+                .map(|permission| role.grants(permission))
+        };
+        assert_eq!(granted(Role::Viewer), [true, false, false, false, false, false]);
+        assert_eq!(granted(Role::Member), [true, true, true, false, false, false]);
+        assert_eq!(granted(Role::Admin), [true; 6]);
+        assert_eq!(granted(Role::Owner), [true; 6]);
+    }
+
+    #[test]
+    fn every_enumeration_reads_its_own_values() {
+        for role in Role::ALL {
+            assert_eq!(Role::parse(role.as_str()), Some(role));
+            assert_eq!(serde_json::to_value(role).expect("json"), role.as_str());
+        }
+        for scope in Scope::ALL {
+            assert_eq!(Scope::parse(scope.as_str()), Some(scope));
+            assert_eq!(serde_json::to_value(scope).expect("json"), scope.as_str());
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! The audit log of a team: who changed what, in its settings, sites, tokens, members, channels and issues.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::accounts::account::{Role, Scope};
+use crate::alerts::channel::Channel;
+use crate::id::{IssueId, SiteId, TeamId, UserId};
+use crate::issues::record::Issue;
+use crate::sites::settings::Settings;
+use crate::sites::site::Site;
+
+/// How long an entry is kept.
+pub const AUDIT_LIFETIME: SignedDuration = SignedDuration::from_hours(400 * 24);
+/// The most differences of an entry: more than there are settings.
+const DIFFERENCES_MAX: usize = 64;
+/// The most characters of a value that is kept.
+const VALUE_MAX: usize = 100;
+
+/// Who changed something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    /// A user, by the API or the pages.
+    User(UserId),
+    /// Who operates the service, by its command line.
+    Operator,
+    /// The reader of a mail address, by a link in a mail.
+    Reader,
+}
+
+impl Actor {
+    /// The user, if it is one.
+    pub const fn user(self) -> Option<UserId> {
+        match self {
+            Self::User(user) => Some(user),
+            Self::Operator | Self::Reader => None,
+        }
+    }
+}
+
+/// An entry of a team's audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// The team.
+    pub team: TeamId,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// What.
+    pub event: AuditEvent,
+}
+
+impl AuditEntry {
+    /// What somebody did to a team at some time.
+    pub const fn new(team: TeamId, actor: Actor, event: AuditEvent, at: Timestamp) -> Self {
+        Self { team, at, actor, event }
+    }
+
+    /// When it is forgotten.
+    pub fn expires_at(&self) -> Timestamp {
+        self.at.saturating_add(AUDIT_LIFETIME).unwrap_or(Timestamp::MAX)
+    }
+
+    /// What tells it from others of the same instant: the same twice is one.
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into()
+    }
+
+    /// The users whom it names: the one who acted, and the one whom it is about.
+    pub fn users(&self) -> impl Iterator<Item = UserId> {
+        let actor = match self.actor {
+            Actor::User(user) => Some(user),
+            Actor::Operator | Actor::Reader => None,
+        };
+        let about = match self.event {
+            AuditEvent::MemberAdded { user, .. }
+            | AuditEvent::MemberChanged { user, .. }
+            | AuditEvent::MemberRemoved { user, .. }
+            | AuditEvent::TokenCreated { user, .. }
+            | AuditEvent::TokenRevoked { user, .. } => Some(user),
+            _ => None,
+        };
+        actor.into_iter().chain(about)
+    }
+}
+
+/// What was changed. What it was done to is named as it was called then: it may be gone by now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum AuditEvent {
+    /// The team's monitoring settings are others.
+    SettingsChanged {
+        /// What differs.
+        differences: Vec<Difference>,
+    },
+    /// A site is new.
+    SiteCreated {
+        /// The site.
+        site: SiteId,
+        /// Its name.
+        name: String,
+    },
+    /// A site or its settings are others.
+    SiteChanged {
+        /// The site.
+        site: SiteId,
+        /// Its name before.
+        name: String,
+        /// What differs.
+        differences: Vec<Difference>,
+    },
+    /// A site is gone.
+    SiteDeleted {
+        /// The site.
+        site: SiteId,
+        /// Its name.
+        name: String,
+    },
+    /// A member has a new token, which works for all their teams.
+    TokenCreated {
+        /// Whose it is.
+        user: UserId,
+        /// The hash of its secret, in short: its name is its user's, who may have other teams.
+        hash: String,
+        /// What it may be used for.
+        scopes: Vec<Scope>,
+    },
+    /// A member's token works no longer.
+    TokenRevoked {
+        /// Whose it was.
+        user: UserId,
+        /// The hash of its secret, in short.
+        hash: String,
+    },
+    /// A user belongs to the team.
+    MemberAdded {
+        /// The user.
+        user: UserId,
+        /// What they may do.
+        role: Role,
+    },
+    /// A member has another role.
+    MemberChanged {
+        /// The member.
+        user: UserId,
+        /// What they could do.
+        before: Role,
+        /// What they may do now.
+        after: Role,
+    },
+    /// A user belongs to the team no longer.
+    MemberRemoved {
+        /// The user.
+        user: UserId,
+        /// What they could do.
+        role: Role,
+    },
+    /// Somebody is invited, perhaps anew.
+    Invited {
+        /// Their address.
+        email: String,
+        /// What they will be able to do.
+        role: Role,
+    },
+    /// An invitation works no longer.
+    InvitationWithdrawn {
+        /// The address that it was for.
+        email: String,
+    },
+    /// The invited person does not want to join.
+    InvitationDeclined {
+        /// Their address.
+        email: String,
+    },
+    /// A channel is new, is changed or is gone.
+    Channel {
+        /// Its name.
+        name: String,
+        /// What was done.
+        change: ChannelChange,
+    },
+    /// Something was decided about an issue, or written about it.
+    Issue {
+        /// The issue.
+        issue: IssueId,
+        /// The issue in a line.
+        summary: String,
+        /// What was decided.
+        decision: IssueDecision,
+    },
+}
+
+/// What is done with a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelChange {
+    /// It is new.
+    Added,
+    /// It may be sent to.
+    Confirmed,
+    /// Its reader wants nothing more.
+    Unsubscribed,
+    /// It receives alerts again.
+    Enabled,
+    /// It receives nothing.
+    Disabled,
+    /// It signs with another key.
+    KeyRotated,
+    /// It is gone.
+    Removed,
+}
+
+/// What is decided about an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IssueDecision {
+    /// Somebody takes it.
+    Acknowledged,
+    /// It is over.
+    Resolved,
+    /// There are no reminders until then.
+    Snoozed(Timestamp),
+    /// There are reminders again.
+    Unsnoozed,
+    /// Somebody wrote something about it.
+    Noted,
+}
+
+impl AuditEvent {
+    /// The team's settings, changed.
+    pub fn settings(before: &Settings, after: &Settings) -> Self {
+        Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
+    }
+
+    /// A site, changed.
+    pub fn site(before: &Site, after: &Site) -> Self {
+        let mut differences = differences(&chosen(before), &chosen(after));
+        if before.records != after.records {
+            differences.push(Difference::unshown("learnt_dns_records"));
+        }
+        Self::SiteChanged { site: before.id, name: before.name.clone(), differences }
+    }
+
+    /// Something done with a channel.
+    pub fn channel(channel: &Channel, change: ChannelChange) -> Self {
+        Self::Channel { name: channel.name.clone(), change }
+    }
+
+    /// Something decided about an issue.
+    pub fn issue(issue: &Issue, decision: IssueDecision) -> Self {
+        Self::Issue { issue: issue.id, summary: issue.summary.clone(), decision }
+    }
+}
+
+/// A setting that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Its path, as in `tools.status.cadence_minutes`.
+    pub setting: String,
+    /// What it was, if it was anything, in text. Neither is kept of what may be secret, or too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+impl Difference {
+    /// One that is named and not shown.
+    fn unshown(setting: &str) -> Self {
+        Self { setting: setting.to_owned(), before: None, after: None }
+    }
+}
+
+/// Whether a setting may hold what is not to be kept: a header that is sent to sites may let whoever knows it in,
+/// and notes are free text, which somebody may want to be gone.
+fn is_private(setting: &str) -> bool {
+    setting == "notes" || setting.ends_with("header.value")
+}
+
+/// What members choose of a site, by the API's names.
+fn chosen(site: &Site) -> Value {
+    json!({
+        "name": site.name,
+        "url": site.url,
+        "notes": site.notes,
+        "js_rendered": site.js_rendered,
+        "pinned": site.pinned,
+        "dns_expected_records": site.expected_records,
+        "monitoring_settings": site.overrides,
+    })
+}
+
+fn document(settings: &Settings) -> Value {
+    serde_json::to_value(settings).unwrap_or_default()
+}
+
+/// In what two documents differ, setting by setting.
+fn differences(before: &Value, after: &Value) -> Vec<Difference> {
+    let (before, after) = (leaves(before), leaves(after));
+    let settings: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let changed =
+        settings.into_iter().filter(|setting| before.get(*setting) != after.get(*setting));
+    changed
+        .take(DIFFERENCES_MAX)
+        .map(|setting| {
+            // Of what is not there, there is nothing to show; of the rest all or nothing.
+            let text = |of: &BTreeMap<String, &Value>| of.get(setting).map(|value| text(value));
+            match [text(&before), text(&after)] {
+                [Some(None), _] | [_, Some(None)] => Difference::unshown(setting),
+                _ if is_private(setting) => Difference::unshown(setting),
+                [before, after] => Difference {
+                    setting: setting.clone(),
+                    before: before.flatten(),
+                    after: after.flatten(),
+                },
+            }
+        })
+        .collect()
+}
+
+/// Everything that a document says, by its path.
+fn leaves(document: &Value) -> BTreeMap<String, &Value> {
+    let mut leaves = BTreeMap::new();
+    let mut open = vec![(String::new(), document)];
+    while let Some((path, value)) = open.pop() {
+        match value {
+            Value::Object(fields) => open.extend(fields.iter().map(|(name, value)| {
+                let dot = if path.is_empty() { "" } else { "." };
+                (format!("{path}{dot}{name}"), value)
+            })),
+            Value::Null => {}
+            leaf => {
+                leaves.insert(path, leaf);
+            }
+        }
+    }
+    leaves
+}
+
+/// A value as it is shown, unless it is too long.
+fn text(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Option<Vec<String>> = items.iter().map(text).collect();
+            items?.join(", ")
+        }
+        other => other.to_string(),
+    };
+    (text.chars().count() <= VALUE_MAX).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn between(before: Value, after: Value) -> Vec<String> {
+        let differences = differences(&before, &after);
+        let text = |text: &Option<String>| text.as_deref().unwrap_or("-").to_owned();
+        let shown = |of: &Difference| {
+            format!("{}: {} to {}", of.setting, text(&of.before), text(&of.after))
+        };
+        differences.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn documents_differ_setting_by_setting() {
+        let before = json!({ "a": { "b": 1, "same": [1] }, "gone": "x", "list": ["x", "y"] });
+        let after = json!({ "a": { "b": 2, "same": [1], "new": true }, "gone": null, "list": [] });
+        let expected = ["a.b: 1 to 2", "a.new: - to true", "gone: x to -", "list: x, y to "];
+        assert_eq!(between(before, after), expected);
+        assert_eq!(between(json!({ "a": [1, 2] }), json!({ "a": [1, 2] })), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_secret_or_long_is_named_and_not_shown() {
+        let header = |value: &str| json!({ "tools": {}, "request_header": { "value": value } });
+        let expected = ["request_header.value: - to -"];
+        assert_eq!(between(header("one"), header("other")), expected);
+        assert_eq!(between(json!({}), header("one")), expected);
+        assert_eq!(between(json!({ "notes": "password" }), json!({})), ["notes: - to -"]);
+        let url = |length| json!({ "url": "é".repeat(length) });
+        let longest = "é".repeat(VALUE_MAX);
+        assert_eq!(between(json!({}), url(VALUE_MAX)), [format!("url: - to {longest}")]);
+        for (before, after) in [(1, VALUE_MAX + 1), (VALUE_MAX + 1, 1)] {
+            assert_eq!(between(url(before), url(after)), ["url: - to -"], "not as if it was gone");
+        }
+        let many: Value = (0..100).map(|number| (number.to_string(), json!(1))).collect();
+        assert_eq!(between(json!({}), many).len(), DIFFERENCES_MAX);
+    }
+
+    #[test]
+    fn an_entry_is_told_from_another_of_its_instant() {
+        let at = Timestamp::UNIX_EPOCH;
+        let (team, user) = (TeamId(Uuid::from_u128(1)), UserId(Uuid::from_u128(2)));
+        let added = AuditEvent::MemberAdded { user, role: Role::Viewer };
+        let left = AuditEvent::MemberRemoved { user, role: Role::Viewer };
+        let entry = |actor, event: &AuditEvent| AuditEntry::new(team, actor, event.clone(), at);
+        let one = entry(Actor::Operator, &added);
+        assert_eq!(one.digest(), entry(Actor::Operator, &added).digest());
+        assert_ne!(one.digest(), entry(Actor::User(user), &added).digest());
+        assert_ne!(one.digest(), entry(Actor::Operator, &left).digest());
+        let stored = serde_json::to_value(&one).expect("serialize");
+        assert_eq!(serde_json::from_value::<AuditEntry>(stored).expect("read"), one);
+    }
+}

@@ -1,0 +1,156 @@
+//! Invitations to join a team.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::accounts::account::{Role, User};
+use crate::accounts::mailbox::Mailbox;
+use crate::accounts::session::{SessionHash, SessionSecret};
+use crate::id::{TeamId, UserId};
+
+/// How long an invitation can be accepted.
+pub const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// The most pending invitations of a team, whatever its plan: they are kept with the team.
+pub const INVITATIONS_MAX: usize = 50;
+
+/// A place in a team that is kept for whoever has its link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invitation {
+    /// Hash of the secret that its first link carries; by it the team lists the invitation.
+    pub hash: SessionHash,
+    /// The team.
+    pub team: TeamId,
+    /// The address of the account that joins, which need not be there yet.
+    pub email: String,
+    /// The name of the account, if the invitation makes it.
+    pub name: String,
+    /// The role of the new member in the team.
+    pub role: Role,
+    /// The sender, or whoever renewed the invitation. It admits while they may still give the role.
+    pub by: UserId,
+    /// Creation.
+    pub created_at: Timestamp,
+    /// When it stops working.
+    pub expires_at: Timestamp,
+    /// Whether nobody but the reader of the address has the link: who follows it has the address.
+    #[serde(default)]
+    pub by_mail: bool,
+}
+
+/// Who is invited, and to what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Invited<'a> {
+    /// The address.
+    pub email: &'a str,
+    /// Display name.
+    pub name: &'a str,
+    /// What they may do in the team.
+    pub role: Role,
+}
+
+impl Invitation {
+    /// A new invitation.
+    pub fn new(
+        secret: &SessionSecret,
+        team: TeamId,
+        Invited { email, name, role }: Invited<'_>,
+        by: UserId,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            hash: secret.hash(),
+            team,
+            email: email.to_owned(),
+            name: name.to_owned(),
+            role,
+            by,
+            created_at: now,
+            expires_at: now.saturating_add(INVITATION_LIFETIME).unwrap_or(now),
+            by_mail: false,
+        }
+    }
+
+    /// The same invitation, renewed by somebody else: only the link with the new secret leads to it.
+    #[must_use]
+    pub fn renewed(&self, secret: &SessionSecret, by: UserId, now: Timestamp) -> Self {
+        let Self { email, name, role, .. } = self;
+        Self::new(secret, self.team, Invited { email, name, role: *role }, by, now)
+    }
+
+    /// Whether it is not too old to be accepted.
+    pub fn works(&self, now: Timestamp) -> bool {
+        now < self.expires_at
+    }
+
+    /// Whether the sender may still give the role, as a member with the role `inviter`; `None` is no member.
+    pub fn is_backed_by(&self, inviter: Option<Role>) -> bool {
+        inviter.is_some_and(|inviter| inviter.governs(self.role))
+    }
+
+    /// Whether letters to this address go to the same mailbox.
+    pub fn shares_mailbox(&self, email: &str) -> bool {
+        Mailbox::of(&self.email) == Mailbox::of(email)
+    }
+
+    /// Whether it is for the account of this user: for exactly their address, without regard to case.
+    pub fn is_for(&self, user: &User) -> bool {
+        self.email.eq_ignore_ascii_case(&user.email)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn invitation(role: Role) -> Invitation {
+        let (secret, id) = (SessionSecret::from_random([7; 32]), Uuid::from_u128(7));
+        let whom = Invited { email: "Ada@example.com", name: "Ada", role };
+        Invitation::new(&secret, TeamId(id), whom, UserId(id), NOW)
+    }
+
+    #[test]
+    fn an_invitation_is_for_one_address_and_a_week() {
+        let invitation = invitation(Role::Member);
+        let user = |email: &str| User {
+            id: UserId(Uuid::from_u128(8)),
+            name: "Somebody".to_owned(),
+            email: email.to_owned(),
+            email_verified_at: None,
+            created_at: NOW,
+        };
+        assert!(invitation.is_for(&user("ada@EXAMPLE.com")));
+        assert!(!invitation.is_for(&user("ada+x@example.com")), "that may be somebody else");
+        assert!(invitation.shares_mailbox("ada+x@EXAMPLE.com"));
+        assert!(!invitation.shares_mailbox("bob@example.com"));
+        let end = NOW + SignedDuration::from_hours(168);
+        assert!(invitation.works(end - SignedDuration::from_millis(1)) && !invitation.works(end));
+    }
+
+    #[test]
+    fn an_invitation_stands_while_who_invited_may_give_its_role() {
+        let backing = |role| {
+            let invitation = invitation(role);
+            let backs = |inviter: &Role| invitation.is_backed_by(Some(*inviter));
+            assert!(!invitation.is_backed_by(None), "who is no member");
+            Role::ALL.into_iter().filter(backs).collect::<Vec<_>>()
+        };
+        for role in [Role::Viewer, Role::Member, Role::Admin] {
+            assert_eq!(backing(role), [Role::Admin, Role::Owner], "{role:?}");
+        }
+        assert_eq!(backing(Role::Owner), [Role::Owner]);
+    }
+
+    #[test]
+    fn a_renewed_invitation_has_another_link_and_another_week() {
+        let (before, secret) = (invitation(Role::Admin), SessionSecret::from_random([8; 32]));
+        let (by, now) = (UserId(Uuid::from_u128(9)), NOW + SignedDuration::from_hours(100));
+        let renewed = before.renewed(&secret, by, now);
+        assert_eq!((renewed.hash.clone(), renewed.by), (secret.hash(), by));
+        assert_eq!(renewed.expires_at, now + INVITATION_LIFETIME);
+        assert_eq!((renewed.email, renewed.role), (before.email, before.role));
+    }
+}

@@ -1,0 +1,108 @@
+//! How many transactional mails people get: a service that writes to any address that somebody types must not
+//! become one that pesters.
+
+use data_encoding::HEXLOWER;
+use jiff::SignedDuration;
+use sha2::{Digest as _, Sha256};
+
+use uuid::Builder;
+
+use crate::accounts::email::normalized;
+use crate::id::UserId;
+use crate::rate_limit::RateLimit;
+
+/// How long a batch of transactional mails may take: each is sent once, all at the same time, and within 30 seconds.
+pub const WRITING_TIMEOUT: SignedDuration = SignedDuration::from_secs(60);
+
+/// So many times of something in so long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// How often.
+    pub times: u32,
+    /// In how long; windows begin at whole multiples of it.
+    pub window: SignedDuration,
+}
+
+/// Links to sign in that an address is sent, whoever asks for them.
+pub const SIGN_INS: RateLimit = RateLimit { burst: 4, every: SignedDuration::from_mins(2) };
+
+/// Links to sign in that an address is sent on behalf of one source: half of [`SIGN_INS`], so that no stranger
+/// alone uses up what is left for the owner of the address.
+pub const SIGN_INS_BY_SOURCE: RateLimit =
+    RateLimit { burst: 2, every: SignedDuration::from_mins(4) };
+
+/// Links to sign in that a source asks for, for whatever addresses.
+pub const SIGN_INS_OF_SOURCE: RateLimit =
+    RateLimit { burst: 20, every: SignedDuration::from_secs(30) };
+
+/// A placeholder for the user of an address without an account: the same each time, and never a real user.
+pub fn nobody(email: &str) -> UserId {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&Sha256::digest(format!("nobody#{}", normalized(email)))[..16]);
+    UserId(Builder::from_random_bytes(bytes).into_uuid())
+}
+
+/// What transactional mails to an address are counted by. It does not show the address.
+pub fn counted_as(email: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(normalized(email)))
+}
+
+/// Transactional mails by which a team asks for addresses to be confirmed.
+pub const CONFIRMATIONS_OF_TEAM: Limit =
+    Limit { times: 100, window: SignedDuration::from_hours(24) };
+
+/// Transactional mails by which a team invites people: an allowance of its own, so that somebody who uses up the other one does not
+/// keep people out of the team.
+pub const INVITATIONS_OF_TEAM: Limit = Limit { times: 50, window: SignedDuration::from_hours(24) };
+
+/// Transactional mails by which a team asks a mailbox for something: to confirm an address, or to join.
+pub const REQUESTS: Limit = Limit { times: 3, window: SignedDuration::from_hours(24) };
+
+/// Transactional mails by which all teams together ask a mailbox for something.
+pub const REQUESTS_TO_MAILBOX: Limit = Limit { times: 12, window: SignedDuration::from_hours(24) };
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_stranger_from_one_source_leaves_half_of_the_links_to_others() {
+        let start: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
+        let (mut of_address, mut by_stranger, mut by_owner) = (None, None, None);
+        let mut ask = |by_source: &mut Option<Timestamp>, now| {
+            let taken = SIGN_INS_BY_SOURCE
+                .take(*by_source, now)
+                .ok()
+                .zip(SIGN_INS.take(of_address, now).ok());
+            let Some((of_source, of_all)) = taken else { return false };
+            (*by_source, of_address) = (Some(of_source), Some(of_all));
+            true
+        };
+        // The stranger asks every second for a day, and the owner twice in a while.
+        for second in 0..24 * 60 * 60 {
+            let now = start + SignedDuration::from_secs(second);
+            ask(&mut by_stranger, now);
+            if second % 500 == 499 {
+                assert!(
+                    ask(&mut by_owner, now) && ask(&mut by_owner, now),
+                    "after {second} seconds"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_address_is_counted_without_its_case_and_does_not_show() {
+        assert_eq!(counted_as("Kate@example.com"), counted_as("kate@EXAMPLE.com"));
+        assert_ne!(counted_as("\u{212a}ate@example.com"), counted_as("kate@example.com"));
+        assert_eq!(counted_as("kate@example.com").len(), 64);
+        let nobody = nobody("kate@example.com");
+        assert_eq!(nobody.as_uuid().get_version_num(), 4, "as all users have");
+        assert!(
+            !counted_as("kate@example.com")
+                .starts_with(&nobody.as_uuid().simple().to_string()[..8])
+        );
+    }
+}

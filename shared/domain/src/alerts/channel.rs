@@ -1,0 +1,346 @@
+//! Channels: where a team wants its alerts, and which of them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::checks::tool::Tool;
+use crate::clock::is_ahead;
+use crate::id::{ChannelId, TeamId};
+use crate::issues::Severity;
+
+pub use super::target::{
+    MaskedUrl, PublicTarget, SecretUrl, SecretUrlError, SigningKey, SigningKeys, Target,
+};
+
+/// Channels that a team may have.
+pub const CHANNELS_MAX: usize = 20;
+
+/// A place where a team's alerts are sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Channel {
+    /// Identity.
+    pub id: ChannelId,
+    /// The team.
+    pub team: TeamId,
+    /// Display name; see [`name`](crate::name).
+    pub name: String,
+    /// Where it leads, without its secrets.
+    pub target: PublicTarget,
+    /// Its secrets while they are still to be written: those of a new channel, or of one with a new key, and
+    /// those that an earlier version stored with the channel. They are stored apart, so that whoever shows
+    /// channels cannot read them.
+    #[serde(skip)]
+    pub secret: Option<Target>,
+    /// What is sent there.
+    pub filter: Filter,
+    /// From when on it receives alerts: what opened before is not told. None for an address that
+    /// nobody has confirmed.
+    pub since: Option<Timestamp>,
+    /// What `since` was before the channel's reader unsubscribed. A reader who confirms the address
+    /// again is told what happened in the meantime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsubscribed_since: Option<Timestamp>,
+    /// Why it receives nothing, if somebody disabled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<Disabled>,
+    /// Proves that who confirms an address or unsubscribes it has read its mail.
+    pub key: LinkKey,
+    /// Rises with every write.
+    pub rev: u64,
+    /// Creation.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+impl Channel {
+    /// A new channel. Somebody who knows a secret URL may post there, so it receives alerts from now
+    /// on; an address is written down by anybody, so its reader has to agree first.
+    pub fn new(
+        id: ChannelId,
+        team: TeamId,
+        name: &str,
+        target: Target,
+        filter: Filter,
+        key: LinkKey,
+        now: Timestamp,
+    ) -> Self {
+        let since = (!matches!(target, Target::Email { .. })).then_some(now);
+        Self {
+            id,
+            team,
+            name: name.to_owned(),
+            target: target.public(),
+            secret: target.is_secret().then_some(target),
+            filter,
+            since,
+            unsubscribed_since: None,
+            disabled: None,
+            key,
+            rev: 1,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    /// Whether it is to receive alerts.
+    pub const fn is_on(&self) -> bool {
+        self.since.is_some() && self.disabled.is_none()
+    }
+
+    /// The channel once its reader has agreed; none where that was so before.
+    pub fn confirmed(&self, now: Timestamp) -> Option<Self> {
+        let since = Some(self.unsubscribed_since.unwrap_or(now));
+        let confirmed = || Self { since, unsubscribed_since: None, ..self.changed(now) };
+        self.since.is_none().then(confirmed)
+    }
+
+    /// From when on it receives alerts, or did before its reader unsubscribed; none for an address that
+    /// nobody has ever confirmed.
+    pub fn began(&self) -> Option<Timestamp> {
+        self.since.or(self.unsubscribed_since)
+    }
+
+    /// The channel once somebody has disabled it; none where that was so before.
+    pub fn disabled_by_hand(&self, reason: &str, now: Timestamp) -> Option<Self> {
+        let disabled = Some(Disabled { at: now, reason: reason.to_owned() });
+        self.disabled.is_none().then(|| Self { disabled, ..self.changed(now) })
+    }
+
+    /// The channel once its reader wants nothing more; none where it was disabled before. Somebody else may
+    /// enable it again, and then its reader has to agree anew.
+    pub fn unsubscribed(&self, now: Timestamp) -> Option<Self> {
+        let disabled = self.disabled_by_hand("unsubscribed by its reader", now)?;
+        Some(Self { since: None, unsubscribed_since: self.began(), ..disabled })
+    }
+
+    /// The channel once it is no longer disabled by hand; none where it was not.
+    pub fn enabled(&self, now: Timestamp) -> Option<Self> {
+        self.disabled.is_some().then(|| Self { disabled: None, ..self.changed(now) })
+    }
+
+    /// The channel once the clock was set back to `now`, which receives alerts from now on; none where it did
+    /// before.
+    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+        let lies_ahead = self.since.is_some_and(|since| is_ahead(since, now));
+        lies_ahead.then(|| Self { since: Some(now), ..self.changed(now) })
+    }
+
+    /// The channel, which leads to `target`, with another signing key, beside which the one before signs for
+    /// a while; none where nothing is signed.
+    pub fn with_new_key(&self, target: &Target, key: SigningKey, now: Timestamp) -> Option<Self> {
+        let secret = Some(target.with_new_key(key, now)?);
+        Some(Self { secret, ..self.changed(now) })
+    }
+
+    fn changed(&self, now: Timestamp) -> Self {
+        Self { rev: self.rev + 1, updated_at: now, ..self.clone() }
+    }
+}
+
+/// Which alerts a channel receives; an empty set lets everything through.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Filter {
+    /// Kinds of news.
+    pub events: BTreeSet<EventKind>,
+    /// Tools whose issues are told.
+    pub tools: BTreeSet<Tool>,
+    /// Severities that are told.
+    pub severities: BTreeSet<Severity>,
+}
+
+/// A kind of news about an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventKind {
+    /// It opened, or opened again.
+    Opened,
+    /// It is over.
+    Resolved,
+    /// It is still active.
+    Reminder,
+}
+
+impl EventKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Opened, Self::Resolved, Self::Reminder];
+
+    /// As written and stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Opened => "opened",
+            Self::Resolved => "resolved",
+            Self::Reminder => "reminder",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == value)
+    }
+}
+
+/// Why a channel receives nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disabled {
+    /// Since when.
+    pub at: Timestamp,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// What the links in a mail carry, so that only its reader can confirm or unsubscribe the address.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LinkKey(String);
+
+impl LinkKey {
+    /// Length in bytes before it is written out.
+    pub const BYTES: usize = 16;
+
+    /// A key of random bytes.
+    pub fn from_random(random: [u8; Self::BYTES]) -> Self {
+        Self(data_encoding::HEXLOWER.encode(&random))
+    }
+
+    /// As links carry it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a link carries this key, in time that does not depend on how much of it is right.
+    pub fn matches(&self, given: &str) -> bool {
+        self.0.len() == given.len()
+            && self.0.bytes().zip(given.bytes()).fold(0, |odd, (a, b)| odd | (a ^ b)) == 0
+    }
+}
+
+impl fmt::Debug for LinkKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LinkKey(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sites::site_url::SiteUrlError;
+
+    #[test]
+    fn secrets_are_not_written_by_accident() {
+        let url = SecretUrl::new("https://hooks.slack.com/services/T0/B0/secret?sig=secret");
+        assert_eq!(format!("{url} {url:?}"), "https://hooks.slack.com/… https://hooks.slack.com/…");
+        assert_eq!(SecretUrl::new("secret").to_string(), "…");
+        let url = SecretUrl::new("https://hooks.slack.com/services/T0/B0/wJalrXUtnFEMI7Kb");
+        assert_eq!(url.to_string(), "https://hooks.slack.com/…I7Kb", "enough of it stays unknown");
+        let key = SigningKey::from_random([7; SigningKey::BYTES]);
+        assert_eq!(format!("{key:?}"), "SigningKey(…)");
+        assert!(key.reveal().starts_with("whsec_BwcH"));
+        let key = LinkKey::from_random([7; LinkKey::BYTES]);
+        assert_eq!(format!("{key:?}"), "LinkKey(…)");
+        assert!(key.matches("07070707070707070707070707070707"));
+        for wrong in ["", "07", "07070707070707070707070707070708"] {
+            assert!(!key.matches(wrong), "{wrong}");
+        }
+    }
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    fn channel(target: Target) -> Channel {
+        let (id, team) = (uuid::Uuid::from_u128(1), uuid::Uuid::from_u128(2));
+        let key = LinkKey::from_random([7; LinkKey::BYTES]);
+        let now = at("2026-11-20T12:00:00Z");
+        Channel::new(ChannelId(id), TeamId(team), "Ops", target, Filter::default(), key, now)
+    }
+
+    #[test]
+    fn an_address_receives_nothing_until_its_reader_agrees() {
+        let chat = channel(Target::Slack { url: SecretUrl::new("https://hooks.slack.com/x") });
+        assert!(chat.is_on());
+        assert_eq!(chat.confirmed(at("2026-11-20T13:00:00Z")), None);
+        let mail = channel(Target::email(" ada@example.com ").expect("an address"));
+        assert_eq!(mail.target, PublicTarget::Email { address: "ada@example.com".to_owned() });
+        assert!(!mail.is_on());
+        let now = at("2026-11-20T13:00:00Z");
+        let confirmed = mail.confirmed(now).expect("a change");
+        assert_eq!((confirmed.since, confirmed.rev, confirmed.updated_at), (Some(now), 2, now));
+        assert!(confirmed.is_on());
+        for wrong in ["", "ada", "ada@", "ada lace@example.com", "a@b\r\nBcc: c@d"] {
+            assert!(Target::email(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn who_is_disabled_receives_nothing_until_enabled() {
+        let chat = channel(Target::Slack { url: SecretUrl::new("https://hooks.slack.com/x") });
+        let now = at("2026-11-20T13:00:00Z");
+        assert_eq!(chat.enabled(now), None);
+        let disabled = chat.disabled_by_hand("on leave", now).expect("a change");
+        assert!(!disabled.is_on());
+        let why = Disabled { at: now, reason: "on leave".to_owned() };
+        assert_eq!((disabled.disabled.as_ref(), disabled.rev), (Some(&why), 2));
+        assert_eq!(disabled.disabled_by_hand("again", now), None, "the first reason stands");
+        let enabled = disabled.enabled(now).expect("a change");
+        assert!(enabled.is_on());
+        assert_eq!((enabled.since, enabled.rev), (chat.since, 3));
+    }
+
+    #[test]
+    fn a_url_to_post_to_is_encrypted_unless_it_stays_within_the_machine() {
+        let read = |text: &str| SecretUrl::parse(text).map(|url| url.reveal().to_owned());
+        for (text, url) in [
+            (" https://hooks.slack.com/services/T/B/x\n", "https://hooks.slack.com/services/T/B/x"),
+            ("HTTPS://Example.com:443/a?sig=%2Fx", "https://example.com/a?sig=%2Fx"),
+            ("http://127.0.0.1:8080/hook", "http://127.0.0.1:8080/hook"),
+            ("http://[::1]/hook", "http://[::1]/hook"),
+            ("http://localhost:1/hook", "http://localhost:1/hook"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(url));
+        }
+        let long = format!("https://example.com/{}", "x".repeat(2048));
+        for (text, error) in [
+            ("http://example.com/hook", SecretUrlError::NotEncrypted),
+            ("http://localhost.example.com/hook", SecretUrlError::NotEncrypted),
+            ("ftp://example.com", SiteUrlError::Scheme.into()),
+            ("", SiteUrlError::Scheme.into()),
+            ("https://ada:secret@example.com/hook", SiteUrlError::UserInfo.into()),
+            (&long, SiteUrlError::TooLong.into()),
+        ] {
+            assert_eq!(read(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_new_key_takes_over_and_the_one_before_signs_for_a_day() {
+        let [first, second] = [1, 2].map(|byte| SigningKey::from_random([byte; SigningKey::BYTES]));
+        let url = SecretUrl::new("https://example.com/hook");
+        let now = at("2026-11-20T13:00:00Z");
+        let chat = channel(Target::Slack { url: url.clone() });
+        let secret = chat.secret.as_ref().expect("a URL");
+        assert_eq!(chat.with_new_key(secret, second.clone(), now), None);
+        let program = channel(Target::Webhook { url, keys: SigningKeys::new(first.clone()) });
+        let secret = program.secret.as_ref().expect("a URL");
+        let rotated = program.with_new_key(secret, second.clone(), now).expect("a change");
+        let keys = rotated.secret.as_ref().and_then(Target::keys).expect("keys");
+        let signing = |at: Timestamp| keys.at(at).cloned().collect::<Vec<_>>();
+        assert_eq!(signing(at("2026-11-21T12:59:59Z")), [second.clone(), first]);
+        assert_eq!(signing(at("2026-11-21T13:00:00Z")), [second]);
+        assert_eq!(rotated.rev, 2);
+    }
+
+    #[test]
+    fn a_key_signs_for_a_while_after_it_was_replaced() {
+        let [old, new] = [1, 2].map(|byte| SigningKey::from_random([byte; SigningKey::BYTES]));
+        let until = at("2026-11-21T12:00:00Z");
+        let keys = SigningKeys { current: new.clone(), previous: Some((old.clone(), until)) };
+        let before = until - jiff::SignedDuration::from_secs(1);
+        assert_eq!(keys.at(before).collect::<Vec<_>>(), [&new, &old]);
+        assert_eq!(keys.at(until).collect::<Vec<_>>(), [&new]);
+    }
+}

@@ -1,0 +1,366 @@
+//! How a channel has behaved lately, and who sends to it.
+
+use jiff::fmt::serde::timestamp::millisecond;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::AlertKind;
+use super::channel::{Channel, Disabled, PublicTarget};
+use super::retry::{Failing, Retry, is_too_far, retry};
+use super::storm::Window;
+use crate::checks::limits::LONGEST_DELAY;
+use crate::clock::is_ahead;
+use crate::id::ChannelId;
+
+/// How a channel has behaved lately.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChannelState {
+    /// Rises with every write.
+    pub rev: u64,
+    /// Until when somebody sends to it; nobody else does meanwhile.
+    #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
+    pub leased_until: Option<Timestamp>,
+    /// When a message that is under way has the channel looked at again.
+    #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
+    pub wakes_at: Option<Timestamp>,
+    /// Openings sent lately.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openings: Option<Window>,
+    /// Outages sent lately that were over before anybody was notified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Window>,
+    /// Resolutions sent lately.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolutions: Option<Window>,
+    /// Reminders sent lately.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reminders: Option<Window>,
+    /// Messages to people that failed in a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failing: Option<Failing>,
+    /// Whether the team was notified that it fails.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_reported: bool,
+    /// Not before then is anything sent to people again.
+    #[serde(with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
+    /// Messages in a row that the receiver refused for what they are.
+    pub refusals: u32,
+    /// Why nothing is sent any more, if the receiver does not want it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<Disabled>,
+    /// The last thing that arrived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered_at: Option<Timestamp>,
+    /// What became of the last test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_test: Option<TestOutcome>,
+    /// What did not arrive lately, the newest last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub log: Vec<FailedAttempt>,
+}
+
+/// What became of a test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestOutcome {
+    /// Which test: the id of what was sent.
+    pub id: String,
+    /// When.
+    pub at: Timestamp,
+    /// Why it did not arrive; none where it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+/// How a channel stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// It receives alerts.
+    On,
+    /// It receives alerts, and has not taken the last one.
+    Failing,
+    /// Its reader has yet to agree.
+    Unconfirmed,
+    /// It receives nothing.
+    Disabled,
+}
+
+impl Standing {
+    /// How a channel stands that has behaved so lately.
+    pub fn of(channel: &Channel, state: &ChannelState) -> Self {
+        let failed = state.log.last().map(|attempt| attempt.at);
+        if channel.disabled.is_some() || state.disabled.is_some() {
+            Self::Disabled
+        } else if channel.since.is_none() {
+            Self::Unconfirmed
+        } else if failed > state.delivered_at {
+            Self::Failing
+        } else {
+            Self::On
+        }
+    }
+
+    /// As written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Failing => "failing",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// An attempt that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedAttempt {
+    /// When.
+    pub at: Timestamp,
+    /// What was sent.
+    pub what: String,
+    /// Why it did not arrive.
+    pub why: String,
+}
+
+/// How long somebody may send to a channel before others take it that the process has died.
+pub const LEASE: SignedDuration = SignedDuration::from_secs(120);
+/// Timeout of the Lambda function that sends: while a channel hangs, it has time to begin with others.
+pub const SENDING_TIMEOUT: SignedDuration = SignedDuration::from_secs(2 * LEASE.as_secs());
+/// By how much a message may come before its time, as its receiver's clock has it.
+const EARLY_MAX: SignedDuration = SignedDuration::from_secs(1);
+/// Failed attempts that are kept.
+const LOG_MAX: usize = 20;
+/// Refused messages in a row after which a channel is disabled.
+const REFUSALS_MAX: u32 = 3;
+/// Characters of the reason for a failure that are kept.
+const WHY_MAX: usize = 300;
+
+impl ChannelState {
+    /// Whether somebody sends to the channel.
+    pub fn is_leased(&self, now: Timestamp) -> bool {
+        // A lease that ends later than one taken now is from before the clock was set back.
+        let latest = now.saturating_add(LEASE).unwrap_or(now);
+        self.leased_until.is_some_and(|until| now < until && !is_ahead(until, latest))
+    }
+
+    /// The state in which whatever failed is tried again, and the receiver is given another chance;
+    /// none while somebody sends. What failed is still to be read.
+    pub fn enabled(&self, now: Timestamp) -> Option<Self> {
+        (!self.is_leased(now)).then(|| Self {
+            rev: self.rev + 1,
+            leased_until: None,
+            failing: None,
+            is_reported: false,
+            retry_at: None,
+            refusals: 0,
+            disabled: None,
+            ..self.clone()
+        })
+    }
+
+    /// The state while somebody sends; none where somebody else does.
+    pub fn leased(&self, now: Timestamp) -> Option<Self> {
+        if self.is_leased(now) {
+            return None;
+        }
+        let until = now.saturating_add(LEASE).unwrap_or(now);
+        Some(Self { leased_until: Some(until), rev: self.rev + 1, ..self.clone() })
+    }
+
+    /// Gives the channel back. Says after how long a message is to have it looked at for what is due `next`;
+    /// none where one that is under way does, or where that is so far off that redelivery finds it. Were
+    /// there a message for each that came, a storm's messages would come again until the channel takes one.
+    pub fn end(&mut self, next: Option<Timestamp>, now: Timestamp) -> Option<SignedDuration> {
+        self.leased_until = None;
+        self.rev += 1;
+        let next = next?.max(now);
+        let wait = next.duration_since(now);
+        let is_under_way =
+            self.wakes_at.is_some_and(|at| at.duration_since(now) > EARLY_MAX && at <= next);
+        if is_under_way || wait > LONGEST_DELAY {
+            return None;
+        }
+        self.wakes_at = Some(next);
+        Some(wait)
+    }
+
+    /// The state without a lease that was taken before `start`, and without a message that was under way
+    /// then; none where there is neither.
+    pub fn released(&self, start: Timestamp) -> Option<Self> {
+        let taken_at = self.leased_until.and_then(|until| until.saturating_sub(LEASE).ok());
+        let is_under_way = self.wakes_at.is_some_and(|at| at >= start);
+        taken_at.map_or(is_under_way, |at| at < start).then(|| Self {
+            leased_until: None,
+            wakes_at: None,
+            rev: self.rev + 1,
+            ..self.clone()
+        })
+    }
+
+    /// The state once the clock was set back to `now`, in which nothing waits for a time that lies too far ahead;
+    /// none where nothing does.
+    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+        let leased_until = self.leased_until.filter(|_| self.is_leased(now));
+        let wakes_at = self.wakes_at.filter(|at| !is_ahead(*at, now));
+        let retry_at = self.retry_at.filter(|at| !is_too_far(*at, self.failing, now));
+        let next = Self { leased_until, wakes_at, retry_at, ..self.clone() };
+        (next != *self).then(|| Self { rev: self.rev + 1, ..next })
+    }
+
+    /// The window of a kind of news.
+    pub const fn window_mut(&mut self, kind: AlertKind) -> &mut Option<Window> {
+        match kind {
+            AlertKind::Missed => &mut self.missed,
+            AlertKind::Resolved => &mut self.resolutions,
+            AlertKind::Reminder => &mut self.reminders,
+            _ => &mut self.openings,
+        }
+    }
+
+    /// A test was sent; `failed` is why it did not arrive.
+    pub fn tested(&mut self, id: &str, failed: Option<String>, now: Timestamp) {
+        let failed = failed.map(|why| why.chars().take(WHY_MAX).collect());
+        self.last_test = Some(TestOutcome { id: id.to_owned(), at: now, failed });
+    }
+
+    /// Something arrived.
+    pub const fn delivered(&mut self, now: Timestamp) {
+        self.failing = None;
+        self.is_reported = false;
+        self.refusals = 0;
+        self.retry_at = None;
+        self.delivered_at = Some(now);
+    }
+
+    /// A message to people did not arrive, and may later.
+    pub fn failed(
+        &mut self,
+        (target, channel): (&PublicTarget, ChannelId),
+        attempt: FailedAttempt,
+        asked: Option<SignedDuration>,
+    ) -> Retry {
+        let now = attempt.at;
+        self.note(attempt);
+        let retry = retry(target, channel, self.failing, asked, now);
+        self.failing = Some(retry.failing);
+        self.retry_at = Some(retry.at);
+        retry
+    }
+
+    /// A message to people was not sent, for a reason that says nothing about the channel.
+    pub fn held(&mut self, attempt: FailedAttempt, until: Timestamp) {
+        self.note(attempt);
+        self.retry_at = Some(until);
+    }
+
+    /// The receiver refused a message for what it is. Says whether the channel is disabled for that.
+    pub fn refused(&mut self, attempt: FailedAttempt) -> bool {
+        self.refusals = self.refusals.saturating_add(1);
+        let disables = self.refusals >= REFUSALS_MAX;
+        if disables {
+            self.disable(attempt);
+        } else {
+            self.note(attempt);
+        }
+        disables
+    }
+
+    /// Nothing is sent any more, for the reason that an attempt failed.
+    pub fn disable(&mut self, attempt: FailedAttempt) {
+        self.disabled = Some(Disabled { at: attempt.at, reason: attempt.why.clone() });
+        self.note(attempt);
+    }
+
+    /// Keeps a failed attempt to be shown.
+    pub fn note(&mut self, mut attempt: FailedAttempt) {
+        attempt.why = attempt.why.chars().take(WHY_MAX).collect();
+        self.log.push(attempt);
+        let past = self.log.len().saturating_sub(LOG_MAX);
+        self.log.drain(..past);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::alerts::channel::{SecretUrl, Target};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
+    }
+
+    #[test]
+    fn a_channel_that_is_enabled_again_begins_anew_and_shows_what_failed() {
+        let target = Target::Slack { url: SecretUrl::new("https://hooks.slack.com/x") }.public();
+        let attempt = |second| FailedAttempt {
+            at: at(second),
+            what: "test".to_owned(),
+            why: "HTTP 500".to_owned(),
+        };
+        let mut state = ChannelState::default();
+        state.failed((&target, ChannelId(Uuid::nil())), attempt(0), None);
+        state.refused(attempt(1));
+        state.disable(attempt(2));
+        let enabled = state.enabled(at(3)).expect("nobody sends");
+        let expected = ChannelState { rev: 1, log: state.log.clone(), ..ChannelState::default() };
+        assert_eq!(enabled, expected);
+        assert_eq!(enabled.log.len(), 3);
+        let leased = state.leased(at(3)).expect("nobody sends");
+        assert_eq!(leased.enabled(at(3)), None, "whoever sends saves the state at the end");
+        assert!(leased.enabled(at(3) + LEASE).is_some(), "unless they died");
+    }
+
+    #[test]
+    fn one_message_is_under_way_to_what_is_due_next() {
+        let mut state = ChannelState::default();
+        let mut end = |next, now| state.end(Some(at(next)), at(now)).map(|wait| wait.as_secs());
+        for (next, now, expected) in [
+            (60, 0, Some(60)),
+            // Further messages of a storm, each of which is looked at.
+            (60, 1, None),
+            (60, 58, None),
+            // Something that is due earlier.
+            (30, 2, Some(28)),
+            (60, 3, None),
+            // The message comes, by this clock a little early.
+            (60, 29, Some(31)),
+            (60, 30, None),
+            // Nothing came of the last one, and what was due is late.
+            (60, 100, Some(0)),
+            (60, 100, Some(0)),
+            // Redelivery finds it.
+            (1_001, 100, None),
+            (1_000, 100, Some(900)),
+        ] {
+            assert_eq!(end(next, now), expected, "due at {next}, ended at {now}");
+        }
+        assert_eq!(state.end(None, at(100)), None);
+        assert_eq!(state.rev, 12);
+    }
+
+    #[test]
+    fn a_lease_that_a_fast_clock_took_holds_up_nobody() {
+        for (ahead, is_leased) in [(0, true), (30, true), (3_600, false), (365 * 86_400, false)] {
+            let leased = ChannelState::default().leased(at(ahead)).expect("nobody sends");
+            assert_eq!(leased.is_leased(at(0)), is_leased, "{ahead}");
+        }
+    }
+
+    #[test]
+    fn only_a_lease_from_before_a_start_is_ended_by_it() {
+        let leased = ChannelState::default().leased(at(0)).expect("nobody sends");
+        let released = ChannelState { leased_until: None, rev: 2, ..leased.clone() };
+        assert_eq!(leased.released(at(1)), Some(released));
+        assert_eq!(leased.released(at(0)), None);
+        assert_eq!(ChannelState::default().released(at(1)), None);
+        let mut waiting = ChannelState::default();
+        waiting.end(Some(at(60)), at(0));
+        let released = ChannelState { rev: 2, ..ChannelState::default() };
+        assert_eq!(waiting.released(at(30)), Some(released), "its message has died as well");
+        assert_eq!(waiting.released(at(61)), None, "which would have come");
+    }
+}

@@ -1,0 +1,291 @@
+//! One alert about many issues: it names as many of them as every channel has room for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::compose::{AlertSubject, active};
+use super::text::{cut, one_line};
+use super::{Alert, AlertKind, Fact, Link, discord, link, slack, teams};
+use crate::id::SiteId;
+use crate::time::instant;
+
+/// An alert about many issues, of which a reader knows only those that it names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    /// What is told.
+    pub alert: Alert,
+    /// How many of the issues it names: the first ones, one at least. The others are not told by it.
+    pub named: usize,
+}
+
+/// What is the same for all issues of a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Collecting {
+    /// Which kind of news there is of them.
+    pub kind: AlertKind,
+    /// Whether a message before it did not have room for all of them.
+    pub continues: bool,
+}
+
+/// Issues that an alert names at most.
+const NAMED_MAX: usize = 50;
+/// How long the lines that name them may be together, as channels count.
+const NAMED_SIZE: usize = 2_900;
+/// How long the address of a site may be that has its name in common with another one.
+const ADDRESS_SIZE: usize = 200;
+
+// A channel that cut what is named would have people miss it. The last line says how many more there are.
+const _: () = assert!(NAMED_SIZE + 100 <= slack::SECTION);
+const _: () = assert!(NAMED_SIZE + 100 <= discord::DESCRIPTION);
+// A UTF-16 unit is three bytes at most.
+const _: () = assert!(3 * (NAMED_SIZE + 600) <= teams::TEXTS);
+const _: () = assert!(NAMED_MAX + 4 <= teams::COUNT);
+
+/// How long a text is for the channel that has the least room for it.
+fn size(text: &str) -> usize {
+    text.chars().map(size_of).sum()
+}
+
+fn size_of(c: char) -> usize {
+    slack::size(c).max(discord::size(c))
+}
+
+/// One alert about many issues of which there is the same kind of news, two at least.
+pub fn collect(
+    subjects: &[AlertSubject<'_>],
+    collecting: Collecting,
+    now: Timestamp,
+) -> Collection {
+    let Collecting { kind, continues } = collecting;
+    let sites: BTreeSet<SiteId> = subjects.iter().map(|subject| subject.site.id).collect();
+    let mut fingerprints = subjects.iter().map(|subject| subject.issue.id.fingerprint());
+    let first = fingerprints.next();
+    let word = first.filter(|first| fingerprints.all(|other| other == *first)).map(active);
+    let more = if continues { "more " } else { "" };
+    let counted = |count: usize, more: &str, what: &str| match count {
+        1 => format!("1 {more}{what}"),
+        count => format!("{count} {more}{what}s"),
+    };
+    let name = if word.is_some() && sites.len() == subjects.len() {
+        counted(sites.len(), more, "site")
+    } else {
+        let issues = counted(subjects.len(), more, "issue");
+        format!("{issues} on {}", counted(sites.len(), "", "site"))
+    };
+    let mut lines = named(subjects, kind, now);
+    let named = lines.len();
+    lines.extend(match subjects.len() - named {
+        0 => None,
+        1 => Some("1 more follows in the next message.".to_owned()),
+        left => Some(format!("{left} more follow in the next message.")),
+    });
+    let severity = subjects.iter().map(|subject| subject.issue.id.fingerprint().severity()).min();
+    let first = subjects.first();
+    let base = first.and_then(|subject| Some((subject.base_url?, subject.site.team)));
+    let team = first.map_or("", |subject| subject.team);
+    let alert = Alert {
+        kind,
+        state: state(kind, word, subjects),
+        name,
+        lines,
+        facts: vec![Fact { label: "Team", value: team.to_owned() }],
+        severity: severity.filter(|_| !kind.is_over()),
+        site_url: None,
+        link: base.map(|(base, team)| Link { text: "All events", url: link::events(base, team) }),
+        runbook: None,
+        thread: None,
+        at: now,
+    };
+    Collection { alert, named }
+}
+
+/// What is the case, in capitals: `word` says it of each issue, where it is the same for all.
+fn state(kind: AlertKind, word: Option<&str>, subjects: &[AlertSubject<'_>]) -> String {
+    let stopped = subjects.iter().filter(|subject| subject.ended.is_some()).count();
+    match (kind, word) {
+        (AlertKind::Resolved, _) if stopped == 0 => "RESOLVED".to_owned(),
+        (AlertKind::Resolved, _) if stopped == subjects.len() => "MONITORING STOPPED".to_owned(),
+        (AlertKind::Resolved, _) => "CLOSED".to_owned(),
+        (AlertKind::Reminder, Some(word)) => format!("STILL {word}"),
+        (AlertKind::Reminder, None) => "STILL OPEN".to_owned(),
+        (AlertKind::Missed, Some(word)) => format!("WAS {word}"),
+        (AlertKind::Missed, None) => "OPENED AND RESOLVED".to_owned(),
+        (_, Some(word)) => word.to_owned(),
+        (_, None) => "OPENED".to_owned(),
+    }
+}
+
+/// A line for each of the first issues, as far as there is room.
+fn named(subjects: &[AlertSubject<'_>], kind: AlertKind, now: Timestamp) -> Vec<String> {
+    let mut named_so: BTreeMap<String, BTreeSet<SiteId>> = BTreeMap::new();
+    for AlertSubject { site, .. } in subjects {
+        named_so.entry(one_line(&site.name)).or_default().insert(site.id);
+    }
+    let mut room = NAMED_SIZE;
+    let mut lines = Vec::new();
+    for subject in subjects.iter().take(NAMED_MAX) {
+        let mut name = one_line(&subject.site.name);
+        if name.is_empty() || named_so.get(&name).is_some_and(|sites| sites.len() > 1) {
+            let address = cut(subject.site.url.as_str(), ADDRESS_SIZE, size_of);
+            name = format!("{name} ({address})");
+        }
+        let line = one_line(&format!("{name}: {}", said(subject, kind, now)));
+        let line = cut(&line, NAMED_SIZE - 1, size_of);
+        // With its line break.
+        let Some(left) = room.checked_sub(size(&line) + 1) else { break };
+        room = left;
+        lines.push(line);
+    }
+    lines
+}
+
+/// What is said of an issue.
+fn said(subject: &AlertSubject<'_>, kind: AlertKind, now: Timestamp) -> String {
+    if let Some(stopped) = subject.stopped() {
+        return one_line(&stopped);
+    }
+    if kind.is_over() {
+        return format!("resolved{}. {}", subject.end(now), subject.past_problem());
+    }
+    let mut said = subject.problem();
+    if kind == AlertKind::Reminder {
+        let taken = subject.taken().map(|taken| format!(" {taken}")).unwrap_or_default();
+        said = format!("{said} Since {}.{taken}", instant(subject.issue.first_failed_at()));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::id::{IssueId, TeamId};
+    use crate::issues::record::Issue;
+    use crate::issues::{Fingerprint, Lifecycle, Timeline};
+    use crate::sites::site::Site;
+    use crate::sites::site_url::SiteUrl;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
+    }
+
+    /// A site of this name with an issue of this summary.
+    fn subject(number: u128, name: &str, summary: &str) -> (Site, Issue) {
+        let id = SiteId(Uuid::from_u128(number << 64 | 0x8000 << 48 | number));
+        let url = SiteUrl::parse(&format!("https://example.com/{number}")).expect("a URL");
+        let mut site = Site::new(id, TeamId(Uuid::from_u128(7)), url, at(0));
+        name.clone_into(&mut site.name);
+        let lifecycle = Lifecycle::open(at(0));
+        let issue = Issue {
+            id: IssueId::new(id, Fingerprint::StatusDown, at(0)),
+            rev: 1,
+            lifecycle,
+            timeline: Timeline::default().then(lifecycle),
+            summary: summary.to_owned(),
+            context: serde_json::Value::Null,
+            check: None,
+            previous_check: None,
+            last_evaluated_at: None,
+            snoozed_until: None,
+            notes: Vec::new(),
+            created_at: at(0),
+            updated_at: at(0),
+        };
+        (site, issue)
+    }
+
+    fn collected(of: &[(Site, Issue)], kind: AlertKind, continues: bool) -> Collection {
+        let subjects: Vec<_> = of
+            .iter()
+            .map(|(site, issue)| AlertSubject {
+                issue,
+                site,
+                team: "Ops",
+                acknowledged_by: None,
+                resolved_by: None,
+                base_url: Some("https://monitor.test"),
+                ended: None,
+            })
+            .collect();
+        collect(&subjects, Collecting { kind, continues }, at(720))
+    }
+
+    fn shops(count: u128) -> Vec<(Site, Issue)> {
+        let summary = "example.com is down: HTTP 503 Service Unavailable";
+        (0..count).map(|number| subject(number, &format!("Shop {number}"), summary)).collect()
+    }
+
+    #[test]
+    fn what_has_no_room_is_counted_and_not_named() {
+        let few = collected(&shops(3), AlertKind::Opened, false);
+        assert_eq!((few.alert.title().as_str(), few.named), ("DOWN: 3 sites", 3));
+        let line = "Shop 0: example.com is down: HTTP 503 Service Unavailable.";
+        assert_eq!((few.alert.lines[0].as_str(), few.alert.lines.len()), (line, 3));
+        let many = collected(&shops(200), AlertKind::Opened, false);
+        assert_eq!(many.alert.title(), "DOWN: 200 sites");
+        assert_eq!(many.alert.lines.len(), many.named + 1);
+        let left = format!("{} more follow in the next message.", 200 - many.named);
+        assert_eq!(many.alert.lines.last(), Some(&left));
+        let rest = collected(&shops(200)[many.named..], AlertKind::Opened, true);
+        let title = format!("DOWN: {} more sites", 200 - many.named);
+        assert_eq!(rest.alert.title(), title);
+        let link = many.alert.link.expect("a link");
+        let list = "https://monitor.test/teams/00000000-0000-0000-0000-000000000007/events";
+        assert_eq!(link.url, list);
+    }
+
+    #[test]
+    fn what_is_over_is_told_as_over() {
+        let over = collected(&shops(2), AlertKind::Resolved, false);
+        let line = "Shop 0: resolved after 12 min. example.com was down: HTTP 503 Service \
+                    Unavailable.";
+        assert_eq!(
+            (over.alert.title().as_str(), over.alert.lines[0].as_str()),
+            ("RESOLVED: 2 sites", line)
+        );
+    }
+
+    #[test]
+    fn sites_of_one_name_are_told_apart() {
+        let mut twins = shops(3);
+        twins[2].0.name = "Shop  1".to_owned();
+        let lines = collected(&twins, AlertKind::Opened, false).alert.lines;
+        assert!(lines[0].starts_with("Shop 0: "), "{lines:?}");
+        assert!(lines[1].starts_with("Shop 1 (https://example.com/1): "), "{lines:?}");
+        assert!(lines[2].starts_with("Shop 1 (https://example.com/2): "), "{lines:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_channel_shows_all_that_is_named(
+            name in prop_oneof!["[&<>]{0,250}", "[*_()|]{0,250}", "\u{1f9d1}{0,250}", "[a-z ]{0,30}"],
+            summary in prop_oneof!["[&<>*]{0,400}", "[a-z .]{0,100}"],
+            count in 2u128..120,
+        ) {
+            let of: Vec<_> = (0..count).map(|n| subject(n, &format!("{n} {name}"), &summary)).collect();
+            let Collection { alert, named } = collected(&of, AlertKind::Opened, false);
+            prop_assert!((1..=of.len()).contains(&named));
+            let json = |bytes: Vec<u8>| -> serde_json::Value {
+                serde_json::from_slice(&bytes).expect("JSON")
+            };
+            let slack = json(slack::message(&alert));
+            let section = slack["blocks"][1]["text"]["text"].as_str().expect("a section");
+            let discord = json(discord::message(&alert));
+            let description = discord["embeds"][0]["description"].as_str().expect("a text");
+            for shown in [section, description] {
+                prop_assert_eq!(shown.lines().count(), alert.lines.len(), "{}", shown);
+                // The last line is cut where there was no room.
+                let last = alert.lines.last().map(|line| line.ends_with('…'));
+                prop_assert_eq!(Some(shown.ends_with('…')), last);
+            }
+            let teams = json(teams::message(&alert));
+            let body = teams["attachments"][0]["content"]["body"].as_array().expect("a body");
+            prop_assert_eq!(body.len(), 1 + alert.lines.len() + alert.facts.len());
+        }
+    }
+}

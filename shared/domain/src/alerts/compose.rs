@@ -1,0 +1,329 @@
+//! The words of an alert, made once for all channels from issue, site and team.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::due::{News, Outage};
+use super::ended::EndReason;
+use super::missed::{MISSED_MAX, MISSED_TIME};
+use super::{Alert, AlertKind, Fact, Link, Thread, link};
+use crate::issues::past_tense::past;
+use crate::issues::record::Issue;
+use crate::issues::{Fingerprint, TimelineKey};
+use crate::sites::site::Site;
+use crate::time::{duration, instant};
+
+/// An issue with what an alert says beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct AlertSubject<'a> {
+    /// The issue.
+    pub issue: &'a Issue,
+    /// Its site.
+    pub site: &'a Site,
+    /// The name of the site's team.
+    pub team: &'a str,
+    /// The name of who acknowledged it.
+    pub acknowledged_by: Option<&'a str>,
+    /// The name of who resolved it by hand.
+    pub resolved_by: Option<&'a str>,
+    /// Where the service's pages are, without a slash at the end; none where nobody said.
+    pub base_url: Option<&'a str>,
+    /// Why monitoring ended, where the issue is over for its readers because of that.
+    pub ended: Option<EndReason>,
+}
+
+/// Characters of a site's notes that are shown: they are its runbook.
+const RUNBOOK_MAX: usize = 300;
+/// Openings within [`FLAPPING_TIME`] from which on an alert says how many there were.
+const FLAPPING: usize = 5;
+const FLAPPING_TIME: SignedDuration = SignedDuration::from_hours(24);
+
+/// What is the case while an issue of a fingerprint is active, in capitals.
+pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
+    match fingerprint {
+        Fingerprint::StatusDown => "DOWN",
+        Fingerprint::SslInvalid => "CERTIFICATE INVALID",
+        Fingerprint::SslExpiring => "CERTIFICATE EXPIRING",
+        Fingerprint::DnsLookupFailed => "DNS FAILING",
+        Fingerprint::DnsRecordsMissing => "DNS RECORDS MISSING",
+        Fingerprint::DnsRecordsChanged => "DNS RECORDS CHANGED",
+        Fingerprint::DnsDomainExpiring => "DOMAIN EXPIRING",
+        Fingerprint::BrokenLinksThreshold => "BROKEN LINKS",
+        Fingerprint::PerformanceBudget => "SLOW",
+    }
+}
+
+/// An alert about one issue.
+pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
+    let AlertSubject { issue, site, team, base_url, .. } = *subject;
+    let fingerprint = issue.id.fingerprint();
+    let opened_at = issue.lifecycle.opened_at();
+    let word = active(fingerprint);
+    let began_at = issue.first_failed_at();
+    let lasted = |to: Timestamp| duration(to.duration_since(began_at));
+    let over_at = issue.lifecycle.resolved_at().unwrap_or(now);
+    let mut facts = Vec::new();
+    let mut fact = |label, value: String| facts.push(Fact { label, value });
+    fact("Severity", fingerprint.severity().to_string());
+    fact("Since", instant(began_at));
+    let (kind, state, mut lines, at) = match news {
+        News::Opened { before } => {
+            if let Some(failures) = issue.context["failures"].as_u64().filter(|count| *count > 1) {
+                fact("Failed checks", format!("{failures} in a row"));
+            }
+            let mut lines = vec![subject.problem()];
+            lines.extend(list_outages(before));
+            (AlertKind::Opened, word.to_owned(), lines, opened_at)
+        }
+        News::StillActive { .. } => {
+            fact("Duration", lasted(now));
+            let lines = [subject.problem()].into_iter().chain(subject.taken()).collect();
+            (AlertKind::Reminder, format!("STILL {word} {}", lasted(now)), lines, now)
+        }
+        News::Resolved { before } => {
+            fact("Until", instant(over_at));
+            fact("Duration", lasted(over_at));
+            let (state, mut lines) = match subject.stopped() {
+                Some(stopped) => ("MONITORING STOPPED", vec![stopped, subject.problem()]),
+                None => {
+                    let resolution = format!("Resolved{}.", subject.end(now));
+                    ("RESOLVED", vec![resolution, subject.past_problem()])
+                }
+            };
+            lines.extend(list_outages(before));
+            (AlertKind::Resolved, state.to_owned(), lines, over_at)
+        }
+        News::Missed { outages } => {
+            fact("Until", instant(over_at));
+            fact("Duration", lasted(over_at));
+            let end = format!("Resolved{}, before this alert could be sent.", subject.end(now));
+            let mut lines = vec![subject.past_problem(), end];
+            let before: Vec<_> =
+                outages.iter().copied().filter(|outage| outage.from != opened_at).collect();
+            lines.extend(list_outages(&before));
+            (AlertKind::Missed, format!("WAS {word}"), lines, over_at)
+        }
+    };
+    if let Some(ends_at) = issue.ends_at().filter(|_| !kind.is_over()) {
+        let left = duration(ends_at.duration_since(now).abs());
+        facts.push(match ends_at > now {
+            true => Fact { label: "Time left", value: left },
+            false => Fact { label: "Expired", value: format!("{left} ago") },
+        });
+    }
+    lines.extend(flapping(issue, now));
+    facts.push(Fact { label: "Team", value: team.to_owned() });
+    Alert {
+        kind,
+        state,
+        name: site.name.clone(),
+        lines,
+        facts,
+        severity: (!kind.is_over()).then(|| fingerprint.severity()),
+        site_url: Some(site.url.as_str().to_owned()),
+        link: base_url.map(|base| Link { text: "Open issue", url: link::issue(base, issue.id) }),
+        runbook: if kind.is_over() { None } else { site.notes.as_deref().and_then(runbook) },
+        thread: Some(Thread { issue: issue.id, opened_at }),
+        at,
+    }
+}
+
+/// An alert by which somebody tries a channel.
+pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
+    Alert {
+        kind: AlertKind::Test,
+        state: "TEST".to_owned(),
+        name: channel.to_owned(),
+        lines: vec!["This channel works. Alerts about your sites will arrive here.".to_owned()],
+        facts: vec![Fact { label: "Team", value: team.to_owned() }],
+        severity: None,
+        site_url: None,
+        link: None,
+        runbook: None,
+        thread: None,
+        at: now,
+    }
+}
+
+/// An alert by which a team learns that one of its other channels does not work. `page` is where that
+/// channel is shown.
+pub fn broken_channel(
+    channel: &str,
+    reason: &str,
+    team: &str,
+    page: Option<String>,
+    now: Timestamp,
+) -> Alert {
+    Alert {
+        kind: AlertKind::Notice,
+        state: "CHANNEL BROKEN".to_owned(),
+        name: channel.to_owned(),
+        lines: vec![
+            format!("Alerts do not reach this channel: {}", sentence(reason)),
+            "Fix the cause. If the channel is disabled by then, enable it again.".to_owned(),
+        ],
+        link: page.map(|url| Link { text: "View channel", url }),
+        ..test(channel, team, now)
+    }
+}
+
+/// An alert by which the readers of a channel that was off learn that they are not told all that happened.
+pub fn missed(
+    channel: &str,
+    (since, until): (Timestamp, Timestamp),
+    events_url: Option<String>,
+    team: &str,
+) -> Alert {
+    Alert {
+        kind: AlertKind::Notice,
+        state: "MESSAGES MISSING".to_owned(),
+        lines: vec![
+            format!(
+                "This channel was off. Alerts from {} to {} were not sent, because they are more than \
+                 {MISSED_MAX} or older than {} days.",
+                instant(since),
+                instant(until),
+                MISSED_TIME.as_hours() / 24
+            ),
+            "You still get alerts for issues that are open.".to_owned(),
+        ],
+        link: events_url.map(|url| Link { text: "Show events", url }),
+        ..test(channel, team, until)
+    }
+}
+
+impl AlertSubject<'_> {
+    /// What is wrong: `example.com is down: HTTP 503 Service Unavailable.`
+    pub(super) fn problem(&self) -> String {
+        sentence(&self.issue.summary)
+    }
+
+    /// What was wrong: `example.com was down: HTTP 503 Service Unavailable.`
+    pub(super) fn past_problem(&self) -> String {
+        sentence(&past(self.issue.id.fingerprint(), &self.issue.summary))
+    }
+
+    /// `Monitoring stopped: the site was paused.`
+    pub(super) fn stopped(&self) -> Option<String> {
+        self.ended.map(|reason| format!("Monitoring stopped: {}.", reason.as_clause()))
+    }
+
+    /// `Acknowledged by Ada.`
+    pub(super) fn taken(&self) -> Option<String> {
+        self.acknowledged_by.map(|name| format!("Acknowledged by {name}."))
+    }
+
+    /// How the issue ended, after the word that says so: ` by Ada after 12 min`.
+    pub(super) fn end(&self, now: Timestamp) -> String {
+        let over_at = self.issue.lifecycle.resolved_at().unwrap_or(now);
+        let lasted = duration(over_at.duration_since(self.issue.first_failed_at()));
+        match (self.resolved_by, self.issue.lifecycle.resolved_by()) {
+            (Some(name), _) => format!(" by {name} after {lasted}"),
+            // Who did has left since.
+            (None, Some(_)) => format!(" by hand after {lasted}"),
+            (None, None) => format!(" after {lasted}"),
+        }
+    }
+}
+
+/// `This also happened at 2026-11-21 12:01 UTC, for 19 min, and 3 times before that.`
+fn list_outages(outages: &[Outage]) -> Option<String> {
+    let (last, earlier) = outages.split_last()?;
+    let (from, lasted) = (instant(last.from), duration(last.duration()));
+    let shown = format!("This also happened at {from}, for {lasted}");
+    Some(match earlier.len() {
+        0 => format!("{shown}."),
+        1 => format!("{shown}, and once before that."),
+        times => format!("{shown}, and {times} times before that."),
+    })
+}
+
+fn flapping(issue: &Issue, now: Timestamp) -> Option<String> {
+    let entries = issue.timeline.entries().iter();
+    let openings = entries.filter(|entry| {
+        entry.key == TimelineKey::Opened && now.duration_since(entry.timestamp) < FLAPPING_TIME
+    });
+    let count = openings.count();
+    (count >= FLAPPING)
+        .then(|| format!("This issue has opened {count} times in the last 24 hours."))
+}
+
+/// A text as a sentence. Only an article becomes a capital: a host stays as it is.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let mut sentence = match text.strip_prefix("the ") {
+        Some(rest) => format!("The {rest}"),
+        None => text.to_owned(),
+    };
+    if !text.is_empty() && !text.ends_with(['.', '!', '?', '…']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+fn runbook(notes: &str) -> Option<String> {
+    let notes = notes.trim();
+    let cut: String = notes.chars().take(RUNBOOK_MAX).collect();
+    (!cut.is_empty()).then(|| if cut.len() < notes.len() { format!("{cut}…") } else { cut })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::id::{IssueId, SiteId, TeamId};
+    use crate::issues::{Lifecycle, Timeline};
+    use crate::sites::site_url::SiteUrl;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    #[test]
+    fn what_ends_says_how_long_there_is_left_today() {
+        let opened_at = at("2026-11-20T12:00:00Z");
+        let id = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let team = TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id");
+        let url = SiteUrl::parse("https://example.com").expect("a URL");
+        let site = Site::new(id, team, url, opened_at);
+        for (fingerprint, measured) in [
+            (Fingerprint::DnsDomainExpiring, json!({ "expires_at": "2026-12-20T12:00:00+00:00" })),
+            (Fingerprint::SslExpiring, json!({ "valid_to": "2026-12-20 12:00:00" })),
+        ] {
+            let issue = Issue {
+                id: IssueId::new(id, fingerprint, opened_at),
+                rev: 1,
+                lifecycle: Lifecycle::open(opened_at),
+                timeline: Timeline::default(),
+                summary: "it expires on 2026-12-20".to_owned(),
+                context: json!({ "measured": measured }),
+                check: None,
+                previous_check: None,
+                last_evaluated_at: None,
+                snoozed_until: None,
+                notes: Vec::new(),
+                created_at: opened_at,
+                updated_at: opened_at,
+            };
+            let (issue, site) = (&issue, &site);
+            let subject = AlertSubject {
+                issue,
+                site,
+                team: "Ops",
+                acknowledged_by: None,
+                resolved_by: None,
+                base_url: None,
+                ended: None,
+            };
+            for (now, label, value) in [
+                ("2026-12-13T12:00:00Z", "Time left", "7 d"),
+                ("2026-12-20T10:30:00Z", "Time left", "1 h 30 min"),
+                ("2026-12-22T12:00:00Z", "Expired", "2 d ago"),
+            ] {
+                let alert = one(&subject, &News::StillActive { due: at(now) }, at(now));
+                let fact = Fact { label, value: value.to_owned() };
+                assert!(alert.facts.contains(&fact), "{now}: {:?}", alert.facts);
+            }
+        }
+    }
+}

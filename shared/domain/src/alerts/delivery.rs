@@ -1,0 +1,471 @@
+//! What is outstanding for a channel: what it knows of each issue, and what waits to be sent.
+
+use jiff::fmt::serde::timestamp::millisecond;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::channel::EventKind;
+use super::due::{AlertPolicy, Due, Notified, due};
+use super::ended::EndReason;
+use super::mail::Asker;
+use super::missed::Missed;
+use super::reminder::next_reminder;
+use super::retry::{Failing, is_too_far};
+use crate::clock::is_ahead;
+use crate::id::{ChannelId, IssueId, TeamId, UserId};
+use crate::issues::record::{Issue, IssueChange, end_with_site};
+use crate::sites::site::Site;
+
+/// A change of an issue that channels have yet to learn of. It is written with the change itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutboxEntry {
+    /// The team of the site.
+    pub team: TeamId,
+    /// What happened; none where nothing is to be told, and only due times change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<EventKind>,
+    /// The issue as it became.
+    pub issue: Issue,
+    /// The last write.
+    pub at: Timestamp,
+    /// The `cfg` of the issue's site, where the site's settings changed and the issue did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cfg: Option<u64>,
+    /// The issue's site, where it was deleted: nothing else is left of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_site: Option<Box<Site>>,
+}
+
+impl OutboxEntry {
+    /// What channels have to learn of a change.
+    pub fn of(team: TeamId, change: &IssueChange) -> Self {
+        let was_active = change.before.as_ref().is_some_and(|issue| issue.lifecycle.is_active());
+        let event = match (was_active, change.after.lifecycle.is_active()) {
+            (false, true) => Some(EventKind::Opened),
+            (true, false) => Some(EventKind::Resolved),
+            _ => None,
+        };
+        let (issue, at) = (change.after.clone(), change.after.updated_at);
+        Self { team, event, issue, at, cfg: None, deleted_site: None }
+    }
+
+    /// Has channels look again at an issue that stays as it is, since its site has other settings.
+    pub fn of_settings(site: &Site, issue: Issue, now: Timestamp) -> Self {
+        let (team, cfg) = (site.team, Some(site.cfg));
+        Self { team, event: None, issue, at: now, cfg, deleted_site: None }
+    }
+
+    /// What channels have to learn of an issue whose site a member deletes, or an operator.
+    pub fn of_deletion(site: &Site, issue: Issue, by: Option<UserId>, now: Timestamp) -> Self {
+        let event = issue.lifecycle.is_active().then_some(EventKind::Resolved);
+        let mut site = site.clone();
+        // Who receives alerts is not to receive what is sent with checks.
+        site.overrides.request_header = None;
+        site.notes = None;
+        let team = site.team;
+        let issue = end_with_site(issue, by, now);
+        Self { team, event, issue, at: now, cfg: None, deleted_site: Some(Box::new(site)) }
+    }
+
+    /// Why monitoring of the issue ended, where the entry says so.
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.deleted_site.is_some().then_some(EndReason::SiteDeleted)
+    }
+}
+
+/// An issue and its site as they were when the site was deleted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeletedIssue {
+    /// The issue.
+    pub issue: Issue,
+    /// Its site.
+    pub site: Site,
+}
+
+/// What a channel knows of an issue, and when to look at it again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeliveryState {
+    /// The issue.
+    pub issue: IssueId,
+    /// What the channel was notified of; none where an opening is still to be told, and where the channel was notified
+    /// that monitoring ended.
+    #[serde(rename = "told", default, skip_serializing_if = "Option::is_none")]
+    pub notified: Option<Notified>,
+    /// The first opening that it may not have been notified of. Where an issue that opened before is active, people
+    /// were notified that monitoring ended.
+    #[serde(with = "millisecond::required")]
+    pub from: Timestamp,
+    /// When to look again; none where nothing happens by itself.
+    // Not `due`: redelivery puts that off when it sends a message.
+    #[serde(
+        rename = "at",
+        default,
+        with = "millisecond::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub due: Option<Timestamp>,
+    /// The first transition that the channel missed while it was off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Missed>,
+    /// The issue as it was when its site was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<Box<DeletedIssue>>,
+    /// Rises with every write.
+    pub rev: u64,
+}
+
+impl DeliveryState {
+    /// A channel that has yet to learn of an issue, to be written for the first time.
+    pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
+        Self { issue, notified: None, from, due: Some(now), missed: None, deleted: None, rev: 1 }
+    }
+
+    /// A channel that ought to know of an active issue, and does not, to be written for the first time. A
+    /// program is told what happened since the opening, and people what is the case.
+    pub fn of_unknown(issue: &Issue, is_for_people: bool, now: Timestamp) -> Self {
+        let missed = (!is_for_people).then(|| Missed::opening(issue));
+        Self { missed, ..Self::new(issue.id, issue.lifecycle.opened_at(), now) }
+    }
+
+    /// Keeps what is left of an issue, where its site was deleted.
+    pub(super) fn note_deletion(&mut self, entry: &OutboxEntry) {
+        if let Some(site) = &entry.deleted_site {
+            let (issue, site) = (entry.issue.clone(), Site::clone(site));
+            self.deleted = Some(Box::new(DeletedIssue { issue, site }));
+        }
+    }
+
+    /// The delivery state once the clock was set back to `now`, by which reminders are due again; none where nothing in it
+    /// lies ahead.
+    pub fn rewound(&self, now: Timestamp) -> Option<Self> {
+        let notified = self.notified.filter(|notified| is_ahead(notified.reminded_until, now))?;
+        let notified = Some(Notified { reminded_until: now, ..notified });
+        Some(Self { notified, due: Some(now), rev: self.rev + 1, ..self.clone() })
+    }
+
+    /// The delivery state once people were notified of the issue; none where nothing is left to be known.
+    pub fn once_notified(
+        &self,
+        issue: &Issue,
+        notified: Option<Notified>,
+        policy: &AlertPolicy<'_>,
+        now: Timestamp,
+    ) -> Option<Self> {
+        if notified.is_none() {
+            // They were notified that monitoring of an active issue ended, or that the issue did.
+            let from = self.after_opening(issue);
+            let next = || Self { notified, from, due: None, rev: self.rev + 1, ..self.clone() };
+            return issue.lifecycle.is_active().then(next);
+        }
+        let due = match due(issue, notified, self.from, policy, now) {
+            Due::Later { at, .. } => at,
+            Due::Notify { .. } | Due::Nothing(_) => Some(now),
+        };
+        Some(Self { notified, due, rev: self.rev + 1, ..self.clone() })
+    }
+
+    /// The delivery state of an issue to which something happened while people were notified of it as it was: they
+    /// are told the rest now.
+    #[must_use]
+    pub fn notified_meanwhile(
+        &self,
+        issue: &Issue,
+        notified: Option<Notified>,
+        now: Timestamp,
+    ) -> Self {
+        let from = if notified.is_some() { self.from } else { self.after_opening(issue) };
+        Self { notified, from, due: Some(now), rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// The first instant after an opening that people know of.
+    fn after_opening(&self, issue: &Issue) -> Timestamp {
+        let after = issue.lifecycle.opened_at().saturating_add(SignedDuration::from_millis(1));
+        after.unwrap_or(self.from)
+    }
+
+    /// The delivery state once a reminder of the issue was queued.
+    #[must_use]
+    pub fn once_reminded(&self, issue: &Issue, policy: &AlertPolicy<'_>, now: Timestamp) -> Self {
+        let notified = Notified { opened_at: issue.lifecycle.opened_at(), reminded_until: now };
+        let mut next = Self { notified: Some(notified), rev: self.rev + 1, ..self.clone() };
+        next.due = match program_step(issue, &next, policy, now) {
+            ProgramStep::Wait { due } => due,
+            _ => Some(now),
+        };
+        next
+    }
+
+    /// The delivery state once a program was notified of the last opening of an issue, which is looked at again now.
+    #[must_use]
+    pub fn once_opened(&self, issue: &Issue, now: Timestamp) -> Self {
+        let opened_at = issue.lifecycle.opened_at();
+        let notified = Some(Notified { opened_at, reminded_until: now });
+        Self { notified, due: Some(now), missed: None, rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// The delivery state once a channel has learnt, or need not learn, of what it missed. A program knows of the
+    /// issue as it is then, which is looked at again now.
+    #[must_use]
+    pub fn once_caught_up(&self, issue: &Issue, is_ended: bool, now: Timestamp) -> Self {
+        let next = self.once_opened(issue, now);
+        if is_ended { Self { notified: None, ..next } } else { next }
+    }
+
+    /// The delivery state once some more of what a program missed was queued.
+    #[must_use]
+    pub fn once_queued(&self, first: Missed, count: usize, now: Timestamp) -> Self {
+        let missed = Some(Missed { queued: first.queued + count, ..first });
+        Self { missed, due: Some(now), rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// The delivery state once a program was notified that monitoring ended.
+    #[must_use]
+    pub fn once_ended(&self) -> Self {
+        Self { notified: None, due: None, rev: self.rev + 1, ..self.clone() }
+    }
+}
+
+/// What is due to a program of an issue, besides the transitions that it is notified of as they happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramStep {
+    /// The issue is over: there is nothing to remember.
+    Forget,
+    /// Nothing yet.
+    Wait {
+        /// When to look again.
+        due: Option<Timestamp>,
+    },
+    /// A reminder.
+    Remind,
+    /// Monitoring of the active issue ended.
+    End(EndReason),
+    /// The issue is active and monitored again.
+    Reopen,
+}
+
+/// What is due to a program of an issue, of which it was notified of every transition.
+pub fn program_step(
+    issue: &Issue,
+    delivery: &DeliveryState,
+    policy: &AlertPolicy<'_>,
+    now: Timestamp,
+) -> ProgramStep {
+    if !issue.lifecycle.is_active() {
+        return ProgramStep::Forget;
+    }
+    match (policy.ended, delivery.notified) {
+        (Some(reason), Some(_)) => return ProgramStep::End(reason),
+        (Some(_), None) => return ProgramStep::Wait { due: None },
+        (None, None) => return ProgramStep::Reopen,
+        (None, Some(_)) => {}
+    }
+    if !policy.filter.wants(EventKind::Reminder, issue) {
+        return ProgramStep::Wait { due: None };
+    }
+    let opened_at = issue.lifecycle.opened_at();
+    let notified = delivery.notified.filter(|notified| notified.opened_at == opened_at);
+    let reminded_until = notified.map_or(opened_at, |notified| notified.reminded_until);
+    let next = next_reminder(issue, reminded_until, policy.escalation, policy.time_scale);
+    let held = next.map(|next| issue.snoozed_until.map_or(next, |until| until.max(next)));
+    match held {
+        Some(due) if due <= now => ProgramStep::Remind,
+        due => ProgramStep::Wait { due },
+    }
+}
+
+/// Where an event stands among those of its issue: transitions by the issue's `rev`, and after each of
+/// them its reminders by their time.
+///
+/// [`missed_place`] has those that a channel missed.
+pub fn place(rev: u64, reminder: Option<Timestamp>) -> String {
+    let reminder = reminder.map_or(0, |at| at.as_millisecond().max(0));
+    format!("{rev:010}#{reminder:014}")
+}
+
+/// Where an event stands that a look at the issue has brought about, by the delivery state's `rev`: several may come
+/// of one instant.
+pub fn step_place(issue_rev: u64, now: Timestamp, delivery_rev: u64) -> String {
+    format!("{}#{delivery_rev:010}", place(issue_rev, Some(now)))
+}
+
+/// Where a transition that a channel missed stands among the events of its issue: in the place of the first
+/// that it missed, by its number.
+pub fn missed_place(first: &Missed, number: usize) -> String {
+    format!("{:010}#{number:014}", first.rev)
+}
+
+/// Parts the events of an issue, in their order, into reminders that its resolution has overtaken,
+/// which nobody needs any more, and those that are to be sent.
+pub fn overtaken(group: Vec<Queued>) -> (Vec<Queued>, Vec<Queued>) {
+    let is = |queued: &Queued, kind| matches!(queued.content, Content::Event { event, .. } if event == kind);
+    let last = group.iter().rposition(|queued| is(queued, EventKind::Resolved)).unwrap_or(0);
+    let (stale, kept): (Vec<_>, Vec<_>) = group
+        .into_iter()
+        .enumerate()
+        .partition(|(place, queued)| *place < last && is(queued, EventKind::Reminder));
+    let events = |numbered: Vec<(usize, Queued)>| numbered.into_iter().map(|(_, event)| event);
+    (events(stale).collect(), events(kept).collect())
+}
+
+/// Something that waits to be sent, after everything of its group that was queued before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queued {
+    /// What is sent in order: an issue, or a message of its own.
+    pub group: String,
+    /// Its place in the group.
+    pub place: String,
+    /// What is sent.
+    pub content: Content,
+    /// How that has failed so far.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing: Option<Failing>,
+    /// When to send it.
+    // Not `due`: redelivery puts that off when it sends a message.
+    #[serde(
+        rename = "at",
+        default,
+        with = "millisecond::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub due: Option<Timestamp>,
+    /// Rises with every write.
+    pub rev: u64,
+}
+
+/// The group of a test.
+pub const TEST_GROUP: &str = "test";
+/// The place of what is alone in its group.
+pub const FIRST: &str = "0";
+
+impl Queued {
+    /// An event of an issue, to be sent now; see [`place`].
+    pub fn event(issue: IssueId, place: String, content: Content, now: Timestamp) -> Self {
+        let (group, due) = (issue.to_string(), Some(now));
+        Self { group, place, content, failing: None, due, rev: 1 }
+    }
+
+    /// A test, of which one is under way at a time.
+    pub fn test(id: String, now: Timestamp) -> Self {
+        Self::notice(TEST_GROUP.to_owned(), Content::Test { id }, now)
+    }
+
+    /// A message of its own, to be sent now.
+    pub fn notice(group: String, content: Content, now: Timestamp) -> Self {
+        Self { group, place: FIRST.to_owned(), content, failing: None, due: Some(now), rev: 1 }
+    }
+
+    /// Whether it waits longer than anything could: the clock was set back since.
+    pub fn waits_too_long(&self, now: Timestamp) -> bool {
+        self.due.is_some_and(|due| is_too_far(due, self.failing, now))
+    }
+
+    /// The same, to be sent now, as if it had not failed before.
+    #[must_use]
+    pub fn again(&self, now: Timestamp) -> Self {
+        Self { failing: None, due: Some(now), rev: self.rev + 1, ..self.clone() }
+    }
+}
+
+/// What is sent to a channel besides what it is notified of an issue that it knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Content {
+    /// An event of an issue, as it happened, to a webhook.
+    Event {
+        /// The same for every attempt: by it the receiver knows a repetition.
+        id: String,
+        /// What happened.
+        event: EventKind,
+        /// The very bytes.
+        body: String,
+    },
+    /// Somebody tries the channel.
+    Test {
+        /// Names the message.
+        id: String,
+    },
+    /// Another channel of the team does not work.
+    BrokenChannel {
+        /// Names the message.
+        id: String,
+        /// The other channel; none where an earlier version queued it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        uuid: Option<ChannelId>,
+        /// The other channel's name.
+        channel: String,
+        /// Why it does not.
+        reason: String,
+    },
+    /// Asks the reader of an address whether it may be written to.
+    Confirmation {
+        /// Names the message; empty where a version before this one queued it.
+        #[serde(default)]
+        id: String,
+        /// Who asks; none where the operator does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked_by: Option<Asker>,
+    },
+    /// Says that the channel was off for so long, or missed so much, that it is not sent.
+    Missed {
+        /// Names the message.
+        id: String,
+        /// The first transition that is not sent.
+        since: Timestamp,
+        /// When the channel was on again.
+        until: Timestamp,
+    },
+}
+
+impl Content {
+    /// What it is, for people.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Event { event, .. } => event.as_str(),
+            Self::Test { .. } => "test",
+            Self::BrokenChannel { .. } => "notice",
+            Self::Confirmation { .. } => "confirmation",
+            Self::Missed { .. } => "missed",
+        }
+    }
+
+    /// Whether an address receives it that nobody has confirmed.
+    pub const fn needs_no_confirmation(&self) -> bool {
+        matches!(self, Self::Confirmation { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::alerts::channel::Target;
+    use crate::alerts::retry::retry;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
+    }
+
+    #[test]
+    fn what_was_given_up_is_sent_again_from_the_first_try() {
+        let content = Content::Test { id: "1".to_owned() };
+        let notice = Queued::notice("test-1".to_owned(), content, at(0));
+        let failing = retry(
+            &Target::email("a@example.com").expect("an address").public(),
+            ChannelId(Uuid::nil()),
+            None,
+            None,
+            at(1),
+        )
+        .failing;
+        let parked = Queued { failing: Some(failing), due: None, rev: 20, ..notice.clone() };
+        let expected = Queued { due: Some(at(5)), rev: 21, ..notice };
+        assert_eq!(parked.again(at(5)), expected);
+    }
+
+    #[test]
+    fn a_confirmation_that_the_previous_version_queued_is_read() {
+        let read: Content = serde_json::from_str(r#"{"kind":"confirmation"}"#).expect("content");
+        assert_eq!(read, Content::Confirmation { id: String::new(), asked_by: None });
+    }
+}

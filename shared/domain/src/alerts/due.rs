@@ -1,0 +1,344 @@
+//! What a channel for people is to be notified of an issue: what is the case is compared with what the channel was notified of.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::AlertKind;
+use super::channel::{Channel, EventKind, Filter};
+use super::ended::EndReason;
+use super::reminder::next_reminder;
+use crate::checks::schedule::TimeScale;
+use crate::issues::record::Issue;
+use crate::issues::{Lifecycle, TimelineKey};
+use crate::sites::settings::{Escalation, QuietTime, Settings};
+
+/// What a channel was notified of an issue that is active as far as it knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notified {
+    /// The opening that it knows of.
+    pub opened_at: Timestamp,
+    /// Until when reminders are told, or need not be told any more.
+    pub reminded_until: Timestamp,
+}
+
+/// What decides what is due, beside the issue.
+#[derive(Debug, Clone, Copy)]
+pub struct AlertPolicy<'a> {
+    /// What the channel wants.
+    pub filter: &'a Filter,
+    /// What opened before does not concern the channel.
+    pub since: Timestamp,
+    /// When people are left alone.
+    pub quiet_time: &'a QuietTime,
+    /// When reminders are sent.
+    pub escalation: &'a Escalation,
+    /// How long a monitoring minute is.
+    pub time_scale: TimeScale,
+    /// Why nobody looks any more at what the issue is about, if nobody does.
+    pub ended: Option<EndReason>,
+}
+
+impl<'a> AlertPolicy<'a> {
+    /// What decides for a channel, where these are the settings of its team; `ended` is why nobody looks any
+    /// more at what the issue is about.
+    pub fn of(
+        channel: &'a Channel,
+        settings: &'a Settings,
+        ended: Option<EndReason>,
+        time_scale: TimeScale,
+    ) -> Self {
+        Self {
+            ended,
+            filter: &channel.filter,
+            since: channel.since.unwrap_or(Timestamp::MAX),
+            quiet_time: &settings.quiet_time,
+            escalation: &settings.escalation,
+            time_scale,
+        }
+    }
+}
+
+/// What is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing, and nothing will be until the issue opens again: what the channel was notified of can be forgotten.
+    Nothing(Reason),
+    /// Nothing now; `at` says when that changes by itself.
+    Later {
+        /// When to look again, unless something happens before.
+        at: Option<Timestamp>,
+        /// What the channel knows by then without being told.
+        notified: Option<Notified>,
+        /// Why.
+        reason: Reason,
+    },
+    /// This.
+    Notify {
+        /// What to say.
+        news: News,
+        /// What the channel knows once it was notified; none where nothing is left to be known.
+        notified: Option<Notified>,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// What people are notified of an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// It is active.
+    Opened {
+        /// When it was active before, without people knowing that this was over.
+        before: Vec<Outage>,
+    },
+    /// It is still active.
+    StillActive {
+        /// Since when the reminder is due.
+        due: Timestamp,
+    },
+    /// It is over.
+    Resolved {
+        /// When it was active between the opening that people know of and the last one.
+        before: Vec<Outage>,
+    },
+    /// It was active and is over, and nobody was notified of it.
+    Missed {
+        /// When it was, the last time included.
+        outages: Vec<Outage>,
+    },
+}
+
+impl News {
+    /// With which kind of news it is told, where there are many.
+    pub const fn kind(&self) -> AlertKind {
+        match self {
+            Self::Opened { .. } => AlertKind::Opened,
+            Self::Missed { .. } => AlertKind::Missed,
+            Self::Resolved { .. } => AlertKind::Resolved,
+            Self::StillActive { .. } => AlertKind::Reminder,
+        }
+    }
+
+    /// Since when people could have been told.
+    pub fn since(&self, issue: &Issue) -> Timestamp {
+        let opened_at = issue.lifecycle.opened_at();
+        match self {
+            Self::Opened { .. } => opened_at,
+            Self::Missed { .. } | Self::Resolved { .. } => {
+                issue.lifecycle.resolved_at().unwrap_or(opened_at)
+            }
+            Self::StillActive { due } => *due,
+        }
+    }
+}
+
+/// A time for which an issue was active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// Its opening.
+    pub from: Timestamp,
+    /// Its resolution.
+    pub to: Timestamp,
+}
+
+/// Why something is due, or is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It opened before the channel was there.
+    BeforeChannel,
+    /// The channel does not want to know.
+    Filtered,
+    /// It is active, and people do not know.
+    OpeningDue,
+    /// It is over, and people think it active.
+    ResolutionDue,
+    /// It was active for a time, and people do not know.
+    OutageDue,
+    /// A reminder is due.
+    Reminder,
+    /// People know all there is to know.
+    UpToDate,
+    /// Somebody silenced its reminders.
+    Snoozed,
+    /// People are left alone.
+    QuietTime,
+    /// It is active, and nobody looks any more.
+    Ended,
+}
+
+impl QuietTime {
+    /// When the quiet time that an instant lies in ends; none where it lies in none.
+    pub fn until(&self, now: Timestamp) -> Option<Timestamp> {
+        const DAY: i64 = 24 * 60;
+        if !self.enabled {
+            return None;
+        }
+        let [start, end] = [self.starts_at, self.ends_at].map(|at| i64::from(at.minute_of_day()));
+        let minute = now.as_second().div_euclid(60);
+        let passed = (minute - start).rem_euclid(DAY);
+        let length = (end - start).rem_euclid(DAY);
+        if passed >= length {
+            return None;
+        }
+        Timestamp::from_second((minute - passed + length) * 60).ok()
+    }
+}
+
+impl Filter {
+    /// Whether the channel wants news of a kind about an issue.
+    pub fn wants(&self, kind: EventKind, issue: &Issue) -> bool {
+        let fingerprint = issue.id.fingerprint();
+        is_in(&self.events, &kind)
+            && is_in(&self.tools, &fingerprint.tool())
+            && is_in(&self.severities, &fingerprint.severity())
+    }
+
+    /// Whether the channel wants any news at all about an issue.
+    pub fn wants_any(&self, issue: &Issue) -> bool {
+        EventKind::ALL.iter().any(|kind| self.wants(*kind, issue))
+    }
+}
+
+fn is_in<T: Ord>(set: &std::collections::BTreeSet<T>, value: &T) -> bool {
+    set.is_empty() || set.contains(value)
+}
+
+/// What is due to people, who were told `notified`, of an issue; `from` is the first opening that they may
+/// not have been notified of.
+pub fn due(
+    issue: &Issue,
+    notified: Option<Notified>,
+    from: Timestamp,
+    policy: &AlertPolicy<'_>,
+    now: Timestamp,
+) -> Due {
+    let opened_at = issue.lifecycle.opened_at();
+    if notified.is_none() && opened_at < policy.since {
+        return Due::Nothing(Reason::BeforeChannel);
+    }
+    if notified.is_none() && opened_at < from && !issue.lifecycle.is_active() {
+        return Due::Nothing(Reason::UpToDate);
+    }
+    let wants = |kind| policy.filter.wants(kind, issue);
+    let notify = |news, after, reason| match policy.quiet_time.until(now) {
+        Some(end) => Due::Later { at: Some(end), notified, reason: Reason::QuietTime },
+        None => Due::Notify { news, notified: after, reason },
+    };
+    let from = notified.map_or(from.max(policy.since), |notified| notified.opened_at);
+    let before = || outages(issue, from).filter(|outage| outage.from != opened_at).collect();
+    if matches!(issue.lifecycle, Lifecycle::Resolved { .. }) {
+        return match notified {
+            Some(_) if wants(EventKind::Resolved) => {
+                notify(News::Resolved { before: before() }, None, Reason::ResolutionDue)
+            }
+            None if wants(EventKind::Opened) => {
+                let outages = outages(issue, from).collect();
+                notify(News::Missed { outages }, None, Reason::OutageDue)
+            }
+            // It wants to hear of resolutions alone.
+            None if wants(EventKind::Resolved) => {
+                notify(News::Resolved { before: before() }, None, Reason::ResolutionDue)
+            }
+            _ => Due::Nothing(Reason::Filtered),
+        };
+    }
+    if policy.ended.is_some() {
+        return match notified {
+            Some(_) if wants(EventKind::Resolved) => {
+                notify(News::Resolved { before: before() }, None, Reason::Ended)
+            }
+            _ => Due::Later { at: None, notified, reason: Reason::Ended },
+        };
+    }
+    let known = match notified {
+        Some(notified) if notified.opened_at == opened_at => notified,
+        _ if wants(EventKind::Opened) => {
+            let notified = Notified { opened_at, reminded_until: now.max(opened_at) };
+            return notify(News::Opened { before: before() }, Some(notified), Reason::OpeningDue);
+        }
+        _ if wants(EventKind::Resolved) || wants(EventKind::Reminder) => {
+            Notified { opened_at, reminded_until: opened_at }
+        }
+        _ => return Due::Nothing(Reason::Filtered),
+    };
+    let later = |at, reason| Due::Later { at, notified: Some(known), reason };
+    if !wants(EventKind::Reminder) {
+        return later(None, Reason::UpToDate);
+    }
+    let next = next_reminder(issue, known.reminded_until, policy.escalation, policy.time_scale);
+    let Some(next) = next else { return later(None, Reason::UpToDate) };
+    if let Some(until) = issue.snoozed_until.filter(|until| *until > next.max(now)) {
+        return later(Some(until), Reason::Snoozed);
+    }
+    let since = issue.snoozed_until.map_or(next, |until| until.max(next));
+    if next > now {
+        return later(Some(next), Reason::UpToDate);
+    }
+    if let Some(end) = policy.quiet_time.until(now) {
+        return later(Some(end), Reason::QuietTime);
+    }
+    let notified = Notified { reminded_until: now, ..known };
+    Due::Notify {
+        news: News::StillActive { due: since },
+        notified: Some(notified),
+        reason: Reason::Reminder,
+    }
+}
+
+/// The times since an opening for which the issue was active and is not any more, as far as its
+/// timeline goes back.
+fn outages(issue: &Issue, from: Timestamp) -> impl Iterator<Item = Outage> {
+    let mut opened = None;
+    issue.timeline.entries().iter().filter_map(move |entry| match entry.key {
+        TimelineKey::Opened => {
+            opened = Some(entry.timestamp);
+            None
+        }
+        TimelineKey::Acknowledged => None,
+        TimelineKey::Resolved => {
+            let outage = Outage { from: opened.take()?, to: entry.timestamp };
+            (outage.from >= from).then_some(outage)
+        }
+    })
+}
+
+impl Outage {
+    /// How long it lasted.
+    pub fn duration(self) -> SignedDuration {
+        self.to.duration_since(self.from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sites::settings::TimeOfDay;
+
+    fn quiet(starts_at: &str, ends_at: &str) -> QuietTime {
+        let [starts_at, ends_at] =
+            [starts_at, ends_at].map(|at| TimeOfDay::parse(at).expect("a time of day"));
+        QuietTime { enabled: true, starts_at, ends_at }
+    }
+
+    #[test]
+    fn quiet_time_has_its_first_minute_and_not_its_last_also_across_midnight() {
+        let at = |text: &str| -> Timestamp { text.parse().expect("a timestamp") };
+        let day = quiet("12:00", "13:30");
+        let night = quiet("22:00", "07:00");
+        for (window, now, until) in [
+            (day, "2026-11-20T11:59:59Z", None),
+            (day, "2026-11-20T12:00:00Z", Some("2026-11-20T13:30:00Z")),
+            (day, "2026-11-20T13:29:59.999Z", Some("2026-11-20T13:30:00Z")),
+            (day, "2026-11-20T13:30:00Z", None),
+            (night, "2026-11-20T21:59:59Z", None),
+            (night, "2026-11-20T22:00:00Z", Some("2026-11-21T07:00:00Z")),
+            (night, "2026-11-21T00:00:00Z", Some("2026-11-21T07:00:00Z")),
+            (night, "2026-11-21T06:59:59Z", Some("2026-11-21T07:00:00Z")),
+            (night, "2026-11-21T07:00:00Z", None),
+        ] {
+            assert_eq!(window.until(at(now)), until.map(at), "{now}");
+        }
+        let off = QuietTime { enabled: false, ..night };
+        assert_eq!(off.until(at("2026-11-21T00:00:00Z")), None);
+    }
+}

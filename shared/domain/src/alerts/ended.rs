@@ -1,0 +1,62 @@
+//! When nobody looks any more at what an issue is about, though nothing says that the problem is over.
+
+use serde::{Deserialize, Serialize};
+
+use crate::accounts::account::Team;
+use crate::checks::tool::Tool;
+use crate::sites::settings::Settings;
+
+/// Why monitoring of an active issue ended. Its channels are told so, and not reminded of it any more. In
+/// the API the issue stays active until a check or a person resolves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// Every tool of the site was disabled.
+    SitePaused,
+    /// The tool that found the problem was disabled, or is not in the plan any more.
+    ToolDisabled,
+    /// The team's plan is inactive.
+    PlanInactive,
+    /// The site was deleted.
+    SiteDeleted,
+}
+
+impl EndReason {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::SitePaused, Self::ToolDisabled, Self::PlanInactive, Self::SiteDeleted];
+
+    /// Why a tool does not run on a site of a team, whose settings these are; none where it does.
+    pub fn of(tool: Tool, team: &Team, settings: &Settings) -> Option<Self> {
+        let is_enabled = |tool: Tool| settings.tools.is_enabled(tool);
+        if !team.plan_active {
+            Some(Self::PlanInactive)
+        } else if is_enabled(tool) && team.plan.allows(tool) {
+            None
+        } else if Tool::ALL.into_iter().any(is_enabled) {
+            Some(Self::ToolDisabled)
+        } else {
+            Some(Self::SitePaused)
+        }
+    }
+
+    /// As events say it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SitePaused => "site_paused",
+            Self::ToolDisabled => "tool_disabled",
+            Self::PlanInactive => "plan_inactive",
+            Self::SiteDeleted => "site_deleted",
+        }
+    }
+
+    /// What happened, for people; it ends a sentence.
+    pub const fn as_clause(self) -> &'static str {
+        match self {
+            Self::SitePaused => "the site was paused",
+            Self::ToolDisabled => "this check was disabled",
+            Self::PlanInactive => "the team's plan is inactive",
+            Self::SiteDeleted => "the site was deleted",
+        }
+    }
+}

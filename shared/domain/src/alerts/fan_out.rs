@@ -1,0 +1,94 @@
+//! What a channel is to learn of a change of an issue.
+
+use jiff::Timestamp;
+
+use super::channel::{Channel, EventKind};
+use super::delivery::{DeliveryState, OutboxEntry};
+use super::due::Notified;
+use super::missed::Missed;
+use crate::issues::record::Issue;
+
+/// What a channel is to learn of a change of an issue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChannelNews {
+    /// What it knows of the issue then, if that changes.
+    pub delivery: Option<DeliveryState>,
+    /// What a program is told; people are told by the delivery state.
+    pub event: Option<EventKind>,
+}
+
+impl Channel {
+    /// Whether changes of an issue concern it, even while it is off.
+    pub fn follows(&self, issue: &Issue) -> bool {
+        self.began().is_some() && self.filter.wants_any(issue)
+    }
+
+    /// Whether it received alerts already when an issue opened.
+    pub fn was_there(&self, issue: &Issue) -> bool {
+        self.began().is_some_and(|since| issue.lifecycle.opened_at() >= since)
+    }
+
+    /// What it is to learn of a change of an issue that it follows, of which it knows `delivery`; none
+    /// where the change does not concern it.
+    pub fn news(
+        &self,
+        delivery: Option<DeliveryState>,
+        entry: &OutboxEntry,
+        now: Timestamp,
+    ) -> Option<ChannelNews> {
+        if delivery.is_none() && !self.was_there(&entry.issue) {
+            return None;
+        }
+        let opened_at = entry.issue.lifecycle.opened_at();
+        let is_for_people = self.target.is_for_people();
+        let is_opening = entry.event == Some(EventKind::Opened);
+        let is_ended = |delivery: &DeliveryState| !is_for_people && delivery.notified.is_none();
+        // What a channel has missed is derived from the timeline, this change included. A program that was
+        // notified that monitoring ended has nothing to learn of a resolution.
+        let learns = delivery.as_ref().is_none_or(|delivery| {
+            delivery.missed.is_none() && (is_opening || !is_ended(delivery))
+        });
+        let mut delivery = match delivery {
+            Some(delivery) => {
+                Some(DeliveryState { due: Some(now), rev: delivery.rev + 1, ..delivery })
+            }
+            None => is_opening.then(|| DeliveryState::new(entry.issue.id, opened_at, now)),
+        };
+        if let Some(delivery) = &mut delivery {
+            if is_opening && learns && !is_for_people {
+                // A program is notified of an opening by the event alone.
+                delivery.notified = Some(Notified { opened_at, reminded_until: opened_at });
+            }
+            if delivery.missed.is_some() || is_for_people && delivery.notified.is_some() {
+                delivery.note_deletion(entry);
+            }
+        }
+        let wanted = entry.event.filter(|event| self.filter.wants(*event, &entry.issue));
+        let event = wanted.filter(|_| !is_for_people && learns);
+        (delivery.is_some() || event.is_some()).then_some(ChannelNews { delivery, event })
+    }
+
+    /// What is noted of a change of an issue while the channel is off: the first transition that it misses.
+    /// The others follow from the issue's timeline. None where nothing is to be noted.
+    pub fn lesson_while_off(
+        &self,
+        delivery: Option<DeliveryState>,
+        entry: &OutboxEntry,
+        now: Timestamp,
+    ) -> Option<ChannelNews> {
+        let is_opening = entry.event == Some(EventKind::Opened);
+        let before = match delivery {
+            Some(delivery) => delivery,
+            None if is_opening && self.was_there(&entry.issue) => {
+                let opened_at = entry.issue.lifecycle.opened_at();
+                DeliveryState { rev: 0, ..DeliveryState::new(entry.issue.id, opened_at, now) }
+            }
+            None => return None,
+        };
+        let mut next = DeliveryState { due: None, rev: before.rev + 1, ..before.clone() };
+        next.missed = next.missed.or_else(|| Missed::of(entry));
+        next.note_deletion(entry);
+        let is_noted = next.missed != before.missed || next.deleted != before.deleted;
+        is_noted.then_some(ChannelNews { delivery: Some(next), event: None })
+    }
+}

@@ -1,0 +1,333 @@
+//! An alert as a mail, and transactional mails, which ask their reader to follow a link: the whole message, in plain
+//! text and in HTML of the same content.
+//!
+//! Nothing of it is drawn at random: the same input is the same message, byte by byte.
+
+use jiff::Timestamp;
+use lettre::address::AddressError;
+use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::message::{Mailbox, MessageBuilder, MultiPart, SinglePart};
+use lettre::{Address, Message};
+use maud::{DOCTYPE, Markup, html};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::text::{cut, one_line};
+use super::unlinked::{address, unlinked};
+use super::{Alert, Thread, Tone};
+use crate::accounts::account::User;
+
+/// Characters of a name in a subject.
+const SUBJECT_NAME: usize = 255;
+/// Characters of a name in a mail to somebody who has not asked for any.
+const STRANGERS_NAME: usize = 64;
+
+/// What stands on a mail beside its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// The sender: `Vedette <alerts@example.com>`, or a bare address.
+    pub from: String,
+    /// The recipient's address.
+    pub to: String,
+    /// Identity of this message, without brackets: `1234@example.com`. A mail that is sent a second
+    /// time has the same.
+    pub message_id: String,
+    /// When it is sent.
+    pub at: Timestamp,
+    /// Where the recipient unsubscribes: one POST does it, and a GET asks.
+    pub unsubscribe_url: Option<String>,
+    /// The host by whose name threads are identified.
+    pub host: String,
+}
+
+/// A mail that asks its reader to follow a link.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TransactionalMail {
+    /// What is asked.
+    pub kind: TransactionalMailKind,
+    /// Where the link leads. It may carry a secret, so there is no `Debug`.
+    pub url: String,
+}
+
+/// What a transactional mail asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TransactionalMailKind {
+    /// To confirm an address for alerts.
+    Confirmation {
+        /// Who asks; none where the operator does.
+        asked_by: Option<Asker>,
+        /// The name of the team.
+        team: String,
+    },
+    /// To join a team.
+    Invitation {
+        /// Who invites.
+        asked_by: Asker,
+        /// The name of the team.
+        team: String,
+    },
+    /// To sign in, which the reader asked for.
+    SignIn,
+}
+
+/// The user who asks for a transactional mail to somebody else. The mail names them, as its reader may know them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asker {
+    /// Their name, which they chose.
+    pub name: String,
+    /// Their address.
+    pub email: String,
+}
+
+impl Asker {
+    /// The user, as the one who asks.
+    pub fn of(user: &User) -> Self {
+        Self { name: user.name.clone(), email: user.email.clone() }
+    }
+
+    fn words(&self) -> String {
+        let email = address(&self.email);
+        match self.name == self.email {
+            true => email,
+            false => format!("{} ({email})", strangers_name(&self.name)),
+        }
+    }
+}
+
+/// A name in a mail that its reader has not asked for. Strangers choose names, so there is no room for a transactional mail of
+/// their own, and no link.
+fn strangers_name(text: &str) -> String {
+    cut(&unlinked(text), STRANGERS_NAME, |_| 1)
+}
+
+/// The words of a transactional mail.
+struct Words {
+    subject: &'static str,
+    request: String,
+    button: &'static str,
+    otherwise: &'static str,
+}
+
+impl TransactionalMailKind {
+    fn words(&self) -> Words {
+        match self {
+            Self::Confirmation { asked_by, team } => Words {
+                subject: "Confirm your address for alerts",
+                request: match asked_by {
+                    Some(asked_by) => format!(
+                        "{} of the team “{}” wants alerts about its websites to be sent to this \
+                         address.",
+                        asked_by.words(),
+                        strangers_name(team)
+                    ),
+                    None => format!(
+                        "Alerts about the websites of the team “{}” are to be sent to this address.",
+                        strangers_name(team)
+                    ),
+                },
+                button: "Confirm this address",
+                otherwise: "If you do not want these alerts, ignore this email.",
+            },
+            Self::Invitation { asked_by, team } => Words {
+                subject: "Join a team on Vedette",
+                request: format!(
+                    "{} has invited you to the team “{}”, which monitors its websites with Vedette.",
+                    asked_by.words(),
+                    strangers_name(team)
+                ),
+                button: "View the invitation",
+                otherwise: "The link is valid for a week. If you do not want to join, ignore this email.",
+            },
+            Self::SignIn => Words {
+                subject: "Sign in to Vedette",
+                request: "Someone, probably you, asked for a link to sign in to Vedette with this \
+                          address."
+                    .to_owned(),
+                button: "Sign in",
+                otherwise: "The link works once, for 15 minutes. If it was not you, ignore this email.",
+            },
+        }
+    }
+}
+
+/// A mail that cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    /// Something that is to be an address is none.
+    #[error("the address of the {role} is not valid")]
+    Address {
+        /// Whose: the sender's or the recipient's.
+        role: &'static str,
+        /// What is wrong with it.
+        source: AddressError,
+    },
+    /// A part of it is missing.
+    #[error("the message cannot be put together")]
+    Incomplete(#[from] lettre::error::Error),
+}
+
+/// The mail of an alert: its bytes, and from whom to whom they go.
+///
+/// # Errors
+///
+/// When an address is not valid.
+pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError> {
+    let alert = alert.tamed();
+    // Gmail ignores what stands in brackets when it compares subjects: the state changes within a
+    // thread, and the name must not.
+    let subject = format!("[{}] {}", alert.state, cut(&alert.name, SUBJECT_NAME, |_| 1));
+    let mut mail = addressed(envelope, &subject)?;
+    if let Some(Thread { issue, opened_at }) = alert.thread {
+        // SES replaces the ids of messages, so all mails of a thread refer to one that never was.
+        let root = format!("<i.{issue}.{}@{}>", opened_at.as_millisecond(), envelope.host);
+        mail = mail.in_reply_to(root.clone()).references(root);
+        mail = with(mail, "X-Vedette-Issue", issue.to_string());
+    }
+    let unsubscribe = envelope.unsubscribe_url.as_deref();
+    if let Some(url) = unsubscribe {
+        mail = with(mail, "List-Unsubscribe", format!("<{url}>"));
+        mail = with(mail, "List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
+    }
+    let (plain, html) = (plain(&alert, unsubscribe), page(&alert, unsubscribe));
+    Ok(mail.multipart(alternatives(plain, html))?)
+}
+
+/// The mail of a transactional mail.
+///
+/// # Errors
+///
+/// When an address is not valid.
+pub fn mail(mail: &TransactionalMail, envelope: &Envelope) -> Result<Message, MailError> {
+    let Words { subject, request, button: follow, otherwise } = mail.kind.words();
+    let url = &mail.url;
+    let plain = format!("{request}\n\n{follow}: {url}\n\n{otherwise}\n");
+    let content = html! {
+        p { (request) }
+        (button(follow, url))
+        p { (otherwise) }
+    };
+    let html = document(Tone::Neutral, subject, &request, &content);
+    Ok(addressed(envelope, subject)?.multipart(alternatives(plain, html))?)
+}
+
+/// A message that nobody answers, human or not.
+fn addressed(envelope: &Envelope, subject: &str) -> Result<MessageBuilder, MailError> {
+    let invalid = |role| move |source| MailError::Address { role, source };
+    let from: Mailbox = envelope.from.parse().map_err(invalid("sender"))?;
+    let to: Address = envelope.to.parse().map_err(invalid("recipient"))?;
+    let mail = Message::builder()
+        .from(from)
+        .to(Mailbox::new(None, to))
+        // What looks like an encoded word would be decoded.
+        .subject(one_line(subject).replace("=?", "= ?"))
+        .date(envelope.at.into())
+        .message_id(Some(format!("<{}>", envelope.message_id)));
+    let mail = with(mail, "Auto-Submitted", "auto-generated".to_owned());
+    Ok(with(mail, "X-Auto-Response-Suppress", "All".to_owned()))
+}
+
+fn with(mail: MessageBuilder, name: &'static str, value: String) -> MessageBuilder {
+    mail.raw_header(HeaderValue::new(HeaderName::new_from_ascii_str(name), value))
+}
+
+fn alternatives(plain: String, html: String) -> MultiPart {
+    // No text holds its own hash, so no line of it can be taken for the boundary.
+    let hash = Sha256::new().chain_update(&plain).chain_update(&html).finalize();
+    let boundary = data_encoding::HEXLOWER.encode(&hash[..20]);
+    MultiPart::alternative()
+        .boundary(boundary)
+        .singlepart(SinglePart::plain(plain))
+        .singlepart(SinglePart::html(html))
+}
+
+const UNSUBSCRIBE: &str = "Stop alerts to this address";
+
+fn plain(alert: &Alert, unsubscribe: Option<&str>) -> String {
+    let mut parts = vec![alert.title()];
+    if !alert.lines.is_empty() {
+        parts.push(alert.lines.join("\n"));
+    }
+    let details: Vec<_> =
+        alert.details().map(|(label, value)| format!("{label}: {value}")).collect();
+    if !details.is_empty() {
+        parts.push(details.join("\n"));
+    }
+    parts.extend(alert.link.as_ref().map(|link| format!("{}: {}", link.text, link.url)));
+    parts.extend(alert.runbook.as_ref().map(|runbook| format!("Notes:\n{runbook}")));
+    // Mail programs know the two hyphens as the end of what matters.
+    parts.extend(unsubscribe.map(|url| format!("-- \n{UNSUBSCRIBE}: {url}")));
+    parts.join("\n\n") + "\n"
+}
+
+fn page(alert: &Alert, unsubscribe: Option<&str>) -> String {
+    let content = html! {
+        @for line in &alert.lines {
+            p { (line) }
+        }
+        @if alert.details().next().is_some() {
+            table role="presentation" cellpadding="0" cellspacing="0" style="margin:16px 0" {
+                @for (label, value) in alert.details() {
+                    tr {
+                        td style="padding:2px 16px 2px 0;opacity:.7;vertical-align:top" { (label) }
+                        td style="padding:2px 0" { (value) }
+                    }
+                }
+            }
+        }
+        @if let Some(link) = &alert.link {
+            (button(link.text, &link.url))
+        }
+        @if let Some(runbook) = &alert.runbook {
+            p { b { "Notes:" } @for line in runbook.lines() { br; (line) } }
+        }
+        @if let Some(url) = unsubscribe {
+            p style="font-size:12px;opacity:.7" { a href=(url) style="color:inherit" { (UNSUBSCRIBE) } }
+        }
+    };
+    let first = alert.lines.first().map(String::as_str).unwrap_or_default();
+    document(alert.tone(), &alert.title(), first, &content)
+}
+
+fn button(text: &str, url: &str) -> Markup {
+    html! {
+        p { a href=(url) style="display:inline-block;padding:8px 16px;border:1px solid;border-radius:4px;color:inherit;text-decoration:none" { (text) } }
+    }
+}
+
+/// A page of one column. `preview` is what a list of mails shows of it.
+fn document(tone: Tone, title: &str, preview: &str, content: &Markup) -> String {
+    let font = "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif";
+    let bar = format!("border-left:4px solid {};padding-left:12px;font-size:18px", color(tone));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width";
+                meta name="color-scheme" content="light dark";
+                meta name="supported-color-schemes" content="light dark";
+                title { (title) }
+            }
+            body style=(font) {
+                div style="display:none;max-height:0;overflow:hidden" { (preview) }
+                table role="presentation" width="100%" style="max-width:600px" {
+                    tr { td {
+                        h1 style=(bar) { (title) }
+                        (content)
+                    } }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+const fn color(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Critical => "#d92d20",
+        Tone::Warning => "#dc8a04",
+        Tone::Info => "#2e7bd6",
+        Tone::Good => "#1e9e5a",
+        Tone::Neutral => "#80848e",
+    }
+}

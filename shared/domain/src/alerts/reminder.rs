@@ -1,0 +1,128 @@
+//! When reminders of an active issue are due.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::checks::schedule::TimeScale;
+use crate::clock::is_ahead;
+use crate::issues::Fingerprint;
+use crate::issues::record::Issue;
+use crate::sites::settings::Escalation;
+
+/// The interval that repeats for as long as the issue is active, in minutes.
+const DAILY: u32 = 1_440;
+
+/// Days before a domain expires on which its issue is told again, whatever the settings say: who loses
+/// a domain loses more than a site.
+const DAYS_BEFORE_EXPIRY: [i64; 3] = [14, 7, 1];
+
+/// The first reminder of an issue after an instant; none where no more will come.
+///
+/// Reminders are counted from the opening. An interval of 0 is the alert of the opening itself.
+pub fn next_reminder(
+    issue: &Issue,
+    after: Timestamp,
+    escalation: &Escalation,
+    time_scale: TimeScale,
+) -> Option<Timestamp> {
+    let opened_at = issue.lifecycle.opened_at();
+    if is_ahead(opened_at, after) {
+        // Opened before the clock was set back: no interval can be counted from there.
+        let day = SignedDuration::try_from(time_scale.minutes(DAILY)).ok()?;
+        return after.checked_add(day).ok().filter(|_| escalation.enabled);
+    }
+    let intervals =
+        escalation.intervals.iter().filter(|minutes| escalation.enabled && **minutes > 0);
+    let escalated = intervals.filter_map(|&minutes| {
+        let once = opened_at.checked_add(time_scale.minutes(minutes)).ok()?;
+        if minutes != DAILY || once > after {
+            return Some(once);
+        }
+        let day = SignedDuration::try_from(time_scale.minutes(DAILY)).ok()?;
+        let passed = after.duration_since(opened_at).as_nanos() / day.as_nanos().max(1);
+        let days = i32::try_from(passed).ok()?.checked_add(1)?;
+        opened_at.checked_add(day.checked_mul(days)?).ok()
+    });
+    let is_domain = issue.id.fingerprint() == Fingerprint::DnsDomainExpiring;
+    let ends_at = issue.ends_at().filter(|_| is_domain);
+    let expiry = ends_at.into_iter().flat_map(|expires_at| {
+        let before =
+            move |days: i64| expires_at.checked_sub(SignedDuration::from_hours(24 * days)).ok();
+        DAYS_BEFORE_EXPIRY.into_iter().filter_map(before)
+    });
+    escalated.chain(expiry).filter(|due| *due > after).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::id::{IssueId, SiteId};
+    use crate::issues::{Lifecycle, Timeline};
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    const OPENED: &str = "2026-11-20T09:54:00Z";
+
+    fn issue(fingerprint: Fingerprint) -> Issue {
+        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let opened_at = at(OPENED);
+        let lifecycle = Lifecycle::open(opened_at);
+        Issue {
+            id: IssueId::new(site, fingerprint, opened_at),
+            rev: 1,
+            lifecycle,
+            timeline: Timeline::default().then(lifecycle),
+            summary: String::new(),
+            context: json!({ "measured": { "expires_at": "2026-12-10T00:00:00+00:00" } }),
+            check: None,
+            previous_check: None,
+            last_evaluated_at: None,
+            snoozed_until: None,
+            notes: Vec::new(),
+            created_at: opened_at,
+            updated_at: opened_at,
+        }
+    }
+
+    fn escalation(intervals: &[u32]) -> Escalation {
+        Escalation { enabled: true, intervals: intervals.iter().copied().collect() }
+    }
+
+    /// The reminders after the opening, as long as there are any, five at most.
+    fn reminders(fingerprint: Fingerprint, escalation: &Escalation) -> Vec<String> {
+        let issue = issue(fingerprint);
+        let mut after = issue.lifecycle.opened_at();
+        let mut reminders = Vec::new();
+        while let Some(next) = next_reminder(&issue, after, escalation, TimeScale::default())
+            && reminders.len() < 5
+        {
+            reminders.push(next.to_string());
+            after = next;
+        }
+        reminders
+    }
+
+    #[test]
+    fn reminders_come_at_their_intervals_and_daily_ones_for_ever() {
+        let down = |intervals: &[u32]| reminders(Fingerprint::StatusDown, &escalation(intervals));
+        assert_eq!(down(&[0]), [""; 0], "the opening itself");
+        assert_eq!(down(&[0, 15, 60]), ["2026-11-20T10:09:00Z", "2026-11-20T10:54:00Z"]);
+        let daily = ["21", "22", "23", "24", "25"].map(|day| format!("2026-11-{day}T09:54:00Z"));
+        assert_eq!(down(&[1_440]), daily);
+        let mixed = down(&[360, 1_440]);
+        assert_eq!(mixed[..2], ["2026-11-20T15:54:00Z".to_owned(), daily[0].clone()]);
+        let off = Escalation { enabled: false, ..escalation(&[15]) };
+        assert_eq!(reminders(Fingerprint::StatusDown, &off), [""; 0]);
+    }
+
+    #[test]
+    fn the_end_of_a_domain_is_told_again_fourteen_seven_and_one_day_before() {
+        let off = Escalation::default();
+        let expected = ["2026-11-26T00:00:00Z", "2026-12-03T00:00:00Z", "2026-12-09T00:00:00Z"];
+        assert_eq!(reminders(Fingerprint::DnsDomainExpiring, &off), expected);
+        assert_eq!(reminders(Fingerprint::DnsLookupFailed, &off), [""; 0]);
+    }
+}

@@ -1,0 +1,162 @@
+//! When a message that a channel did not take is sent again.
+
+use jiff::fmt::serde::timestamp::millisecond;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::channel::PublicTarget;
+use crate::clock::is_ahead;
+use crate::id::ChannelId;
+
+/// Waits after each failure of a channel for people, in seconds. What they are told by then is what is
+/// the case by then, so the last wait repeats for as long as there is something to tell.
+const PEOPLE: [i64; 7] = [5, 30, 120, 300, 900, 3_600, 10_800];
+
+/// Waits after each failure of a webhook, in seconds: 76 hours in all, as
+/// [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
+/// advises.
+const WEBHOOK: [i64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+
+/// The most that a receiver can ask for: it must not silence itself for good by a mistake.
+const LONGEST_ASKED: SignedDuration = SignedDuration::from_hours(24);
+
+/// A receiver that asks for less is backed off from as one that asks for nothing: it must not have us
+/// send the same message to it again and again.
+const SHORTEST_ASKED: SignedDuration = SignedDuration::from_secs(30);
+
+/// Failures in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    /// The first of them.
+    #[serde(with = "millisecond::required")]
+    since: Timestamp,
+    /// How far the schedule is: a receiver that says when it wants to be asked again leaves it where it
+    /// is, or one that is merely busy would soon be given up.
+    step: u32,
+}
+
+impl Failing {
+    /// When the first of them was.
+    pub const fn since(&self) -> Timestamp {
+        self.since
+    }
+}
+
+/// Whether a retry lies further ahead than any could: the clock was set back since. `failing` are the failures
+/// that it follows.
+pub fn is_too_far(retry_at: Timestamp, failing: Option<Failing>, now: Timestamp) -> bool {
+    // The jitter lengthens the longest wait by a fifth.
+    const LONGEST: SignedDuration = SignedDuration::from_secs(86_400 * 6 / 5);
+    failing.is_some_and(|failing| is_ahead(failing.since, now))
+        || is_ahead(retry_at, now.saturating_add(LONGEST).unwrap_or(now))
+}
+
+/// What happens after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// When to try again.
+    pub at: Timestamp,
+    /// The failures so far.
+    pub failing: Failing,
+    /// Whether they have gone on for longer than the whole schedule: the team is told.
+    pub is_exhausted: bool,
+}
+
+/// When to try again after a failure: never before the receiver asks for it (`Retry-After`). Where it asks
+/// for at least half a minute, that is the wait; else the schedule's is, up to a fifth shorter or longer, so
+/// that what failed together does not come back together.
+pub fn retry(
+    target: &PublicTarget,
+    channel: ChannelId,
+    before: Option<Failing>,
+    asked: Option<SignedDuration>,
+    now: Timestamp,
+) -> Retry {
+    let waits: &[i64] = if target.is_for_people() { &PEOPLE } else { &WEBHOOK };
+    let Failing { since, step } = before.unwrap_or(Failing { since: now, step: 0 });
+    let place = usize::try_from(step).unwrap_or(usize::MAX).min(waits.len() - 1);
+    let (wait, step) = match asked {
+        Some(asked) if asked >= SHORTEST_ASKED => (asked.min(LONGEST_ASKED), step),
+        asked => {
+            let wait = SignedDuration::from_millis(waits[place] * jitter(channel, step));
+            (wait.max(asked.unwrap_or_default()), step.saturating_add(1))
+        }
+    };
+    let whole = SignedDuration::from_secs(waits.iter().sum());
+    Retry {
+        at: now.saturating_add(wait).unwrap_or(now),
+        failing: Failing { since, step },
+        is_exhausted: now.duration_since(since) >= whole,
+    }
+}
+
+/// Milliseconds to a second: 800 to 1,200.
+fn jitter(channel: ChannelId, step: u32) -> i64 {
+    let digest =
+        Sha256::new().chain_update(channel.as_uuid()).chain_update(step.to_be_bytes()).finalize();
+    800 + i64::from(u16::from_be_bytes([digest[0], digest[1]])) % 401
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::alerts::channel::{SecretUrl, SigningKey, SigningKeys, Target};
+
+    fn webhook() -> PublicTarget {
+        let current = SigningKey::from_random([1; SigningKey::BYTES]);
+        let keys = SigningKeys { current, previous: None };
+        Target::Webhook { url: SecretUrl::new("https://example.com"), keys }.public()
+    }
+
+    fn chat() -> PublicTarget {
+        Target::Slack { url: SecretUrl::new("https://example.com") }.public()
+    }
+
+    /// The waits until a receiver that always fails is given up, in seconds.
+    fn waits(target: &PublicTarget, asked: Option<i64>) -> Vec<f64> {
+        let (channel, mut now) = (ChannelId(Uuid::from_u128(7)), Timestamp::UNIX_EPOCH);
+        let (mut failing, mut waits) = (None, Vec::new());
+        loop {
+            let asked = asked.map(SignedDuration::from_secs);
+            let next = retry(target, channel, failing, asked, now);
+            if next.is_exhausted || waits.len() == 1_000 {
+                return waits;
+            }
+            waits.push(next.at.duration_since(now).as_secs_f64());
+            (now, failing) = (next.at, Some(next.failing));
+        }
+    }
+
+    #[test]
+    fn waits_follow_the_schedule_give_or_take_a_fifth() {
+        for (target, schedule) in [(chat(), &PEOPLE[..]), (webhook(), &WEBHOOK[..])] {
+            let waits = waits(&target, None);
+            assert!(waits.len().abs_diff(schedule.len()) <= 1, "{waits:?}");
+            for (wait, planned) in waits.iter().zip(schedule) {
+                let planned = *planned as f64;
+                assert!((0.8 * planned..=1.2 * planned).contains(wait), "{wait} {planned}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_receiver_that_asks_for_patience_is_given_up_by_time_and_not_by_number() {
+        assert_eq!(waits(&webhook(), Some(60)).len(), 1_000, "of 4,560 in 76 hours");
+        assert_eq!(waits(&chat(), Some(3_600)), [3_600.0; 5]);
+        assert_eq!(waits(&webhook(), Some(9_000_000))[0], 86_400.0, "not for good");
+    }
+
+    #[test]
+    fn a_receiver_that_asks_for_no_patience_is_backed_off_from() {
+        for target in [chat(), webhook()] {
+            let (kind, unasked) = (target.kind(), waits(&target, None));
+            assert_eq!(waits(&target, Some(0)), unasked, "{kind}");
+            let asked = waits(&target, Some(20));
+            assert_eq!(asked[0], 20.0, "{kind}: not before it asks");
+            assert_eq!(asked[1..5], unasked[1..5], "{kind}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What waits to be told to people of an issue, and when it is due.
+
+use jiff::Timestamp;
+
+use super::delivery::DeliveryState;
+use super::due::{AlertPolicy, Due, News, due};
+use crate::issues::record::Issue;
+use crate::sites::settings::QuietTime;
+
+/// News that people have not been told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// What they would be told now.
+    pub news: News,
+    /// When they are; none where nothing is sent to the channel until somebody enables it.
+    pub due: Option<Timestamp>,
+}
+
+impl DeliveryState {
+    /// What waits to be notified of an issue; none where people know all that there is. A reminder waits from
+    /// when it is due.
+    pub fn waiting(
+        &self,
+        issue: &Issue,
+        policy: &AlertPolicy<'_>,
+        now: Timestamp,
+    ) -> Option<Waiting> {
+        let awake = QuietTime { enabled: false, ..*policy.quiet_time };
+        let awake = AlertPolicy { quiet_time: &awake, ..*policy };
+        let Due::Notify { news, .. } = due(issue, self.notified, self.from, &awake, now) else {
+            return None;
+        };
+        let due = self.due.map(|due| due.max(policy.quiet_time.until(due.max(now)).unwrap_or(due)));
+        Some(Waiting { news, due })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::alerts::channel::Filter;
+    use crate::alerts::due::Notified;
+    use crate::checks::schedule::TimeScale;
+    use crate::id::{IssueId, SiteId};
+    use crate::issues::{Fingerprint, Lifecycle, Timeline};
+    use crate::sites::settings::{Escalation, TimeOfDay};
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    #[test]
+    fn what_people_do_not_know_waits_until_it_is_due_and_they_are_awake() {
+        let opened_at = at("2026-11-20T09:54:00Z");
+        let id = IssueId::new(SiteId(Uuid::from_u128(7)), Fingerprint::StatusDown, opened_at);
+        let issue = Issue {
+            id,
+            rev: 1,
+            lifecycle: Lifecycle::open(opened_at),
+            timeline: Timeline::default().then(Lifecycle::open(opened_at)),
+            summary: String::new(),
+            context: serde_json::Value::Null,
+            check: None,
+            previous_check: None,
+            last_evaluated_at: None,
+            snoozed_until: None,
+            notes: Vec::new(),
+            created_at: opened_at,
+            updated_at: opened_at,
+        };
+        let [starts_at, ends_at] =
+            ["10:00", "11:00"].map(|time| TimeOfDay::parse(time).expect("a time of day"));
+        let quiet = |enabled| QuietTime { enabled, starts_at, ends_at };
+        let escalation = Escalation { enabled: true, intervals: [60].into() };
+        let now = opened_at + SignedDuration::from_mins(1);
+        let waiting = |notified, due, is_quiet| {
+            let delivery =
+                DeliveryState { notified, due, ..DeliveryState::new(id, opened_at, opened_at) };
+            let (filter, quiet_time) = (Filter::default(), quiet(is_quiet));
+            let policy = AlertPolicy {
+                ended: None,
+                filter: &filter,
+                since: opened_at,
+                quiet_time: &quiet_time,
+                escalation: &escalation,
+                time_scale: TimeScale::default(),
+            };
+            delivery.waiting(&issue, &policy, now)
+        };
+        let opening = |due| Some(Waiting { news: News::Opened { before: Vec::new() }, due });
+        let due = Some(at("2026-11-20T10:04:00Z"));
+        assert_eq!(waiting(None, due, false), opening(due));
+        assert_eq!(waiting(None, due, true), opening(Some(at("2026-11-20T11:00:00Z"))));
+        assert_eq!(waiting(None, None, false), opening(None), "nothing is sent to the channel");
+        let notified = Some(Notified { opened_at, reminded_until: opened_at });
+        assert_eq!(waiting(notified, due, false), None, "a reminder is due in an hour");
+    }
+}

@@ -1,0 +1,219 @@
+//! The result of a `dns` check.
+
+mod expected;
+mod hashes;
+mod lookup;
+mod records;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize, Serializer};
+
+pub use self::expected::{ExpectedValue, ExpectedValueError, is_met};
+pub use self::hashes::{Baseline as DnsBaseline, RecordHash, RecordHashes};
+pub use self::lookup::{
+    Conclusion, DnsAnswer, FILTERING_RESOLVER, Lookup, LookupObservation, Rcode, ResolverAnswers,
+    ResolverObservation, conclude,
+};
+pub use self::records::{DnsRecord, DnsRecords, RecordData};
+use super::ssl::days_left;
+use crate::sites::settings::DnsRecordType;
+use crate::time::wire;
+
+/// Days before a domain's registration ends from which it is reported.
+pub const DOMAIN_EXPIRY_DAYS: i64 = 30;
+
+/// The result of a `dns` check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DnsResult {
+    /// The name that was looked up: the host of the site's URL in lower case and punycode, without
+    /// a trailing dot.
+    pub host: String,
+    /// Why the name cannot be looked up, such as `NXDOMAIN`; null where it can be.
+    pub lookup_failure: Option<String>,
+    /// Types that no resolver could look up; nothing is known about their records.
+    pub unanswered_types: Vec<DnsRecordType>,
+    /// The records, by type: for each, as the first resolver gave them that could look it up.
+    pub records: DnsRecords,
+    /// What each resolver said, by its name.
+    pub resolver_observations: BTreeMap<String, ResolverObservation>,
+    /// Whether any address of the host is one of Cloudflare's proxy.
+    pub uses_cloudflare: bool,
+    /// What the routing registries say of the host's first public addresses.
+    pub ip_enrichment: BTreeMap<IpAddr, IpEnrichment>,
+    /// Whose network announces the host's addresses; of a proxied site it is the proxy's. Null
+    /// where the registries could not be asked.
+    pub hosting_provider: Option<HostingProvider>,
+    /// What is known of the host's reputation.
+    pub reputation: Reputation,
+    /// The domain's registration; null where its registry gave none.
+    pub registration: Option<Registration>,
+    /// Why `registration` is null; null where it is not.
+    pub registration_error: Option<String>,
+}
+
+impl DnsResult {
+    /// Whether the records of this type are known, be it that there are none.
+    pub fn is_known(&self, kind: DnsRecordType) -> bool {
+        self.lookup_failure.is_none() && !self.unanswered_types.contains(&kind)
+    }
+
+    /// The hashes of the types whose records are known, to compare later checks with.
+    pub fn hashes(&self) -> RecordHashes {
+        RecordHashes::of(&self.records, &self.host, |kind| self.is_known(kind))
+    }
+}
+
+/// What the routing registries say of an address; null where they were not heard. Registries say
+/// who announces and who registered a network, which is not where its machines stand.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IpEnrichment {
+    /// Number of the autonomous system that announces the address.
+    pub asn: Option<u32>,
+    /// The system's name, such as `CLOUDFLARENET - Cloudflare, Inc., US`.
+    pub as_name: Option<String>,
+    /// The announced network, such as `192.0.2.0/24`.
+    pub prefix: Option<String>,
+    /// Country under which the network is registered, by ISO 3166-1.
+    pub registry_country: Option<String>,
+    /// The regional registry, such as `ripencc`.
+    pub registry: Option<String>,
+    /// The day of the allocation, such as `2014-03-28`.
+    pub allocated: Option<String>,
+}
+
+/// A network that hosts a site, or that of a proxy before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostingProvider {
+    /// Number of the autonomous system.
+    pub asn: u32,
+    /// The system's name; null where only the number is known.
+    pub name: Option<String>,
+}
+
+/// What is known of a host's reputation; null where nobody was asked.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reputation {
+    /// The verdict of those who were asked.
+    pub status: ReputationStatus,
+    /// What was found, such as `quad9_blocked`.
+    pub flags: Vec<String>,
+    /// A risk score; null, since no source asked gives one.
+    pub risk_score: Option<f64>,
+    /// Kinds of risk; null, since no source asked names them.
+    pub risk_types: Option<Vec<String>>,
+    /// Suspected malware; null, since no source asked names it.
+    pub suspected_malware_family: Option<String>,
+    /// The reputation of single addresses; null, since no source asked gives one.
+    pub ip_reputation: Option<BTreeMap<IpAddr, String>>,
+}
+
+/// The verdict on a host's reputation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReputationStatus {
+    /// Nobody who could know was heard.
+    #[default]
+    Unknown,
+    /// A resolver that blocks threats was heard, and does not block the host.
+    Clear,
+    /// Something was found; see the flags.
+    Flagged,
+}
+
+/// A domain's registration, as its registry publishes it by RDAP (RFC 9083).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Registration {
+    /// The registered domain.
+    pub domain: String,
+    /// The registrar's name.
+    pub registrar: Option<String>,
+    /// When it was first registered.
+    #[serde(serialize_with = "wire_instant")]
+    pub registered_at: Option<Timestamp>,
+    /// When the registration ends unless it is renewed.
+    #[serde(serialize_with = "wire_instant")]
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Registration {
+    /// Whole days until the registration ends, rounded down and negative once it has; `None` where
+    /// its end is not known.
+    pub fn days_left(&self, now: Timestamp) -> Option<i64> {
+        self.expires_at.map(|end| days_left(end.as_second(), now))
+    }
+
+    /// Whether the registration is known to end in [`DOMAIN_EXPIRY_DAYS`] days or fewer, or to have
+    /// ended.
+    pub fn expires_soon(&self, now: Timestamp) -> bool {
+        self.days_left(now).is_some_and(|days| days <= DOMAIN_EXPIRY_DAYS)
+    }
+}
+
+fn wire_instant<S: Serializer>(
+    instant: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    instant.map(wire).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_registration_ends_soon_from_the_thirtieth_day_before() {
+        let end: Timestamp = "2026-12-04T12:00:00Z".parse().expect("a timestamp");
+        let registration = |expires_at| Registration {
+            domain: "example.com".to_owned(),
+            registrar: None,
+            registered_at: None,
+            expires_at,
+        };
+        for (now, days, soon) in [
+            ("2026-11-03T12:00:00Z", 31, false),
+            ("2026-11-03T12:00:01Z", 30, true),
+            ("2026-11-04T12:00:00Z", 30, true),
+            ("2026-12-04T11:59:59Z", 0, true),
+            ("2026-12-04T12:00:01Z", -1, true),
+        ] {
+            let now = now.parse().expect("a timestamp");
+            let known = registration(Some(end));
+            assert_eq!(
+                (known.days_left(now), known.expires_soon(now)),
+                (Some(days), soon),
+                "{now}"
+            );
+            let unknown = registration(None);
+            assert_eq!((unknown.days_left(now), unknown.expires_soon(now)), (None, false));
+        }
+    }
+
+    #[test]
+    fn a_registration_has_instants_as_everywhere() {
+        let registration = Registration {
+            domain: "example.com".to_owned(),
+            registrar: None,
+            registered_at: None,
+            expires_at: Some("2027-08-13T06:00:00+02:00".parse().expect("a timestamp")),
+        };
+        let expected = json!({
+            "domain": "example.com",
+            "registrar": null,
+            "registered_at": null,
+            "expires_at": "2027-08-13T04:00:00+00:00",
+        });
+        assert_eq!(serde_json::to_value(&registration).expect("json"), expected);
+        assert_eq!(serde_json::from_value::<Registration>(expected).expect("read"), registration);
+    }
+}

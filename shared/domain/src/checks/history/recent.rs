@@ -1,0 +1,170 @@
+//! How a site's last days were, small enough for a list of many sites.
+
+use jiff::civil::Date;
+use jiff::{ToSpan as _, Unit};
+use serde::{Deserialize, Serialize};
+
+use super::Day;
+
+/// How a day was, as far as status checks tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DayUptime {
+    /// No check found the site up.
+    Down,
+    /// Some checks found it down, and some up.
+    Partly,
+    /// Every check found it up.
+    Up,
+    /// There were no checks.
+    Unknown,
+}
+
+impl DayUptime {
+    /// How a day was on which `up` of all checks found the site up.
+    pub const fn of(up: u64, checks: u64) -> Self {
+        match (up, checks) {
+            (_, 0) => Self::Unknown,
+            (0, _) => Self::Down,
+            (up, checks) if up < checks => Self::Partly,
+            _ => Self::Up,
+        }
+    }
+
+    const fn letter(self) -> char {
+        match self {
+            Self::Down => 'd',
+            Self::Partly => 'p',
+            Self::Up => 'u',
+            Self::Unknown => '-',
+        }
+    }
+
+    const fn read(letter: char) -> Self {
+        match letter {
+            'd' => Self::Down,
+            'p' => Self::Partly,
+            'u' => Self::Up,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Day {
+    /// How the day was, as far as status checks tell.
+    pub fn uptime(&self) -> DayUptime {
+        DayUptime::of(u64::from(self.sums.up), self.completed_automatic())
+    }
+}
+
+/// How the last closed days with checks were, a letter a day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecentDays {
+    /// The last of them.
+    #[serde(rename = "d")]
+    last: Date,
+    #[serde(rename = "u")]
+    letters: String,
+}
+
+impl RecentDays {
+    /// The most days that are kept, and shown.
+    pub const MAX: usize = 90;
+
+    /// The days with another one: a later one, or one of them that has changed. One before all of them
+    /// stays forgotten.
+    #[must_use]
+    pub fn with(before: Option<Self>, day: &Day) -> Self {
+        let uptime = day.uptime();
+        let Some(mut days) = before else {
+            return Self { last: day.date, letters: uptime.letter().into() };
+        };
+        let mut letters: Vec<char> = days.letters.chars().collect();
+        if day.date > days.last {
+            let gap = days_between(days.last, day.date).saturating_sub(1).min(Self::MAX);
+            letters.extend(std::iter::repeat_n(DayUptime::Unknown.letter(), gap));
+            letters.push(uptime.letter());
+            letters.drain(..letters.len().saturating_sub(Self::MAX));
+            days.last = day.date;
+        } else {
+            let back = days_between(day.date, days.last);
+            let place = letters.len().checked_sub(back + 1);
+            if let Some(letter) = place.and_then(|place| letters.get_mut(place)) {
+                *letter = uptime.letter();
+            }
+        }
+        days.letters = letters.into_iter().collect();
+        days
+    }
+
+    /// How a day was.
+    pub fn on(&self, date: Date) -> DayUptime {
+        let back = if date > self.last { None } else { Some(days_between(date, self.last)) };
+        let letter = back.and_then(|back| self.letters.chars().rev().nth(back));
+        letter.map_or(DayUptime::Unknown, DayUptime::read)
+    }
+}
+
+fn days_between(from: Date, to: Date) -> usize {
+    let days = from.until((Unit::Day, to)).map_or(i32::MAX, |span| span.get_days());
+    usize::try_from(days).unwrap_or(0)
+}
+
+/// The dates of the last days up to `today`, the oldest first.
+pub fn recent_dates(today: Date) -> impl Iterator<Item = Date> {
+    let past = (0..RecentDays::MAX as i64).rev();
+    past.map(move |ago| today.saturating_sub(ago.days()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::history::{Kind, Trigger};
+    use crate::checks::tool::{CheckStatus, RunReason};
+
+    fn date(day: i64) -> Date {
+        Date::constant(2026, 8, 1).saturating_add(day.days())
+    }
+
+    fn day(at: i64, up: u32, checks: u32) -> Day {
+        let mut day = Day::new(date(at), 30);
+        let trigger = Trigger::Automatic(RunReason::Scheduled);
+        let kind = Kind { trigger, status: CheckStatus::Completed };
+        for _ in 0..checks {
+            day.counters.add(kind, crate::checks::history::day_start(day.date));
+        }
+        day.sums.up = up;
+        day
+    }
+
+    fn shown(days: &RecentDays, dates: impl Iterator<Item = i64>) -> String {
+        dates.map(|at| days.on(date(at)).letter()).collect()
+    }
+
+    #[test]
+    fn days_follow_one_another_and_what_lies_between_is_unknown() {
+        let days = [day(3, 9, 9), day(4, 8, 9), day(7, 0, 9), day(8, 0, 0)];
+        let days = days.iter().fold(None, |days, day| Some(RecentDays::with(days, day)));
+        let days = days.expect("days");
+        assert_eq!(shown(&days, 1..11), "--up--d---");
+        let amended = RecentDays::with(Some(days.clone()), &day(7, 1, 9));
+        assert_eq!(shown(&amended, 1..11), "--up--p---");
+        assert_eq!(RecentDays::with(Some(days.clone()), &day(1, 9, 9)), days, "before all of them");
+        let json = serde_json::to_value(&amended).expect("JSON");
+        assert_eq!(json, serde_json::json!({ "d": "2026-08-09", "u": "up--p-" }));
+        assert_eq!(serde_json::from_value::<RecentDays>(json).expect("read"), amended);
+    }
+
+    #[test]
+    fn no_more_days_are_kept_than_are_shown() {
+        let days = (0..200).fold(None, |days, at| Some(RecentDays::with(days, &day(at, 9, 9))));
+        let days = days.expect("days");
+        assert_eq!(days.letters, "u".repeat(90));
+        assert_eq!(shown(&days, 108..112), "--uu");
+        let later = RecentDays::with(Some(days), &day(100_000, 9, 9));
+        assert_eq!(later.letters, "-".repeat(89) + "u");
+        assert_eq!(
+            recent_dates(date(99)).collect::<Vec<_>>(),
+            (10..100).map(date).collect::<Vec<_>>()
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! How a tool's results are judged and followed, as the settings of a site say.
+
+use std::num::NonZeroU32;
+
+use crate::checks::tool::{RunReason, Tool};
+use crate::issues::Fingerprint;
+use crate::issues::tracker::TrackerPolicy;
+use crate::sites::settings::Settings;
+
+/// How a tool's results are judged and followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolPolicy {
+    /// When issues open and resolve; see [`Self::thresholds_of`].
+    pub thresholds: TrackerPolicy,
+    /// Minutes to the retry of a failure below the threshold.
+    pub retry_minutes: Option<u32>,
+    /// Minutes between two follow-ups of an active issue.
+    pub follow_up_minutes: Option<u32>,
+}
+
+impl ToolPolicy {
+    /// The policy that a site's resolved settings say.
+    pub fn of(tool: Tool, settings: &Settings) -> Self {
+        let tools = &settings.tools;
+        let (open_after, resolve_after, retry_minutes, follow_up_minutes) = match tool {
+            Tool::Status => {
+                let status = &tools.status.settings;
+                (
+                    status.failures_to_open,
+                    status.successes_to_resolve,
+                    Some(status.confirmation_retry_minutes),
+                    Some(status.incident_follow_up_minutes),
+                )
+            }
+            Tool::Ssl => {
+                let ssl = &tools.ssl.settings;
+                let retry = Some(ssl.confirmation_retry_minutes);
+                (ssl.failures_to_open, NonZeroU32::MIN, retry, None)
+            }
+            Tool::Dns => {
+                let dns = &tools.dns.settings;
+                let retry = Some(dns.confirmation_retry_minutes);
+                (dns.failures_to_open, NonZeroU32::MIN, retry, None)
+            }
+            Tool::BrokenLinks => {
+                let links = &tools.broken_links.settings;
+                (links.consecutive_breaches_to_open, NonZeroU32::MIN, None, None)
+            }
+            Tool::Performance => {
+                let performance = &tools.performance.settings;
+                (performance.consecutive_breaches_to_open, NonZeroU32::MIN, None, None)
+            }
+        };
+        let thresholds = TrackerPolicy { open_after, resolve_after };
+        Self { thresholds, retry_minutes, follow_up_minutes }
+    }
+
+    /// When issues of a fingerprint open and resolve: as the settings say, except for a domain's
+    /// registration. A registry is not mistaken about a date for a moment, and its answer is the same
+    /// at the confirmation, so the first observation opens the issue.
+    pub const fn thresholds_of(&self, fingerprint: Fingerprint) -> TrackerPolicy {
+        match fingerprint {
+            Fingerprint::DnsDomainExpiring => {
+                TrackerPolicy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN }
+            }
+            _ => self.thresholds,
+        }
+    }
+
+    /// The run that should come next, and in how many monitoring minutes: a follow-up of an active
+    /// issue (one that recovers is active too), or else a retry of what fails below its threshold.
+    pub const fn next_run(
+        &self,
+        is_issue_active: bool,
+        is_failing: bool,
+    ) -> Option<(RunReason, u32)> {
+        match (self.follow_up_minutes, self.retry_minutes) {
+            (Some(minutes), _) if is_issue_active => Some((RunReason::IncidentFollowUp, minutes)),
+            (_, Some(minutes)) if is_failing => Some((RunReason::ConfirmationRetry, minutes)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(value: u32) -> NonZeroU32 {
+        NonZeroU32::new(value).expect("not zero")
+    }
+
+    #[test]
+    fn each_tool_is_judged_by_its_own_settings() {
+        let mut settings = Settings::default();
+        let tools = &mut settings.tools;
+        tools.status.settings.failures_to_open = number(3);
+        tools.status.settings.successes_to_resolve = number(4);
+        tools.status.settings.confirmation_retry_minutes = 1;
+        tools.status.settings.incident_follow_up_minutes = 60;
+        tools.ssl.settings.failures_to_open = number(5);
+        tools.ssl.settings.confirmation_retry_minutes = 2;
+        tools.dns.settings.failures_to_open = number(6);
+        tools.dns.settings.confirmation_retry_minutes = 3;
+        tools.broken_links.settings.consecutive_breaches_to_open = number(7);
+        tools.performance.settings.consecutive_breaches_to_open = number(8);
+        let policies = Tool::ALL.map(|tool| {
+            let ToolPolicy { thresholds, retry_minutes, follow_up_minutes } =
+                ToolPolicy::of(tool, &settings);
+            let TrackerPolicy { open_after, resolve_after } = thresholds;
+            (open_after.get(), resolve_after.get(), retry_minutes, follow_up_minutes)
+        });
+        assert_eq!(
+            policies,
+            [
+                (3, 4, Some(1), Some(60)),
+                // Only status issues ask for more than one success, and only they are followed up.
+                (5, 1, Some(2), None),
+                (6, 1, Some(3), None),
+                // What runs for minutes, twice a day at most, is not retried.
+                (7, 1, None, None),
+                (8, 1, None, None),
+            ]
+        );
+    }
+
+    #[test]
+    fn only_the_end_of_a_registration_needs_no_confirmation() {
+        for tool in Tool::ALL {
+            let thresholds = TrackerPolicy { open_after: number(3), resolve_after: number(2) };
+            let policy = ToolPolicy { thresholds, ..ToolPolicy::of(tool, &Settings::default()) };
+            for fingerprint in Fingerprint::ALL {
+                let TrackerPolicy { open_after, resolve_after } = policy.thresholds_of(fingerprint);
+                let is_at_once = (open_after.get(), resolve_after.get()) == (1, 1);
+                assert_eq!(is_at_once, fingerprint == Fingerprint::DnsDomainExpiring);
+                assert!(is_at_once || policy.thresholds_of(fingerprint) == thresholds);
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A run of a tool on a site, in the one shape that it keeps from the message that asks for it to
+//! the commit that saves it.
+
+use jiff::Timestamp;
+
+use crate::accounts::account::Team;
+use crate::checks::check::{DnsBaseline, Finish};
+use crate::checks::policy::ToolPolicy;
+use crate::checks::schedule::TimeScale;
+use crate::checks::tool::Tool;
+use crate::id::CheckId;
+use crate::issues::evaluate::{Evaluation, evaluate};
+use crate::sites::settings::Settings;
+use crate::sites::site::Site;
+
+/// A run, with what it was decided on when it began.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// The check that the run makes or finishes; it says tool, trigger and slot.
+    pub check: CheckId,
+    /// The site.
+    pub site: Site,
+    /// The site's team.
+    pub team: Team,
+    /// The site's settings: its team's, its own, and what the plan allows of them.
+    pub settings: Settings,
+    /// The length of a monitoring minute.
+    pub time_scale: TimeScale,
+}
+
+impl Run {
+    /// The tool.
+    pub const fn tool(&self) -> Tool {
+        self.check.tool()
+    }
+
+    /// What the run's end says of issues `now`: nothing, unless it is automatic and completed.
+    /// `baseline` are the records that earlier DNS checks learnt.
+    pub fn evaluate(
+        &self,
+        finish: &Finish,
+        baseline: Option<&DnsBaseline>,
+        now: Timestamp,
+    ) -> Vec<Evaluation> {
+        match finish {
+            Finish::Completed(result) if self.check.is_automatic() => {
+                evaluate(result, &self.settings, &self.site.expected_records, baseline, now)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// How the result is judged and followed.
+    pub fn policy(&self) -> ToolPolicy {
+        ToolPolicy::of(self.tool(), &self.settings)
+    }
+
+    /// How long the team's plan keeps the check, in days.
+    pub const fn retention_days(&self) -> u32 {
+        self.team.plan.limits().history_retention_days
+    }
+}

@@ -1,0 +1,319 @@
+//! The timer of a tool on a site: the one run that is to come outside the schedule.
+//!
+//! Follow-ups are wanted while an issue is active, otherwise a retry while something fails below
+//! its threshold; [`ToolPolicy::next_run`](crate::checks::policy::ToolPolicy::next_run) says which. Here is
+//! when it is due, when its message is sent, and when it is looked for.
+
+use jiff::fmt::serde::timestamp::millisecond;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::checks::limits::LONGEST_DELAY;
+use crate::checks::policy::ToolPolicy;
+use crate::checks::schedule::TimeScale;
+use crate::checks::tool::{RunReason, Tool};
+use crate::clock::is_ahead;
+use crate::id::{CheckId, SiteId};
+
+/// What lies further ahead is sent by the reconciler, as soon as a queue can delay it so long: between
+/// the two it has a pass or two to do so. A run saved meanwhile does not know whether it has, and
+/// may have it send once more.
+const SENT_AT_ONCE: SignedDuration = SignedDuration::from_mins(13);
+
+/// A run to come outside the schedule. A tool of a site has at most one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timer {
+    /// Confirmation retry or incident follow-up; `Scheduled` is the first run on a new site.
+    pub reason: RunReason,
+    /// When it is due, which is also the slot of its run.
+    #[serde(with = "millisecond::required")]
+    pub due: Timestamp,
+}
+
+impl Timer {
+    /// The timer of a tool after a run at `slot`: `wanted` is the kind of run that should come
+    /// next, and in how many monitoring minutes.
+    ///
+    /// An outstanding timer of the wanted kind stays as it is, or else scheduled runs that come
+    /// more often than follow-ups would push those away for ever. It is used up, and set again, once a
+    /// run at its instant or later was observed: slots must rise, so its own run could not be
+    /// counted any more.
+    pub fn after_run(
+        outstanding: Option<Self>,
+        wanted: Option<(RunReason, u32)>,
+        slot: Timestamp,
+        now: Timestamp,
+        time_scale: TimeScale,
+    ) -> Option<Self> {
+        let (reason, minutes) = wanted?;
+        let kept = outstanding.filter(|timer| timer.reason == reason && timer.due > slot);
+        // Clocks differ: counted from a `now` before the slot, the run could come too early to
+        // count.
+        kept.or_else(|| Some(Self { reason, due: due(now.max(slot), minutes, time_scale) }))
+    }
+
+    /// The check that its run makes.
+    pub fn check(self, site: SiteId, tool: Tool) -> CheckId {
+        CheckId::automatic(site, tool, self.reason, self.due)
+    }
+
+    /// Whether it is due later than any run after `now` could have set it: the clock has been set back since.
+    pub fn is_too_far(self, policy: &ToolPolicy, time_scale: TimeScale, now: Timestamp) -> bool {
+        let minutes = match self.reason {
+            RunReason::Scheduled => Some(0),
+            RunReason::ConfirmationRetry => policy.retry_minutes,
+            RunReason::IncidentFollowUp => policy.follow_up_minutes,
+        };
+        // Whether a timer that is not wanted any more comes is decided when it comes.
+        minutes.is_some_and(|minutes| is_ahead(self.due, due(now, minutes, time_scale)))
+    }
+
+    /// Whether a queue can delay its message for so long.
+    pub fn fits_a_queue(self, now: Timestamp) -> bool {
+        self.due.duration_since(now) <= LONGEST_DELAY
+    }
+
+    /// Whether sending it is left to the reconciler, which does so once it fits a queue.
+    pub fn is_far(self, now: Timestamp) -> bool {
+        self.due.duration_since(now) > SENT_AT_ONCE
+    }
+
+    /// When its run should have ended, or must be sent if it was not yet.
+    pub fn work_due(self, tool: Tool, now: Timestamp) -> Timestamp {
+        let look = if self.is_far(now) {
+            self.due.saturating_sub(LONGEST_DELAY)
+        } else {
+            self.due.saturating_add(tool.limits().run)
+        };
+        look.unwrap_or(self.due)
+    }
+}
+
+/// An instant some monitoring minutes later, but at least one, rounded up to a whole second, the
+/// resolution of a check's creation; at most [`Timestamp::MAX`].
+fn due(from: Timestamp, minutes: u32, time_scale: TimeScale) -> Timestamp {
+    let Ok(due) = from.checked_add(time_scale.minutes(minutes.max(1))) else {
+        return Timestamp::MAX;
+    };
+    // Ceiling of the whole nanoseconds, for instants before the epoch too.
+    let second = -(-due.as_nanosecond()).div_euclid(1_000_000_000);
+    i64::try_from(second)
+        .ok()
+        .and_then(|second| Timestamp::from_second(second).ok())
+        .unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::checks::policy::ToolPolicy;
+    use crate::issues::tracker::TrackerPolicy;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    fn timer(reason: RunReason, due: &str) -> Timer {
+        Timer { reason, due: at(due) }
+    }
+
+    /// What decides the timer after a run.
+    #[derive(Debug, Clone, Copy)]
+    struct AfterRun {
+        issue_active: bool,
+        failing: bool,
+        outstanding: Option<Timer>,
+        slot: Timestamp,
+        now: Timestamp,
+        retry_minutes: Option<u32>,
+        follow_up_minutes: Option<u32>,
+        time_scale: TimeScale,
+    }
+
+    impl AfterRun {
+        fn timer(self) -> Option<Timer> {
+            let policy = ToolPolicy {
+                thresholds: TrackerPolicy {
+                    open_after: NonZeroU32::MIN,
+                    resolve_after: NonZeroU32::MIN,
+                },
+                retry_minutes: self.retry_minutes,
+                follow_up_minutes: self.follow_up_minutes,
+            };
+            let wanted = policy.next_run(self.issue_active, self.failing);
+            Timer::after_run(self.outstanding, wanted, self.slot, self.now, self.time_scale)
+        }
+    }
+
+    /// A scheduled run of 10:00 that ends at 10:00:01.5, with nothing wrong.
+    fn run() -> AfterRun {
+        AfterRun {
+            issue_active: false,
+            failing: false,
+            outstanding: None,
+            slot: at("2026-11-20T10:00:00Z"),
+            now: at("2026-11-20T10:00:01.5Z"),
+            retry_minutes: Some(2),
+            follow_up_minutes: Some(5),
+            time_scale: TimeScale::default(),
+        }
+    }
+
+    #[test]
+    fn the_timer_follows_the_run() {
+        use RunReason::{ConfirmationRetry, IncidentFollowUp};
+        let failing = AfterRun { failing: true, ..run() };
+        let active = AfterRun { issue_active: true, ..run() };
+        let retry = |due| timer(ConfirmationRetry, due);
+        let follow_up = |due| timer(IncidentFollowUp, due);
+        let with = |run: AfterRun, outstanding| AfterRun { outstanding: Some(outstanding), ..run };
+
+        let new_retry = Some(retry("2026-11-20T10:02:02Z"));
+        let new_follow_up = Some(follow_up("2026-11-20T10:05:02Z"));
+        let cases = [
+            ("all is well", run(), None),
+            ("the first failure", failing, new_retry),
+            ("an issue opens", active, new_follow_up),
+            ("active goes before failing", AfterRun { failing: true, ..active }, new_follow_up),
+            // Kept: a scheduled run in between does not push it away.
+            (
+                "a retry to come",
+                with(failing, retry("2026-11-20T10:01:00Z")),
+                Some(retry("2026-11-20T10:01:00Z")),
+            ),
+            (
+                "a follow-up to come",
+                with(active, follow_up("2026-11-20T10:00:00.001Z")),
+                Some(follow_up("2026-11-20T10:00:00.001Z")),
+            ),
+            (
+                "a follow-up further away than the setting now says",
+                with(active, follow_up("2026-11-20T11:00:00Z")),
+                Some(follow_up("2026-11-20T11:00:00Z")),
+            ),
+            // Spent: by its own run, or by one that its own cannot follow any more.
+            ("its own run", with(failing, retry("2026-11-20T10:00:00Z")), new_retry),
+            ("its own run", with(active, follow_up("2026-11-20T10:00:00Z")), new_follow_up),
+            ("overtaken", with(active, follow_up("2026-11-20T09:59:59Z")), new_follow_up),
+            // A clock that is behind the one that named the slot.
+            (
+                "before its slot",
+                AfterRun { now: at("2026-11-20T09:55:00Z"), ..failing },
+                Some(retry("2026-11-20T10:02:00Z")),
+            ),
+            // Of the other kind.
+            (
+                "the retry finds the issue open",
+                with(active, retry("2026-11-20T10:01:00Z")),
+                new_follow_up,
+            ),
+            (
+                "failing again after a resolution by hand",
+                with(failing, follow_up("2026-11-20T10:01:00Z")),
+                new_retry,
+            ),
+            // Not needed any more.
+            ("recovered", with(run(), retry("2026-11-20T10:01:00Z")), None),
+            ("resolved", with(run(), follow_up("2026-11-20T10:00:00Z")), None),
+            // Tools without follow-ups, or without any timer.
+            ("ssl is down", AfterRun { follow_up_minutes: None, ..active }, None),
+            (
+                "ssl is down and about to expire",
+                AfterRun { follow_up_minutes: None, failing: true, ..active },
+                new_retry,
+            ),
+            (
+                "broken links",
+                AfterRun { follow_up_minutes: None, retry_minutes: None, ..failing },
+                None,
+            ),
+        ];
+        for (case, run, expected) in cases {
+            assert_eq!(run.timer(), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn it_is_due_at_a_whole_second() {
+        let due_after =
+            |now: &str, minutes, time_scale| due(at(now), minutes, time_scale).to_string();
+        let real = TimeScale::default();
+        let fast = TimeScale::new(Duration::from_secs(1)).expect("a time scale");
+        let odd = TimeScale::new(Duration::from_millis(1)).expect("a time scale");
+        assert_eq!(due_after("2026-11-20T10:00:01Z", 2, real), "2026-11-20T10:02:01Z");
+        assert_eq!(due_after("2026-11-20T10:00:01.000000001Z", 2, real), "2026-11-20T10:02:02Z");
+        assert_eq!(due_after("2026-11-20T10:00:01.2Z", 2, fast), "2026-11-20T10:00:04Z");
+        assert_eq!(due_after("2026-11-20T10:00:01Z", 2, odd), "2026-11-20T10:00:02Z");
+        assert_eq!(due_after("2026-11-20T10:00:01Z", 0, real), "2026-11-20T10:01:01Z");
+        assert_eq!(due_after("1969-12-31T23:58:00.5Z", 1, real), "1969-12-31T23:59:01Z");
+        assert_eq!(due(Timestamp::MAX, 1, real), Timestamp::MAX);
+        let day = TimeScale::new(Duration::from_secs(86_400)).expect("a time scale");
+        assert_eq!(due(Timestamp::MIN, u32::MAX, day), Timestamp::MAX);
+    }
+
+    #[test]
+    fn it_is_stored_in_a_stable_form() {
+        let timer = timer(RunReason::IncidentFollowUp, "2026-11-20T10:05:00Z");
+        let stored = json!({"reason": "incident_follow_up", "due": 1_795_169_100_000_i64});
+        assert_eq!(serde_json::to_value(timer).expect("json"), stored);
+        assert_eq!(serde_json::from_value::<Timer>(stored).expect("readable"), timer);
+    }
+
+    fn instants() -> impl Strategy<Value = Timestamp> {
+        (0_i64..10_000).prop_map(|millis| Timestamp::from_millisecond(millis).expect("in range"))
+    }
+
+    proptest! {
+        /// Whatever happened, the timer that is left can still be observed, and is of the kind
+        /// that the state asks for.
+        #[test]
+        fn a_timer_left_can_always_run(
+            issue_active: bool,
+            failing: bool,
+            outstanding in prop::option::of((any::<bool>(), instants())),
+            slot in instants(),
+            now in instants(),
+            retry_minutes in prop::option::of(0_u32..6),
+            follow_up_minutes in prop::option::of(0_u32..61),
+            millis in 1_u64..61_000,
+        ) {
+            let outstanding = outstanding.map(|(follow_up, due)| Timer {
+                reason: if follow_up {
+                    RunReason::IncidentFollowUp
+                } else {
+                    RunReason::ConfirmationRetry
+                },
+                due,
+            });
+            let time_scale = TimeScale::new(Duration::from_millis(millis)).expect("in bounds");
+            let run = AfterRun {
+                issue_active, failing, outstanding, slot, now, retry_minutes, follow_up_minutes, time_scale,
+            };
+            let timer = run.timer();
+            let wanted = if issue_active && follow_up_minutes.is_some() {
+                Some(RunReason::IncidentFollowUp)
+            } else if failing && retry_minutes.is_some() {
+                Some(RunReason::ConfirmationRetry)
+            } else {
+                None
+            };
+            prop_assert_eq!(timer.map(|timer| timer.reason), wanted);
+            if let Some(timer) = timer {
+                prop_assert!(timer.due > slot);
+            }
+            if let Some(timer) = timer.filter(|_| timer != outstanding) {
+                prop_assert!(timer.due > now);
+                prop_assert_eq!(timer.due.subsec_nanosecond(), 0);
+            }
+            // Deciding again about the same run changes nothing.
+            let again = AfterRun { outstanding: timer, ..run };
+            prop_assert_eq!(again.timer(), timer);
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! What is remembered of one tool on one site, and what a finished run makes of it.
+//!
+//! The state is one small item, rewritten by every run together with the run's row. It never holds
+//! a result. Each function here takes the state as it was read and says what to write. It is
+//! saved on the condition that `rev` is still the same; otherwise the state is read again and the
+//! same run applied to it: nothing is probed twice.
+
+mod days;
+mod delete;
+mod failing;
+mod learnt;
+mod newest;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use jiff::fmt::serde::timestamp::millisecond;
+use serde::{Deserialize, Serialize};
+
+use crate::checks::check::{Check, Finish, ToolResult};
+use crate::checks::history::{Day, Kind, RecentDays};
+use crate::checks::policy::ToolPolicy;
+use crate::checks::run::Run;
+use crate::checks::schedule::TimeScale;
+use crate::checks::timer::Timer;
+use crate::checks::tool::{CheckStatus, RunReason};
+use crate::clock::is_ahead;
+use crate::id::{CheckId, IssueId, Trigger};
+use crate::issues::Fingerprint;
+use crate::issues::evaluate::Evaluation;
+use crate::issues::record::IssueEvent;
+use crate::issues::tracker::{Observation, Step, Tracker, observe, resolve_by_hand};
+
+pub use delete::{CheckDeletion, NewestChange};
+pub use failing::FailingChange;
+pub use learnt::Learnt;
+pub use newest::Newest;
+
+/// What is remembered of one tool on one site.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct ToolState {
+    /// Rises with every write.
+    pub rev: u64,
+    /// The site's `cfg`; a run that began under another one is discarded.
+    pub cfg: u64,
+    /// By fingerprint, those that were ever observed.
+    #[serde(rename = "tr", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub trackers: BTreeMap<Fingerprint, Tracked>,
+    /// The run outside the schedule that must still come: first run, retry or follow-up.
+    #[serde(rename = "ti", default, skip_serializing_if = "Option::is_none")]
+    pub timer: Option<Timer>,
+    /// The on-demand check that must still run.
+    #[serde(rename = "pe", default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<CheckId>,
+    /// When the last on-demand check was created, deleted ones included.
+    #[serde(rename = "lo", default, skip_serializing_if = "Option::is_none")]
+    pub last_on_demand: Option<Timestamp>,
+    /// The newest automatic check.
+    #[serde(rename = "na", default, skip_serializing_if = "Option::is_none")]
+    pub automatic: Option<Latest>,
+    /// The newest on-demand check.
+    #[serde(rename = "nd", default, skip_serializing_if = "Option::is_none")]
+    pub on_demand: Option<Latest>,
+    /// The last evaluated check, and the one before it: automatic and completed.
+    #[serde(rename = "ev", default, skip_serializing_if = "Option::is_none")]
+    pub evaluated: Option<CheckId>,
+    /// See `evaluated`.
+    #[serde(rename = "pv", default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<CheckId>,
+    /// Since which slot status checks have failed, where the last evaluated one failed and no issue is
+    /// active. The team's list of failing sites says the same.
+    #[serde(
+        rename = "fa",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "millisecond::optional"
+    )]
+    pub failing_since: Option<Timestamp>,
+    /// The records that DNS checks learnt.
+    #[serde(rename = "le", default, skip_serializing_if = "Option::is_none")]
+    pub learnt: Option<Learnt>,
+    /// The open day.
+    #[serde(rename = "da", default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<Day>,
+    /// How the days before the open one were, for status checks.
+    #[serde(rename = "re", default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<RecentDays>,
+    /// Where the clock was set back: the last slot that was used before, up to which a slot to come may have a
+    /// row already.
+    #[serde(
+        rename = "us",
+        default,
+        with = "millisecond::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub used_until: Option<Timestamp>,
+}
+
+/// A tracker with the issue record that its fingerprint once got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tracked {
+    /// The tracker.
+    #[serde(rename = "t")]
+    pub tracker: Tracker,
+    /// The record to open again when the problem recurs; none while it is active, for then the
+    /// tracker names it.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<IssueId>,
+}
+
+/// A check and its state: enough to find its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latest {
+    /// The check.
+    pub id: CheckId,
+    /// Its state.
+    pub status: CheckStatus,
+}
+
+/// Why a run counts nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Discard {
+    /// A run at this slot, or a later one, was counted already.
+    #[error("a run at this slot or a later one was counted already")]
+    Stale,
+    /// The retry or follow-up is no longer wanted.
+    #[error("the retry or follow-up is no longer wanted")]
+    TimerGone,
+    /// The check is not pending any more: finished or deleted.
+    #[error("the check is not pending any more")]
+    NotPending,
+    /// URL or monitoring changed while it ran.
+    #[error("the site's configuration changed while it ran")]
+    Superseded,
+    /// The slot lies ahead, beyond what clocks may differ.
+    #[error("the slot lies in the future")]
+    Early,
+    /// A check has this slot already: it ran before the clock was set back.
+    #[error("a check ran at this slot before the clock was set back")]
+    Used,
+}
+
+/// A day item to write beside the state.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DayWrite {
+    /// The day that was open until now; there is no item of it yet.
+    Close(Day),
+    /// A day closed before, changed; `rev` is the new one, and the item has the one before, or
+    /// does not exist where `rev` is 1.
+    Amend(Day),
+}
+
+/// What a run, or an order for one, makes of the state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolChange {
+    /// The state to write; `rev` is one above the one read.
+    pub state: ToolState,
+    /// The row to write.
+    pub check: Check,
+    /// Whether there is a row of the check already, which is pending.
+    pub was_pending: bool,
+    /// When the row may be forgotten.
+    pub expires_at: Timestamp,
+    /// The day item to write, if any.
+    pub day: Option<DayWrite>,
+    /// What happens to issues.
+    pub events: Vec<IssueEvent>,
+    /// What happens to the site's place in the list of failing sites, if anything.
+    pub failing: Option<FailingChange>,
+    /// The newest check, where the directory says something else of it.
+    pub newest: Option<Newest>,
+    /// Whether no check of the tool had completed before, as far as it is remembered.
+    pub is_first: bool,
+    /// The retry or follow-up to send, where it is a new one.
+    pub timer: Option<Timer>,
+}
+
+impl ToolState {
+    /// The state of a tool that nothing is known of.
+    pub fn new() -> Self {
+        Self { rev: 1, cfg: 1, ..Self::default() }
+    }
+
+    /// The state of a new site's tool: its first run does not wait for the schedule.
+    pub fn of_new_site(created_at: Timestamp) -> Self {
+        Self { timer: Some(Timer { reason: RunReason::Scheduled, due: created_at }), ..Self::new() }
+    }
+
+    /// The newest check of either sort.
+    pub fn latest(&self) -> Option<Latest> {
+        [self.automatic, self.on_demand].into_iter().flatten().max_by_key(|latest| latest.id)
+    }
+
+    /// The newest check of either sort that has a result, as far as it is remembered.
+    pub fn latest_completed(&self) -> Option<Latest> {
+        let evaluated = self.evaluated.map(|id| Latest { id, status: CheckStatus::Completed });
+        let known = [self.automatic, self.on_demand, evaluated].into_iter().flatten();
+        known.filter(|known| known.status == CheckStatus::Completed).max_by_key(|known| known.id)
+    }
+
+    /// Whether a run that a message asks for is still wanted.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not.
+    pub fn wants(&self, check: CheckId, now: Timestamp) -> Result<(), Discard> {
+        let slot = check.created_at();
+        match check.trigger() {
+            Trigger::OnDemand if self.asks_for(check) => Ok(()),
+            Trigger::OnDemand => Err(Discard::NotPending),
+            Trigger::Automatic(_) if self.last_slot(now).is_some_and(|last| slot <= last) => {
+                Err(Discard::Stale)
+            }
+            Trigger::Automatic(_) if is_ahead(slot, now) => Err(Discard::Early),
+            Trigger::Automatic(RunReason::Scheduled) => Ok(()),
+            Trigger::Automatic(_) if self.asks_for(check) => Ok(()),
+            Trigger::Automatic(_) => Err(Discard::TimerGone),
+        }
+    }
+
+    /// Whether the state itself asks for a run, so that redelivery sends its message again.
+    pub fn asks_for(&self, check: CheckId) -> bool {
+        match check.trigger() {
+            Trigger::OnDemand => self.pending == Some(check),
+            Trigger::Automatic(reason) => {
+                self.timer == Some(Timer { reason, due: check.created_at() })
+            }
+        }
+    }
+
+    /// The slot of the last automatic run. One that lies ahead was used by a clock that has been set back
+    /// since, and holds nothing up.
+    fn last_slot(&self, now: Timestamp) -> Option<Timestamp> {
+        let last = self.automatic.map(|latest| latest.id.created_at());
+        last.filter(|last| !is_ahead(*last, now))
+    }
+
+    /// Whether a run's slot may have been used before the clock was set back, so that its row must be looked
+    /// for before anything is probed.
+    pub fn may_be_used(&self, check: CheckId) -> bool {
+        check.is_automatic() && self.used_until.is_some_and(|used| check.created_at() <= used)
+    }
+
+    /// Forgets whatever lies ahead after the clock was set back, as it would hold up what is due now. The
+    /// rows stay: [`ToolState::used_until`] says how far there may be some.
+    fn rewind(&mut self, now: Timestamp) {
+        let trackers = self.trackers.values().filter_map(|tracked| tracked.tracker.last_slot);
+        let slots = self.automatic.map(|latest| latest.id.created_at()).into_iter().chain(trackers);
+        let Some(last) = slots.filter(|slot| is_ahead(*slot, now)).max() else { return };
+        self.used_until = self.used_until.max(Some(last));
+        for tracked in self.trackers.values_mut() {
+            tracked.tracker = tracked.tracker.rewound(now);
+        }
+        self.timer = None;
+        self.last_on_demand = self.last_on_demand.filter(|at| !is_ahead(*at, now));
+        let pending = self.pending;
+        self.on_demand = self
+            .on_demand
+            .filter(|newest| !is_ahead(newest.id.created_at(), now) || pending == Some(newest.id));
+    }
+
+    /// Applies a run that has ended: counts it, and has the trackers observe what it says.
+    ///
+    /// `evaluations` are what [`Run::evaluate`] says of it, and `closed` is the item of [`ToolState::closed_day`], if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Why the run counts nothing.
+    pub fn apply_run(
+        &self,
+        run: &Run,
+        finish: &Finish,
+        evaluations: Vec<Evaluation>,
+        closed: Option<&Day>,
+        now: Timestamp,
+    ) -> Result<ToolChange, Discard> {
+        self.wants(run.check, now)?;
+        if self.cfg != run.site.cfg {
+            return Err(Discard::Superseded);
+        }
+
+        let (created_at, trigger) = (run.check.created_at(), run.check.trigger());
+        let check = Check::finished(run.check, finish.clone(), now);
+        let latest = Latest { id: run.check, status: check.status };
+        let mut next = self.clone();
+        next.rev += 1;
+        let kind = Kind { trigger, status: check.status };
+        let sample = finish.sample().filter(|_| trigger.is_automatic());
+        let (day, expires_at) = next.count(closed, run.check, run.retention_days(), |day| {
+            if !trigger.is_automatic() {
+                day.counters.remove(Kind { trigger, status: CheckStatus::Pending }, created_at);
+            }
+            day.counters.add(kind, created_at);
+            if let Some(sample) = sample {
+                day.add_sample(sample, created_at);
+            }
+        });
+
+        let mut events = Vec::new();
+        let mut timer = None;
+        match trigger {
+            Trigger::OnDemand => {
+                next.pending = None;
+                if next.on_demand.is_some_and(|newest| newest.id == run.check) {
+                    next.on_demand = Some(latest);
+                }
+            }
+            Trigger::Automatic(_) => {
+                next.rewind(now);
+                next.used_until = next.used_until.filter(|used| created_at <= *used);
+                next.automatic = Some(latest);
+                events = next.observe(run, evaluations, now);
+                if let Finish::Completed(ToolResult::Dns(result)) = finish {
+                    next.learn(run.check, result.hashes());
+                }
+                let (is_active, is_failing) =
+                    (next.has_active_issue(), next.is_failing_below_threshold());
+                let wanted = run.policy().next_run(is_active, is_failing);
+                next.timer = Timer::after_run(next.timer, wanted, created_at, now, run.time_scale);
+                timer = next.timer.filter(|_| next.timer != self.timer);
+            }
+        }
+        Ok(ToolChange {
+            newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
+            is_first: self.latest_completed().is_none() && next.latest_completed().is_some(),
+            failing: next.failing_change(self),
+            state: next,
+            check,
+            was_pending: !trigger.is_automatic(),
+            expires_at,
+            day,
+            events,
+            timer,
+        })
+    }
+
+    /// Feeds the evaluations to their trackers.
+    fn observe(
+        &mut self,
+        run: &Run,
+        evaluations: Vec<Evaluation>,
+        now: Timestamp,
+    ) -> Vec<IssueEvent> {
+        let (check, slot, policy) = (run.check, run.check.created_at(), run.policy());
+        let is_observed = !evaluations.is_empty();
+        let mut events = Vec::new();
+        for evaluation in evaluations {
+            let (fingerprint, outcome) = (evaluation.fingerprint, evaluation.outcome);
+            let previous = self.to_compare(fingerprint);
+            let tracked = self.trackers.entry(fingerprint).or_default();
+            let issue =
+                tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
+            let observation = Observation { slot, outcome };
+            let thresholds = policy.thresholds_of(fingerprint);
+            let step = observe(&tracked.tracker, &thresholds, observation, issue);
+            if let Step::Advanced { next, event } = step {
+                tracked.tracker = next;
+                if let Some(event) = event {
+                    tracked.issue = next.issue().is_none().then(|| event.issue());
+                    events.push(IssueEvent { event, evaluation, check, previous, now });
+                }
+            }
+            self.note_failing(fingerprint, outcome, slot);
+        }
+        if is_observed {
+            self.previous = self.evaluated.replace(check);
+        }
+        events
+    }
+
+    /// Queues an on-demand check: it is pending, counted and newest.
+    ///
+    /// The caller has made sure that none is pending; `closed` is the item of
+    /// [`ToolState::closed_day`], if there is one.
+    pub fn enqueue(
+        &self,
+        closed: Option<&Day>,
+        check: CheckId,
+        now: Timestamp,
+        retention_days: u32,
+    ) -> ToolChange {
+        let created_at = check.created_at();
+        let mut next = self.clone();
+        next.rev += 1;
+        next.pending = Some(check);
+        next.last_on_demand = Some(created_at);
+        next.on_demand = Some(Latest { id: check, status: CheckStatus::Pending });
+        let kind = Kind { trigger: Trigger::OnDemand, status: CheckStatus::Pending };
+        let (day, expires_at) = next.count(closed, check, retention_days, |day| {
+            day.counters.add(kind, created_at);
+        });
+        ToolChange {
+            newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
+            is_first: false,
+            state: next,
+            check: Check::pending(check, now),
+            was_pending: false,
+            expires_at,
+            day,
+            events: Vec::new(),
+            failing: None,
+            timer: None,
+        }
+    }
+
+    /// The check by which a fingerprint was last judged, and the one that it was compared with.
+    pub fn compared(&self, fingerprint: Fingerprint) -> [Option<CheckId>; 2] {
+        [self.evaluated, self.baseline(fingerprint).or(self.previous)]
+    }
+
+    /// The check that the next one is compared with.
+    fn to_compare(&self, fingerprint: Fingerprint) -> Option<CheckId> {
+        self.baseline(fingerprint).or(self.evaluated)
+    }
+
+    /// Records are compared with the learnt ones, and all else with the check before.
+    fn baseline(&self, fingerprint: Fingerprint) -> Option<CheckId> {
+        let learnt = self.learnt.as_ref().map(|learnt| learnt.check);
+        learnt.filter(|_| fingerprint == Fingerprint::DnsRecordsChanged)
+    }
+
+    /// The state after a person resolved an issue: its tracker starts afresh, and nothing is
+    /// outstanding on its behalf. A site whose newest status check failed is failing from then on.
+    /// Changed records are accepted as they are now.
+    pub fn resolved_by_hand(&self, fingerprint: Fingerprint) -> Self {
+        let mut next = self.clone();
+        next.rev += 1;
+        if let Some(tracked) = next.trackers.get_mut(&fingerprint) {
+            let before = tracked.tracker;
+            tracked.issue = before.issue().or(tracked.issue);
+            tracked.tracker = resolve_by_hand(&before);
+            next.note_failing_after_resolution(fingerprint, &before);
+        }
+        if fingerprint == Fingerprint::DnsRecordsChanged {
+            next.accept_records();
+        }
+        if !next.has_active_issue() && !next.is_failing_below_threshold() {
+            next.timer = None;
+        }
+        next
+    }
+
+    fn is_failing_below_threshold(&self) -> bool {
+        self.trackers.values().any(|tracked| tracked.tracker.is_failing_below_threshold())
+    }
+
+    fn has_active_issue(&self) -> bool {
+        self.trackers.values().any(|tracked| tracked.tracker.issue().is_some())
+    }
+
+    /// The state after the site's URL or monitoring changed: runs that began before are discarded.
+    /// Trackers and issues stay; the next check decides about them.
+    #[must_use]
+    pub fn under(&self, cfg: u64) -> Self {
+        Self { rev: self.rev + 1, cfg, ..self.clone() }
+    }
+
+    /// The state with the retry or follow-up that is missing under a policy, or that lies further ahead than it
+    /// can, as the clock has been set back since; none where nothing is to be mended.
+    pub fn with_missing_timer(
+        &self,
+        policy: &ToolPolicy,
+        time_scale: TimeScale,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let timer = match self.timer {
+            Some(timer) if !timer.is_too_far(policy, time_scale, now) => return None,
+            Some(Timer { reason: RunReason::Scheduled, .. }) => {
+                Some(Timer { reason: RunReason::Scheduled, due: now })
+            }
+            _ => {
+                let (is_active, is_failing) =
+                    (self.has_active_issue(), self.is_failing_below_threshold());
+                let wanted = policy.next_run(is_active, is_failing);
+                let last = self.last_slot(now).unwrap_or(now);
+                Timer::after_run(None, wanted, last, now, time_scale)
+            }
+        };
+        let is_mended = timer != self.timer;
+        is_mended.then(|| Self { rev: self.rev + 1, timer, ..self.clone() })
+    }
+
+    /// The state after the tool was disabled: no retry or follow-up is outstanding.
+    pub fn without_timer(&self) -> Self {
+        Self { rev: self.rev + 1, timer: None, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

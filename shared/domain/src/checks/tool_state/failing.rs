@@ -1,0 +1,62 @@
+//! Whether a site is failing: its newest status check failed, and no issue says so. That is the case
+//! below the threshold that opens one, and after a person has resolved it.
+
+use jiff::Timestamp;
+
+use super::ToolState;
+use crate::issues::tracker::{Phase, Tracker};
+use crate::issues::{Fingerprint, Outcome};
+
+/// What becomes of a site's place in its team's list of failing sites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailingChange {
+    /// The site is listed; its checks have failed since this slot.
+    Began(Timestamp),
+    /// The site is no longer listed: its newest check succeeded, or an issue is active.
+    Ended,
+}
+
+impl ToolState {
+    /// Takes note of what the newest check says of a fingerprint, after its tracker observed it.
+    pub(super) fn note_failing(
+        &mut self,
+        fingerprint: Fingerprint,
+        outcome: Outcome,
+        slot: Timestamp,
+    ) {
+        if fingerprint != Fingerprint::StatusDown {
+            return;
+        }
+        let tracker = self.trackers.get(&fingerprint).map(|tracked| tracked.tracker);
+        let has_issue = tracker.is_some_and(|tracker| tracker.issue().is_some());
+        let first = tracker.and_then(|tracker| tracker.failures()).map(|failures| failures.first);
+        self.failing_since = match outcome {
+            // No later than this slot, also where the clock was set back.
+            Outcome::Down if !has_issue => {
+                Some(self.failing_since.or(first).map_or(slot, |since| since.min(slot)))
+            }
+            Outcome::Down | Outcome::Up => None,
+        };
+    }
+
+    /// Takes note that a person resolved the issue of a tracker, given as it was before.
+    pub(super) fn note_failing_after_resolution(
+        &mut self,
+        fingerprint: Fingerprint,
+        before: &Tracker,
+    ) {
+        if let (Fingerprint::StatusDown, Phase::Down { failures, .. }) = (fingerprint, before.phase)
+        {
+            self.failing_since = Some(failures.first);
+        }
+    }
+
+    /// What this state, the successor of `before`, makes of the list of failing sites; none where the
+    /// list stays as it is.
+    pub fn failing_change(&self, before: &Self) -> Option<FailingChange> {
+        if self.failing_since == before.failing_since {
+            return None;
+        }
+        Some(self.failing_since.map_or(FailingChange::Ended, FailingChange::Began))
+    }
+}

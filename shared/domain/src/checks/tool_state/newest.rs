@@ -1,0 +1,110 @@
+//! What a team's directory says of a tool's newest check, so that a list of sites can be filtered
+//! by it: its state, and on which days it shows.
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::ToolState;
+use crate::bytes;
+use crate::checks::history::{Retention, day_of};
+use crate::checks::tool::CheckStatus;
+
+/// A tool's newest check, as the directory has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Newest {
+    /// Its state.
+    pub status: CheckStatus,
+    /// The UTC day that it was counted in.
+    pub date: Date,
+    /// The days that its day shows, fixed by the day's first write; `None` if a deletion made it
+    /// the newest, and the plan's retention alone decides.
+    pub days: Option<u16>,
+}
+
+impl Newest {
+    /// Whether the check shows in lists.
+    pub fn shows(self, retention: Retention) -> bool {
+        let until = self.days.map(|days| self.date.saturating_add(i64::from(days).days()));
+        retention.reaches(self.date) && until.is_none_or(|until| retention.today < until)
+    }
+}
+
+impl ToolState {
+    /// What the directory says of the newest check. It is rewritten where this changes: with the
+    /// state, and once a day.
+    pub fn newest(&self) -> Option<Newest> {
+        let latest = self.latest()?;
+        let date = day_of(latest.id.created_at());
+        let counted = self.day.as_ref().filter(|open| open.date == date);
+        let days = counted.and_then(|day| u16::try_from((day.until - date).get_days()).ok());
+        Some(Newest { status: latest.status, date, days })
+    }
+}
+
+const EPOCH: Date = jiff::civil::date(1970, 1, 1);
+
+/// Five bytes, since a list reads thousands of these: the state, the days since 1970, and the days
+/// that it shows, 0 where that is not known.
+impl Serialize for Newest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let date = u16::try_from((self.date - EPOCH).get_days()).unwrap_or_default();
+        let [[a, b], [c, d]] = [date, self.days.unwrap_or_default()].map(u16::to_be_bytes);
+        serializer.serialize_bytes(&[self.status as u8, a, b, c, d])
+    }
+}
+
+impl<'de> Deserialize<'de> for Newest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        bytes::deserialize(deserializer, |bytes| {
+            let &[status, a, b, c, d] = bytes else { return Err("not five bytes") };
+            let [date, days] = [[a, b], [c, d]].map(u16::from_be_bytes);
+            Ok(Self {
+                status: *CheckStatus::ALL.get(usize::from(status)).ok_or("no such state")?,
+                date: EPOCH.saturating_add(i64::from(date).days()),
+                days: (days > 0).then_some(days),
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use serde::de::value::{BytesDeserializer, Error};
+
+    use super::*;
+
+    const DAY: Date = date(2026, 11, 1);
+
+    #[test]
+    fn a_check_shows_until_its_days_or_the_plans_are_over() {
+        let shows = |newest_days, today, plan_days| {
+            let newest = Newest { status: CheckStatus::Failed, date: DAY, days: newest_days };
+            newest.shows(Retention { today, days: plan_days })
+        };
+        assert!(shows(Some(30), date(2026, 11, 30), 30));
+        assert!(!shows(Some(30), date(2026, 12, 1), 30));
+        assert!(!shows(Some(30), date(2026, 12, 1), 90), "an upgrade does not lengthen it");
+        assert!(!shows(Some(90), date(2026, 12, 1), 30), "a downgrade cuts at once");
+        assert!(shows(None, date(2026, 12, 1), 90));
+        assert!(!shows(None, date(2026, 12, 1), 30));
+    }
+
+    #[test]
+    fn five_bytes_hold_it() {
+        for status in CheckStatus::ALL {
+            for days in [None, Some(30), Some(365)] {
+                let newest = Newest { status, date: DAY, days };
+                let stored = serde_json::to_value(newest).expect("json");
+                let bytes: Vec<u8> = serde_json::from_value(stored).expect("bytes");
+                assert_eq!(bytes.len(), 5);
+                let read = Newest::deserialize(BytesDeserializer::<Error>::new(&bytes));
+                assert_eq!(read, Ok(newest));
+            }
+        }
+        for wrong in [&[1, 0, 0, 0][..], &[4, 0, 0, 0, 0], &[]] {
+            assert!(Newest::deserialize(BytesDeserializer::<Error>::new(wrong)).is_err());
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Issues: what can be wrong with a site, and the life of the record that says so.
+//!
+//! [`evaluate`] turns a check's result into evaluations, [`tracker`] turns a row of evaluations
+//! into openings and resolutions. The types here are what both, and the stored issue, speak of.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::checks::tool::Tool;
+
+pub mod evaluate;
+mod lifecycle;
+pub mod note;
+mod past;
+pub mod past_tense;
+pub mod record;
+mod timeline;
+pub mod tracker;
+
+pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
+pub use past::PastIssue;
+pub use timeline::{TIMELINE_MAX, Timeline, TimelineEntry, TimelineKey};
+
+/// One condition that a tool watches: the deduplication key of an issue within a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fingerprint {
+    /// The site does not answer, or answers with a code that counts as failed.
+    StatusDown,
+    /// The certificate is not valid for the site.
+    SslInvalid,
+    /// The certificate is valid and expires soon.
+    SslExpiring,
+    /// The domain's records cannot be looked up.
+    DnsLookupFailed,
+    /// Expected records are missing.
+    DnsRecordsMissing,
+    /// Watched records differ from the baseline.
+    DnsRecordsChanged,
+    /// The registration of the site's domain ends soon.
+    DnsDomainExpiring,
+    /// The crawl found too many broken links.
+    BrokenLinksThreshold,
+    /// The audit broke a limit.
+    PerformanceBudget,
+}
+
+impl Fingerprint {
+    /// All fingerprints, by tool in the order of the API's enumeration.
+    pub const ALL: [Self; 9] = [
+        Self::StatusDown,
+        Self::SslInvalid,
+        Self::SslExpiring,
+        Self::DnsLookupFailed,
+        Self::DnsRecordsMissing,
+        Self::DnsRecordsChanged,
+        Self::DnsDomainExpiring,
+        Self::BrokenLinksThreshold,
+        Self::PerformanceBudget,
+    ];
+
+    /// The value used on the wire and in keys: `<tool>:<condition>`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StatusDown => "status:down",
+            Self::SslInvalid => "ssl:invalid",
+            Self::SslExpiring => "ssl:expiring",
+            Self::DnsLookupFailed => "dns:lookup_failed",
+            Self::DnsRecordsMissing => "dns:records_missing",
+            Self::DnsRecordsChanged => "dns:records_changed",
+            Self::DnsDomainExpiring => "dns:domain_expiring",
+            Self::BrokenLinksThreshold => "broken-links:threshold",
+            Self::PerformanceBudget => "performance:budget",
+        }
+    }
+
+    /// The fingerprint with this wire value.
+    pub fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|fingerprint| fingerprint.as_str() == value)
+    }
+
+    /// The tool whose checks decide it.
+    pub const fn tool(self) -> Tool {
+        match self {
+            Self::StatusDown => Tool::Status,
+            Self::SslInvalid | Self::SslExpiring => Tool::Ssl,
+            Self::DnsLookupFailed
+            | Self::DnsRecordsMissing
+            | Self::DnsRecordsChanged
+            | Self::DnsDomainExpiring => Tool::Dns,
+            Self::BrokenLinksThreshold => Tool::BrokenLinks,
+            Self::PerformanceBudget => Tool::Performance,
+        }
+    }
+
+    /// How grave its issues are.
+    pub const fn severity(self) -> Severity {
+        match self {
+            Self::StatusDown | Self::SslInvalid | Self::DnsLookupFailed => Severity::Critical,
+            Self::SslExpiring
+            | Self::DnsRecordsMissing
+            | Self::DnsDomainExpiring
+            | Self::BrokenLinksThreshold
+            | Self::PerformanceBudget => Severity::Warning,
+            Self::DnsRecordsChanged => Severity::Info,
+        }
+    }
+
+    /// A number from 1 to 15 that fits the four bits kept for it in an issue's id. Ids are stored:
+    /// a number once given is never changed and never given again.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::StatusDown => 1,
+            Self::SslInvalid => 2,
+            Self::SslExpiring => 3,
+            Self::DnsLookupFailed => 4,
+            Self::DnsRecordsMissing => 5,
+            Self::DnsRecordsChanged => 6,
+            Self::BrokenLinksThreshold => 7,
+            Self::PerformanceBudget => 8,
+            Self::DnsDomainExpiring => 9,
+        }
+    }
+
+    /// The fingerprint with this number.
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|fingerprint| fingerprint.code() == code)
+    }
+}
+
+impl std::fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Fingerprint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = String::deserialize(deserializer)?;
+        Self::parse(&value)
+            .ok_or_else(|| serde::de::Error::custom(format!("unknown fingerprint `{value}`")))
+    }
+}
+
+/// How grave an issue is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Visitors cannot use the site, or soon will see that.
+    Critical,
+    /// Something to mend before it hurts.
+    Warning,
+    /// Something to know.
+    Info,
+}
+
+impl Severity {
+    /// All severities, in the order of the API's enumeration.
+    pub const ALL: [Self; 3] = [Self::Critical, Self::Warning, Self::Info];
+
+    /// The value used on the wire and in keys.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+
+    /// The severity with this wire value.
+    pub fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.as_str() == value)
+    }
+}
+
+impl std::fmt::Display for Severity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The state of an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum IssueStatus {
+    /// Nobody has taken it yet.
+    Open,
+    /// Somebody has.
+    Acknowledged,
+    /// It is over.
+    Resolved,
+}
+
+impl IssueStatus {
+    /// All states, in the order of the API's enumeration.
+    pub const ALL: [Self; 3] = [Self::Open, Self::Acknowledged, Self::Resolved];
+
+    /// The value used on the wire and in keys.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Acknowledged => "acknowledged",
+            Self::Resolved => "resolved",
+        }
+    }
+
+    /// The state with this wire value.
+    pub fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == value)
+    }
+
+    /// Whether the problem is still there: open or acknowledged.
+    pub const fn is_active(self) -> bool {
+        matches!(self, Self::Open | Self::Acknowledged)
+    }
+}
+
+impl std::fmt::Display for IssueStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What one evaluation says of one fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The condition does not hold.
+    Up,
+    /// The condition holds.
+    Down,
+}
+
+impl Outcome {
+    /// The outcome of a condition that holds, or does not.
+    pub(crate) const fn of(is_down: bool) -> Self {
+        if is_down { Self::Down } else { Self::Up }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fingerprints_are_what_clients_and_ids_know() {
+        // Wire value, tool, severity, number: each of them is stored or seen outside.
+        let known = [
+            ("status:down", Tool::Status, Severity::Critical, 1),
+            ("ssl:invalid", Tool::Ssl, Severity::Critical, 2),
+            ("ssl:expiring", Tool::Ssl, Severity::Warning, 3),
+            ("dns:lookup_failed", Tool::Dns, Severity::Critical, 4),
+            ("dns:records_missing", Tool::Dns, Severity::Warning, 5),
+            ("dns:records_changed", Tool::Dns, Severity::Info, 6),
+            ("dns:domain_expiring", Tool::Dns, Severity::Warning, 9),
+            ("broken-links:threshold", Tool::BrokenLinks, Severity::Warning, 7),
+            ("performance:budget", Tool::Performance, Severity::Warning, 8),
+        ];
+        assert_eq!(known.len(), Fingerprint::ALL.len());
+        for (fingerprint, (value, tool, severity, code)) in Fingerprint::ALL.into_iter().zip(known)
+        {
+            assert_eq!(fingerprint.as_str(), value);
+            assert_eq!(fingerprint.tool(), tool);
+            assert_eq!(fingerprint.severity(), severity);
+            assert_eq!(fingerprint.code(), code);
+        }
+    }
+
+    #[test]
+    fn fingerprints_read_back() {
+        for fingerprint in Fingerprint::ALL {
+            assert_eq!(Fingerprint::parse(fingerprint.as_str()), Some(fingerprint));
+            assert_eq!(Fingerprint::from_code(fingerprint.code()), Some(fingerprint));
+            assert!((1..=15).contains(&fingerprint.code()), "four bits, and never zero");
+            let (tool, condition) = fingerprint.as_str().split_once(':').expect("two parts");
+            assert_eq!(tool, fingerprint.tool().as_str());
+            assert!(!condition.is_empty());
+            let json = serde_json::to_value(fingerprint).expect("a string");
+            assert_eq!(json, json!(fingerprint.as_str()));
+            assert_eq!(serde_json::from_value::<Fingerprint>(json).expect("known"), fingerprint);
+        }
+        let codes: HashSet<u8> = Fingerprint::ALL.into_iter().map(Fingerprint::code).collect();
+        assert_eq!(codes.len(), Fingerprint::ALL.len());
+        for unknown in ["", "status", "status:", "Status:down", "status:up", "links:threshold"] {
+            assert_eq!(Fingerprint::parse(unknown), None, "{unknown}");
+        }
+        for unknown in [0, 10, 15, 16, 255] {
+            assert_eq!(Fingerprint::from_code(unknown), None, "{unknown}");
+        }
+        let error = serde_json::from_value::<Fingerprint>(json!("status:up")).expect_err("unknown");
+        assert_eq!(error.to_string(), "unknown fingerprint `status:up`");
+    }
+
+    #[test]
+    fn the_other_enumerations_read_back() {
+        for severity in Severity::ALL {
+            assert_eq!(Severity::parse(severity.as_str()), Some(severity));
+            assert_eq!(serde_json::to_value(severity).expect("json"), json!(severity.to_string()));
+        }
+        for status in IssueStatus::ALL {
+            assert_eq!(IssueStatus::parse(status.as_str()), Some(status));
+            assert_eq!(serde_json::to_value(status).expect("json"), json!(status.to_string()));
+        }
+        assert_eq!((Severity::parse("fatal"), IssueStatus::parse("active")), (None, None));
+    }
+}

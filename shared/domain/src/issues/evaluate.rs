@@ -1,0 +1,225 @@
+//! What a run's result means for issues.
+//!
+//! A tool has one function here that turns its result into one [`Evaluation`] per fingerprint that
+//! it decides; each goes to the tracker of its fingerprint. A fingerprint about which a result says
+//! nothing has no evaluation, and its tracker observes nothing.
+
+mod dns;
+mod links;
+mod performance;
+mod ssl;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde_json::json;
+use url::Url;
+
+use super::{Fingerprint, Outcome};
+use crate::checks::check::{DnsBaseline, StatusResult, ToolResult};
+use crate::sites::settings::{ExpectedRecords, STATUS_INCIDENT_CODES, Settings};
+
+use self::dns::dns;
+use self::links::links;
+use self::performance::performance;
+use self::ssl::ssl;
+
+/// The longest text taken from outside into an evaluation, in characters: an issue's record, which
+/// keeps some of them, is to stay small.
+const MAX_TEXT: usize = 200;
+
+/// What one result says of one fingerprint.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The condition.
+    pub fingerprint: Fingerprint,
+    /// Whether it holds.
+    pub outcome: Outcome,
+    /// For people, one line without a full stop; of a condition that holds it ends with why.
+    pub summary: String,
+    /// What was measured, and the limits it was held against: part of the issue's context.
+    pub measured: serde_json::Value,
+}
+
+/// What a result says of each fingerprint that its tool decides. `expected` are the site's own
+/// expected records and `baseline` those that were learnt; both decide on DNS checks only. `now` is
+/// when it is judged: a domain's registration ends at an instant, of which days are counted.
+pub fn evaluate(
+    result: &ToolResult,
+    settings: &Settings,
+    expected: &ExpectedRecords,
+    baseline: Option<&DnsBaseline>,
+    now: Timestamp,
+) -> Vec<Evaluation> {
+    let tools = &settings.tools;
+    match result {
+        ToolResult::Status(result) => {
+            vec![status(result, &tools.status.settings.incident_status_codes)]
+        }
+        ToolResult::Ssl(result) => ssl(result, tools.ssl.settings.expiry_days),
+        ToolResult::Dns(result) => dns(result, &tools.dns.settings, expected, baseline, now),
+        ToolResult::BrokenLinks(result) => {
+            Vec::from_iter(links(result, &tools.broken_links.settings))
+        }
+        ToolResult::Performance(result) => {
+            Vec::from_iter(performance(result, &tools.performance.settings))
+        }
+    }
+}
+
+/// Evaluates a status check: down when no answer came, or one of the `incident_codes`.
+///
+/// This is not `up`: a 404 that is no incident code is down in the uptime report, and yet a
+/// success for the issue.
+fn status(result: &StatusResult, incident_codes: &BTreeSet<u16>) -> Evaluation {
+    let answer = if result.code == 0 {
+        match result.error.as_deref().map(str::trim) {
+            Some(error) if !error.is_empty() => clipped(error),
+            Some(_) | None => "no answer".to_owned(),
+        }
+    } else {
+        http_status(result.code)
+    };
+    let down = result.code == 0 || incident_codes.contains(&result.code);
+    let state = if down { "down" } else { "up" };
+    Evaluation {
+        fingerprint: Fingerprint::StatusDown,
+        summary: format!("{} is {state}: {answer}", host(&result.url)),
+        measured: json!({
+            "code": result.code,
+            "up": result.up,
+            "error": result.error.as_deref().map(clipped),
+            "response_time": result.response_time,
+            "effective_url": clipped(&result.effective_url),
+            "redirect_count": result.redirect_count,
+            "incident_status_codes": incident_codes,
+        }),
+        outcome: Outcome::of(down),
+    }
+}
+
+/// `HTTP 503 Service Unavailable`; without the phrase for codes that cannot be incidents.
+fn http_status(code: u16) -> String {
+    match STATUS_INCIDENT_CODES.iter().find(|option| option.code == code) {
+        Some(option) => format!("HTTP {code} {}", option.label),
+        None => format!("HTTP {code}"),
+    }
+}
+
+/// The host of a monitored URL, or all of a text that is none.
+fn host(url: &str) -> String {
+    let parsed = Url::parse(url).ok();
+    clipped(parsed.as_ref().and_then(Url::host_str).unwrap_or(url))
+}
+
+/// At most [`MAX_TEXT`] characters, the last being an ellipsis where something was cut off.
+fn clipped(text: &str) -> String {
+    if text.chars().nth(MAX_TEXT).is_none() {
+        return text.to_owned();
+    }
+    text.chars().take(MAX_TEXT - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+impl Evaluation {
+    /// Whether its summary can be told once the problem is over.
+    fn has_past(&self) -> bool {
+        let past = crate::issues::past_tense::past(self.fingerprint, &self.summary);
+        self.outcome == Outcome::Up || past != self.summary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes() -> BTreeSet<u16> {
+        STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect()
+    }
+
+    fn answer(code: u16) -> StatusResult {
+        StatusResult {
+            up: (200..400).contains(&code),
+            code,
+            url: "https://example.com/health".to_owned(),
+            effective_url: "https://www.example.com/health".to_owned(),
+            response_time: 41.5,
+            redirected: true,
+            redirect_count: 1,
+            redirects: vec!["https://www.example.com/health".to_owned()],
+            error: None,
+        }
+    }
+
+    fn silence(error: Option<&str>) -> StatusResult {
+        StatusResult { error: error.map(str::to_owned), ..answer(0) }
+    }
+
+    #[test]
+    fn a_listed_code_or_no_answer_is_down() {
+        let listed: BTreeSet<u16> = [500, 503].into();
+        let none = BTreeSet::new();
+        let cases = [
+            // Listed codes.
+            (answer(503), codes(), "example.com is down: HTTP 503 Service Unavailable"),
+            (answer(404), codes(), "example.com is down: HTTP 404 Not Found"),
+            (answer(500), listed.clone(), "example.com is down: HTTP 500 Internal Server Error"),
+            // No answer, also when no code is listed, and whatever is said about it.
+            (
+                silence(Some("connection refused")),
+                codes(),
+                "example.com is down: connection refused",
+            ),
+            (silence(Some(" timed out\n")), none.clone(), "example.com is down: timed out"),
+            (silence(Some(" ")), codes(), "example.com is down: no answer"),
+            (silence(None), none.clone(), "example.com is down: no answer"),
+            // Everything else is a success, whatever `up` says: decision 50.
+            (answer(200), codes(), "example.com is up: HTTP 200"),
+            (answer(302), codes(), "example.com is up: HTTP 302"),
+            (answer(418), codes(), "example.com is up: HTTP 418"),
+            (answer(404), listed, "example.com is up: HTTP 404 Not Found"),
+            (answer(503), none, "example.com is up: HTTP 503 Service Unavailable"),
+        ];
+        for (result, incident_codes, summary) in cases {
+            let evaluation = status(&result, &incident_codes);
+            assert_eq!(evaluation.summary, summary);
+            assert!(evaluation.has_past(), "{summary}");
+            assert_eq!(evaluation.fingerprint, Fingerprint::StatusDown);
+            let is_down = summary.starts_with("example.com is down: ");
+            assert_eq!(evaluation.outcome, Outcome::of(is_down), "{summary}");
+        }
+    }
+
+    #[test]
+    fn the_context_says_what_was_measured() {
+        let evaluation = status(&answer(503), &[500, 503].into());
+        let expected = json!({
+            "code": 503,
+            "up": false,
+            "error": null,
+            "response_time": 41.5,
+            "effective_url": "https://www.example.com/health",
+            "redirect_count": 1,
+            "incident_status_codes": [500, 503],
+        });
+        assert_eq!(evaluation.measured, expected);
+        let evaluation = status(&silence(Some("timed out")), &codes());
+        assert_eq!(evaluation.measured["error"], json!("timed out"));
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let result = StatusResult {
+            url: "not a url".repeat(100),
+            effective_url: format!("https://example.com/{}", "ü".repeat(5000)),
+            response_time: f64::NAN,
+            ..silence(Some(&"é".repeat(5000)))
+        };
+        let evaluation = status(&result, &codes());
+        assert!(evaluation.summary.ends_with(&format!(" is down: {}…", "é".repeat(199))));
+        assert_eq!(evaluation.summary.chars().count(), 2 * MAX_TEXT + " is down: ".len());
+        assert!(evaluation.measured.to_string().len() < 1200);
+        assert_eq!(evaluation.measured["response_time"], json!(null), "JSON has no NaN");
+        assert_eq!(clipped(&"a".repeat(200)), "a".repeat(200));
+    }
+}

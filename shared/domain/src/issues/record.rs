@@ -1,0 +1,511 @@
+//! The stored issue, and what an event makes of it.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::evaluate::Evaluation;
+use super::note::{NOTES_KEPT, Note};
+use super::tracker::{Event, Failures};
+use super::{Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Timeline, Transition};
+use crate::id::{CheckId, IssueId, UserId};
+use crate::time::wire;
+
+/// An issue: one record per site and fingerprint, opened again when the problem recurs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Issue {
+    /// Identity; says site and fingerprint.
+    pub id: IssueId,
+    /// Rises with every write.
+    pub rev: u64,
+    /// Where it stands.
+    pub lifecycle: Lifecycle,
+    /// How it came there.
+    pub timeline: Timeline,
+    /// What is wrong, for people.
+    pub summary: String,
+    /// The evaluation that opened it.
+    pub context: Value,
+    /// The check of the last transition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckId>,
+    /// The evaluated check before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_check: Option<CheckId>,
+    /// When `check` was evaluated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_evaluated_at: Option<Timestamp>,
+    /// Until when nobody is reminded of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoozed_until: Option<Timestamp>,
+    /// What members wrote about it, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+    /// The first opening.
+    pub created_at: Timestamp,
+    /// The last write.
+    pub updated_at: Timestamp,
+}
+
+/// An issue as it was, and as it becomes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IssueChange {
+    /// The record that the change was decided on; none for a new one.
+    pub before: Option<Issue>,
+    /// The record to write.
+    pub after: Issue,
+}
+
+/// What an observation brings about for an issue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IssueEvent {
+    /// What happened.
+    pub event: Event,
+    /// What was observed.
+    pub evaluation: Evaluation,
+    /// By which check.
+    pub check: CheckId,
+    /// The evaluated check before it.
+    pub previous: Option<CheckId>,
+    /// When it was evaluated.
+    pub now: Timestamp,
+}
+
+/// Longest context that is kept, in bytes of JSON, so that the record stays small.
+const CONTEXT_MAX: usize = 1_500;
+
+/// What a tracker's event makes of the record; `None` if the record stays as it is.
+///
+/// Opening and resolution take place at the slot of the run, so that a run done again after a
+/// crash writes the same record.
+///
+/// # Errors
+///
+/// When the record is not in the state that the tracker says.
+pub fn follow(
+    before: Option<Issue>,
+    observed: &IssueEvent,
+) -> Result<Option<IssueChange>, InvalidTransition> {
+    let IssueEvent { event, evaluation, check, previous, now } = observed;
+    let slot = check.created_at();
+    let lifecycle = match (*event, &before) {
+        (Event::Resolved { .. }, None) => return Ok(None),
+        (Event::Opened { .. }, None) => Lifecycle::open(slot),
+        (Event::Opened { .. }, Some(issue)) => issue.lifecycle.reopen(slot)?,
+        (Event::Resolved { .. }, Some(issue)) => issue.lifecycle.resolve(slot, None)?,
+    };
+    let (summary, context) = match (&before, *event) {
+        (Some(issue), Event::Resolved { .. }) => (issue.summary.clone(), issue.context.clone()),
+        (_, Event::Opened { failures, .. } | Event::Resolved { failures, .. }) => {
+            (evaluation.summary.clone(), context(evaluation, failures))
+        }
+    };
+    let after = Issue {
+        id: event.issue(),
+        rev: before.as_ref().map_or(1, |issue| issue.rev.saturating_add(1)),
+        lifecycle,
+        timeline: before
+            .as_ref()
+            .map_or_else(Timeline::default, |issue| issue.timeline.clone())
+            .then(lifecycle),
+        summary,
+        context,
+        check: Some(*check),
+        previous_check: *previous,
+        last_evaluated_at: Some(*now),
+        // A snooze ends with the opening that it was about.
+        snoozed_until: before.as_ref().and_then(|issue| match event {
+            Event::Opened { .. } => None,
+            Event::Resolved { .. } => issue.snoozed_until,
+        }),
+        notes: before.as_ref().map(|issue| issue.notes.clone()).unwrap_or_default(),
+        created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
+        updated_at: *now,
+    };
+    Ok(Some(IssueChange { before, after }))
+}
+
+/// A member takes the issue.
+///
+/// # Errors
+///
+/// When the issue is not open.
+pub fn acknowledge(
+    before: Issue,
+    by: UserId,
+    now: Timestamp,
+) -> Result<IssueChange, InvalidTransition> {
+    let lifecycle = before.lifecycle.acknowledge(now, by)?;
+    Ok(by_hand(before, lifecycle, now))
+}
+
+/// A member resolves the issue; the caller resets the tracker in the same transaction.
+///
+/// # Errors
+///
+/// When the issue is resolved already.
+pub fn resolve(
+    before: Issue,
+    by: UserId,
+    now: Timestamp,
+) -> Result<IssueChange, InvalidTransition> {
+    let lifecycle = before.lifecycle.resolve(now, Some(by))?;
+    Ok(by_hand(before, lifecycle, now))
+}
+
+/// The issue of a site that is deleted, as its channels learn of it: over, by the member who deleted the
+/// site where one did. Where it was over before, only its `rev` rises.
+#[must_use]
+pub fn end_with_site(issue: Issue, by: Option<UserId>, now: Timestamp) -> Issue {
+    match issue.lifecycle.resolve(now, by) {
+        Ok(over) => after_hand(&issue, over, now),
+        Err(_) => Issue { rev: issue.rev.saturating_add(1), ..issue },
+    }
+}
+
+/// A member silences the reminders of an issue until an instant, or has them sent again. Neither its
+/// state nor its timeline shows that.
+///
+/// # Errors
+///
+/// When the issue is resolved.
+pub fn snooze(
+    before: Issue,
+    until: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<IssueChange, InvalidTransition> {
+    if !before.lifecycle.is_active() {
+        let (from, transition) = (before.status(), Transition::Snooze);
+        return Err(InvalidTransition { from, transition });
+    }
+    let rev = before.rev.saturating_add(1);
+    let after = Issue { rev, snoozed_until: until, updated_at: now, ..before.clone() };
+    Ok(IssueChange { before: Some(before), after })
+}
+
+/// A member writes something about an issue, whatever its state; the oldest notes make room.
+#[must_use]
+pub fn note(before: Issue, note: Note, now: Timestamp) -> IssueChange {
+    let mut after = Issue { rev: before.rev.saturating_add(1), updated_at: now, ..before.clone() };
+    after.notes.push(note);
+    let too_many = after.notes.len().saturating_sub(NOTES_KEPT);
+    after.notes.drain(..too_many);
+    IssueChange { before: Some(before), after }
+}
+
+impl IssueChange {
+    /// The change that ends an issue's life by hand: the checks that it was last judged by, which
+    /// it had from its tool's state while it was active, are its own from now on.
+    #[must_use]
+    pub fn keeping_checks(mut self, [evaluated, previous]: [Option<CheckId>; 2]) -> Self {
+        let after = &mut self.after;
+        if after.check != evaluated {
+            (after.check, after.previous_check) = (evaluated, previous);
+            after.last_evaluated_at = evaluated.map(CheckId::created_at);
+        }
+        self
+    }
+}
+
+fn by_hand(before: Issue, lifecycle: Lifecycle, now: Timestamp) -> IssueChange {
+    let after = after_hand(&before, lifecycle, now);
+    IssueChange { before: Some(before), after }
+}
+
+fn after_hand(before: &Issue, lifecycle: Lifecycle, now: Timestamp) -> Issue {
+    Issue {
+        rev: before.rev.saturating_add(1),
+        lifecycle,
+        timeline: before.timeline.then(lifecycle),
+        updated_at: now,
+        ..before.clone()
+    }
+}
+
+fn context(evaluation: &Evaluation, failures: Failures) -> Value {
+    let context = |measured: &Value| {
+        json!({
+            "measured": measured,
+            "failures": failures.streak,
+            "first_failed_at": wire(failures.first),
+            "last_failed_at": wire(failures.last),
+        })
+    };
+    let whole = context(&evaluation.measured);
+    if whole.to_string().len() <= CONTEXT_MAX { whole } else { context(&Value::Null) }
+}
+
+impl Issue {
+    /// Its state.
+    pub const fn status(&self) -> IssueStatus {
+        self.lifecycle.status()
+    }
+
+    /// When the problem was first seen: at the first of the failed checks that opened it, the last time.
+    pub fn first_failed_at(&self) -> Timestamp {
+        let opened_at = self.lifecycle.opened_at();
+        let first = self.context["first_failed_at"].as_str();
+        let first = first.and_then(|first| first.parse().ok());
+        first.filter(|first| *first <= opened_at).unwrap_or(opened_at)
+    }
+
+    /// When the certificate or the registration ends that it warns of.
+    pub fn ends_at(&self) -> Option<Timestamp> {
+        let measured = |name: &str| self.context["measured"][name].as_str();
+        match self.id.fingerprint() {
+            Fingerprint::DnsDomainExpiring => measured("expires_at")?.parse().ok(),
+            Fingerprint::SslExpiring => {
+                let end: DateTime = measured("valid_to")?.parse().ok()?;
+                TimeZone::UTC.to_timestamp(end).ok()
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::checks::tool::{RunReason, Tool};
+    use crate::id::SiteId;
+    use crate::issues::{Fingerprint, Outcome};
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    const FAILED: &str = "2026-11-20T09:52:00Z";
+    const OPENED: &str = "2026-11-20T09:54:00Z";
+    const CLEARED: &str = "2026-11-20T09:59:00Z";
+    const AGAIN: &str = "2026-11-20T11:00:00Z";
+
+    fn site() -> SiteId {
+        SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id")
+    }
+
+    fn user(number: u128) -> UserId {
+        UserId(Uuid::from_u128(number))
+    }
+
+    fn check(slot: &str) -> CheckId {
+        CheckId::automatic(site(), Tool::Status, RunReason::Scheduled, at(slot))
+    }
+
+    fn failures(last: &str) -> Failures {
+        let streak = NonZeroU32::new(2).expect("not zero");
+        Failures { first: at(FAILED), last: at(last), streak }
+    }
+
+    fn issue() -> IssueId {
+        IssueId::new(site(), Fingerprint::StatusDown, at(OPENED))
+    }
+
+    fn opened(slot: &str) -> Event {
+        Event::Opened { issue: issue(), failures: failures(slot) }
+    }
+
+    fn resolved() -> Event {
+        Event::Resolved { issue: issue(), failures: failures(OPENED) }
+    }
+
+    fn evaluation(summary: &str, measured: Value) -> Evaluation {
+        Evaluation {
+            fingerprint: Fingerprint::StatusDown,
+            outcome: Outcome::Down,
+            summary: summary.to_owned(),
+            measured,
+        }
+    }
+
+    /// Follows an event of the run at this slot, which was evaluated a second later.
+    fn followed(before: Option<Issue>, event: &Event, slot: &str) -> Option<IssueChange> {
+        try_to_follow(before, event, slot).expect("the record is as the tracker says")
+    }
+
+    fn try_to_follow(
+        before: Option<Issue>,
+        event: &Event,
+        slot: &str,
+    ) -> Result<Option<IssueChange>, InvalidTransition> {
+        let observed = IssueEvent {
+            event: *event,
+            evaluation: evaluation(&format!("down at {slot}"), json!({ "code": 503 })),
+            check: check(slot),
+            previous: Some(check(FAILED)),
+            now: at(slot) + jiff::SignedDuration::from_secs(1),
+        };
+        follow(before, &observed)
+    }
+
+    fn open() -> Issue {
+        followed(None, &opened(OPENED), OPENED).expect("a record").after
+    }
+
+    #[test]
+    fn an_opening_makes_the_record() {
+        let IssueChange { before, after } =
+            followed(None, &opened(OPENED), OPENED).expect("a record");
+        assert_eq!(before, None);
+        let expected = Issue {
+            id: issue(),
+            rev: 1,
+            lifecycle: Lifecycle::open(at(OPENED)),
+            timeline: Timeline::default().then(Lifecycle::open(at(OPENED))),
+            summary: format!("down at {OPENED}"),
+            context: json!({
+                "measured": { "code": 503 },
+                "failures": 2,
+                "first_failed_at": "2026-11-20T09:52:00+00:00",
+                "last_failed_at": "2026-11-20T09:54:00+00:00",
+            }),
+            check: Some(check(OPENED)),
+            previous_check: Some(check(FAILED)),
+            last_evaluated_at: Some(at("2026-11-20T09:54:01Z")),
+            snoozed_until: None,
+            notes: Vec::new(),
+            created_at: at(OPENED),
+            updated_at: at("2026-11-20T09:54:01Z"),
+        };
+        assert_eq!(after, expected);
+        assert_eq!(
+            (after.id.fingerprint(), after.status()),
+            (Fingerprint::StatusDown, IssueStatus::Open)
+        );
+    }
+
+    #[test]
+    fn a_problem_is_there_since_its_first_failed_check() {
+        assert_eq!(open().first_failed_at(), at(FAILED));
+        let unknown = |context| Issue { context, ..open() }.first_failed_at();
+        assert_eq!(unknown(Value::Null), at(OPENED));
+        assert_eq!(unknown(json!({ "first_failed_at": wire(at(AGAIN)) })), at(OPENED));
+    }
+
+    #[test]
+    fn a_resolution_keeps_what_the_opening_said() {
+        let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
+        let change = followed(Some(taken.clone()), &resolved(), CLEARED).expect("a change");
+        let over = taken.lifecycle.resolve(at(CLEARED), None).expect("active");
+        let expected = Issue {
+            rev: 3,
+            lifecycle: over,
+            timeline: taken.timeline.then(over),
+            check: Some(check(CLEARED)),
+            last_evaluated_at: Some(at("2026-11-20T09:59:01Z")),
+            updated_at: at("2026-11-20T09:59:01Z"),
+            ..taken.clone()
+        };
+        assert_eq!((change.before, change.after), (Some(taken), expected));
+    }
+
+    #[test]
+    fn a_recurrence_opens_the_same_record_again() {
+        let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
+        let over = followed(Some(taken), &resolved(), CLEARED).expect("a change").after;
+        let again = followed(Some(over.clone()), &opened(AGAIN), AGAIN).expect("a change").after;
+        assert_eq!((again.id, again.rev, again.created_at), (over.id, 4, over.created_at));
+        assert_eq!(again.lifecycle, Lifecycle::open(at(AGAIN)), "nobody has taken it");
+        assert_eq!(again.timeline, over.timeline.then(again.lifecycle));
+        assert_eq!(again.timeline.entries().len(), 4);
+        assert_eq!(again.summary, format!("down at {AGAIN}"));
+        assert_eq!(again.context["last_failed_at"], "2026-11-20T11:00:00+00:00");
+    }
+
+    #[test]
+    fn the_end_of_what_has_no_record_changes_nothing() {
+        assert_eq!(followed(None, &resolved(), CLEARED), None);
+    }
+
+    #[test]
+    fn a_record_that_is_not_as_the_tracker_says_is_refused() {
+        let refused = |from, transition| Err(InvalidTransition { from, transition });
+        let over = followed(Some(open()), &resolved(), CLEARED).expect("a change").after;
+        assert_eq!(
+            try_to_follow(Some(open()), &opened(AGAIN), AGAIN),
+            refused(IssueStatus::Open, Transition::Reopen)
+        );
+        assert_eq!(
+            try_to_follow(Some(over), &resolved(), AGAIN),
+            refused(IssueStatus::Resolved, Transition::Resolve)
+        );
+    }
+
+    #[test]
+    fn a_run_that_is_done_again_makes_the_same_record_but_for_the_time_of_its_end() {
+        let at_second = |second: i64| {
+            let now = at(OPENED) + jiff::SignedDuration::from_secs(second);
+            let (event, check) = (opened(OPENED), check(OPENED));
+            let evaluation = evaluation("down", Value::Null);
+            let observed = IssueEvent { event, evaluation, check, previous: None, now };
+            follow(None, &observed).expect("no record").expect("a record")
+        };
+        let (first, mut second) = (at_second(1), at_second(90));
+        second.after.updated_at = first.after.updated_at;
+        second.after.last_evaluated_at = first.after.last_evaluated_at;
+        assert_eq!(first, second);
+    }
+
+    #[test]
+    fn a_context_that_is_too_long_loses_its_measurements_only() {
+        let slot = "2026-11-20T09:54:00+00:00";
+        let rest = json!({
+            "measured": null, "failures": 2,
+            "first_failed_at": "2026-11-20T09:52:00+00:00", "last_failed_at": slot,
+        });
+        let around = rest.to_string().len() - "null".len();
+        let longest = Value::String("m".repeat(CONTEXT_MAX - around - 2));
+        let whole = context(&evaluation("", longest.clone()), failures(OPENED));
+        assert_eq!(whole["measured"], longest);
+        assert_eq!(whole.to_string().len(), CONTEXT_MAX);
+        let longer = Value::String("m".repeat(CONTEXT_MAX - around - 1));
+        assert_eq!(context(&evaluation("", longer), failures(OPENED)), rest);
+    }
+
+    #[test]
+    fn people_take_an_issue_and_resolve_it() {
+        let (taken_at, over_at) = (at("2026-11-20T09:55:00Z"), at("2026-11-20T09:57:00Z"));
+        let taken = acknowledge(open(), user(1), taken_at).expect("open");
+        let lifecycle = open().lifecycle.acknowledge(taken_at, user(1)).expect("open");
+        let expected = Issue {
+            rev: 2,
+            lifecycle,
+            timeline: open().timeline.then(lifecycle),
+            updated_at: taken_at,
+            ..open()
+        };
+        assert_eq!((taken.before, &taken.after), (Some(open()), &expected));
+
+        let over = resolve(taken.after.clone(), user(2), over_at).expect("active");
+        assert_eq!((over.after.rev, over.after.status()), (3, IssueStatus::Resolved));
+        assert_eq!(over.after.lifecycle.resolved_by(), Some(user(2)));
+        assert_eq!(over.after.check, Some(check(OPENED)));
+        assert_eq!(over.after.timeline, taken.after.timeline.then(over.after.lifecycle));
+
+        let refused = |from, transition| Err(InvalidTransition { from, transition });
+        let acknowledged = IssueStatus::Acknowledged;
+        let again = acknowledge(taken.after, user(2), over_at);
+        assert_eq!(again, refused(acknowledged, Transition::Acknowledge));
+        let again = resolve(over.after, user(2), over_at);
+        assert_eq!(again, refused(IssueStatus::Resolved, Transition::Resolve));
+        assert!(resolve(open(), user(2), over_at).is_ok(), "without having taken it");
+    }
+
+    #[test]
+    fn what_ends_by_hand_keeps_the_checks_it_was_last_judged_by() {
+        let over = resolve(open(), user(1), at(AGAIN)).expect("active");
+        let judged_by = [Some(check(CLEARED)), Some(check(OPENED))];
+        let after = over.clone().keeping_checks(judged_by).after;
+        assert_eq!(
+            (after.check, after.previous_check),
+            (Some(check(CLEARED)), Some(check(OPENED)))
+        );
+        assert_eq!(after.last_evaluated_at, Some(at(CLEARED)));
+        assert_eq!(over.clone().keeping_checks([Some(check(OPENED)), None]), over);
+    }
+}

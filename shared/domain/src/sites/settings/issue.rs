@@ -1,0 +1,60 @@
+//! The `issue_settings` of a site: what opens an issue there.
+
+use serde::Serialize;
+
+use super::dns::ExpectedRecords;
+use super::tools::{DnsSettings, LinksSettings, PerformanceSettings, SslSettings, StatusSettings};
+use super::{Escalation, QuietTime, Settings};
+use crate::accounts::plan::Plan;
+use crate::checks::tool::Tool;
+
+/// A site's resolved settings in the form that the API calls `issue_settings`. Here, and only
+/// here, broken links are called `links`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IssueSettings<'a> {
+    /// Enabled tools that the plan includes, in enumeration order.
+    pub enabled_tools: Vec<Tool>,
+    /// The status tool.
+    pub status: &'a StatusSettings,
+    /// The certificate tool.
+    pub ssl: &'a SslSettings,
+    /// The broken-links tool.
+    pub links: &'a LinksSettings,
+    /// The performance tool.
+    pub performance: &'a PerformanceSettings,
+    /// The DNS tool, with the records it expects.
+    pub dns: DnsIssueSettings<'a>,
+    /// When alerts are held back.
+    pub quiet_time: &'a QuietTime,
+    /// When reminders are sent.
+    pub escalation: &'a Escalation,
+}
+
+/// The DNS part of [`IssueSettings`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub struct DnsIssueSettings<'a> {
+    /// The tool's own settings.
+    #[serde(flatten)]
+    pub settings: &'a DnsSettings,
+    /// Records set for the site, never learnt ones; empty where none are set.
+    pub expected_records: &'a ExpectedRecords,
+}
+
+impl<'a> IssueSettings<'a> {
+    /// The view of a site's `resolved` settings and explicitly expected records.
+    pub fn new(resolved: &'a Settings, expected_records: &'a ExpectedRecords, plan: Plan) -> Self {
+        let tools = &resolved.tools;
+        Self {
+            enabled_tools: resolved.enabled_tools(plan),
+            status: &tools.status.settings,
+            ssl: &tools.ssl.settings,
+            links: &tools.broken_links.settings,
+            performance: &tools.performance.settings,
+            dns: DnsIssueSettings { settings: &tools.dns.settings, expected_records },
+            quiet_time: &resolved.quiet_time,
+            escalation: &resolved.escalation,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A monitored site.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::{SiteId, TeamId};
+use crate::sites::settings::{ExpectedRecords, SiteOverrides};
+use crate::sites::site_url::SiteUrl;
+
+/// A monitored URL and how this team wants it watched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// Identity.
+    pub id: SiteId,
+    /// The owning team.
+    pub team: TeamId,
+    /// Display name; see [`name`](crate::name).
+    pub name: String,
+    /// The canonical URL, unique in the team.
+    pub url: SiteUrl,
+    /// Free text, at most 5,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    /// Whether broken-link crawls render pages with a browser.
+    #[serde(default)]
+    pub js_rendered: bool,
+    /// Whether the team keeps it at the top.
+    #[serde(default)]
+    pub pinned: bool,
+    /// What differs from the team's monitoring settings.
+    #[serde(default)]
+    pub overrides: SiteOverrides,
+    /// DNS records that must be there; empty where the first check is the baseline.
+    #[serde(default)]
+    pub expected_records: ExpectedRecords,
+    /// Version of the records that DNS checks learnt: a change has them learnt again.
+    #[serde(default)]
+    pub records: u64,
+    /// Rises with every change by a client.
+    pub rev: u64,
+    /// Version of url and monitoring: a run that began under another one is discarded.
+    pub cfg: u64,
+    /// The `cfg` that the site's schedules are known to follow; 0 for a new site.
+    pub synced: u64,
+    /// Creation.
+    pub created_at: Timestamp,
+    /// Last change.
+    pub updated_at: Timestamp,
+}
+
+impl Site {
+    /// A new site, watched as its team's settings say, under the name that its URL suggests. Its
+    /// schedules are still to be made.
+    pub fn new(id: SiteId, team: TeamId, url: SiteUrl, now: Timestamp) -> Self {
+        Self {
+            id,
+            team,
+            name: url.generated_name().to_owned(),
+            url,
+            notes: None,
+            js_rendered: false,
+            pinned: false,
+            overrides: SiteOverrides::default(),
+            expected_records: ExpectedRecords::new(),
+            records: 0,
+            rev: 1,
+            cfg: 1,
+            synced: 0,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    /// What the site's own texts take of a list of sites, in bytes of JSON. Its URL stands there
+    /// three times, as that of its checks too, and so does the page that it has audited. Header and
+    /// ignored paths are not counted: they have bounds of their own, and may be the team's.
+    pub fn listed_texts(&self) -> usize {
+        let length = |text: &str| Value::from(text).to_string().len();
+        let page = self.overrides.tools.performance.settings.url.as_ref();
+        let page = page.and_then(Option::as_deref).map_or(0, length);
+        let records = self.expected_records.values().flatten().map(|value| length(value));
+        length(&self.name)
+            + self.notes.as_deref().map_or(0, length)
+            + 3 * (length(self.url.as_str()) + page)
+            + records.sum::<usize>()
+    }
+
+    /// The site after a client's change: what it is `changed` to, with the versions that follow
+    /// from what differs. `None` if nothing does.
+    ///
+    /// A run that is under way was ordered for the URL and the settings it began with, so a change
+    /// of these discards it; what merely describes the site does not.
+    pub fn change_to(&self, mut changed: Self, now: Timestamp) -> Option<Self> {
+        if changed == *self {
+            return None;
+        }
+        if changed.url != self.url {
+            changed.records = self.records + 1;
+        }
+        let is_watched_alike = changed.url == self.url
+            && changed.overrides == self.overrides
+            && changed.expected_records == self.expected_records
+            && changed.records == self.records;
+        if !is_watched_alike {
+            changed.cfg += 1;
+        }
+        changed.rev += 1;
+        changed.updated_at = now;
+        Some(changed)
+    }
+}
+
+/// What [`Site::listed_texts`] may come to; our own limit. With it, and with the bounds of headers
+/// and ignored paths, a site takes 50 KB of a list at most, and a page of a hundred sites stays
+/// within what a Lambda function may answer.
+pub const LISTED_TEXTS_MAX: usize = 20_480;
+
+/// The longest `notes`, in characters; our own limit, it keeps a site within one item.
+pub const NOTES_MAX: usize = 5_000;

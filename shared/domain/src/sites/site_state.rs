@@ -1,0 +1,104 @@
+//! How a site is, in one word: what a list of many sites shows of each.
+
+use crate::checks::tool::Tool;
+use crate::issues::Fingerprint;
+
+/// How a site is, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SiteState {
+    /// It cannot be reached.
+    Down,
+    /// Its newest status check failed, and no issue of it is active: the failures are below the
+    /// threshold that opens one, or a person resolved it.
+    Failing,
+    /// It can be reached, and something else is wrong.
+    Issues,
+    /// Nothing of it was checked yet.
+    Unknown,
+    /// No tool finds anything wrong.
+    Up,
+    /// No tool looks at it.
+    Paused,
+}
+
+impl SiteState {
+    /// All states, the worst first.
+    pub const ALL: [Self; 6] =
+        [Self::Down, Self::Failing, Self::Issues, Self::Unknown, Self::Up, Self::Paused];
+
+    /// The value used in addresses of pages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Failing => "failing",
+            Self::Issues => "issues",
+            Self::Unknown => "unknown",
+            Self::Up => "up",
+            Self::Paused => "paused",
+        }
+    }
+
+    /// The state with this value.
+    pub fn parse(value: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == value)
+    }
+
+    /// The state of a site with these active issues; whether it is failing
+    /// ([`ToolState::failing_since`](crate::checks::tool_state::ToolState::failing_since)), which tools look at
+    /// it, and whether any check of it has completed.
+    ///
+    /// Issues stay active while nobody looks, and so they come first. A failing check counts only
+    /// while status checks run: nobody would see that the site recovers.
+    pub fn of(
+        active: impl IntoIterator<Item = Fingerprint>,
+        is_failing: bool,
+        looks: impl Fn(Tool) -> bool,
+        is_checked: bool,
+    ) -> Self {
+        let worst = active.into_iter().map(|fingerprint| match fingerprint {
+            Fingerprint::StatusDown => Self::Down,
+            _ => Self::Issues,
+        });
+        let failing = (is_failing && looks(Tool::Status)).then_some(Self::Failing);
+        worst.chain(failing).min().unwrap_or_else(|| {
+            match (Tool::ALL.into_iter().any(&looks), is_checked) {
+                (false, _) => Self::Paused,
+                (true, false) => Self::Unknown,
+                (true, true) => Self::Up,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_that_is_known_of_a_site_is_its_state() {
+        use Fingerprint::{SslInvalid, StatusDown};
+        let all = &Tool::ALL[..];
+        let no_status = &[Tool::Ssl][..];
+        for (active, is_failing, tools, is_checked, state) in [
+            (&[SslInvalid, StatusDown][..], false, all, true, SiteState::Down),
+            (&[StatusDown], false, &[], false, SiteState::Down),
+            (&[SslInvalid], true, all, true, SiteState::Failing),
+            (&[], true, all, true, SiteState::Failing),
+            (&[SslInvalid], true, no_status, true, SiteState::Issues),
+            (&[], true, no_status, true, SiteState::Up),
+            (&[], true, &[], true, SiteState::Paused),
+            (&[SslInvalid], false, all, true, SiteState::Issues),
+            (&[], false, all, true, SiteState::Up),
+            (&[], false, all, false, SiteState::Unknown),
+            (&[], false, &[], true, SiteState::Paused),
+        ] {
+            let looks = |tool| tools.contains(&tool);
+            let found = SiteState::of(active.iter().copied(), is_failing, looks, is_checked);
+            assert_eq!(found, state, "{active:?} {is_failing} {tools:?}");
+        }
+        assert!(SiteState::ALL.is_sorted());
+        for state in SiteState::ALL {
+            assert_eq!(SiteState::parse(state.as_str()), Some(state));
+        }
+    }
+}
