@@ -21,8 +21,8 @@ pub struct Receivers(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     received: Vec<Received>,
-    letters: Vec<Posted>,
-    of_letters: Option<SendOutcome>,
+    mails: Vec<Posted>,
+    of_mails: Option<SendOutcome>,
     answers: BTreeMap<ChannelId, SendOutcome>,
 }
 
@@ -43,7 +43,7 @@ pub struct Posted {
     /// To which address.
     pub to: String,
     /// What.
-    pub letter: TransactionalMail,
+    pub mail: TransactionalMail,
 }
 
 /// A message as its receiver sees it.
@@ -89,13 +89,13 @@ impl Receivers {
     }
 
     /// What becomes of transactional mails from now on.
-    pub fn answer_letters(&self, outcome: SendOutcome) {
-        self.lock().of_letters = Some(outcome);
+    pub fn answer_mails(&self, outcome: SendOutcome) {
+        self.lock().of_mails = Some(outcome);
     }
 
     /// Takes the transactional mails that were sent, in their order.
-    pub fn take_letters(&self) -> Vec<Posted> {
-        std::mem::take(&mut self.lock().letters)
+    pub fn take_mails(&self) -> Vec<Posted> {
+        std::mem::take(&mut self.lock().mails)
     }
 
     /// Takes what was received, a line each.
@@ -132,14 +132,14 @@ impl Mailer for Receivers {
     async fn write(
         &self,
         to: &str,
-        letter: TransactionalMail,
+        mail: TransactionalMail,
         _: String,
         _: Timestamp,
     ) -> SendOutcome {
         let mut inner = self.lock();
-        let outcome = inner.of_letters.clone().unwrap_or(SendOutcome::Delivered);
+        let outcome = inner.of_mails.clone().unwrap_or(SendOutcome::Delivered);
         if outcome == SendOutcome::Delivered {
-            inner.letters.push(Posted { to: to.to_owned(), letter });
+            inner.mails.push(Posted { to: to.to_owned(), mail });
         }
         outcome
     }

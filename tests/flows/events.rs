@@ -92,9 +92,9 @@ fn the_event_of_the_notifier_holds_each_of_its_messages() {
 }
 
 #[test]
-fn the_event_of_letters_asks_for_each_kind() {
+fn the_event_of_the_mailer_asks_for_each_kind() {
     let mut kinds = Vec::new();
-    for file in files("letters") {
+    for file in files("mailer") {
         for (queue, body) in bodies(&file) {
             assert_eq!(queue, Destination::Mailer.name());
             kinds.push(match serde_json::from_str(&body).expect("a message") {

@@ -13,7 +13,7 @@ use vedette_domain::id::UserId;
 use vedette_store::MayConflict;
 use vedette_testkit::{Member, TestApp, member_of, new_team};
 
-use crate::mail::{email_of, mail, mails, start};
+use crate::mail::{email_of, only_mail, sent_mails, start};
 use crate::members::{link, page, role_of, seats};
 use crate::support::{Browser, main_part, said, sent_to};
 
@@ -99,14 +99,14 @@ async fn no_letter_is_sent_for_who_may_not_invite_any_more() {
     sent_to(&theirs.post(&page, "email=bob%40example.com&role=viewer").await);
     let mail = action(said(&browser.get(&page).await), "/mail");
     test.app.store.remove_member(owner.team, grace.user, Role::Admin).await.expect("removed");
-    assert!(mails(&test).await.is_empty());
+    assert!(sent_mails(&test).await.is_empty());
     let refused = browser.post(&mail, "").await;
     assert_eq!(refused.status(), 422);
     let why = "The invitation of bob@example.com is not valid any more; renew it.";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     let renewed = browser.post(&mail.replace("/mail", "/renew"), "").await;
     assert_eq!(sent_to(&renewed), format!("{page}?said=invited"));
-    let (sent, path) = mail(&test).await;
+    let (sent, path) = only_mail(&test).await;
     assert_eq!(sent.to, "bob@example.com");
     assert_eq!(Browser::new(&test).get(&path).await.status(), 200);
 }
@@ -129,7 +129,7 @@ async fn who_has_an_account_is_invited_like_anybody_else_and_joins_while_signed_
         answers.push((sent_to(&invited).to_owned(), headers, spent.round_trips, spent.rounds));
     }
     assert_eq!(answers[0], answers[1], "who invites does not learn which address has an account");
-    let mails = mails(&test).await;
+    let mails = sent_mails(&test).await;
     let [to_known, to_unknown] = &mails[..] else { panic!("two letters") };
     assert_eq!(to_known.mail.kind, to_unknown.mail.kind);
     let path = |of: &str| of.trim_start_matches("https://monitor.test").to_owned();
@@ -171,7 +171,7 @@ async fn who_is_invited_may_decline_and_nobody_learns_whether_they_have_an_accou
         ("bob@example.com", Browser::new(&test)),
     ] {
         sent_to(&browser.post(&page, &format!("email={email}&role=member")).await);
-        let (_, path) = mail(&test).await;
+        let (_, path) = only_mail(&test).await;
         let decline = action(said(&invited.get(&path).await), "/decline");
         assert_eq!(decline, format!("{path}/decline"));
         assert_eq!(browser.post(&path, "").await.status(), 403, "somebody else is signed in");
@@ -198,7 +198,7 @@ async fn who_became_a_member_otherwise_does_not_become_one_twice() {
     let user = test.app.store.user(stranger.user).await.expect("read").expect("a user");
     let form = format!("email={}&role=viewer", user.email);
     sent_to(&Browser::of(&test, owner.user).await.post(&page(&owner), &form).await);
-    let (_, path) = mail(&test).await;
+    let (_, path) = only_mail(&test).await;
     let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
     add_member(&test.app, &team, &user, Role::Admin, Actor::Operator).await.expect("added");
     let refused = Browser::of(&test, stranger.user).await.post(&path, "").await;
@@ -228,7 +228,7 @@ async fn a_team_that_has_asked_for_all_its_confirmations_can_still_invite() {
     let why = "The team has asked for as many addresses to be confirmed as it may in a day";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     sent_to(&browser.post(&page(&owner), "email=grace%40example.com&role=viewer").await);
-    assert_eq!(mails(&test).await.len(), 1);
+    assert_eq!(sent_mails(&test).await.len(), 1);
 }
 
 #[tokio::test]
@@ -243,10 +243,10 @@ async fn a_team_sends_fifty_invitations_a_day_and_the_others_stand_until_tomorro
     let why = "grace@example.com is invited, but the team has sent all the invitations";
     assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
     let mail = action(main_part(&refused), "/mail");
-    assert!(mails(&test).await.is_empty());
+    assert!(sent_mails(&test).await.is_empty());
     test.advance(SignedDuration::from_hours(24));
     sent_to(&browser.post(&mail, "").await);
-    assert_eq!(mails(&test).await.len(), 1);
+    assert_eq!(sent_mails(&test).await.len(), 1);
 }
 
 #[tokio::test]

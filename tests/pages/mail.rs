@@ -50,17 +50,17 @@ async fn write(
 }
 
 /// Has the transactional mails written that are asked for.
-pub(crate) async fn mails(test: &TestApp) -> Vec<Posted> {
+pub(crate) async fn sent_mails(test: &TestApp) -> Vec<Posted> {
     let receivers = Receivers::default();
     for message in asked(test) {
         write(test, &receivers, &message).await.expect("done");
     }
-    receivers.take_letters()
+    receivers.take_mails()
 }
 
 /// The one mail, and the path that its link leads to.
-pub(crate) async fn mail(test: &TestApp) -> (Posted, String) {
-    let [mail] = <[Posted; 1]>::try_from(mails(test).await).ok().expect("one letter");
+pub(crate) async fn only_mail(test: &TestApp) -> (Posted, String) {
+    let [mail] = <[Posted; 1]>::try_from(sent_mails(test).await).ok().expect("one letter");
     let path = mail.mail.url.strip_prefix(BASE).expect("a page").to_owned();
     (mail, path)
 }
@@ -78,7 +78,7 @@ async fn an_account_is_sent_a_link_that_signs_in_once_and_nobody_learns_who_has_
     let shown = browser.get("/sign-in").await;
     assert!(said(&shown).contains("name=\"email\"") && !said(&shown).contains("vedette sign-in"));
     let unknown = browser.post("/sign-in", "email=nobody%40example.com").await;
-    assert!(mails(&test).await.is_empty());
+    assert!(sent_mails(&test).await.is_empty());
     let stored = format!("{:?}", test.table.dump().await);
     assert!(!stored.contains("nobody"), "of strangers only a hash is kept, for a while");
     let known = browser.post("/sign-in", &format!("email={email}")).await;
@@ -86,7 +86,7 @@ async fn an_account_is_sent_a_link_that_signs_in_once_and_nobody_learns_who_has_
     assert_eq!(alike(said(&known), &email), alike(said(&unknown), "nobody@example.com"));
     assert_eq!(known.headers(), unknown.headers());
 
-    let (sent, path) = mail(&test).await;
+    let (sent, path) = only_mail(&test).await;
     assert_eq!(
         (sent.to.as_str(), &sent.mail.kind),
         (email.as_str(), &TransactionalMailKind::SignIn)
@@ -125,7 +125,7 @@ async fn a_link_from_the_mailbox_verifies_its_address_and_another_does_not() {
     assert_eq!(verified_at().await, None);
     assert_eq!(sent_to(&browser.get("/").await), "/sign-in");
     said(&browser.post("/sign-in", "email=NEW%40example.com").await);
-    let (_, path) = mail(&test).await;
+    let (_, path) = only_mail(&test).await;
     sent_to(&browser.post(&path, "").await);
     assert_eq!(verified_at().await, Some(test.now()));
     assert_eq!(browser.get("/").await.status(), 200);
@@ -178,23 +178,23 @@ async fn one_source_does_not_use_up_the_links_of_an_address() {
     for _ in 0..7 {
         assert_eq!(said(&stranger.post("/sign-in", &form).await), said(&first));
     }
-    assert_eq!(mails(&test).await.len(), 2);
+    assert_eq!(sent_mails(&test).await.len(), 2);
     let mut owners = Browser::at(&test, "2001:db8::7");
     for _ in 0..3 {
         said(&owners.post("/sign-in", &form).await);
     }
-    assert_eq!(mails(&test).await.len(), 2, "as many are left to others");
+    assert_eq!(sent_mails(&test).await.len(), 2, "as many are left to others");
     let mut third = Browser::at(&test, "198.51.100.1");
     said(&third.post("/sign-in", &form).await);
-    assert_eq!(mails(&test).await.len(), 0, "four for the address at once");
+    assert_eq!(sent_mails(&test).await.len(), 0, "four for the address at once");
     test.advance(SignedDuration::from_secs(119));
     said(&third.post("/sign-in", &form).await);
-    assert_eq!(mails(&test).await.len(), 0);
+    assert_eq!(sent_mails(&test).await.len(), 0);
     test.advance(SignedDuration::from_secs(1));
     for browser in [&mut stranger, &mut third] {
         said(&browser.post("/sign-in", &form).await);
     }
-    assert_eq!(mails(&test).await.len(), 1, "one every two minutes");
+    assert_eq!(sent_mails(&test).await.len(), 1, "one every two minutes");
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn a_link_that_comes_late_is_not_sent() {
     let form = format!("email={}", email_of(&test, &owner).await);
     said(&Browser::new(&test).post("/sign-in", &form).await);
     test.advance(SignedDuration::from_mins(15));
-    assert_eq!(mails(&test).await.len(), 0, "nobody waits for it any more");
+    assert_eq!(sent_mails(&test).await.len(), 0, "nobody waits for it any more");
 }
 
 #[tokio::test]
@@ -230,7 +230,7 @@ async fn a_source_asks_for_twenty_links_and_then_one_every_half_minute() {
     test.advance(SignedDuration::from_secs(1));
     assert_eq!(ask(21, "2001:db8::1").await, (200, None));
     assert_eq!(ask(22, "2001:db8::1").await.0, 429);
-    assert_eq!(mails(&test).await.len(), 0);
+    assert_eq!(sent_mails(&test).await.len(), 0);
     // A trusted proxy says who asks.
     let proxied = Browser::at(&test, "10.0.0.1");
     let mut answers = Vec::new();
@@ -253,7 +253,7 @@ async fn an_address_with_a_kelvin_sign_is_another_one() {
     test.app.store.create_user(&user).await.expect("a user");
     for (email, sent) in [("KATE%40example.com", 1), ("%E2%84%AAate%40example.com", 0)] {
         said(&Browser::new(&test).post("/sign-in", &format!("email={email}")).await);
-        assert_eq!(mails(&test).await.len(), sent, "{email}");
+        assert_eq!(sent_mails(&test).await.len(), sent, "{email}");
     }
 }
 
@@ -279,7 +279,7 @@ async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
         (SendOutcome::Delivered, None),
     ] {
         let receivers = Receivers::default();
-        receivers.answer_letters(outcome.clone());
+        receivers.answer_mails(outcome.clone());
         write(&test, &receivers, &message).await.expect("done");
         let again: Vec<_> = test.queue.drain(Destination::Mailer);
         let expected = waits.map(|waits| (Message::Mail(message.clone()), waits));
@@ -316,7 +316,7 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
     let page = format!("/teams/{}/members", owner.team);
     let invited = browser.post(&page, "email=Grace%40example.com&name=Grace&role=member").await;
     assert_eq!(sent_to(&invited), format!("{page}?said=invited"), "who invites has no link");
-    let (sent, path) = mail(&test).await;
+    let (sent, path) = only_mail(&test).await;
     let email = email_of(&test, &owner).await;
     let (asked_by, team) = (Asker { name: "Ada".to_owned(), email }, "Observers".to_owned());
     assert_eq!(sent.to, "Grace@example.com");
@@ -326,7 +326,7 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
     let again = again.and_then(|rest| rest.split('"').next()).expect("a form").to_owned();
     assert!(!body(&listed).contains("/join/"));
     assert_eq!(sent_to(&browser.post(&again, "").await), format!("{page}?said=invited"));
-    let (_, other) = mail(&test).await;
+    let (_, other) = only_mail(&test).await;
     assert_ne!(path, other);
 
     let mut guest = Browser::new(&test);
@@ -339,7 +339,7 @@ async fn who_is_invited_by_mail_comes_with_a_verified_address() {
         assert_eq!(guest.get(spent).await.status(), 404);
         assert_eq!(guest.post(spent, "").await.status(), 404);
     }
-    let (_, path) = mail(&test).await;
+    let (_, path) = only_mail(&test).await;
     assert_eq!(sent_to(&guest.post(&path, "").await), "/");
     assert!(said(&guest.get("/").await).contains("Sites of Observers"));
 }
@@ -352,20 +352,20 @@ async fn an_invitation_by_mail_is_withdrawn_with_all_its_links_and_not_sent_ofte
     let page = format!("/teams/{}/members", owner.team);
     let form = "email=grace%40example.com&role=member";
     sent_to(&browser.post(&page, form).await);
-    let (_, path) = mail(&test).await;
+    let (_, path) = only_mail(&test).await;
     let listed = browser.get(&page).await;
     let own = said(&listed).split("<bdi>grace@example.com</bdi>").nth(1).expect("listed");
     let mail = after(own, "action=\"").to_owned();
     let withdraw = mail.replace("/mail", "/withdraw");
     sent_to(&browser.post(&mail, "").await);
     sent_to(&browser.post(&withdraw, "").await);
-    assert!(mails(&test).await.is_empty(), "it was withdrawn before it was sent");
+    assert!(sent_mails(&test).await.is_empty(), "it was withdrawn before it was sent");
     for response in [browser.get(&path).await, Browser::new(&test).post(&path, "").await] {
         assert_eq!(response.status(), 404);
     }
     // To withdraw it and to invite once more does not send more.
     sent_to(&browser.post(&page, form).await);
-    assert_eq!(mails(&test).await.len(), 1);
+    assert_eq!(sent_mails(&test).await.len(), 1);
     let listed = browser.get(&page).await;
     let own = said(&listed).split("<bdi>grace@example.com</bdi>").nth(1).expect("listed");
     let refused = browser.post(after(own, "action=\""), "").await;
@@ -375,7 +375,7 @@ async fn an_invitation_by_mail_is_withdrawn_with_all_its_links_and_not_sent_ofte
     assert!(asked(&test).is_empty());
     test.advance(SignedDuration::from_hours(24));
     sent_to(&browser.post(after(own, "action=\""), "").await);
-    assert_eq!(mails(&test).await.len(), 1);
+    assert_eq!(sent_mails(&test).await.len(), 1);
 }
 
 #[tokio::test]
@@ -388,7 +388,7 @@ async fn seats_are_counted_as_they_are_when_they_are_taken() {
         async || test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
     let before = read().await;
     sent_to(&browser.post(&page, "email=a%40example.com&role=member").await);
-    let (_, path) = mail(&test).await;
+    let (_, path) = only_mail(&test).await;
     // Somebody is added who saw no invitation.
     let stranger = new_team(&test, Plan::Agency).await;
     let user = test.app.store.account(stranger.user).await.expect("read").expect("a user").user;
@@ -416,7 +416,7 @@ async fn a_link_admits_to_nothing_but_what_its_team_lists() {
     let mut browser = Browser::of(&test, owner.user).await;
     let page = format!("/teams/{}/members", owner.team);
     sent_to(&browser.post(&page, "email=grace%40example.com&role=viewer").await);
-    let (_, path) = mail(&test).await;
+    let (_, path) = only_mail(&test).await;
     let team = test.app.store.team(owner.team, test.now()).await.expect("read").expect("a team");
     let listed = team.team.invitations[0].clone();
     for forged in [

@@ -193,7 +193,7 @@ impl Service {
             can_write.clone(),
         ));
         if let Some(operator) = options.operator_url {
-            rounds.spawn(operator::tell(app.clone(), sender, operator));
+            rounds.spawn(operator::notify(app.clone(), sender, operator));
         }
         rounds.spawn(background::forget(clock_watch.clone(), Expiry::new(database.clone())));
         rounds.spawn(clock_watch.run(app));
