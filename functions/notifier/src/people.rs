@@ -81,10 +81,10 @@ async fn decide<T: Transport>(
         match due(&found.issue, delivery.notified, delivery.from, &run.policy(&found), now) {
             Due::Nothing(_) => run.forget(&delivery).await?,
             Due::Later { at, notified, .. } => {
-                run.put_off(DeliveryState { notified, ..delivery }, at).await?
+                run.put_off(DeliveryState { notified, ..delivery }, at).await?;
             }
             Due::Notify { news, notified, .. } => {
-                ready.push(Ready { delivery, found, news, notified })
+                ready.push(Ready { delivery, found, news, notified });
             }
         }
     }

@@ -196,7 +196,7 @@ impl<W: Around> DeliveryRun<'_, W> {
                     self.world.rows().delete_delivery_state(&delivery);
                 }
                 Due::Later { at, notified, .. } => {
-                    self.put_off(DeliveryState { notified, ..delivery }, at)
+                    self.put_off(DeliveryState { notified, ..delivery }, at);
                 }
                 Due::Notify { news, notified, .. } => {
                     ready.push(Ready { delivery, issue, site, news, notified });
