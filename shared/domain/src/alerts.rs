@@ -22,6 +22,7 @@ pub mod mail;
 pub mod missed;
 pub mod reminder;
 pub mod retry;
+pub mod send_outcome;
 pub mod slack;
 pub mod storm;
 mod target;
