@@ -18,7 +18,7 @@ use vedette_mailer::LETTERS;
 use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{MAINTENANCE, REDELIVERY};
 use vedette_runtime::Destination;
-use vedette_store::{Grant, SiteWithTools};
+use vedette_store::{Audit, Grant, SiteWithTools};
 
 use vedette_testkit::{Client, Member, TestApp, granted, loopback, new_team};
 
@@ -164,7 +164,12 @@ impl Service {
     pub async fn acknowledge(&self, issue: IssueId, by: UserId) {
         let (found, stored) = self.stored_issue(issue).await;
         let change = record::acknowledge(stored, by, self.test.now()).expect("open");
-        self.test.app.store.commit_issue(&found.site, &change, None).await.expect("saved");
+        self.test
+            .app
+            .store
+            .commit_issue(&found.site, &change, None, Audit::None)
+            .await
+            .expect("saved");
         vedette_runs::enqueue_alert(&self.test.app, &found.site, &change).await;
         self.deliver_alerts().await;
     }
@@ -177,7 +182,12 @@ impl Service {
         let read = &found.tools[&tool];
         let next = read.resolved_by_hand(fingerprint);
         let tool = Some((tool, read, &next));
-        self.test.app.store.commit_issue(&found.site, &change, tool).await.expect("saved");
+        self.test
+            .app
+            .store
+            .commit_issue(&found.site, &change, tool, Audit::None)
+            .await
+            .expect("saved");
         vedette_runs::enqueue_alert(&self.test.app, &found.site, &change).await;
         self.deliver_alerts().await;
     }

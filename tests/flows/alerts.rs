@@ -14,7 +14,7 @@ use vedette_domain::issues::{Fingerprint, record};
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_notifier::send::SendOutcome;
 use vedette_runs::enqueue_alert;
-use vedette_store::ChannelRef;
+use vedette_store::{Audit, ChannelRef};
 use vedette_testkit::channels::{add_channel, chat, mail, webhook};
 use vedette_tests::reading::Reading;
 use vedette_tests::receivers::{self, Received};
@@ -76,7 +76,7 @@ impl Scene {
         let id = self.issue_id().await;
         let found = app.store.issue_with_site(id).await.expect("read").expect("an issue");
         let change = record::snooze(found.issue, until, app.clock.now()).expect("active");
-        app.store.commit_issue(&found.site, &change, None).await.expect("saved");
+        app.store.commit_issue(&found.site, &change, None, Audit::None).await.expect("saved");
         enqueue_alert(app, &found.site, &change).await;
         self.service.deliver_alerts().await;
     }
@@ -582,7 +582,7 @@ async fn nobody_sends_to_a_channel_that_somebody_sends_to() {
     let state = app.store.channel_state(place).await.expect("read");
     let by_then_it_is_down = app.clock.now() + SignedDuration::from_mins(7);
     let leased = state.leased(by_then_it_is_down).expect("nobody sends");
-    app.store.put_channel_state(place, &leased).await.expect("written");
+    app.store.put_channel_state(place, &leased, Audit::None).await.expect("written");
     scene.watch_down(&json!({})).await;
     scene.look(&channel).await;
     assert_eq!(scene.notified(), [""; 0]);

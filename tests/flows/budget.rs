@@ -19,6 +19,7 @@ use vedette_domain::sites::settings::Settings;
 use vedette_testkit::Spent;
 
 use crate::scene::{Scene, URL, is_finished};
+use vedette_store::Audit;
 
 impl Scene {
     /// The size of the item at this sort key, or the largest below it.
@@ -332,7 +333,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         updated_at: now,
     };
     let change = IssueChange { before: None, after };
-    app.store.commit_issue(&site, &change, None).await.expect("saved");
+    app.store.commit_issue(&site, &change, None, Audit::None).await.expect("saved");
     let size = scene.size("I#").await;
     assert!(size <= 4_096, "{size} bytes");
     let read = app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;

@@ -8,7 +8,7 @@ use vedette_domain::alerts::channel::Channel;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_notifier::send::SendOutcome;
-use vedette_store::ChannelRef;
+use vedette_store::{Audit, ChannelRef};
 use vedette_testkit::channels::{chat, mail, webhook};
 use vedette_tests::receivers::{Message, Received};
 
@@ -22,7 +22,7 @@ impl Scene {
         let place = ChannelRef::from(channel);
         let current = app.store.channel(place).await.expect("read").expect("a channel");
         let off = current.disabled_by_hand("maintenance", app.clock.now()).expect("on before");
-        app.store.put_channel(&off).await.expect("saved");
+        app.store.put_channel(&off, Audit::None).await.expect("saved");
         off
     }
 
@@ -180,7 +180,7 @@ async fn who_confirms_an_address_again_learns_what_happened_since_they_unsubscri
     let site = scene.watch().await;
     let app = &scene.service.test.app;
     let unsubscribed = mail.unsubscribed(app.clock.now()).expect("on before");
-    app.store.put_channel(&unsubscribed).await.expect("saved");
+    app.store.put_channel(&unsubscribed, Audit::None).await.expect("saved");
     scene.go_down_and_up(site, 1).await;
     scene.turn_on(&mail).await;
     assert_eq!(scene.notified(), ["confirmation"], "its reader has to agree");

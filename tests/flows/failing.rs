@@ -12,6 +12,7 @@ use vedette_testkit::Spent;
 
 use crate::census::assert_balanced;
 use crate::scene::{Scene, URL};
+use vedette_store::Audit;
 
 impl Scene {
     async fn failing(&self) -> BTreeMap<SiteId, Timestamp> {
@@ -103,7 +104,7 @@ async fn a_resolution_that_was_decided_on_an_older_check_lists_nothing() {
     scene.target.answer(200);
     scene.run_timer(site).await;
     let tool = Some((Tool::Status, &read, &next));
-    let refused = store.commit_issue(&stored, &change, tool).await;
+    let refused = store.commit_issue(&stored, &change, tool, Audit::None).await;
     assert!(refused.is_err_and(|error| error.is_conflict()));
     assert_eq!(scene.failing().await, [].into());
     scene.service.resolve(id, user).await;

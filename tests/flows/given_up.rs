@@ -6,6 +6,7 @@ use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::Fingerprint;
 use vedette_notifier::send::SendOutcome;
 use vedette_notifier::{Delivered, deliver};
+use vedette_store::Audit;
 use vedette_testkit::channels::{add_channel, chat, webhook};
 use vedette_tests::Service;
 
@@ -51,7 +52,7 @@ async fn a_test_of_a_channel_whose_reader_has_withdrawn_meanwhile_is_not_under_w
     let channel = add_channel(app, owner.team, ("Chat", chat()), Filter::default()).await;
     vedette_actions::queue_test(app, &channel).await.expect("queued");
     let withdrawn = Channel { since: None, rev: channel.rev + 1, ..channel.clone() };
-    app.store.put_channel(&withdrawn).await.expect("saved");
+    app.store.put_channel(&withdrawn, Audit::None).await.expect("saved");
     service.deliver_alerts().await;
     assert!(service.receivers.take().is_empty());
     let left = app.store.deliveries((&channel).into()).await.expect("read");

@@ -13,6 +13,7 @@ use vedette_domain::alerts::host_limit::{HOST_MAX, RESERVED, ReceivingHost, TEAM
 use vedette_domain::id::{IssueId, SiteId, TeamId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::message::{AlertMessage, Maintenance, Message};
+use vedette_store::Audit;
 use vedette_testkit::channels::{add_channel, chat};
 use vedette_testkit::new_team;
 use vedette_tests::Service;
@@ -267,7 +268,7 @@ async fn a_url_is_free_again_whose_channel_is_gone() {
     // One that leads to no URL leaves the claim as it is.
     let elsewhere = Target::Email { address: "ops@example.com".to_owned() }.public();
     let without_url = Channel { target: elsewhere, ..lost };
-    app.store.delete_channel(&without_url).await.expect("deleted");
+    app.store.delete_channel(&without_url, Audit::None).await.expect("deleted");
     assert_eq!(claims().await.len(), 2);
     add("Again", LOST).await.expect_err("claimed");
 

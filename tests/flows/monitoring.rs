@@ -19,7 +19,7 @@ use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_runtime::Scheduler;
-use vedette_store::SiteWithTools;
+use vedette_store::{Audit, SiteWithTools};
 use vedette_testkit::{ApiResponse, Fault, Member, WebServer};
 use vedette_tests::Service;
 
@@ -270,7 +270,7 @@ async fn crowd(service: &Service, owner: &Member, sites: usize) {
         let site = Site { synced: 1, ..Site::new(id, owner.team, url, now) };
         let tools = Tool::ALL.map(|tool| (tool, ToolState::of_new_site(now))).into();
         let stored = SiteWithTools { site, tools };
-        app.store.create_site(&team.team, &stored, None).await.expect("a site");
+        app.store.create_site(&team.team, &stored, None, Audit::None).await.expect("a site");
     }
 }
 

@@ -12,7 +12,7 @@ use vedette_domain::message::{Maintenance, Message};
 use vedette_reconciler::{Gauge, REDELIVERY};
 use vedette_runtime::Destination;
 use vedette_runtime::config::Schedules;
-use vedette_store::{ChannelRef, Grant};
+use vedette_store::{Audit, ChannelRef, Grant};
 use vedette_testkit::aws::Aws;
 use vedette_testkit::{granted, new_team};
 
@@ -144,7 +144,7 @@ async fn what_channels_have_yet_to_learn_is_left_to_the_outbox() {
     let issue = issue.expect("an issue");
     let change = record::acknowledge(issue, scene.owner.user, app.clock.now()).expect("open");
     let (site, _) = scene.stored(site).await;
-    app.store.commit_issue(&site, &change, None).await.expect("saved");
+    app.store.commit_issue(&site, &change, None, Audit::None).await.expect("saved");
     let missing = || async {
         vedette_notifier::rebuild(app, scene.owner.team).await.expect("rebuilt").missing
     };

@@ -20,6 +20,7 @@ use crate::issues::broken;
 use crate::settings::{STATUS, form};
 use crate::sites::after;
 use crate::support::{Browser, main_part, said};
+use vedette_store::Audit;
 
 async fn email_of(test: &TestApp, user: UserId) -> String {
     test.app.store.user(user).await.expect("read").expect("a user").email
@@ -315,7 +316,7 @@ async fn what_readers_of_addresses_and_receivers_change_is_told_apart() {
     let mut refused = ChannelState { rev: state.rev + 1, ..state };
     let (what, why) = ("a test".to_owned(), "HTTP 410".to_owned());
     refused.disable(FailedAttempt { at: test.now(), what, why });
-    app.store.put_channel_state((&chat).into(), &refused).await.expect("saved");
+    app.store.put_channel_state((&chat).into(), &refused, Audit::None).await.expect("saved");
     let enable = format!("/teams/{}/channels/{}/enable", owner.team, chat.id);
     act(&mut browser, &enable, "").await;
     insta::assert_debug_snapshot!(rows(&browser.get(&log(&owner)).await), @r#"

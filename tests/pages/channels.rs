@@ -13,6 +13,7 @@ use vedette_tests::Service;
 use crate::issues::broken;
 use crate::sites::add;
 use crate::support::{Browser, body, main_part, said, sent_to};
+use vedette_store::Audit;
 
 const SECRET: &str = "https%3A%2F%2Fhooks.slack.test%2Fservices%2FT%2FB%2Fpassword";
 
@@ -169,7 +170,7 @@ async fn one_channel_of_a_team_leads_to_a_url() {
     // Two who add it at the same time: the second finds that it is taken.
     let [ops] = &channels(&test, &owner).await[..] else { panic!("one channel") };
     let twin = Channel { id: test.app.entropy.channel_id().expect("an id"), rev: 1, ..ops.clone() };
-    let twice = test.app.store.create_channel(&twin).await;
+    let twice = test.app.store.create_channel(&twin, Audit::None).await;
     assert!(twice.expect_err("taken").is_conflict());
     // Another team may, and so may this one once the channel is gone.
     let other = new_team(&test, Plan::Agency).await;
@@ -299,7 +300,11 @@ async fn only_who_may_manage_channels_is_offered_anything() {
         for path in &posts {
             assert_eq!(browser.post(path, &form).await.status(), 403, "{path}");
         }
-        test.app.store.remove_member(owner.team, member.user, role).await.expect("removed");
+        test.app
+            .store
+            .remove_member(owner.team, member.user, role, Audit::None)
+            .await
+            .expect("removed");
         for path in &posts {
             assert_eq!(browser.post(path, &form).await.status(), 404, "{path}");
         }

@@ -10,7 +10,7 @@ use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::alerts::delivery::Content;
 use vedette_domain::alerts::mail::Asker;
 use vedette_domain::id::UserId;
-use vedette_store::MayConflict;
+use vedette_store::{Audit, MayConflict};
 use vedette_testkit::{Member, TestApp, member_of, new_team};
 
 use crate::mail::{email_of, only_mail, sent_mails, start};
@@ -26,7 +26,7 @@ fn action(page: &str, ending: &str) -> String {
 
 async fn give_role(test: &TestApp, member: &Member, before: Role, role: Role) {
     let membership = Membership { team: member.team, user: member.user, role };
-    test.app.store.change_role(&membership, before).await.expect("changed");
+    test.app.store.change_role(&membership, before, Audit::None).await.expect("changed");
 }
 
 #[tokio::test]
@@ -49,7 +49,11 @@ async fn an_invitation_is_valid_while_its_sender_may_give_its_role() {
     assert_eq!(guest.get(&path).await.status(), 404);
     give_role(&test, &grace, Role::Member, Role::Owner).await;
     assert_eq!(guest.get(&path).await.status(), 200);
-    test.app.store.remove_owner(owner.team, grace.user, owner.user).await.expect("removed");
+    test.app
+        .store
+        .remove_owner(owner.team, grace.user, owner.user, Audit::None)
+        .await
+        .expect("removed");
     let before = test.table.dump().await;
     for refused in
         [guest.get(&path).await, guest.post(&path, "").await, guest.post(&decline, "").await]
@@ -98,7 +102,11 @@ async fn no_letter_is_sent_for_who_may_not_invite_any_more() {
     let page = page(&owner);
     sent_to(&theirs.post(&page, "email=bob%40example.com&role=viewer").await);
     let mail = action(said(&browser.get(&page).await), "/mail");
-    test.app.store.remove_member(owner.team, grace.user, Role::Admin).await.expect("removed");
+    test.app
+        .store
+        .remove_member(owner.team, grace.user, Role::Admin, Audit::None)
+        .await
+        .expect("removed");
     assert!(sent_mails(&test).await.is_empty());
     let refused = browser.post(&mail, "").await;
     assert_eq!(refused.status(), 422);

@@ -11,7 +11,7 @@ use vedette_domain::alerts::delivery::Content;
 use vedette_domain::alerts::link;
 use vedette_domain::id::{ChannelId, IssueId, SiteId, TeamId};
 use vedette_domain::issues::Fingerprint;
-use vedette_store::{ChannelRef, Grant};
+use vedette_store::{Audit, ChannelRef, Grant};
 use vedette_testkit::{TestApp, granted};
 
 use crate::support::{ask, body, head, said, whole};
@@ -32,7 +32,7 @@ async fn add(test: &TestApp, id: &str, name: &str, target: Target) {
     let key = LinkKey::from_random([7; LinkKey::BYTES]);
     let filter = Filter::default();
     let channel = Channel::new(id, team(), name, target, filter, key, test.now());
-    test.app.store.put_channel(&channel).await.expect("saved");
+    test.app.store.put_channel(&channel, Audit::None).await.expect("saved");
 }
 
 fn team() -> TeamId {

@@ -9,6 +9,7 @@ use vedette_testkit::{Client, Member, TestApp, member_of, new_team};
 
 use crate::sites::after;
 use crate::support::{Browser, body, main_part, said, sent_to};
+use vedette_store::Audit;
 
 pub(crate) fn page(owner: &Member) -> String {
     format!("/teams/{}/members", owner.team)
@@ -117,17 +118,17 @@ async fn two_owners_who_leave_at_once_do_not_leave_the_team_alone() {
     let other = member_of(&test, owner.team, Role::Owner, &Scope::ALL).await;
     let store = &test.app.store;
     // Both were decided on while both were owners.
-    store.remove_owner(owner.team, owner.user, other.user).await.expect("removed");
-    let late = store.remove_owner(owner.team, other.user, owner.user).await;
+    store.remove_owner(owner.team, owner.user, other.user, Audit::None).await.expect("removed");
+    let late = store.remove_owner(owner.team, other.user, owner.user, Audit::None).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
     let viewer = Membership { team: owner.team, user: other.user, role: Role::Viewer };
-    let late = store.demote_owner(&viewer, owner.user).await;
+    let late = store.demote_owner(&viewer, owner.user, Audit::None).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
     assert_eq!(role_of(&test, &owner, other.user).await, Some(Role::Owner));
     // Who became an owner meanwhile is not treated as the member they were.
-    let late = store.change_role(&viewer, Role::Member).await;
+    let late = store.change_role(&viewer, Role::Member, Audit::None).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
-    let late = store.remove_member(owner.team, other.user, Role::Member).await;
+    let late = store.remove_member(owner.team, other.user, Role::Member, Audit::None).await;
     assert!(late.is_err_and(|error| error.is_conflict()));
     assert_eq!(role_of(&test, &owner, other.user).await, Some(Role::Owner));
 }
@@ -276,7 +277,11 @@ async fn an_invitation_opens_nobodys_account_and_none_is_made_by_who_writes_team
     forged.hash = secret.hash();
     let listed =
         vedette_domain::accounts::account::Team { invitations: vec![forged.clone()], ..team.team };
-    test.app.store.withdraw_invitation(&listed, &team_hash(&path)).await.expect("written");
+    test.app
+        .store
+        .withdraw_invitation(&listed, &team_hash(&path), Audit::None)
+        .await
+        .expect("written");
     assert_eq!(guest.get(&format!("/join/{}", secret.reveal())).await.status(), 404);
 }
 
@@ -311,7 +316,11 @@ async fn only_who_may_manage_members_is_offered_anything() {
         for path in &posts {
             assert_eq!(browser.post(path, form).await.status(), 403, "{path}");
         }
-        test.app.store.remove_member(owner.team, member.user, role).await.expect("removed");
+        test.app
+            .store
+            .remove_member(owner.team, member.user, role, Audit::None)
+            .await
+            .expect("removed");
         for path in &posts {
             assert_eq!(browser.post(path, form).await.status(), 404, "{path}");
         }

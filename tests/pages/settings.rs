@@ -8,6 +8,7 @@ use vedette_runtime::Destination;
 use vedette_testkit::{Member, TestApp, member_of, new_team};
 
 use crate::support::{Browser, main_part, said, sent_to};
+use vedette_store::Audit;
 
 pub(crate) const STATUS: &str = "enabled=true&cadence_minutes=15&settings.incident_status_codes=500\
                       &settings.incident_status_codes=503&settings.failures_to_open=3\
@@ -216,7 +217,11 @@ async fn only_who_may_change_settings_is_offered_a_form() {
         assert!(!said(&page).contains("<form") && !said(&page).contains("<input"), "{role:?}");
         assert!(said(&page).contains("<dd><bdi>Every 5 minutes</bdi></dd>"), "{}", said(&page));
         assert_eq!(browser.post(&path(&owner, "status"), &sent).await.status(), 403);
-        test.app.store.remove_member(owner.team, member.user, role).await.expect("removed");
+        test.app
+            .store
+            .remove_member(owner.team, member.user, role, Audit::None)
+            .await
+            .expect("removed");
         assert_eq!(browser.get(&shown).await.status(), 404, "at the next click");
         assert_eq!(browser.post(&path(&owner, "status"), &sent).await.status(), 404);
     }

@@ -10,6 +10,7 @@ use vedette_domain::id::{TeamId, UserId};
 use vedette_testkit::{TestApp, member_of, new_team, store_team};
 
 use crate::support::{Browser, ask, main_part, said, send, sent_to, sign_in_link};
+use vedette_store::Audit;
 
 #[tokio::test]
 async fn a_link_signs_in_once_and_only_by_its_button() {
@@ -129,7 +130,11 @@ async fn who_left_the_team_sees_nothing_at_the_next_click() {
     let mut browser = Browser::of(&test, member.user).await;
     let team = format!("/teams/{}", owner.team);
     assert_eq!(browser.get(&team).await.status(), 200);
-    test.app.store.remove_member(owner.team, member.user, Role::Member).await.expect("removed");
+    test.app
+        .store
+        .remove_member(owner.team, member.user, Role::Member, Audit::None)
+        .await
+        .expect("removed");
     assert_eq!(browser.get(&team).await.status(), 404);
     assert_eq!(browser.post(&format!("{team}/sites"), "urls=a.test").await.status(), 404);
     assert!(said(&browser.get("/").await).contains("You belong to no team."));

@@ -9,7 +9,7 @@ use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
-use vedette_store::SiteWithTools;
+use vedette_store::{Audit, SiteWithTools};
 use vedette_testkit::{TestApp, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
@@ -168,7 +168,7 @@ async fn another_teams_pages_are_not_there() {
     }
     // Who belongs to several teams chooses one.
     let place = Membership { team: owner.team, user: stranger.user, role: Role::Viewer };
-    service.test.app.store.put_member(&place, None).await.expect("a member");
+    service.test.app.store.put_member(&place, None, Audit::None).await.expect("a member");
     let choice = other.get("/").await;
     for team in [owner.team, stranger.team] {
         assert!(said(&choice).contains(&format!("href=\"/teams/{team}\"")));
@@ -201,7 +201,7 @@ async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_delet
         let site = Site::new(id, owner.team, url, test.now());
         let tools = Tool::ALL.map(|tool| (tool, ToolState::new()));
         let stored = SiteWithTools { site, tools: tools.into() };
-        test.app.store.create_site(&team.team, &stored, None).await.expect("created");
+        test.app.store.create_site(&team.team, &stored, None, Audit::None).await.expect("created");
         stored
     };
     for number in 0..1_100 {
@@ -222,7 +222,11 @@ async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_delet
     assert!(again.reads < 100.0, "kept for a moment: {again:?}");
     let new = add("new").await;
     assert_eq!(list().await, "1101");
-    test.app.store.delete_site(&new, &[], &[], None, test.now()).await.expect("deleted");
+    test.app
+        .store
+        .delete_site(&new, &[], &[], None, test.now(), Audit::None)
+        .await
+        .expect("deleted");
     assert_eq!(list().await, "1100");
     test.advance(SignedDuration::from_secs(10));
     test.meter().start();

@@ -7,6 +7,7 @@ use vedette_testkit::{Client, TestApp, member_of, new_team};
 
 use crate::sites::after;
 use crate::support::{Browser, body, main_part, said, sent_to};
+use vedette_store::Audit;
 
 const FORM: &str = "name=ci&days=7&scopes=teams%3Aread&scopes=sites%3Aread";
 
@@ -92,7 +93,7 @@ async fn what_is_wrong_with_a_token_stands_beside_its_field() {
             expires_at: now + SignedDuration::from_hours(24),
             created_at: now,
         };
-        test.app.store.create_token(&token).await.expect("made");
+        test.app.store.create_token(&token, Audit::None).await.expect("made");
     }
     let refused = browser.post("/tokens", "name=ci&days=7&scopes=teams%3Aread").await;
     assert_eq!(refused.status(), 422);

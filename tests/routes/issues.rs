@@ -8,7 +8,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::record::{Issue, IssueChange};
 use vedette_domain::issues::{Fingerprint, Lifecycle, Timeline};
-use vedette_store::SiteWithTools;
+use vedette_store::{Audit, SiteWithTools};
 use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;
 
@@ -59,6 +59,12 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
         },
     };
     let stored = stored_site(service, site).await;
-    service.test.app.store.commit_issue(&stored.site, &change, None).await.expect("saved");
+    service
+        .test
+        .app
+        .store
+        .commit_issue(&stored.site, &change, None, Audit::None)
+        .await
+        .expect("saved");
     id
 }

@@ -15,6 +15,7 @@ use crate::support::{
     assert_invalid, assert_not_found, assert_plan_required, assert_refused, assert_role_required,
     colleague, join, new_site, new_token, suspend,
 };
+use vedette_store::Audit;
 
 /// The scope that the specification asks for, by method and path.
 const SCOPES: [(&str, &str, Scope); 19] = [
@@ -150,7 +151,7 @@ async fn a_revoked_token_stops_working_at_once() {
     let (service, owner) = Service::with_team().await;
     let store = &service.test.app.store;
     let tokens = store.tokens_of(owner.user).await.expect("tokens");
-    store.revoke_token(&tokens[0].0).await.expect("revoked");
+    store.revoke_token(&tokens[0].0, Audit::None).await.expect("revoked");
     assert_unauthenticated(&service.client(&owner).get("/me").await, UNKNOWN_TOKEN);
 }
 
@@ -160,7 +161,7 @@ async fn a_token_whose_revocation_is_cut_off_works_no_longer() {
     let (store, faults) = (&service.test.app.store, service.test.faults());
     let (token, _) = store.tokens_of(owner.user).await.expect("tokens").remove(0);
     faults.on_write(1, Fault::CrashAfter);
-    assert!(faults.until_crash(store.revoke_token(&token)).await.is_none());
+    assert!(faults.until_crash(store.revoke_token(&token, Audit::None)).await.is_none());
     assert_unauthenticated(&service.client(&owner).get("/me").await, UNKNOWN_TOKEN);
     assert_eq!(store.tokens_of(owner.user).await.expect("tokens"), []);
 }
@@ -256,7 +257,7 @@ async fn requests_are_refused_for_the_first_of_their_faults() {
     assert_role_required(&send(&service, &wide).await);
 
     let role = Membership { team: owner.team, user: member.user, role: Role::Member };
-    store.change_role(&role, Role::Viewer).await.expect("changed");
+    store.change_role(&role, Role::Viewer, Audit::None).await.expect("changed");
     let answer = send(&service, &wide).await;
     insta::assert_snapshot!(answer.shown(), @r#"
     422 {
@@ -564,7 +565,7 @@ async fn a_member_who_has_left_sees_nothing_of_the_team_any_more() {
         .test
         .app
         .store
-        .remove_member(owner.team, leaver.user, Role::Admin)
+        .remove_member(owner.team, leaver.user, Role::Admin, Audit::None)
         .await
         .expect("removed");
     for path in [

@@ -5,6 +5,7 @@ use vedette_checker::{EngineConfig, Engines};
 use vedette_domain::accounts::account::{Membership, Role, Scope};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{SiteId, TeamId, UserId};
+use vedette_store::Audit;
 use vedette_testkit::{ApiResponse, Member, WebServer, loopback, member_of};
 use vedette_tests::Service;
 
@@ -109,7 +110,7 @@ pub(crate) async fn colleague(service: &Service, owner: &Member, role: Role) -> 
 /// Makes a user a member of one more team.
 pub(crate) async fn join(service: &Service, user: UserId, team: TeamId, role: Role) {
     let membership = Membership { team, user, role };
-    service.test.app.store.put_member(&membership, None).await.expect("a member");
+    service.test.app.store.put_member(&membership, None, Audit::None).await.expect("a member");
 }
 
 /// One more token of a user.

@@ -24,7 +24,7 @@ use vedette_notifier::{NOTIFIER, NotifierError};
 use vedette_reconciler::{MAINTENANCE, REDELIVERY, rebuild_all, redeliver_all};
 use vedette_runs::{clear_timer, enqueue_alert, record_run};
 use vedette_runtime::Destination;
-use vedette_store::Grant;
+use vedette_store::{Audit, Grant};
 use vedette_testkit::channels::{add_channel, chat, mail, webhook};
 use vedette_testkit::{Fault, Member, granted, new_team};
 use vedette_tests::{Service, scheduled};
@@ -298,7 +298,9 @@ impl World {
         let channel = found.expect("read").expect("a channel");
         let faults = self.service.test.faults().clone();
         let switched = match channel.disabled_by_hand("maintenance", app.clock.now()) {
-            Some(off) => faults.until_crash(app.store.put_channel(&off)).await.is_some(),
+            Some(off) => {
+                faults.until_crash(app.store.put_channel(&off, Audit::None)).await.is_some()
+            }
             None => {
                 let on = Box::pin(enable_channel(app, &channel, Actor::Operator));
                 faults.until_crash(on).await.is_some()
@@ -352,7 +354,8 @@ impl World {
         let Ok(change) = change else { return };
         let tool = tool.as_ref().map(|next| (Tool::Status, state, next));
         let faults = self.service.test.faults().clone();
-        let saved = faults.until_crash(store.commit_issue(&stored.site, &change, tool)).await;
+        let saved =
+            faults.until_crash(store.commit_issue(&stored.site, &change, tool, Audit::None)).await;
         if saved.is_some_and(|saved| saved.is_ok()) {
             enqueue_alert(app, &stored.site, &change).await;
         }

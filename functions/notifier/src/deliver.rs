@@ -14,8 +14,8 @@ use vedette_domain::checks::limits::LONGEST_DELAY;
 use vedette_runtime::App;
 use vedette_runtime::metrics::{self, Metric};
 use vedette_store::{
-    ChannelRef, Deliveries, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,
-    unless_conflict,
+    Audit, ChannelRef, Deliveries, IssueWithSite, StoreError, TeamWithSettings, budget,
+    retry_on_conflict, unless_conflict,
 };
 
 use crate::send::{Message as Outgoing, SendOutcome, Sender};
@@ -121,7 +121,7 @@ pub async fn deliver(
     };
     // What the last holder of the lease has written is there, as that ended before.
     let (leased, deliveries, target) = futures::join!(
-        app.store.put_channel_state(channel, &state),
+        app.store.put_channel_state(channel, &state, Audit::None),
         app.store.deliveries(channel),
         app.store.target_of(&found),
     );
@@ -134,7 +134,7 @@ pub async fn deliver(
         Err(error) => {
             let mut state = state;
             state.end(None, now);
-            app.store.put_channel_state(channel, &state).await?;
+            app.store.put_channel_state(channel, &state, Audit::None).await?;
             return Err(error.into());
         }
     };
@@ -435,7 +435,7 @@ impl<T: Transport> DeliveryRun<'_, T> {
     /// Gives the channel back, and has it looked at when something is due again.
     async fn end(&mut self) -> Result<(), NotifierError> {
         let wait = self.state.end(self.next, self.now());
-        self.app.store.put_channel_state(self.place(), &self.state).await?;
+        self.app.store.put_channel_state(self.place(), &self.state, Audit::None).await?;
         if let Some(wait) = wait {
             // SQS delays by whole seconds, and an alert must not be early.
             let seconds = u64::try_from(wait.as_secs()).unwrap_or(0);

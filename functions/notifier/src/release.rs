@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, unless_conflict};
+use vedette_store::{Audit, ChannelRef, unless_conflict};
 
 use crate::NotifierError;
 
@@ -20,7 +20,7 @@ pub async fn release(app: &App, start: Timestamp) -> Result<u64, NotifierError> 
             let place = ChannelRef::from(&channel);
             let state = app.store.channel_state(place).await?;
             if let Some(state) = state.released(start) {
-                let written = app.store.put_channel_state(place, &state).await;
+                let written = app.store.put_channel_state(place, &state, Audit::None).await;
                 released += u64::from(unless_conflict(written)?);
             }
         }

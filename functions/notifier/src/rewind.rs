@@ -5,7 +5,7 @@ use std::time::Duration;
 use vedette_actions::{send_again, wake};
 use vedette_domain::alerts::channel::Channel;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, Deliveries, StoreError, unless_conflict};
+use vedette_store::{Audit, ChannelRef, Deliveries, StoreError, unless_conflict};
 
 use crate::NotifierError;
 
@@ -28,11 +28,11 @@ pub async fn rewind(app: &App) -> Result<(), NotifierError> {
 async fn rewind_channel(app: &App, channel: &Channel) -> Result<(), StoreError> {
     let (store, place, now) = (&app.store, ChannelRef::from(channel), app.clock.now());
     if let Some(rewound) = channel.rewound(now) {
-        unless_conflict(store.put_channel(&rewound).await)?;
+        unless_conflict(store.put_channel(&rewound, Audit::None).await)?;
     }
     let Deliveries { state, deliveries, queued } = store.deliveries(place).await?;
     if let Some(rewound) = state.rewound(now) {
-        unless_conflict(store.put_channel_state(place, &rewound).await)?;
+        unless_conflict(store.put_channel_state(place, &rewound, Audit::None).await)?;
     }
     for delivery in deliveries.iter().filter_map(|delivery| delivery.rewound(now)) {
         unless_conflict(store.put_delivery_state(place, &delivery).await)?;

@@ -4,7 +4,7 @@ use tracing::info;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
-use vedette_store::{StoreError, UrlClaim, unless_conflict};
+use vedette_store::{Audit, StoreError, UrlClaim, unless_conflict};
 
 /// Stores the secrets of a team's channels apart, and claims the URLs that they lead to. Where several channels
 /// lead to one URL, as earlier versions allowed, the oldest claims it, and the others stay. A claim of a channel
@@ -26,7 +26,7 @@ pub(crate) async fn settle(app: &App, team: TeamId) -> Result<(), StoreError> {
         if channel.secret.is_some() {
             let next = Channel { rev: channel.rev + 1, ..channel.clone() };
             // Whoever has written it meanwhile has moved it as well.
-            if unless_conflict(app.store.put_channel(&next).await)? {
+            if unless_conflict(app.store.put_channel(&next, Audit::None).await)? {
                 (*channel, moved) = (next, moved + 1);
             }
         }

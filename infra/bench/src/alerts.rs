@@ -25,6 +25,7 @@ use crate::inside::Inside;
 use crate::process::Usage;
 use crate::report::{line, table};
 use crate::seed;
+use vedette_store::Audit;
 
 /// How much to tell.
 #[derive(Debug, Args)]
@@ -57,7 +58,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     for channel in channels(receiver) {
         let mut channel = add_channel(&test.app, owner.team, channel, Filter::default()).await;
         (channel.since, channel.rev) = (Some(before), 2);
-        test.app.store.put_channel(&channel).await?;
+        test.app.store.put_channel(&channel, Audit::None).await?;
     }
     let read = |name: &str| (name == "VEDETTE_MAIL_FROM").then(|| FROM.to_owned());
     let mail = MailConfig::read(&read, MailTransport::Folder(mails.path().to_owned()))?;

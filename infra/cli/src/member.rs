@@ -161,6 +161,7 @@ impl Show for Removed {
 #[cfg(test)]
 mod tests {
     use vedette_domain::accounts::account::Membership;
+    use vedette_store::Audit;
 
     use super::*;
     use crate::testing::Bench;
@@ -243,7 +244,7 @@ mod tests {
         let team = TeamId::parse(&team).expect("a team id");
         let bob = user::by_email(&bench.app, "bob@example.com").await.expect("a user");
         let membership = Membership { team, user: bob.id, role: Role::Admin };
-        let changed = bench.app.store.change_role(&membership, Role::Member).await;
+        let changed = bench.app.store.change_role(&membership, Role::Member, Audit::None).await;
         assert!(changed.is_err_and(|error| error.is_conflict()));
     }
 }

@@ -11,7 +11,7 @@ use vedette_domain::accounts::session::{SessionSecret, SignInLink};
 use vedette_domain::sites::settings::Settings;
 use vedette_embedded::{Folder, FolderError};
 use vedette_runtime::{Clock, Entropy, EntropyError};
-use vedette_store::{Store, StoreError};
+use vedette_store::{Audit, Store, StoreError};
 
 const EMAIL: &str = "demo@example.com";
 
@@ -113,14 +113,17 @@ async fn issue_token(
 ) -> Result<Secret, DemoError> {
     let secret = entropy.secret()?;
     store
-        .create_token(&Token {
-            hash: secret.hash(),
-            user: user.id,
-            name: "Demo".to_owned(),
-            scopes: Scope::ALL.to_vec(),
-            expires_at: now + SignedDuration::from_hours(24 * TOKEN_LIFETIME_DAYS),
-            created_at: now,
-        })
+        .create_token(
+            &Token {
+                hash: secret.hash(),
+                user: user.id,
+                name: "Demo".to_owned(),
+                scopes: Scope::ALL.to_vec(),
+                expires_at: now + SignedDuration::from_hours(24 * TOKEN_LIFETIME_DAYS),
+                created_at: now,
+            },
+            Audit::None,
+        )
         .await?;
     folder.write_token(&secret)?;
     Ok(secret)

@@ -146,7 +146,7 @@ mod tests {
     use vedette_notifier::send::{MailConfig, MailTransport};
     use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
     use vedette_runtime::SLOW_AFTER;
-    use vedette_store::SiteWithTools;
+    use vedette_store::{Audit, SiteWithTools};
     use vedette_testkit::channels::add_channel;
     use vedette_testkit::{Member, TestApp, WebServer, advance_timers, loopback, new_team};
 
@@ -219,7 +219,7 @@ mod tests {
         let team = test.app.store.team(site.team, now).await.expect("read").expect("a team").team;
         let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
         let stored = SiteWithTools { site, tools };
-        test.app.store.create_site(&team, &stored, None).await.expect("a site");
+        test.app.store.create_site(&team, &stored, None, Audit::None).await.expect("a site");
         message
     }
 

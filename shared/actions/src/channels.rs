@@ -6,7 +6,7 @@ mod waiting;
 
 use std::time::Duration;
 
-use vedette_domain::accounts::audit::{Actor, AuditEvent, ChannelChange};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, ChannelChange};
 use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, Filter, SecretUrl, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::mail::Asker;
@@ -14,10 +14,9 @@ use vedette_domain::id::TeamId;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::{App, EntropyError};
 use vedette_store::{
-    ChannelRef, MayConflict, StoreError, budget, retry_on_conflict, unless_conflict,
+    Audit, ChannelRef, MayConflict, StoreError, budget, retry_on_conflict, unless_conflict,
 };
 
-use crate::audit::recording;
 use crate::mail::{Allowance, Question, ask};
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
@@ -124,7 +123,8 @@ pub async fn add_channel(
         hold_questions(app, &channel).await?;
     }
     let event = AuditEvent::channel(&channel, ChannelChange::Added);
-    recording(app, team, by, event, app.clock.now()).create_channel(&channel).await?;
+    let entry = AuditEntry::new(team, by, event, app.clock.now());
+    app.store.create_channel(&channel, Audit::Entry(&entry)).await?;
     if is_asked {
         ask_for_confirmation(app, &channel, by).await?;
     }
@@ -143,7 +143,8 @@ pub async fn save_channel(
     by: Actor,
 ) -> Result<(), StoreError> {
     let event = AuditEvent::channel(channel, change);
-    recording(app, channel.team, by, event, app.clock.now()).put_channel(channel).await
+    let entry = AuditEntry::new(channel.team, by, event, app.clock.now());
+    app.store.put_channel(channel, Audit::Entry(&entry)).await
 }
 
 /// Removes a channel, with all that is outstanding for it.
@@ -153,8 +154,9 @@ pub async fn save_channel(
 /// A fault of the table.
 pub async fn remove_channel(app: &App, channel: &Channel, by: Actor) -> Result<(), StoreError> {
     let event = AuditEvent::channel(channel, ChannelChange::Removed);
-    let store = recording(app, channel.team, by, event, app.clock.now());
-    retry_on_conflict(budget::WRITE, || store.delete_channel(channel)).await
+    let entry = AuditEntry::new(channel.team, by, event, app.clock.now());
+    let audit = Audit::Entry(&entry);
+    retry_on_conflict(budget::WRITE, || app.store.delete_channel(channel, audit)).await
 }
 
 /// Has an address receive alerts whose reader agrees, and all that happened since its reader unsubscribed. Says
@@ -213,15 +215,16 @@ pub async fn enable_channel(
     // Who disabled it says where that is written: a person with the channel, its receiver with the state. The
     // entry of both is one.
     let event = AuditEvent::channel(channel, ChannelChange::Enabled);
-    let store = recording(app, channel.team, by, event, now);
+    let entry = AuditEntry::new(channel.team, by, event, now);
+    let audit = Audit::Entry(&entry);
     let enabled = match channel.enabled(now) {
         Some(enabled) => {
-            store.put_channel(&enabled).await?;
+            app.store.put_channel(&enabled, audit).await?;
             enabled
         }
         None => channel.clone(),
     };
-    resend::resend(app, &store, &enabled).await?;
+    resend::resend(app, &enabled, audit).await?;
     ask_again(app, &enabled, by).await?;
     enqueue_rederivation(app, enabled.team).await;
     Ok(enabled)
@@ -242,7 +245,7 @@ pub async fn resend_to_channel(
         let (name, reason) = (channel.name.clone(), disabled.reason.clone());
         return Err(ChannelError::Disabled { name, reason });
     }
-    resend::resend(app, &app.store, channel).await?;
+    resend::resend(app, channel, Audit::None).await?;
     ask_again(app, channel, by).await
 }
 

@@ -1,15 +1,14 @@
 //! Inviting people, whether they have an account or not, and their coming.
 
 use vedette_domain::accounts::account::{Role, User};
-use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::accounts::invitation::{INVITATIONS_MAX, Invitation, Invited};
 use vedette_domain::accounts::session::{SessionHash, SessionSecret};
 use vedette_domain::id::UserId;
 use vedette_runtime::App;
-use vedette_store::{Newcomer, StoreError, TeamWithSettings};
+use vedette_store::{Audit, Newcomer, StoreError, TeamWithSettings};
 
 use crate::AccountError;
-use crate::audit::recording;
 use crate::members::need_seats;
 
 /// Keeps a seat of a team for an address, as a member who has the role `own`. The secret is to be shown once: it is
@@ -46,9 +45,9 @@ pub async fn invite(
     need_seats(team, team.team.seats_taken() + 1)?;
     let secret = app.entropy.session_secret()?;
     let invitation = Invitation::new(&secret, team.id(), invited, by, app.clock.now());
-    recording(app, team.id(), Actor::User(by), inviting(&invitation), invitation.created_at)
-        .create_invitation(&team.team, &invitation)
-        .await?;
+    let at = invitation.created_at;
+    let entry = AuditEntry::new(team.id(), Actor::User(by), inviting(&invitation), at);
+    app.store.create_invitation(&team.team, &invitation, Audit::Entry(&entry)).await?;
     Ok((secret, invitation))
 }
 
@@ -69,9 +68,9 @@ pub async fn renew_invitation(
     }
     let (secret, now) = (app.entropy.session_secret()?, app.clock.now());
     let renewed = invitation.renewed(&secret, by, now);
-    recording(app, team.id(), Actor::User(by), inviting(&renewed), now)
-        .replace_invitation(&team.team, &invitation.hash, &renewed)
-        .await?;
+    let entry = AuditEntry::new(team.id(), Actor::User(by), inviting(&renewed), now);
+    let audit = Audit::Entry(&entry);
+    app.store.replace_invitation(&team.team, &invitation.hash, &renewed, audit).await?;
     Ok((secret, renewed))
 }
 
@@ -91,9 +90,8 @@ pub async fn withdraw_invitation(
     by: Actor,
 ) -> Result<(), StoreError> {
     let event = AuditEvent::InvitationWithdrawn { email: invitation.email.clone() };
-    recording(app, team.id(), by, event, app.clock.now())
-        .withdraw_invitation(&team.team, &invitation.hash)
-        .await
+    let entry = AuditEntry::new(team.id(), by, event, app.clock.now());
+    app.store.withdraw_invitation(&team.team, &invitation.hash, Audit::Entry(&entry)).await
 }
 
 /// An invitation that can be accepted.
@@ -178,9 +176,10 @@ async fn join(
     need_seats(team, team.team.members + 1)?;
     let email = invitation.email.clone();
     let event = AuditEvent::MemberAdded { user, role: invitation.role };
-    let store = recording(app, team.id(), Actor::User(user), event, app.clock.now());
-    let joined = store.accept_invitation(&team.team, invitation, *inviter, newcomer).await;
-    joined.map_err(|error| match () {
+    let entry = AuditEntry::new(team.id(), Actor::User(user), event, app.clock.now());
+    let audit = Audit::Entry(&entry);
+    let joined = app.store.accept_invitation(&team.team, invitation, *inviter, newcomer, audit);
+    joined.await.map_err(|error| match () {
         () if error.has_failed(ADDRESS) => AccountError::AccountAlready(email),
         () if error.has_failed(MEMBER) => AccountError::JoinedAlready(email),
         () => error.into(),
@@ -198,7 +197,6 @@ pub async fn decline_invitation(
     OpenInvitation { team, invitation, .. }: &OpenInvitation,
 ) -> Result<(), StoreError> {
     let event = AuditEvent::InvitationDeclined { email: invitation.email.clone() };
-    recording(app, team.id(), Actor::Reader, event, app.clock.now())
-        .withdraw_invitation(&team.team, &invitation.hash)
-        .await
+    let entry = AuditEntry::new(team.id(), Actor::Reader, event, app.clock.now());
+    app.store.withdraw_invitation(&team.team, &invitation.hash, Audit::Entry(&entry)).await
 }

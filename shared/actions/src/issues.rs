@@ -1,16 +1,14 @@
 //! What a member decides about an issue.
 
 use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEvent, IssueDecision};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, IssueDecision};
 use vedette_domain::id::UserId;
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::record::{self, Issue, IssueChange};
 use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
-use vedette_store::{IssueWithSite, MayConflict, StoreError};
-
-use crate::audit::recording;
+use vedette_store::{Audit, IssueWithSite, MayConflict, StoreError};
 
 /// A decision about an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +65,8 @@ pub async fn decide(
     by: Actor,
     now: Timestamp,
 ) -> Result<IssueChange, DecisionError> {
-    let store = recording(app, site.team, by, decision.event(issue), now);
+    let entry = AuditEntry::new(site.team, by, decision.event(issue), now);
+    let audit = Audit::Entry(&entry);
     let issue = issue.clone();
     let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {
@@ -77,12 +76,12 @@ pub async fn decide(
         Decision::Note(note) => record::note(issue, note, now),
     };
     match resolves {
-        false => store.commit_issue(site, &change, None).await?,
+        false => app.store.commit_issue(site, &change, None, audit).await?,
         true => {
             let fingerprint = change.after.id.fingerprint();
             let next = state.resolved_by_hand(fingerprint);
             let tool = Some((fingerprint.tool(), state, &next));
-            store.commit_issue(site, &change, tool).await?;
+            app.store.commit_issue(site, &change, tool, audit).await?;
         }
     }
     enqueue_alert(app, site, &change).await;

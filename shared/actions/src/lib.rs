@@ -1,7 +1,6 @@
 //! What people do to sites, issues, settings, channels and accounts, in one way for the API, the pages and the command line: load,
 //! decide, save, send.
 
-mod audit;
 mod channels;
 mod checks;
 mod invitations;

@@ -1,14 +1,12 @@
 //! Who belongs to a team.
 
 use vedette_domain::accounts::account::{Membership, Role, User};
-use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::accounts::invitation::INVITATIONS_MAX;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::{App, EntropyError};
-use vedette_store::{MayConflict, MemberRow, StoreError, TeamWithSettings};
-
-use crate::audit::recording;
+use vedette_store::{Audit, MayConflict, MemberRow, StoreError, TeamWithSettings};
 
 /// Why something was not done with users, members or tokens.
 #[derive(Debug, thiserror::Error)]
@@ -97,9 +95,8 @@ pub async fn add_member(
     need_seats(team, team.team.seats_taken() + 1)?;
     let membership = Membership { team: team.id(), user: user.id, role };
     let event = AuditEvent::MemberAdded { user: user.id, role };
-    Ok(recording(app, team.id(), by, event, app.clock.now())
-        .put_member(&membership, Some(&team.team))
-        .await?)
+    let entry = AuditEntry::new(team.id(), by, event, app.clock.now());
+    Ok(app.store.put_member(&membership, Some(&team.team), Audit::Entry(&entry)).await?)
 }
 
 /// Refuses more seats than the team's plan has.
@@ -130,12 +127,13 @@ pub async fn change_role(
     }
     let membership = Membership { team, user: user.id, role };
     let event = AuditEvent::MemberChanged { user: user.id, before, after: role };
-    let store = recording(app, team, by, event, app.clock.now());
+    let entry = AuditEntry::new(team, by, event, app.clock.now());
+    let audit = Audit::Entry(&entry);
     if before == Role::Owner && role != Role::Owner {
         let staying = other_owner(&members, user)?;
-        store.demote_owner(&membership, staying).await?;
+        app.store.demote_owner(&membership, staying, audit).await?;
     } else {
-        store.change_role(&membership, before).await?;
+        app.store.change_role(&membership, before, audit).await?;
     }
     Ok(())
 }
@@ -159,12 +157,13 @@ pub async fn remove_member(
         return Err(AccountError::OwnersOnly);
     }
     let event = AuditEvent::MemberRemoved { user: user.id, role };
-    let store = recording(app, team, by, event, app.clock.now());
+    let entry = AuditEntry::new(team, by, event, app.clock.now());
+    let audit = Audit::Entry(&entry);
     if role == Role::Owner {
         let staying = other_owner(&members, user)?;
-        store.remove_owner(team, user.id, staying).await?;
+        app.store.remove_owner(team, user.id, staying, audit).await?;
     } else {
-        store.remove_member(team, user.id, role).await?;
+        app.store.remove_member(team, user.id, role, audit).await?;
     }
     Ok(role)
 }

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_domain::sites::settings::Settings;
 use vedette_runtime::App;
-use vedette_store::{StoreError, TeamWithSettings};
+use vedette_store::{Audit, StoreError, TeamWithSettings};
 
-use crate::audit::recording;
 use crate::rederivation::{enqueue_rederivation, request_rederivation};
 
 /// Saves a team's monitoring settings, and has schedules and alerts follow them; settings that are the
@@ -39,7 +38,8 @@ pub async fn change_monitoring(
         request_rederivation(app, next.id, now).await?;
     }
     let event = AuditEvent::settings(&team.settings, &settings);
-    recording(app, next.id, by, event, now).save_settings(&team.team, &next, &settings).await?;
+    let entry = AuditEntry::new(next.id, by, event, now);
+    app.store.save_settings(&team.team, &next, &settings, Audit::Entry(&entry)).await?;
     if next.work_due().is_some() {
         let resync = Message::Maintenance(Maintenance::Resync(next.id));
         app.enqueue_or_leave(resync, Duration::ZERO).await;

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tracing::error;
 use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::Permission;
-use vedette_domain::accounts::audit::AuditEvent;
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent};
 use vedette_domain::checks::cooldown::{Beginning, Cooldowns};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
@@ -21,10 +21,9 @@ use vedette_http::error::ApiError;
 use vedette_http::validation::ValidationError;
 use vedette_runtime::App;
 use vedette_store::{
-    Backoff, CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, budget, create_refusal,
+    Audit, Backoff, CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, budget,
+    create_refusal,
 };
-
-use crate::audit::recording;
 
 pub use delete::delete_site;
 pub use input::SiteInput;
@@ -75,8 +74,10 @@ pub async fn create_site(
     let stored = SiteWithTools { site, tools };
     let (id, name) = (stored.site.id, stored.site.name.clone());
     let event = AuditEvent::SiteCreated { site: id, name };
-    let store = recording(app, team.team.id(), caller.actor(), event, stored.site.created_at);
-    if let Err(error) = store.create_site(&team.team.team, &stored, cooldowns.as_ref()).await {
+    let entry = AuditEntry::new(team.team.id(), caller.actor(), event, stored.site.created_at);
+    let audit = Audit::Entry(&entry);
+    let created = app.store.create_site(&team.team.team, &stored, cooldowns.as_ref(), audit).await;
+    if let Err(error) = created {
         return match create_refusal(&error) {
             Some(CreateRefusal::DuplicateUrl) => Ok(None),
             Some(CreateRefusal::SiteLimit) if is_full(app, caller, &team.team).await? => {

@@ -7,7 +7,7 @@ use vedette_domain::accounts::account::{Scope, Secret, Token};
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::id::UserId;
 use vedette_runtime::App;
-use vedette_store::{Store, StoreError, budget, retry_on_conflict};
+use vedette_store::{Audit, StoreError, budget, retry_on_conflict};
 
 use crate::AccountError;
 
@@ -36,7 +36,8 @@ pub async fn create_token(
     };
     let (hash, scopes) = (token.hash.short().to_owned(), token.scopes.clone());
     let event = AuditEvent::TokenCreated { user, hash, scopes };
-    recording(app, user, by, &event).await?.create_token(&token).await?;
+    let entries = entries(app, user, by, &event).await?;
+    app.store.create_token(&token, Audit::Entries(&entries)).await?;
     Ok((secret, token))
 }
 
@@ -48,30 +49,32 @@ pub async fn create_token(
 pub async fn revoke_token(app: &App, token: &Token, by: Actor) -> Result<(), StoreError> {
     let (user, hash) = (token.user, token.hash.short().to_owned());
     let event = AuditEvent::TokenRevoked { user, hash };
-    let store = recording(app, user, by, &event).await?;
-    retry_on_conflict(budget::WRITE, || store.revoke_token(token)).await
+    let entries = entries(app, user, by, &event).await?;
+    let audit = Audit::Entries(&entries);
+    retry_on_conflict(budget::WRITE, || app.store.revoke_token(token, audit)).await
 }
 
-/// The table, whose transactions tell each team of a token's user what becomes of it.
-async fn recording(
+/// The entries that tell each team of a token's user what becomes of it. Those that its transaction has no room for
+/// are written before.
+async fn entries(
     app: &App,
     user: UserId,
     by: Actor,
     event: &AuditEvent,
-) -> Result<Store, StoreError> {
+) -> Result<Vec<AuditEntry>, StoreError> {
     let account = app.store.account(user).await?;
     let memberships = account.map_or_else(Vec::new, |account| account.memberships);
     let now = app.clock.now();
-    let entries: Vec<AuditEntry> = memberships
+    let mut entries: Vec<AuditEntry> = memberships
         .iter()
         .map(|place| AuditEntry::new(place.team, by, event.clone(), now))
         .collect();
     // A user of very many teams has not all of them told with the token, but before.
     let told_before = entries.len().saturating_sub(TOLD_AT_ONCE);
     for some in entries[..told_before].chunks(TOLD_AT_ONCE) {
-        app.store.recording(some.to_vec()).record().await?;
+        app.store.record(some).await?;
     }
-    Ok(app.store.recording(entries[told_before..].to_vec()))
+    Ok(entries.split_off(told_before))
 }
 
 /// The most teams that are told in the token's own transaction, which may have a hundred items.

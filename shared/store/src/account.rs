@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use vedette_domain::accounts::account::{Membership, Role, Team, Token, TokenHash, User};
 use vedette_domain::id::{TeamId, UserId};
 
+use crate::Audit;
 use crate::StoreError;
 use crate::invitation::unchanged;
 use crate::item::{Item, Stored, expiring, item, number, stored, string};
@@ -87,7 +88,7 @@ impl Store {
         self.transaction()
             .put(account, Condition::Absent)
             .put(address, Condition::Absent)
-            .commit()
+            .commit(Audit::None)
             .await
     }
 
@@ -160,13 +161,13 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when the token is there already.
-    pub async fn create_token(&self, token: &Token) -> Result<(), StoreError> {
+    pub async fn create_token(&self, token: &Token, audit: Audit<'_>) -> Result<(), StoreError> {
         let listing = keys::user_token(token.user, &token.hash);
         let row = expiring(item(&keys::token(&token.hash), token)?, token.expires_at);
         self.transaction()
             .put(row, Condition::Absent)
             .put(expiring(item(&listing, token)?, token.expires_at), Condition::Absent)
-            .commit()
+            .commit(audit)
             .await
     }
 
@@ -203,13 +204,13 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when it is used at this moment.
-    pub async fn revoke_token(&self, token: &Token) -> Result<(), StoreError> {
+    pub async fn revoke_token(&self, token: &Token, audit: Audit<'_>) -> Result<(), StoreError> {
         let [works, last_use] = of_token(&token.hash);
         self.transaction()
             .delete(&works, Condition::Always)
             .delete(&last_use, Condition::Always)
             .delete(&keys::user_token(token.user, &token.hash), Condition::Always)
-            .commit()
+            .commit(audit)
             .await
     }
 
@@ -243,6 +244,7 @@ impl Store {
         &self,
         membership: &Membership,
         counted: Option<&Team>,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let Membership { team, user, .. } = *membership;
         let member = keys::member(team, user);
@@ -257,7 +259,7 @@ impl Store {
             .put(item(&member, membership)?, Condition::Absent)
             .put(item(&place, membership)?, Condition::Absent)
             .update(&keys::team(team), count, condition)
-            .commit()
+            .commit(audit)
             .await
     }
 
@@ -270,8 +272,9 @@ impl Store {
         &self,
         membership: &Membership,
         before: Role,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
-        self.change_of_role(membership, before).commit().await
+        self.change_of_role(membership, before).commit(audit).await
     }
 
     /// Gives an owner a lesser role while another owner stays.
@@ -283,10 +286,11 @@ impl Store {
         &self,
         membership: &Membership,
         staying: UserId,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let owner = keys::member(membership.team, staying);
         let change = self.change_of_role(membership, Role::Owner);
-        change.update(&owner, set_role(Role::Owner), has_role(Role::Owner)).commit().await
+        change.update(&owner, set_role(Role::Owner), has_role(Role::Owner)).commit(audit).await
     }
 
     fn change_of_role(
@@ -309,8 +313,9 @@ impl Store {
         team: TeamId,
         user: UserId,
         before: Role,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
-        self.removal(team, user, before).commit().await
+        self.removal(team, user, before).commit(audit).await
     }
 
     /// Takes an owner out of a team in which another one stays.
@@ -323,10 +328,11 @@ impl Store {
         team: TeamId,
         user: UserId,
         staying: UserId,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let owner = keys::member(team, staying);
         let removal = self.removal(team, user, Role::Owner);
-        removal.update(&owner, set_role(Role::Owner), has_role(Role::Owner)).commit().await
+        removal.update(&owner, set_role(Role::Owner), has_role(Role::Owner)).commit(audit).await
     }
 
     fn removal(&self, team: TeamId, user: UserId, before: Role) -> Transaction<'_> {

@@ -10,6 +10,28 @@ use crate::table::{Range, Sort, Store};
 
 stored!(attributes: AuditEntry);
 
+/// What a write adds to audit logs. Every transaction takes one, so a write that should be audited cannot be made
+/// without saying so.
+#[derive(Debug, Clone, Copy)]
+pub enum Audit<'a> {
+    /// An entry: what the transaction does in a team, and who does it.
+    Entry(&'a AuditEntry),
+    /// Entries of several teams.
+    Entries(&'a [AuditEntry]),
+    /// Nothing: nobody chose this write, or it is among those that audit logs leave out.
+    None,
+}
+
+impl<'a> Audit<'a> {
+    pub(crate) const fn entries(self) -> &'a [AuditEntry] {
+        match self {
+            Self::Entry(entry) => std::slice::from_ref(entry),
+            Self::Entries(entries) => entries,
+            Self::None => &[],
+        }
+    }
+}
+
 /// A page of an audit log.
 #[derive(Debug)]
 pub struct AuditPage {
@@ -20,15 +42,9 @@ pub struct AuditPage {
 }
 
 impl Store {
-    /// The same table, whose transactions write these entries as well: each is as true as what it tells of.
-    #[must_use]
-    pub fn recording(&self, entries: impl IntoIterator<Item = AuditEntry>) -> Self {
-        Self { audit: entries.into_iter().collect(), ..self.clone() }
-    }
-
-    /// Writes the entries alone.
-    pub async fn record(&self) -> Result<(), StoreError> {
-        self.transaction().commit().await
+    /// Writes entries alone, before what they tell of.
+    pub async fn record(&self, entries: &[AuditEntry]) -> Result<(), StoreError> {
+        self.transaction().commit(Audit::Entries(entries)).await
     }
 
     /// A page of so many entries of a team's audit log: the newest, or those before the end of another page.

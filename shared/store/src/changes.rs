@@ -21,7 +21,7 @@ use crate::row::{self, Written};
 use crate::site::put_state;
 use crate::table::{Change, Condition, Store};
 use crate::transaction::Transaction;
-use crate::{DirectoryRow, StoreError};
+use crate::{Audit, DirectoryRow, StoreError};
 
 /// What happens to one site's records together.
 ///
@@ -71,7 +71,7 @@ impl Store {
         if let Some(usage) = &changes.usage {
             transaction = write_usage(transaction, changes.site, usage);
         }
-        transaction.commit().await
+        transaction.commit(Audit::None).await
     }
 
     /// Deletes an on-demand check with all that its tool, its day and the directory say of it.
@@ -98,11 +98,11 @@ impl Store {
         }
         let transaction = write_day(transaction, partition, tool, day.as_ref())?;
         let change = match newest {
-            NewestChange::Same => return transaction.commit().await,
+            NewestChange::Same => return transaction.commit(Audit::None).await,
             NewestChange::Now(newest) => Some(*newest),
             NewestChange::Gone => None,
         };
-        put_newest(transaction, site, [(tool, change)])?.commit().await
+        put_newest(transaction, site, [(tool, change)])?.commit(Audit::None).await
     }
 
     /// Writes a person's decision about an issue, with the tool's state where a resolution resets
@@ -116,18 +116,19 @@ impl Store {
         site: &Site,
         change: &IssueChange,
         tool: Option<(Tool, &ToolState, &ToolState)>,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         // The process of one who decides may have no queue to send by.
         let now = change.after.updated_at;
         let Some((tool, read, next)) = tool else {
-            return write_issue(self.transaction(), site, change, now)?.commit().await;
+            return write_issue(self.transaction(), site, change, now)?.commit(audit).await;
         };
         let judged_by = read.compared(change.after.id.fingerprint());
         let change = change.clone().keeping_checks(judged_by);
         let transaction = write_issue(self.transaction(), site, &change, now)?;
         let transaction = write_failing(transaction, site, next.failing_change(read))?;
         let partition = site.id.partition();
-        put_state(transaction, partition, tool, next, now)?.commit().await
+        put_state(transaction, partition, tool, next, now)?.commit(audit).await
     }
 }
 

@@ -13,7 +13,7 @@ use crate::item::{Item, Stored, item, key_of, number, outstanding, stored, strin
 use crate::keys::{self, ISSUE, Key, QUEUED, WORK_DUE};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
-use crate::{StoreError, unless_conflict};
+use crate::{Audit, StoreError, unless_conflict};
 
 mod secret;
 
@@ -193,7 +193,7 @@ impl Store {
                 transaction = transaction.put(channel.queued_item(event)?, Condition::Absent);
             }
         }
-        transaction.commit().await
+        transaction.commit(Audit::None).await
     }
 
     /// What is outstanding for a channel, and what it knows.
@@ -254,9 +254,10 @@ impl Store {
         &self,
         channel: ChannelRef,
         state: &ChannelState,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let unchanged = Condition::after(state.rev - 1);
-        self.transaction().put(item(&channel.state(), state)?, unchanged).commit().await
+        self.transaction().put(item(&channel.state(), state)?, unchanged).commit(audit).await
     }
 
     /// Writes what a channel knows of an issue; `rev` is one above the one that was read.
@@ -270,7 +271,10 @@ impl Store {
         delivery: &DeliveryState,
     ) -> Result<(), StoreError> {
         let unchanged = Condition::after(delivery.rev - 1);
-        self.transaction().put(channel.delivery_state_item(delivery)?, unchanged).commit().await
+        self.transaction()
+            .put(channel.delivery_state_item(delivery)?, unchanged)
+            .commit(Audit::None)
+            .await
     }
 
     /// Forgets what a channel knows of an issue.
@@ -284,7 +288,7 @@ impl Store {
         delivery: &DeliveryState,
     ) -> Result<(), StoreError> {
         let key = channel.delivery(delivery.issue);
-        self.transaction().delete(&key, Condition::Rev(delivery.rev)).commit().await
+        self.transaction().delete(&key, Condition::Rev(delivery.rev)).commit(Audit::None).await
     }
 
     /// What a channel knows of an issue.
@@ -311,7 +315,7 @@ impl Store {
         self.transaction()
             .put(channel.delivery_state_item(delivery)?, Condition::Absent)
             .check(&key, Condition::Rev(issue.rev))
-            .commit()
+            .commit(Audit::None)
             .await
     }
 
@@ -332,7 +336,7 @@ impl Store {
         for event in events {
             transaction = transaction.put(channel.queued_item(event)?, Condition::Absent);
         }
-        transaction.commit().await
+        transaction.commit(Audit::None).await
     }
 
     /// Writes something that waits to be sent; `rev` is one above the one that was read.
@@ -342,7 +346,7 @@ impl Store {
     /// A conflict when it was written meanwhile, or is there already.
     pub async fn put_queued(&self, channel: ChannelRef, queued: &Queued) -> Result<(), StoreError> {
         let unchanged = Condition::after(queued.rev - 1);
-        self.transaction().put(channel.queued_item(queued)?, unchanged).commit().await
+        self.transaction().put(channel.queued_item(queued)?, unchanged).commit(Audit::None).await
     }
 
     /// Something that waits to be sent, as it is now.
@@ -365,7 +369,7 @@ impl Store {
         queued: &Queued,
     ) -> Result<(), StoreError> {
         let key = channel.queued(queued);
-        self.transaction().delete(&key, Condition::Rev(queued.rev)).commit().await
+        self.transaction().delete(&key, Condition::Rev(queued.rev)).commit(Audit::None).await
     }
 
     /// Has the due times of a team's alerts derived anew, at `due` at the latest.
@@ -395,6 +399,7 @@ impl Store {
     pub async fn finish_rederivation(&self, request: Rederivation) -> Result<(), StoreError> {
         let unchanged = Condition::When("due = :seen", vec![(":seen", request.due)]);
         let key = keys::team_alerts(request.team);
-        unless_conflict(self.transaction().delete(&key, unchanged).commit().await).map(drop)
+        unless_conflict(self.transaction().delete(&key, unchanged).commit(Audit::None).await)
+            .map(drop)
     }
 }

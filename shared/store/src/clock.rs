@@ -4,7 +4,7 @@ use vedette_domain::clock::ClockRecord;
 
 use crate::item::{Stored, item, stored};
 use crate::table::{Condition, Store};
-use crate::{StoreError, keys};
+use crate::{Audit, StoreError, keys};
 
 stored!(attributes: ClockRecord);
 
@@ -22,7 +22,7 @@ impl Store {
     pub async fn put_clock(&self, record: &ClockRecord) -> Result<ClockRecord, StoreError> {
         let next = ClockRecord { rev: record.rev + 1, ..*record };
         let stored = item(&keys::clock(), &next)?;
-        self.transaction().put(stored, Condition::after(record.rev)).commit().await?;
+        self.transaction().put(stored, Condition::after(record.rev)).commit(Audit::None).await?;
         Ok(next)
     }
 }

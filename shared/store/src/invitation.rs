@@ -6,6 +6,7 @@ use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::session::SessionHash;
 use vedette_domain::id::UserId;
 
+use crate::Audit;
 use crate::StoreError;
 use crate::account::has_role;
 use crate::item::{Stored, expiring, item, number, stored};
@@ -42,6 +43,7 @@ impl Store {
         &self,
         team: &Team,
         invitation: &Invitation,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let row =
             expiring(item(&keys::invitation(&invitation.hash), invitation)?, invitation.expires_at);
@@ -49,7 +51,7 @@ impl Store {
         self.transaction()
             .put(row, Condition::Absent)
             .update(&keys::team(team.id), change(team, pending, 0)?, unchanged(team))
-            .commit()
+            .commit(audit)
             .await
     }
 
@@ -64,7 +66,7 @@ impl Store {
         invitation: &Invitation,
     ) -> Result<(), StoreError> {
         let row = expiring(item(&keys::invitation(hash), invitation)?, invitation.expires_at);
-        self.transaction().put(row, Condition::Absent).commit().await
+        self.transaction().put(row, Condition::Absent).commit(Audit::None).await
     }
 
     /// The invitation that a link with this hash leads to. It admits only as long as its team lists it.
@@ -81,12 +83,13 @@ impl Store {
         &self,
         team: &Team,
         hash: &SessionHash,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let change = change(team, without(team, hash), 0)?;
         self.transaction()
             .update(&keys::team(team.id), change, unchanged(team))
             .delete(&keys::invitation(hash), Condition::Always)
-            .commit()
+            .commit(audit)
             .await
     }
 
@@ -100,6 +103,7 @@ impl Store {
         team: &Team,
         before: &SessionHash,
         invitation: &Invitation,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let row =
             expiring(item(&keys::invitation(&invitation.hash), invitation)?, invitation.expires_at);
@@ -109,7 +113,7 @@ impl Store {
             .put(row, Condition::Absent)
             .update(&keys::team(team.id), change(team, pending, 0)?, unchanged(team))
             .delete(&keys::invitation(before), Condition::Always)
-            .commit()
+            .commit(audit)
             .await
     }
 
@@ -127,6 +131,7 @@ impl Store {
         invitation: &Invitation,
         inviter: Role,
         newcomer: Newcomer<'_>,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let user = newcomer.id();
         let place = Membership { team: team.id, user, role: invitation.role };
@@ -143,7 +148,7 @@ impl Store {
             transaction =
                 transaction.put(account, Condition::Absent).put(address, Condition::Absent);
         }
-        transaction.commit().await
+        transaction.commit(audit).await
     }
 }
 

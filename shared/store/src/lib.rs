@@ -40,7 +40,7 @@ mod transaction;
 mod work;
 
 pub use account::{Account, MemberRow};
-pub use audit::AuditPage;
+pub use audit::{Audit, AuditPage};
 pub use changes::{Changes, Usage};
 pub use channel::{ChannelRef, Deliveries, FanOut, Off, Rederivation, UrlClaim};
 pub use definition::TableState;

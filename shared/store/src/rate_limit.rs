@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use vedette_domain::id::UserId;
 
+use crate::Audit;
 use crate::StoreError;
 use crate::account::UserRef;
 use crate::item::{Item, Stored, expiring, item, number, stored};
@@ -146,7 +147,7 @@ impl Store {
             });
             transaction = transaction.put(row, condition);
         }
-        transaction.commit().await
+        transaction.commit(Audit::None).await
     }
 }
 

@@ -14,7 +14,7 @@ use vedette_domain::sites::site::Site;
 use crate::item::{Stored, expiring, item, number, stored};
 use crate::table::{Change, Condition, Store};
 use crate::team::of_one_moment;
-use crate::{StoreError, budget, keys, retry_on_conflict};
+use crate::{Audit, StoreError, budget, keys, retry_on_conflict};
 
 stored!(attributes: Leases);
 
@@ -116,7 +116,10 @@ impl Store {
             };
             let Some(next) = leases.acquire(run, limit, now, until) else { return Ok(false) };
             let stored = expiring(item(&key, &next)?, next.expire_at().unwrap_or(until));
-            self.transaction().put(stored, Condition::after(leases.rev)).commit().await?;
+            self.transaction()
+                .put(stored, Condition::after(leases.rev))
+                .commit(Audit::None)
+                .await?;
             Ok(true)
         })
         .await

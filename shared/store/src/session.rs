@@ -5,6 +5,7 @@ use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::session::{Session, SessionHash, SignInAttempt, SignInLink};
 use vedette_domain::id::UserId;
 
+use crate::Audit;
 use crate::StoreError;
 use crate::account::verified;
 use crate::item::{Stored, expiring, item, stored};
@@ -28,7 +29,7 @@ impl Store {
     /// A conflict when the link is there already.
     pub async fn create_sign_in_link(&self, link: &SignInLink) -> Result<(), StoreError> {
         let row = expiring(item(&keys::sign_in(&link.hash), link)?, link.expires_at);
-        self.transaction().put(row, Condition::Absent).commit().await
+        self.transaction().put(row, Condition::Absent).commit(Audit::None).await
     }
 
     /// The link with this hash, unless it was used.
@@ -49,7 +50,7 @@ impl Store {
         verifies: bool,
     ) -> Result<(), StoreError> {
         let used = self.transaction().delete(&keys::sign_in(&link.hash), Condition::Present);
-        begin(used, session, verifies)?.commit().await
+        begin(used, session, verifies)?.commit(Audit::None).await
     }
 
     /// Begins the session that a sign-in at an OpenID provider is for, once. The provider says that the
@@ -66,7 +67,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let used = item(&keys::used_attempt(&attempt.hash()), &UsedAttempt { user: user.id })?;
         let used = self.transaction().put(expiring(used, attempt.expires_at()), Condition::Absent);
-        begin(used, session, user.is_unverified())?.commit().await
+        begin(used, session, user.is_unverified())?.commit(Audit::None).await
     }
 
     /// A user's session with this hash.

@@ -27,7 +27,7 @@ use crate::item::{
 use crate::keys::{self, Key, OUTBOX, SELF};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
-use crate::{DirectoryRow, StoreError, TeamWithSettings};
+use crate::{Audit, DirectoryRow, StoreError, TeamWithSettings};
 
 pub use update::is_taken_url;
 
@@ -154,6 +154,7 @@ impl Store {
         team: &Team,
         stored: &SiteWithTools,
         cooldowns: Option<&Cooldowns>,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let site = &stored.site;
         let partition = site.id.partition();
@@ -179,7 +180,7 @@ impl Store {
             let stored = tool_item(partition, tool, state, site.created_at)?;
             transaction = transaction.put(stored, Condition::Absent);
         }
-        write_cooldowns(transaction, site.team, cooldowns)?.commit().await
+        write_cooldowns(transaction, site.team, cooldowns)?.commit(audit).await
     }
 
     /// A site with its tools; `None` if there is no such site, or no longer.
@@ -275,7 +276,7 @@ impl Store {
         next: &ToolState,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        put_state(self.transaction(), partition, tool, next, now)?.commit().await
+        put_state(self.transaction(), partition, tool, next, now)?.commit(Audit::None).await
     }
 
     /// Deletes a site: it is gone for everybody at once, and nothing can be written to it any
@@ -292,6 +293,7 @@ impl Store {
         outbox: &[OutboxEntry],
         cooldowns: Option<&Cooldowns>,
         now: Timestamp,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let site = &stored.site;
         let partition = site.id.partition();
@@ -325,7 +327,7 @@ impl Store {
             transaction = put_outbox(transaction, entry, look_at)?;
         }
         transaction = transaction.delete(&keys::newest(site.team, site.id), Condition::Always);
-        write_cooldowns(transaction, site.team, cooldowns)?.commit().await
+        write_cooldowns(transaction, site.team, cooldowns)?.commit(audit).await
     }
 
     /// The deleted site that a partition holds, if it does.

@@ -11,7 +11,6 @@ use aws_sdk_dynamodb::types::{
 };
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, try_join_all};
-use vedette_domain::accounts::audit::AuditEntry;
 
 use crate::item::{Item, key_of, number, string};
 use crate::keys::{self, Key, PK, SK, WORK_INDEX};
@@ -24,8 +23,6 @@ use crate::{Backoff, StoreError, budget};
 pub struct Store {
     pub(crate) client: Client,
     pub(crate) table: String,
-    /// What the next transaction writes as well.
-    pub(crate) audit: Vec<AuditEntry>,
 }
 
 /// A call to DynamoDB. It is boxed to be compiled once: an `async fn` is compiled in each crate that awaits
@@ -103,7 +100,7 @@ impl Store {
     /// The table of this name, asked as the configuration says.
     pub fn new(config: Builder, table: String) -> Self {
         let config = config.retry_classifier(ThrottledTransactions).retry_config(retry_config());
-        Self { client: Client::from_conf(config.build()), table, audit: Vec::new() }
+        Self { client: Client::from_conf(config.build()), table }
     }
 
     /// Opens the connection to DynamoDB, so that the first request does not wait for a handshake.

@@ -15,7 +15,7 @@ use vedette_domain::sites::site::Site;
 use crate::item::{Item, Readable, Stored, document_item, item, number, stored, string};
 use crate::keys::{self, Key};
 use crate::table::{Change, Condition, Range, Sort, Store};
-use crate::{StoreError, budget, retry_on_conflict};
+use crate::{Audit, StoreError, budget, retry_on_conflict};
 
 stored!(attributes: Team, TeamRef, UsageItem);
 stored!(document: Settings);
@@ -77,7 +77,7 @@ impl Store {
             .put(item(&keys::member(team.id, user), owner)?, Condition::Absent)
             .put(item(&keys::membership(user, team.id), owner)?, Condition::Absent)
             .put(item(&keys::team_listing(team.id), &TeamRef { team: team.id })?, Condition::Absent)
-            .commit()
+            .commit(Audit::None)
             .await
     }
 
@@ -156,6 +156,7 @@ impl Store {
         read: &Team,
         next: &Team,
         settings: &Settings,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let mut change = Change {
             expression: "SET cfg = :cfg, settings_cfg = :cfg, synced = :synced, updated_at = :now \
@@ -184,7 +185,7 @@ impl Store {
         self.transaction()
             .update(&keys::team(read.id), change, unchanged)
             .put(stored, Condition::Present)
-            .commit()
+            .commit(audit)
             .await
     }
 }

@@ -9,10 +9,11 @@ use aws_sdk_dynamodb::types::{
 };
 use futures::FutureExt as _;
 
+use crate::StoreError;
+use crate::audit::{self, Audit};
 use crate::item::Item;
 use crate::keys::Key;
 use crate::table::{Call, Change, Condition, Store, unavailable};
-use crate::{StoreError, audit};
 
 /// Writes to be made in one call.
 #[derive(Debug)]
@@ -81,13 +82,16 @@ impl<'a> Transaction<'a> {
         self
     }
 
-    pub(crate) fn commit(mut self) -> Call<'a, ()> {
-        async move {
-            // After the others, whose places say what a conflict means.
-            for entry in &self.store.audit {
-                let stored = audit::stored(entry)?;
-                self = self.put(stored, Condition::Always);
+    /// Makes the writes, and those of the entries that tell of them.
+    pub(crate) fn commit(mut self, audit: Audit<'_>) -> Call<'a, ()> {
+        // After the others, whose places say what a conflict means.
+        for entry in audit.entries() {
+            match audit::stored(entry) {
+                Ok(stored) => self = self.put(stored, Condition::Always),
+                Err(error) => self.failure = Some(error),
             }
+        }
+        async move {
             if let Some(failure) = self.failure {
                 return Err(failure);
             }

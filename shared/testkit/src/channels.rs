@@ -6,6 +6,7 @@ use vedette_domain::alerts::channel::{
 };
 use vedette_domain::id::{ChannelId, TeamId};
 use vedette_runtime::App;
+use vedette_store::Audit;
 
 /// A channel of Slack.
 pub fn chat() -> Target {
@@ -46,6 +47,6 @@ pub async fn add_channel(
 ) -> Channel {
     let id = ChannelId(app.entropy.site_id().expect("an id").0);
     let channel = channel(id, team, (name, target), filter, app.clock.now());
-    app.store.put_channel(&channel).await.expect("saved");
+    app.store.put_channel(&channel, Audit::None).await.expect("saved");
     Channel { secret: None, ..channel }
 }

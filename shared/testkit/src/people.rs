@@ -7,6 +7,7 @@ use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::sites::settings::Settings;
 
 use crate::TestApp;
+use vedette_store::Audit;
 
 /// A user of a team, with a token.
 #[derive(Debug, Clone)]
@@ -40,7 +41,7 @@ pub async fn member_of(test: &TestApp, team: TeamId, role: Role, scopes: &[Scope
     let user = new_user(test, "Grace");
     test.app.store.create_user(&user).await.expect("a user");
     let membership = Membership { team, user: user.id, role };
-    test.app.store.put_member(&membership, None).await.expect("a member");
+    test.app.store.put_member(&membership, None, Audit::None).await.expect("a member");
     Member { user: user.id, team, secret: new_token(test, user.id, scopes).await }
 }
 
@@ -69,6 +70,6 @@ pub async fn new_token(test: &TestApp, user: UserId, scopes: &[Scope]) -> String
         expires_at: now.saturating_add((24 * 183).hours()).expect("a time"),
         created_at: now,
     };
-    app.store.create_token(&token).await.expect("a token");
+    app.store.create_token(&token, Audit::None).await.expect("a token");
     secret.reveal().to_owned()
 }

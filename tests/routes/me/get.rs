@@ -7,6 +7,7 @@ use vedette_testkit::{member_of, new_team};
 use vedette_tests::Service;
 
 use crate::support::{join, new_site, set_plan};
+use vedette_store::Audit;
 
 #[tokio::test]
 async fn the_caller_is_shown_with_their_teams_and_their_limits() {
@@ -115,7 +116,7 @@ async fn without_teams_the_list_is_empty() {
     let (service, owner) = Service::with_team().await;
     let leaver = member_of(&service.test, owner.team, Role::Member, &Scope::ALL).await;
     let store = &service.test.app.store;
-    store.remove_member(owner.team, leaver.user, Role::Member).await.expect("removed");
+    store.remove_member(owner.team, leaver.user, Role::Member, Audit::None).await.expect("removed");
 
     let answer = service.client(&leaver).get("/me").await;
     insta::assert_snapshot!(answer.shown(), @r#"

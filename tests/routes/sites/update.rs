@@ -11,7 +11,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
 use vedette_domain::sites::site::{LISTED_TEXTS_MAX, Site};
-use vedette_store::DirectoryRow;
+use vedette_store::{Audit, DirectoryRow};
 use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
 use vedette_tests::Service;
 
@@ -705,7 +705,10 @@ async fn a_site_whose_texts_are_too_long_already_changes_otherwise() {
     let stored = store.site(scene.site.partition()).await.expect("read").expect("a site");
     let notes = Some("x".repeat(LISTED_TEXTS_MAX));
     let long = Site { notes, rev: stored.site.rev + 1, ..stored.site.clone() };
-    store.update_site(&stored, &long, &[], scene.service.test.now()).await.expect("written");
+    store
+        .update_site(&stored, &long, &[], scene.service.test.now(), Audit::None)
+        .await
+        .expect("written");
     let pinned = scene.patch_with("pinned", &json!(true)).await;
     assert_eq!((pinned.status, &pinned.body["data"]["is_pinned"]), (200, &json!(true)));
     let longer = scene.patch_with("name", &json!("A longer name than it has")).await;

@@ -11,7 +11,7 @@ use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::host_limit::{ReceivingHost, TEAM_MAX};
 use vedette_notifier::send::{Message, SendOutcome};
 use vedette_notifier::{Transport, deliver};
-use vedette_store::ChannelRef;
+use vedette_store::{Audit, ChannelRef};
 
 use super::*;
 use crate::testing::{Bench, Ran};
@@ -186,7 +186,7 @@ async fn a_team_has_so_many_channels_with_a_name_each() {
     let one = bench.channel(&team, "1").await;
     let id = bench.app.entropy.channel_id().expect("an id");
     let twin = Channel { id, rev: 1, ..one.clone() };
-    bench.app.store.put_channel(&twin).await.expect("saved");
+    bench.app.store.put_channel(&twin, Audit::None).await.expect("saved");
     let said = bench.refused(&format!("channel show {team} 1")).await;
     assert_eq!(said, "the team has 2 channels 1; name one by its uuid");
     bench.json(&format!("channel show {team} {}", one.id)).await;

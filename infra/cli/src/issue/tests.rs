@@ -16,7 +16,7 @@ use vedette_domain::id::{ChannelId, CheckId};
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_runtime::Destination;
-use vedette_store::{Changes, ChannelRef, SiteWithTools};
+use vedette_store::{Audit, Changes, ChannelRef, SiteWithTools};
 
 use super::*;
 use crate::testing::Bench;
@@ -54,7 +54,7 @@ async fn add_site(bench: &Bench, team: &str) {
     let site = Site { name: "Shop".to_owned(), ..Site::new(id, team.id, url, now) };
     let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
     let stored = SiteWithTools { site, tools };
-    bench.app.store.create_site(&team, &stored, None).await.expect("a site");
+    bench.app.store.create_site(&team, &stored, None, Audit::None).await.expect("a site");
 }
 
 async fn stored(bench: &Bench) -> SiteWithTools {

@@ -17,6 +17,7 @@ use vedette_domain::message::Message;
 use vedette_notifier::Transport;
 use vedette_notifier::send::{Message as Outgoing, SendOutcome};
 use vedette_runtime::{Destination, Entropy};
+use vedette_store::Audit;
 use vedette_testkit::channels::{self, channel};
 use vedette_testkit::{ApiResponse, Client, Member, TestApp, status_result, store_team};
 
@@ -67,7 +68,7 @@ impl Scene {
             Filter::default(),
             now,
         );
-        test.app.store.put_channel(&webhook).await.expect("saved");
+        test.app.store.put_channel(&webhook, Audit::None).await.expect("saved");
         Self { owner, test, webhook }
     }
 

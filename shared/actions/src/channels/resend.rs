@@ -5,22 +5,26 @@ use std::time::Duration;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::delivery::{DeliveryState, Queued};
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, Store, StoreError, unless_conflict};
+use vedette_store::{Audit, ChannelRef, StoreError, unless_conflict};
 
 use super::wake;
 
 /// Has everything that waits for a channel sent now, what was given up included, and everything that
-/// it knows looked at again. `store` is what the channel's state is written by.
+/// it knows looked at again.
 ///
 /// # Errors
 ///
 /// When the table does not answer; a conflict while somebody sends to the channel, which ends before
 /// long.
-pub(super) async fn resend(app: &App, store: &Store, channel: &Channel) -> Result<(), StoreError> {
+pub(super) async fn resend(
+    app: &App,
+    channel: &Channel,
+    audit: Audit<'_>,
+) -> Result<(), StoreError> {
     let place = ChannelRef::from(channel);
     let states = app.store.states_of_channels(&[place]).await?;
     let state = states.first().and_then(|state| state.enabled(app.clock.now()));
-    store.put_channel_state(place, &state.ok_or(StoreError::STALE)?).await?;
+    app.store.put_channel_state(place, &state.ok_or(StoreError::STALE)?, audit).await?;
     // Read after that: until then what the channel misses is noted.
     let deliveries = app.store.deliveries(place).await?;
     for queued in deliveries.queued {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::missed::MISSED_TIME;
 use vedette_domain::checks::cooldown::outlive_their_site;
@@ -11,9 +11,7 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::message::{Maintenance, Message};
 use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
-use vedette_store::{SiteWithTools, StoreError};
-
-use crate::audit::recording;
+use vedette_store::{Audit, SiteWithTools, StoreError};
 
 /// Deletes a site as it was read: it is gone at once, with its schedules, checks and issues.
 ///
@@ -40,8 +38,9 @@ pub async fn delete_site(
         .map(|issue| OutboxEntry::of_deletion(site, issue.clone(), by.user(), now))
         .collect();
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
-    let store = recording(app, site.team, by, event, now);
-    store.delete_site(stored, &issues, &outbox, cooldowns.as_ref(), now).await?;
+    let entry = AuditEntry::new(site.team, by, event, now);
+    let audit = Audit::Entry(&entry);
+    store.delete_site(stored, &issues, &outbox, cooldowns.as_ref(), now, audit).await?;
     for entry in &outbox {
         enqueue_issue(app, site.team, entry.issue.id).await;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use vedette_domain::accounts::audit::{Actor, AuditEvent};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::checks::tool::Tool;
@@ -17,11 +17,10 @@ use vedette_http::error::ApiError;
 use vedette_http::validation::{Errors, Fields, ValidationError};
 use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
-use vedette_store::{StoreError, TeamWithSettings, is_taken_url};
+use vedette_store::{Audit, StoreError, TeamWithSettings, is_taken_url};
 
 use super::input::SiteInput;
 use super::{check_texts, duplicate_url};
-use crate::audit::recording;
 
 /// What somebody wants changed of a site.
 #[derive(Debug)]
@@ -156,8 +155,10 @@ pub async fn save_site(
         check_texts(&next)?;
     }
     let outbox = outbox(app, access, &next, now).await?;
-    let store = recording(app, site.team, by, AuditEvent::site(site, &next), now);
-    if let Err(error) = store.update_site(&access.stored, &next, &outbox, now).await {
+    let entry = AuditEntry::new(site.team, by, AuditEvent::site(site, &next), now);
+    let audit = Audit::Entry(&entry);
+    let updated = app.store.update_site(&access.stored, &next, &outbox, now, audit).await;
+    if let Err(error) = updated {
         let is_duplicate = next.url != site.url && is_taken_url(&error);
         return Err(if is_duplicate { duplicate_url().into() } else { error.into() });
     }

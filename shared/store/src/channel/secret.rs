@@ -15,7 +15,7 @@ use crate::item::{Item, Stored, attributes, item, key_of, number, stored, string
 use crate::keys::{self, TTL};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
-use crate::{StoreError, unless_conflict};
+use crate::{Audit, StoreError, unless_conflict};
 
 stored!(attributes: Target, UrlClaim);
 
@@ -93,8 +93,12 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when one does.
-    pub async fn create_channel(&self, channel: &Channel) -> Result<(), StoreError> {
-        claim(put(self.transaction(), channel)?, channel)?.commit().await
+    pub async fn create_channel(
+        &self,
+        channel: &Channel,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        claim(put(self.transaction(), channel)?, channel)?.commit(audit).await
     }
 
     /// Writes a channel, whose `rev` is one above the one that was read, with its secret where the channel
@@ -103,8 +107,8 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when it was written meanwhile.
-    pub async fn put_channel(&self, channel: &Channel) -> Result<(), StoreError> {
-        put(self.transaction(), channel)?.commit().await
+    pub async fn put_channel(&self, channel: &Channel, audit: Audit<'_>) -> Result<(), StoreError> {
+        put(self.transaction(), channel)?.commit(audit).await
     }
 
     /// Claims the URL of a channel that has no claim to it yet.
@@ -115,7 +119,7 @@ impl Store {
     pub async fn claim_url(&self, channel: &Channel) -> Result<(), StoreError> {
         let key = keys::channel(channel.team, channel.id);
         let unchanged = self.transaction().check(&key, Condition::Rev(channel.rev));
-        claim(unchanged, channel)?.commit().await
+        claim(unchanged, channel)?.commit(Audit::None).await
     }
 
     /// Deletes a channel with its secret, its claim and all that is outstanding for it.
@@ -123,7 +127,11 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when it is written at this moment.
-    pub async fn delete_channel(&self, channel: &Channel) -> Result<(), StoreError> {
+    pub async fn delete_channel(
+        &self,
+        channel: &Channel,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
         let (team, id) = (channel.team, channel.id);
         let mut transaction = self
             .transaction()
@@ -141,7 +149,7 @@ impl Store {
                 transaction = transaction.delete(&key, is_its);
             }
         }
-        transaction.commit().await?;
+        transaction.commit(audit).await?;
         self.delete_deliveries(channel.into()).await
     }
 
@@ -158,7 +166,7 @@ impl Store {
                 &keys::channel_claim(team, &claim.digest),
                 Condition::When("channel = :id", its),
             )
-            .commit()
+            .commit(Audit::None)
             .await
     }
 

@@ -12,7 +12,7 @@ use crate::item::number;
 use crate::keys;
 use crate::table::{Condition, Store};
 use crate::transaction::Transaction;
-use crate::{DirectoryRow, StoreError};
+use crate::{Audit, DirectoryRow, StoreError};
 
 /// The place of the site in the transaction of [`Store::update_site`].
 const SITE: usize = 0;
@@ -34,6 +34,7 @@ impl Store {
         next: &Site,
         outbox: &[OutboxEntry],
         now: Timestamp,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let site = &stored.site;
         // The reconciler writes `synced` without raising `rev`.
@@ -62,7 +63,7 @@ impl Store {
         for entry in outbox {
             transaction = put_outbox(transaction, entry, look_at)?;
         }
-        transaction.commit().await
+        transaction.commit(audit).await
     }
 }
 
