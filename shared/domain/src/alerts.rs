@@ -1,6 +1,12 @@
-//! Alerts: what people and programs are told about the issues of a team's sites.
+//! Alerts: what people and programs are notified of about the issues of a team's sites.
 //!
-//! An [`Alert`] says it once, without markup; a renderer for each kind of channel makes bytes of it.
+//! Start with [`channel::Channel`], the stored record, then follow a change of an issue:
+//!
+//! 1. [`fan_out`] says what each channel is to learn of it, and keeps that in a [`delivery::DeliveryState`].
+//! 2. [`due`](mod@due) compares what is the case with what the channel was notified of. [`storm`] says how much goes out at
+//!    once, [`reminder`] and [`retry`] when to look again.
+//! 3. [`compose`] makes an [`Alert`], which says it once, without markup. A renderer for each kind of channel makes bytes
+//!    of it.
 
 use jiff::Timestamp;
 

@@ -1,7 +1,10 @@
 //! Issues: what can be wrong with a site, and the life of the record that says so.
 //!
-//! [`evaluate`] turns a check's result into evaluations, [`tracker`] turns a row of evaluations
-//! into openings and resolutions. The types here are what both, and the stored issue, speak of.
+//! Start with [`Fingerprint`], the kinds of issues, then follow a check:
+//!
+//! 1. [`evaluate`] turns a check's result into one [`Evaluation`](evaluate::Evaluation) for each kind of issue of its tool.
+//! 2. [`tracker::observe`] turns a row of evaluations into openings and resolutions, by the thresholds of the settings.
+//! 3. [`record::Issue`] is what is stored, with its [`Lifecycle`] and its timeline.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
